@@ -31,15 +31,15 @@ from statistics import median, quantiles
 from threading import Event, Thread
 
 from benchmarks import fleets
-from muster.acts.reconcile import Reconciled
-from muster.acts.watch import Watcher, watch
-from muster.agent.heartbeat import EARLIEST, LATEST
-from muster.agent.relay import Relay, name_of
-from muster.answers.listening import Ears
-from muster.commands.disposable import open_state_of, use_cache
-from muster.gitio.errors import UnreadableError
-from muster.gitio.objects import Objects
-from muster.gitio.repository import open_repository
+from muster.agents.heartbeat import EARLIEST, LATEST
+from muster.agents.relay import Relay, name_of
+from muster.cli.disposable import open_state_of, use_cache
+from muster.cli.listening import Ears
+from muster.features.reconcile.reconcile import Reconciled
+from muster.features.watch.watch import Watcher, watch
+from muster.git.errors import UnreadableError
+from muster.git.objects import Objects
+from muster.git.repository import open_repository
 
 _FLEET = """\
 apiVersion: muster.dev/v1alpha1
@@ -288,7 +288,7 @@ def _answer(
 
 @contextmanager
 def _relaying(environ: Mapping[str, str], site: Path, hub: Path, tokens: Path, every: float) -> Iterator[str]:
-    main = "from muster.commands.cli import main; main()"
+    main = "from muster.__main__ import main; main()"
     arguments = ("relay", "--repo", str(site), "--remote", str(hub), "--name", "site", "--every", str(every),
                  "--listen", "127.0.0.1:0", "--tokens", str(tokens))  # fmt: skip
     with _running(environ, "-c", main, *arguments) as process:
@@ -316,7 +316,7 @@ def _running(environ: Mapping[str, str], *arguments: str) -> Iterator["subproces
 
 
 def _muster(environ: Mapping[str, str], *arguments: str) -> None:
-    main = "from muster.commands.cli import main; main()"
+    main = "from muster.__main__ import main; main()"
     subprocess.run([sys.executable, "-c", main, *arguments], env=dict(environ), capture_output=True, check=True)
 
 

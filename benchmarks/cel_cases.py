@@ -11,8 +11,8 @@ import yaml
 
 from muster.cel import Env
 from muster.cel.types import DURATION, INT, ListType
-from muster.model.kinds import MANAGED_CLUSTER
-from muster.policy.environments import policy_environment
+from muster.data.kinds import MANAGED_CLUSTER
+from muster.rules.policies.environments import policy_environment
 
 CONDITION_TYPES = (
     "HubAccepted",

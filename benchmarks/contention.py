@@ -23,8 +23,8 @@ from datetime import UTC, datetime
 from itertools import cycle
 from pathlib import Path
 
-from muster.engine.evaluate import evaluate
-from muster.model.times import format_time
+from muster.data.times import format_time
+from muster.run.evaluate import evaluate
 
 _CLUSTER = """\
 apiVersion: cluster.open-cluster-management.io/v1
@@ -167,7 +167,7 @@ class _World:
 
     def engine(self, number: int) -> "subprocess.Popen[str]":
         path = self.clone(f"engine{number}")
-        main = "from muster.commands.cli import main; main()"
+        main = "from muster.__main__ import main; main()"
         return subprocess.Popen(
             [sys.executable, "-c", main, "watch", "--repo", str(path), "--push", "--interval", "1", "--verbose",
              "--state", str(self.folder / f"kept{number}" / "state")],

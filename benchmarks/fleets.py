@@ -15,9 +15,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
-from muster.model.times import format_time
-from muster.model.tree import Tree
-from muster.yamlio.writing import file_text
+from muster.data.times import format_time
+from muster.data.tree import Tree
+from muster.data.yaml.writing import file_text
 
 #: The instant at which fleets are reconciled first.
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

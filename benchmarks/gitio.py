@@ -14,14 +14,14 @@ from collections.abc import Callable
 from io import BytesIO
 from pathlib import Path
 
-from git import Actor, IndexFile, Repo
 from git.index.typ import BaseIndexEntry
 from gitdb.base import IStream
 
-from muster.gitio.commit import advance
-from muster.gitio.importing import build_commit
-from muster.gitio.repository import Repository, open_repository, resolve
-from muster.gitio.snapshot import CommitSnapshot
+from git import Actor, IndexFile, Repo
+from muster.git.commit import advance
+from muster.git.importing import build_commit
+from muster.git.repository import Repository, open_repository, resolve
+from muster.git.snapshot import CommitSnapshot
 
 ROUNDS = 3
 FILES = ("cluster.yaml", "lease.yaml", "observed.yaml", "reports/validation.yaml")

@@ -16,14 +16,13 @@ from contextlib import contextmanager
 from pathlib import Path
 
 from git import Repo
-
-from muster.gitio.agents import agent_refs
-from muster.gitio.changes import staged_changes
-from muster.gitio.config import remotes, signs_commits
-from muster.gitio.repository import current_branch, open_repository, resolve
+from muster.git.agents import agent_refs
+from muster.git.changes import staged_changes
+from muster.git.config import remotes, signs_commits
+from muster.git.repository import current_branch, open_repository, resolve
 
 ROUNDS = 15
-GITIO = "import muster.gitio.open, muster.gitio.commit, muster.gitio.push"
+GITIO = "import muster.git.open, muster.git.commit, muster.git.push"
 SIGNED = "[commit]\n\tgpgSign = true\n"
 
 
@@ -143,7 +142,7 @@ def costs(root: Path, refs: int) -> None:
     git(path, "pack-refs", "--all")
     opened, repo = open_repository(path, os.environ), Repo(path)
     git_here = ["git", "-C", str(path), "rev-parse", "HEAD"]
-    report("muster.gitio imported", lambda: python(GITIO))
+    report("muster.git imported", lambda: python(GITIO))
     report("... and GitPython", lambda: python(f"{GITIO}; import git"))
     report("one command: subprocess", lambda: subprocess.run(git_here, capture_output=True, check=True))
     report("one command: GitPython's driver, as muster", lambda: opened.git.run("rev-parse", "HEAD"))

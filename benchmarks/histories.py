@@ -14,7 +14,7 @@ from datetime import timedelta
 from pathlib import Path
 
 from benchmarks import fleets
-from muster.model.times import format_time
+from muster.data.times import format_time
 
 _AVAILABLE = b'- type: ManagedClusterConditionAvailable\n    status: "True"'
 _UNKNOWN = _AVAILABLE.replace(b'"True"', b'"Unknown"')

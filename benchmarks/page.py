@@ -17,7 +17,7 @@ from tests.support.browser import opened
 
 from benchmarks import fleets
 from benchmarks.scale import Scene, muster
-from muster.model.times import format_time
+from muster.data.times import format_time
 
 _OPEN = """() => new Promise((done) => {
   const look = () => document.querySelector('tbody tr:not(.space)')

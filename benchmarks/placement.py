@@ -13,27 +13,21 @@ from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
-from muster.decide import sets
-from muster.decide.context import Context
-from muster.decide.placements.stage import stage as placements
-from muster.engine.collector import without_collection
+from muster.data.decision import OF_ITSELF, Because, Decision
+from muster.data.ids import ObjectId
+from muster.data.kinds import ADD_ON_PLACEMENT_SCORE, MANAGED_CLUSTER, MANAGED_CLUSTER_SET_BINDING, PLACEMENT
+from muster.data.tree import Tree
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.settings import DEFAULTS
 from muster.fleet.shared import Shared
-from muster.model.decision import OF_ITSELF, Because, Decision
-from muster.model.ids import ObjectId
-from muster.model.kinds import (
-    ADD_ON_PLACEMENT_SCORE,
-    MANAGED_CLUSTER,
-    MANAGED_CLUSTER_SET_BINDING,
-    PLACEMENT,
-)
-from muster.model.tree import Tree
-from muster.policy.compiling import compile_placements
-from muster.policy.in_force import NOTHING
-from muster.policy.ruled import Ruled
+from muster.rules.compiling import compile_placements
+from muster.rules.context import Context
+from muster.rules.placements.stage import stage as placements
+from muster.rules.policies.in_force import NOTHING, Ruled
+from muster.rules.sets import stage as sets
+from muster.run.collector import without_collection
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 CLUSTERS, PLACEMENTS = 10_000, 100

@@ -12,19 +12,19 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from muster.answers.memory import MemorySnapshot
-from muster.decide.context import Context
-from muster.decide.pools.clusters import stage as clusters
-from muster.decide.pools.manifest import version_of
-from muster.decide.pools.stage import stage as pools
-from muster.engine.evaluate import check_snapshot
+from muster.data.decision import Decision
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, FLEET
+from muster.data.tree import Tree
+from muster.features.test.memory import MemorySnapshot
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
-from muster.model.decision import Decision
-from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, FLEET
-from muster.model.tree import Tree
-from muster.policy.ruled import Ruled
+from muster.rules.context import Context
+from muster.rules.policies.in_force import Ruled
+from muster.rules.pools.clusters import stage as clusters
+from muster.rules.pools.manifest import version_of
+from muster.rules.pools.stage import stage as pools
+from muster.run.evaluate import check_snapshot
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 POOLS, CLUSTERS = 100, 100

@@ -12,16 +12,17 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from muster.decide import pipeline
-from muster.decide.context import Context
-from muster.engine.evaluate import check_snapshot
-from muster.model.kinds import ADAPTER_REPORT, FLEET, MANAGED_CLUSTER
-from muster.model.published import Published, PulseKey
-from muster.model.snapshot import Snapshot
-from muster.model.source import SourceFile
-from muster.model.times import format_time
-from muster.policy.ruled import Ruled
-from muster.yamlio.emitter import emit
+from muster.data.decision import Failed
+from muster.data.kinds import ADAPTER_REPORT, FLEET, MANAGED_CLUSTER
+from muster.data.published import Published, PulseKey
+from muster.data.snapshot import Snapshot
+from muster.data.source import SourceFile
+from muster.data.times import format_time
+from muster.data.yaml.emitter import emit
+from muster.rules import pipeline
+from muster.rules.context import Broadcast
+from muster.rules.policies.in_force import Ruled
+from muster.run.evaluate import check_snapshot
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 T = TypeVar("T")
@@ -62,9 +63,12 @@ _QUIET: list[float] = []
 
 def _stages(fleet: Ruled, now: datetime, title: str) -> Ruled:
     print(f"{title}:")
-    for name, stage in pipeline.STAGES:
-        start = time.process_time()
-        fleet = fleet.with_outcomes(stage(fleet, Context.of(fleet), now))
+    context = pipeline.context_of(fleet, now)
+    for stage in pipeline.STAGES:
+        name, start = stage.name, time.process_time()
+        outcomes = list(stage.ask(fleet, context, now))
+        context = context.after(outcomes)
+        fleet = fleet.with_outcomes(one for one in outcomes if not isinstance(one, Broadcast | Failed))
         spent = time.process_time() - start
         if name in ("reports", "conditions", "pulses"):
             print(f"  {name:<12}{spent:8.2f} s")

@@ -13,23 +13,23 @@ from collections.abc import Iterator
 from dataclasses import replace
 from datetime import UTC, datetime
 
-from muster.decide import budgets, remedies
-from muster.decide.context import Context
-from muster.decide.doubt import Doubts
-from muster.decide.failures import Failures
-from muster.decide.wishes.remedies import Remedies
-from muster.decide.wishes.stage import stage as wishes
+from muster.data.kinds import MANAGED_CLUSTER, REMEDY
+from muster.data.tree import Tree
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.settings import DEFAULTS
 from muster.fleet.shared import Shared
-from muster.model.kinds import MANAGED_CLUSTER, REMEDY
-from muster.model.tree import Tree
-from muster.policy.in_force import NOTHING
-from muster.policy.remedies import ConditionMatch, Remedy
-from muster.policy.ruled import Ruled
-from muster.policy.scopes import Scopes
+from muster.rules.budgets import stage as budgets
+from muster.rules.conditions.doubt import Doubts
+from muster.rules.failures import Failures
+from muster.rules.pipeline import context_of
+from muster.rules.policies.in_force import NOTHING, Ruled
+from muster.rules.policies.scopes import Scopes
+from muster.rules.remedies import requested
+from muster.rules.remedies import stage as remedies
+from muster.rules.remedies.policy import ConditionMatch, Remedy
+from muster.rules.remedies.requested import Remedies
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 TYPES = ("DnsReady", "NetworkReady", "StorageReady", "NodesReady")
@@ -42,9 +42,9 @@ def main() -> None:
     count = int(sys.argv[2]) if len(sys.argv) > 2 else 1_000
     fleet = build(clusters, count)
     print(f"{clusters} clusters, {count} remedies")
-    context, started = Context.of(fleet), time.perf_counter()
-    context = context.after(wishes(fleet, context, NOW))
-    print(f"  wishes       {time.perf_counter() - started:6.2f} s   {len(context.disrupted)} clusters disrupted")
+    context, started = context_of(fleet, NOW), time.perf_counter()
+    context = context.after(requested.stage(fleet, context, NOW))
+    print(f"  requested    {time.perf_counter() - started:6.2f} s   {len(context.disrupted)} clusters disrupted")
     started = time.perf_counter()
     context = context.after(budgets.stage(Shared.by(fleet), context, NOW))
     print(f"  budgets      {time.perf_counter() - started:6.2f} s")
@@ -58,17 +58,17 @@ def main() -> None:
 
 def one_cluster(fleet: Ruled) -> float:
     """Seconds that it takes to find out anew what is asked for on one cluster, everything common being at hand."""
-    context = Context.of(fleet)
+    context = context_of(fleet, NOW)
     scopes, doubts = Scopes.of(fleet, context.rules, NOW), Doubts.of(fleet, context.rules, NOW)
     asking = Remedies.of(fleet, context, scopes, doubts, Failures())
     changed = fleet.clusters()[len(fleet.clusters()) // 2]
-    asking.wish(changed)
+    asking.request(changed)
     return min(_once(asking, changed) for _ in range(REPEAT))
 
 
 def _once(asking: Remedies, changed: Object) -> float:
     started = time.perf_counter()
-    asking.wish(changed)
+    asking.request(changed)
     return time.perf_counter() - started
 
 

@@ -16,7 +16,7 @@ from pathlib import Path
 
 from benchmarks import fleets
 from benchmarks.scale import SUBREAPER, Scene, cost_of, muster
-from muster.model.times import format_time
+from muster.data.times import format_time
 
 
 def main() -> None:

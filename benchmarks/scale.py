@@ -25,7 +25,7 @@ from pathlib import Path
 from typing import NamedTuple
 
 from benchmarks import fleets
-from muster.model.times import format_time
+from muster.data.times import format_time
 
 #: PR_SET_CHILDSUBREAPER of Linux: whoever loses its parent becomes our child.
 SUBREAPER = 36

@@ -18,14 +18,14 @@ from datetime import timedelta
 from pathlib import Path
 
 from benchmarks import fleets
-from muster.acts.live import Live
-from muster.acts.live_http import Access, LiveServer
-from muster.acts.watch import Watcher
-from muster.answers.listening import Ears
-from muster.commands.disposable import open_state_of, use_cache
-from muster.gitio.repository import open_repository
-from muster.output.metrics import Values
-from muster.serving.server import served
+from muster.agents.serving.server import served
+from muster.cli.disposable import open_state_of, use_cache
+from muster.cli.listening import Ears
+from muster.features.metrics.metrics import Values
+from muster.features.watch.http import Access, LiveServer
+from muster.features.watch.live import Live
+from muster.features.watch.watch import Watcher
+from muster.git.repository import open_repository
 
 _STREAMS = 32
 

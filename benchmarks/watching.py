@@ -18,10 +18,10 @@ import yaml
 from yaml._yaml import CParser
 
 from benchmarks import fleets
-from muster.acts.watch import Watcher
-from muster.answers.listening import Ears
-from muster.commands.disposable import open_state_of, use_cache
-from muster.gitio.repository import open_repository
+from muster.cli.disposable import open_state_of, use_cache
+from muster.cli.listening import Ears
+from muster.features.watch.watch import Watcher
+from muster.git.repository import open_repository
 
 
 def main() -> None:

@@ -11,11 +11,11 @@ from statistics import median
 import yaml
 from yaml._yaml import CParser
 
-from muster.yamlio.edit import set_value
-from muster.yamlio.emitter import emit
-from muster.yamlio.loader import load_documents
-from muster.yamlio.positions import locate
-from muster.yamlio.shapes import SHAPES
+from muster.data.yaml.edit import set_value
+from muster.data.yaml.emitter import emit
+from muster.data.yaml.loader import load_documents
+from muster.data.yaml.positions import locate
+from muster.data.yaml.shapes import SHAPES
 
 CALLS = 100
 FILE = b"""\

@@ -18,8 +18,10 @@ from typing import TYPE_CHECKING, TypeAlias
 
 import pytest
 
-import muster
+import muster as package
 from muster.fleet.faults import fallbacks_told_to
+from tests.support.commandline import muster as muster
+from tests.support.commandline import once  # noqa: F401 - likewise
 from tests.support.examples import often
 
 if TYPE_CHECKING:
@@ -31,26 +33,28 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 TESTS = Path(__file__).parent
 #: Folders, and files that ask the same of very many inputs; single tests that do are marked `given_many`.
 UNMEASURED = (
-    "conformance", "docs", "e2e", "packaging", "soak",
-    "acts/test_forecast.py", "answers/test_branch.py",
-    "cel/runtime/test_budget.py", "cel/test_fuzz.py", "cel/test_properties.py",
-    "commands/test_slips.py", "commands/test_slips_since.py",
-    "decide/placements/test_properties.py", "decide/pools/test_rest.py", "decide/test_faults.py",
-    "decide/test_because.py", "decide/test_pipeline.py",
-    "engine/test_sharded.py", "engine/test_uncommitted.py", "engine/test_wanted.py", "engine/test_warm.py",
-    "gitio/test_objects.py",  # interrupts at any instant; one in the tracer itself, with its lock held, would hang
-    "yamlio/test_emitter.py",
+    "conformance", "docs", "e2e", "packaging", "soak", "features/forecast/test_forecast.py",
+    "features/plan/test_branch.py", "cel/runtime/test_budget.py", "cel/test_fuzz.py", "cel/test_properties.py",
+    "features/reconcile/test_slips.py", "features/reconcile/test_slips_since.py",
+    "rules/placements/test_properties.py", "rules/pools/test_rest.py", "rules/test_faults.py",
+    "rules/test_because.py", "rules/test_pipeline.py", "run/test_sharded.py", "run/test_uncommitted.py",
+    "run/test_wanted.py", "run/test_warm.py",
+    "git/test_objects.py",  # interrupts at any instant; one in the tracer itself, with its lock held, would hang
+    "data/yaml/test_emitter.py",
     # Nearly every line that these run others run, too, though they take half of what tracing costs: of `--cov-context
     # =test` those whose lines are new last, when files are taken by what they add a second.
-    "acts/test_editing.py", "acts/test_reconcile.py", "acts/test_replay.py", "acts/test_walkthrough.py",
-    "acts/test_signing.py", "agent/test_beating.py", "agent/test_rotation.py", "answers/test_instants.py",
-    "cel/test_against_cel_cpp.py", "cel/test_against_cel_python.py", "cel/test_bounds.py", "commands/test_cache.py",
-    "commands/test_leaving.py", "commands/test_plan.py", "commands/test_removals.py", "commands/test_unrest.py",
-    "commands/test_watch.py", "decide/reports/test_stage.py", "decide/test_budgets.py", "decide/test_first_day.py",
-    "decide/test_removals.py", "decide/test_sets.py", "decide/test_silence.py", "decide/wishes/test_remedies.py",
-    "decide/wishes/test_stage.py", "engine/test_executors.py", "engine/test_standing.py", "fleet/test_derived.py",
-    "fleet/test_edges.py", "fleet/test_faults.py", "fleet/test_heard.py", "fleet/test_hostile.py", "gitio/test_push.py",
-    "output/test_comment.py", "yamlio/test_fuzz.py", "yamlio/test_shapes.py", "yamlio/test_writing.py",
+    "features/edits/test_editing.py", "features/reconcile/test_reconcile.py", "features/replay/test_replay.py",
+    "features/pulses/test_walkthrough.py", "features/sign/test_signing.py", "agents/test_beating.py",
+    "agents/test_rotation.py", "cli/test_instants.py", "cel/test_against_cel_cpp.py",
+    "cel/test_against_cel_python.py", "cel/test_bounds.py", "features/cache/test_cli.py",
+    "features/reconcile/test_leaving.py", "features/plan/test_cli.py", "features/reconcile/test_removals.py",
+    "features/reconcile/test_unrest.py", "features/watch/test_cli.py", "rules/reports/test_stage.py",
+    "rules/budgets/test_stage.py", "rules/registration/test_first_day.py", "rules/registration/test_removals.py",
+    "rules/sets/test_stage.py", "rules/heartbeats/test_silence.py", "rules/remedies/test_requested.py",
+    "rules/effects/test_requested.py", "run/test_executors.py", "run/test_standing.py", "fleet/test_derived.py",
+    "fleet/test_edges.py", "fleet/test_faults.py", "fleet/test_heard.py", "fleet/test_hostile.py", "git/test_push.py",
+    "features/plan/test_comment.py", "data/yaml/test_fuzz.py", "data/yaml/test_shapes.py",
+    "data/yaml/test_writing.py",
 )  # fmt: skip
 
 
@@ -83,7 +87,7 @@ def _raise(_doing: str, error: Exception) -> None:
 @pytest.hookimpl(wrapper=True)
 def pytest_collection() -> Yielding:
     """Measure what importing muster runs, and of collecting no more."""
-    for module in walk_packages(muster.__path__, "muster."):
+    for module in walk_packages(package.__path__, "muster."):
         if not module.name.endswith("__main__"):
             with suppress(ModuleNotFoundError):  # of an extra that is not installed
                 import_module(module.name)

@@ -10,18 +10,18 @@ Importing the package costs nothing: what is used is loaded on first use.
 
 from typing import TYPE_CHECKING
 
-from muster.deferred import deferred
+from muster.data.deferred import deferred
+from muster.version import __version__
 
 if TYPE_CHECKING:
-    from muster.engine.evaluate import evaluate
-    from muster.engine.run import Run
-    from muster.model.finding import Finding, Severity
+    from muster.data.finding import Finding, Severity
+    from muster.run.evaluate import evaluate
+    from muster.run.run import Run
 
-__version__ = "0.1.0"
 __all__ = ["Finding", "Run", "Severity", "__version__", "evaluate"]
 
 __getattr__ = deferred(__name__, {
-    "muster.engine.evaluate": ("evaluate",),
-    "muster.engine.run": ("Run",),
-    "muster.model.finding": ("Finding", "Severity"),
+    "muster.run.evaluate": ("evaluate",),
+    "muster.run.run": ("Run",),
+    "muster.data.finding": ("Finding", "Severity"),
 })  # fmt: skip

@@ -6,10 +6,10 @@ from contextvars import ContextVar
 from datetime import datetime
 from functools import lru_cache
 
-from muster.answers.memory import MemorySnapshot
-from muster.engine.evaluate import evaluate_snapshot
-from muster.engine.run import Run
-from muster.model.published import Published, PulseKey
+from muster.data.published import Published, PulseKey
+from muster.features.test.memory import MemorySnapshot
+from muster.run.evaluate import evaluate_snapshot
+from muster.run.run import Run
 
 #: What a case has evaluated so far: files and instant of each step, where somebody wants to know.
 _STEPS: ContextVar[list[tuple[dict[str, str], datetime]] | None] = ContextVar("steps", default=None)

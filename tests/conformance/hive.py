@@ -13,9 +13,9 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from muster.model.finding import Severity
-from muster.model.times import format_duration, parse_duration, parse_time
-from muster.model.tree import Tree, dig, mappings_at
+from muster.data.finding import Severity
+from muster.data.times import format_duration, parse_duration, parse_time
+from muster.data.tree import Tree, dig, mappings_at
 from tests.conformance.evaluating import evaluated
 from tests.conformance.hive_pools import pool_mismatches
 from tests.conformance.hive_provisioner import is_reported, reported

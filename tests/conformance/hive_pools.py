@@ -2,8 +2,8 @@
 
 from collections.abc import Iterator, Mapping
 
-from muster.model.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT_CUSTOMIZATION
-from muster.model.tree import Tree, dig, mapping_at
+from muster.data.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT_CUSTOMIZATION
+from muster.data.tree import Tree, dig, mapping_at
 from tests.conformance.hive_result import Mismatch, Result, cluster_id, condition_mismatches, strange
 
 _POOL_CONDITIONS = (

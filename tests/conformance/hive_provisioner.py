@@ -7,7 +7,7 @@ hibernate, or all machines have stopped. What takes nodes, operators and retries
 
 from collections.abc import Mapping
 
-from muster.model.tree import Tree, dig, mappings_at
+from muster.data.tree import Tree, dig, mappings_at
 
 _STOPPING = ("Stopping", "WaitingForMachinesToStop", "Hibernating")
 

@@ -6,12 +6,12 @@ from collections.abc import Callable, Mapping
 
 import yaml
 
-from muster.decide.pools.manifest import version_of
+from muster.data.ids import ObjectId
+from muster.data.kinds import BY_NAME
+from muster.data.locations import derived_path
+from muster.data.tree import Tree, dig, mappings_at
 from muster.fleet.derived import derived_text
-from muster.model.ids import ObjectId
-from muster.model.kinds import BY_NAME
-from muster.model.locations import derived_path
-from muster.model.tree import Tree, dig, mappings_at
+from muster.rules.pools.manifest import version_of
 
 VERSION = "hive.openshift.io/cluster-pool-spec-hash"
 

@@ -4,16 +4,15 @@ from collections.abc import Collection, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 
-from muster.decide.pools.buckets import Buckets, classify
-from muster.decide.pools.hub_version import hub_version, matching
-from muster.decide.pools.manifest import version_of
-from muster.decide.pools.rules import rules_of
-from muster.decide.pools.survey import survey
-from muster.engine.run import Run
-from muster.model.ids import ObjectId
-from muster.model.kinds import BY_NAME, CLUSTER_DEPLOYMENT
-from muster.model.times import format_duration
-from muster.model.tree import Tree, mapping_at, mappings_at
+from muster.data.ids import ObjectId
+from muster.data.kinds import BY_NAME, CLUSTER_DEPLOYMENT
+from muster.data.times import format_duration
+from muster.data.tree import Tree, mapping_at, mappings_at
+from muster.rules.pools.buckets import Buckets, classify
+from muster.rules.pools.manifest import hub_version, matching, version_of
+from muster.rules.pools.rules import rules_of
+from muster.rules.pools.survey import survey
+from muster.run.run import Run
 from tests.conformance.hive_repository import object_id
 from tests.conformance.reading import agrees, unknown_keys
 

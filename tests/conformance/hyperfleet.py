@@ -12,12 +12,12 @@ from typing import Any
 
 import yaml
 
-from muster.agent.reporting import Condition, report_object
-from muster.agent.task import GENERATION, assess
-from muster.engine.run import Run
-from muster.model.finding import Finding
-from muster.model.ids import ObjectId
-from muster.model.times import format_time, parse_time
+from muster.agents.reporting import Condition, report_object
+from muster.agents.task import GENERATION, assess
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.times import format_time, parse_time
+from muster.run.run import Run
 from tests.conformance.hyperfleet_repository import API, POLICY, CaseFleet, translated
 from tests.conformance.hyperfleet_texts import TEXTS, message_mismatch
 from tests.conformance.reading import Doubt, agrees, careful, cases_in, outcome, unknown_inputs, unknown_keys

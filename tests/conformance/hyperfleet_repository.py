@@ -11,12 +11,12 @@ from typing import Any
 
 import yaml
 
-from muster.decide.generations import DIGEST, wish_digest
-from muster.engine.run import Run
-from muster.model.ids import ObjectId
-from muster.model.kinds import KARMADA_CLUSTER, NODE_POOL, Kind, kind_of
-from muster.model.published import Published, PulseKey
-from muster.model.times import parse_time
+from muster.data.ids import ObjectId
+from muster.data.kinds import KARMADA_CLUSTER, NODE_POOL, Kind, kind_of
+from muster.data.published import Published, PulseKey
+from muster.data.times import parse_time
+from muster.rules.generations import DIGEST, wish_digest
+from muster.run.run import Run
 from tests.conformance.evaluating import evaluated
 
 Json = Any

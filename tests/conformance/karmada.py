@@ -11,8 +11,8 @@ from pathlib import Path
 from typing import Any
 
 import muster
-from muster.model.times import format_time
-from muster.model.tree import dig, mappings_at
+from muster.data.times import format_time
+from muster.data.tree import dig, mappings_at
 from tests.conformance.karmada_differences import expectation, renewed_leases
 from tests.conformance.karmada_errors import error_mismatches
 from tests.conformance.karmada_race import race

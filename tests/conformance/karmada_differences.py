@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any
 
-from muster.model.times import parse_duration, parse_time
-from muster.model.tree import dig
+from muster.data.times import parse_duration, parse_time
+from muster.data.tree import dig
 
 Json = Any
 Case = Mapping[str, Json]

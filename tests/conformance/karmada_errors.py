@@ -9,7 +9,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from muster.model.finding import Finding, Severity
+from muster.data.finding import Finding, Severity
 from tests.conformance.reading import Doubt
 
 Json = Any

@@ -12,10 +12,10 @@ from typing import Any
 
 import yaml
 
-from muster.acts.reconcile import reconcile
-from muster.gitio.repository import open_repository
-from muster.model.times import parse_time
-from muster.model.tree import mappings_at
+from muster.data.times import parse_time
+from muster.data.tree import mappings_at
+from muster.features.reconcile.reconcile import reconcile
+from muster.git.repository import open_repository
 from tests.conformance.karmada_world import World, found
 from tests.support.git import new_repository
 

@@ -12,7 +12,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 
 import muster
-from muster.model.tree import dig
+from muster.data.tree import dig
 from tests.conformance.karmada_world import World, cluster, key_of
 
 Json = Any

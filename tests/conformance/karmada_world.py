@@ -11,8 +11,8 @@ from typing import Any
 import yaml
 
 import muster
-from muster.model.times import parse_time
-from muster.model.tree import dig
+from muster.data.times import parse_time
+from muster.data.tree import dig
 from tests.conformance.evaluating import evaluated
 from tests.conformance.reading import unknown_inputs, unknown_keys
 

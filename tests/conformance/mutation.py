@@ -17,7 +17,7 @@ from fnmatch import fnmatchcase
 from pathlib import Path
 from typing import Any
 
-from muster.model.times import format_duration, parse_duration
+from muster.data.times import format_duration, parse_duration
 from tests.conformance import cel, hive, hyperfleet, karmada, ocm
 from tests.conformance.reading import PROSE
 from tests.conformance.report import Outcome

@@ -6,11 +6,11 @@ from datetime import timedelta
 from typing import Any
 
 import muster
-from muster.decide.placements.explain import Why, why
-from muster.model.finding import Severity
-from muster.model.ids import ObjectId
-from muster.model.kinds import BY_NAME, CSR, LEASE, MANAGED_CLUSTER, PLACEMENT, PLACEMENT_DECISION
-from muster.model.times import format_time, parse_time
+from muster.data.finding import Severity
+from muster.data.ids import ObjectId
+from muster.data.kinds import BY_NAME, CSR, LEASE, MANAGED_CLUSTER, PLACEMENT, PLACEMENT_DECISION
+from muster.data.times import format_time, parse_time
+from muster.rules.placements.explain import Why, why
 from tests.conformance.ocm_repository import AVAILABLE, HUB_CONDITIONS, CaseFleet, by_label
 from tests.conformance.reading import Doubt, agrees, options, unknown_keys
 

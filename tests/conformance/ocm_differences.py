@@ -11,8 +11,8 @@ from dataclasses import dataclass
 from datetime import timedelta
 from typing import Any
 
+from muster.data.times import parse_time
 from muster.fleet.leases import LEASE_NAME
-from muster.model.times import parse_time
 from tests.conformance.ocm_repository import AVAILABLE
 from tests.conformance.reading import options
 

@@ -13,15 +13,10 @@ from typing import Any
 import yaml
 
 import muster
-from muster.agent.health import Patience, probe
-from muster.agent.heartbeat import Said, status_of
-from muster.decide.placements.contests import SCHEDULING_DISABLED
-from muster.decide.placements.standing import PLACEMENT_LABEL
-from muster.fleet.acceptance import ACCEPTED_ON
-from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME
-from muster.fleet.sets import BUILT_IN
-from muster.model.ids import ObjectId
-from muster.model.kinds import (
+from muster.agents.health import Patience, probe
+from muster.agents.heartbeat import Said, status_of
+from muster.data.ids import ObjectId
+from muster.data.kinds import (
     BY_GROUP_KIND,
     MANAGED_CLUSTER,
     MANAGED_CLUSTER_SET_BINDING,
@@ -29,7 +24,12 @@ from muster.model.kinds import (
     PLACEMENT_DECISION,
     kind_of,
 )
-from muster.model.times import format_time, parse_time
+from muster.data.times import format_time, parse_time
+from muster.fleet.acceptance import ACCEPTED_ON
+from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME
+from muster.fleet.sets import BUILT_IN
+from muster.rules.placements.contests import SCHEDULING_DISABLED
+from muster.rules.placements.standing import PLACEMENT_LABEL
 from tests.conformance.evaluating import evaluated
 
 Json = Any

@@ -8,13 +8,13 @@ from typing import Any
 
 import pytest
 
-from muster.engine.question import Question
-from muster.engine.settle import settle
-from muster.engine.state import State
-from muster.engine.warm import answer
-from muster.gitio.hearing import here
-from muster.gitio.pulse_memory import Remembered
-from muster.gitio.repository import open_repository, resolve
+from muster.git.hearing import here
+from muster.git.pulse_memory import Remembered
+from muster.git.repository import open_repository, resolve
+from muster.run.question import Question
+from muster.run.settle import settle
+from muster.run.state import State
+from muster.run.warm import answer
 from tests.conformance import hive, hyperfleet, karmada, ocm
 from tests.conformance.evaluating import steps
 from tests.support.git import Repo, new_repository

@@ -10,9 +10,9 @@ from pathlib import Path
 
 import yaml
 
-from tests.commands.conftest import muster as muster
 from tests.e2e.test_pull_requests import HELD, NOTES, World
 from tests.e2e.test_pull_requests import world as world
+from tests.support.commandline import muster as muster
 from tests.support.git import Repo, git_environ
 from tests.support.pulls import OTHERS, REMEDY, remedy
 from tests.support.workflows import run_action

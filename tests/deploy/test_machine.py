@@ -21,7 +21,7 @@ import urllib3
 import yaml
 from jsonschema import Draft202012Validator
 
-from tests.acts.test_walkthrough import cluster
+from tests.features.pulses.test_walkthrough import cluster
 from tests.packaging.conftest import SHIPPED
 from tests.support.git import Repo, clone, git_environ, new_repository
 from tests.support.gitservers import http_backend

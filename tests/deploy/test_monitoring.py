@@ -12,9 +12,9 @@ import pytest
 import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
-from muster.engine.progress import Step
-from muster.model.tree import Tree
-from muster.output.metrics import METRICS, OUTCOMES, SINK_TYPES, Sort, Values
+from muster.data.tree import Tree
+from muster.features.metrics.metrics import METRICS, OUTCOMES, SINK_TYPES, Sort, Values
+from muster.run.progress import Step
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "monitoring"
 RULES = [rule for group in yaml.safe_load((FOLDER / "alerts.yaml").read_text())["groups"] for rule in group["rules"]]

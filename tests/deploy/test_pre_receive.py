@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acts.test_walkthrough import cluster
+from tests.features.pulses.test_walkthrough import cluster
 from tests.support.git import Repo, clone, new_repository
 
 HOOK = Path(__file__).parents[2] / "deploy/git/pre-receive"

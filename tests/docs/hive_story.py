@@ -2,12 +2,12 @@
 
 from datetime import datetime
 
-from muster.acts.message import commit_message
-from muster.answers.memory import MemorySnapshot
-from muster.engine.settle import settle
-from muster.model.times import format_time
-from muster.output.columns import rows
-from muster.output.table import table_text
+from muster.cli.columns import rows
+from muster.cli.table import table_text
+from muster.data.times import format_time
+from muster.features.test.memory import MemorySnapshot
+from muster.run.message import commit_message
+from muster.run.settle import settle
 from tests.support.pool_story import at, story
 
 FLEET = """\

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acts.test_walkthrough import cluster
+from tests.features.pulses.test_walkthrough import cluster
 
 ROOT = Path(__file__).parents[2]
 PAGE = (ROOT / "CONTRIBUTING.md").read_text(encoding="utf-8")
@@ -18,6 +18,17 @@ apiVersion: muster.dev/v1alpha1
 kind: Maintenance
 metadata: {name: tuesday}
 spec: {start: 2026-01-06T22:00:00Z}
+"""
+AGENT = """\
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {{name: managed-cluster-lease, namespace: {0}}}
+spec: {{renewTime: "2026-01-01T00:00:00Z", leaseDurationSeconds: 60}}
+---
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {{name: {0}}}
+status: {{conditions: [{{type: ManagedClusterConditionAvailable, status: "True", reason: Up, message: ""}}]}}
 """
 
 
@@ -44,7 +55,7 @@ def muster(copy: Path, *arguments: str) -> "subprocess.CompletedProcess[str]":
 
 def test_a_kind(copy: Path) -> None:
     entry, name, schema = blocks("A kind")
-    kinds = copy / "engine/muster/model/kinds.py"
+    kinds = copy / "engine/muster/data/kinds.py"
     before, all_, rest = kinds.read_text().partition("ALL: tuple")
     listed, end, after = rest.partition("\n)")
     kinds.write_text(f"{before}{entry}\n{all_}{listed}\n    {name.rstrip()}{end}{after}")
@@ -82,24 +93,67 @@ def put(file: Path, before: str, lines: str) -> None:
     file.write_text(text.replace(before, f"{lines}{before}"))
 
 
+def with_module(copy: Path, name: str, module: str) -> Path:
+    """Put a module of stages into the rules, and return the pipeline, which imports it."""
+    (copy / f"engine/muster/rules/{name}.py").write_text(module)
+    pipeline = copy / "engine/muster/rules/pipeline.py"
+    put(pipeline, "from muster.rules import generations,", f"from muster.rules import {name}\n")
+    return pipeline
+
+
 def test_a_stage(copy: Path) -> None:
-    module, row, derives = blocks("A stage")
-    decide = copy / "engine/muster/decide"
-    (decide / "labelled.py").write_text(module)
-    pipeline = decide / "pipeline.py"
-    pipeline.write_text(pipeline.read_text().replace("    identity,\n", "    identity,\n    labelled,\n", 1))
-    put(pipeline, '    Local("durations"', row)
-    put(decide / "kept.py", '    "durations": (', derives)
+    module, row = blocks("A stage")
+    put(with_module(copy, "labelled", module), "    durations.STAGE,", row)
     (copy / "fleet/a.yaml").write_text(cluster("a"))
     done = muster(copy, "explain", "cluster/a", "--worktree", "--now", "2026-01-01T00:00:00Z")
     assert "status.conditions[Labelled]: False (Labels" in done.stdout, done.stderr
     assert "somebody has to answer for it" in done.stdout
 
 
+def test_a_disruptive_stage(copy: Path) -> None:
+    """What it requests counts in budgets, and they hold it back."""
+    module, before, after, part = blocks("A disruptive stage")
+    pipeline = with_module(copy, "quarantine", module)
+    put(pipeline, "    budgets.STAGE,", before)
+    put(pipeline, "    traffic.STAGE,", after)
+    parts = copy / "schemas/derived/parts.json"
+    common, muster_, rest = parts.read_text().partition('"muster": {\n')
+    parts.write_text(f"{common}{muster_}{part}{rest}")
+    fleet = copy / "fleet"
+    for name in "abcdef":
+        (fleet / f"{name}.yaml").write_text(cluster(name))
+        (fleet / f"{name}-agent.yaml").write_text(AGENT.format(name))
+    for verb in ("init", "add .", "commit --quiet -m fleet"):
+        subprocess.run(
+            ["git", "-c", "user.name=p", "-c", "user.email=p@example.com", *verb.split()], cwd=fleet, check=True
+        )
+    done = muster(copy, "reconcile", "--now", "2026-01-01T00:00:00Z")
+    assert done.returncode == 0, done.stderr
+    for name in "abcdef":
+        text = cluster(name)
+        (fleet / f"{name}.yaml").write_text(text.replace("metadata: {", 'metadata: {labels: {quarantine: "true"}, '))
+    done = muster(copy, "plan", "--worktree", "--now", "2026-01-01T00:00:10Z", "-o", "json")
+    assert done.stdout.count('"effect": "quarantine"') == 6, (done.stdout, done.stderr)
+
+
+def test_a_forge(copy: Path) -> None:
+    (row,) = blocks("A forge")
+    put(copy / "engine/muster/git/forges.py", '    "bitbucket": Forge(', row)
+    program = "from muster.git.forges import forge_of, request_page as page; url = 'https://git.sr.ht/~a/b'"
+    done = subprocess.run(
+        [sys.executable, "-c", f"{program}; print(page(url, forge_of(url), 'main', 'next'))"],
+        env={**os.environ, "PYTHONPATH": str(copy / "engine")}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    assert done.stdout == "https://git.sr.ht/~a/b/send-email?base=main&head=next\n"
+
+
 def test_a_verb(copy: Path) -> None:
     module, row = blocks("A verb")
-    (copy / "engine/muster/commands/count.py").write_text(module)
-    put(copy / "engine/muster/commands/cli.py", '    "init": ', row)
+    folder = copy / "engine/muster/features/count"
+    folder.mkdir()
+    (folder / "__init__.py").touch()
+    (folder / "cli.py").write_text(module)
+    put(copy / "engine/muster/__main__.py", '    "init": ', row)
     (copy / "fleet/a.yaml").write_text(cluster("a"))
     done = muster(copy, "count", "--worktree")
     assert (done.returncode, done.stdout.splitlines()[-1].isdigit()) == (0, True), done.stderr
@@ -108,9 +162,9 @@ def test_a_verb(copy: Path) -> None:
 
 def test_an_output_format(copy: Path) -> None:
     module, row = blocks("An output format")
-    (copy / "engine/muster/output/codes.py").write_text(module)
-    reports, options = copy / "engine/muster/output/reports.py", copy / "engine/muster/commands/options.py"
-    put(reports, "from muster.output.documents", "from muster.output.codes import codes_text\n")
+    (copy / "engine/muster/cli/codes.py").write_text(module)
+    reports, options = copy / "engine/muster/cli/reports.py", copy / "engine/muster/cli/options.py"
+    put(reports, "from muster.cli.documents", "from muster.cli.codes import codes_text\n")
     put(reports, '    "sarif": ', row)
     options.write_text(options.read_text().replace('"gitlab", "markdown")(function)', '"gitlab", "codes")(function)'))
     (copy / "fleet/a.yaml").write_text(cluster("a").replace("hubAcceptsClient", "hubAcceptClient"))

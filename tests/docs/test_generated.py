@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.model.codes import CODES
+from muster.data.codes import CODES
 from tests.support.docs import DOCS, PAGES
 
 

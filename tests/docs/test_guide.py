@@ -5,7 +5,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import muster
-from tests.acts.test_walkthrough import cluster
+from tests.features.pulses.test_walkthrough import cluster
 
 GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
 

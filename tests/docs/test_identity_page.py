@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from muster.commands.cli import cli
+from muster.__main__ import cli
 
 PAGE = (Path(__file__).parents[2] / "docs" / "identity.md").read_text(encoding="utf-8")
 LINES = [line for line in PAGE.splitlines() if line.startswith("muster ")]

@@ -8,7 +8,7 @@ import pytest
 import yaml
 
 import muster
-from muster.policy.overrides import parse_override
+from muster.rules.effects.budget import parse_override
 from tests.docs.karmada_story import story
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "karmada.md").read_text(encoding="utf-8")

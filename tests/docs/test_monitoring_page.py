@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from muster.commands.cli import cli
+from muster.__main__ import cli
 
 PAGE = (Path(__file__).parents[2] / "docs" / "monitoring.md").read_text(encoding="utf-8")
 LINES = [line for block in re.findall(r"^```sh\n(.*?)^```$", PAGE, re.M | re.S) for line in block.splitlines()]

@@ -3,12 +3,13 @@
 import re
 from pathlib import Path
 
-from muster.acts.publish.notice_sinks import sinks_of
-from muster.answers.memory import MemorySnapshot
-from muster.answers.policytest import run_tests
-from muster.engine.checking import check_snapshot
-from muster.engine.evaluate import evaluate_snapshot
-from muster.model.times import parse_time
+from muster.data.times import parse_time
+from muster.features.notify.sinks import sinks_of
+from muster.features.test.memory import MemorySnapshot
+from muster.features.test.policytest import run_tests
+from muster.rules.notifications.policy import NotificationPolicy
+from muster.run.checking import check_snapshot
+from muster.run.evaluate import evaluate_snapshot
 
 PAGE = (Path(__file__).parents[2] / "docs/notifications.md").read_text(encoding="utf-8")
 
@@ -20,7 +21,10 @@ def test_the_files_of_the_page_are_sound() -> None:
     assert case.failures == ()
     run = evaluate_snapshot(MemorySnapshot(files), parse_time("2026-01-01T12:00:00Z"))
     assert [found for found in run.findings if found.fails] == []
-    assert [policy.id.name for policy in run.fleet.compiled.notifications] == ["back-again", "production-unavailable"]
+    assert [policy.id.name for policy in run.fleet.compiled.of(NotificationPolicy)] == [
+        "back-again",
+        "production-unavailable",
+    ]
     assert {name: sink.sort for name, sink in sinks_of(run.fleet.settings.spec).items()} == {
         "chat": "slack", "pager": "webhook", "office": "email",
     }  # fmt: skip

@@ -3,8 +3,8 @@
 import re
 from pathlib import Path
 
-from tests.commands.conftest import Run
-from tests.commands.conftest import muster as muster
+from tests.support.commandline import Run
+from tests.support.commandline import muster as muster
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "policy-tests.md").read_text(encoding="utf-8")
 BLOCKS = re.findall(r"^```(?:yaml (file|more)=(\S+)|(console))\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)

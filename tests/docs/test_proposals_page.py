@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from muster.answers.memory import MemorySnapshot
-from muster.engine.checking import check_snapshot
-from tests.acts.test_walkthrough import Muster, muster
+from muster.features.test.memory import MemorySnapshot
+from muster.run.checking import check_snapshot
+from tests.features.pulses.test_walkthrough import Muster, muster
 from tests.support.example import EXAMPLE
 from tests.support.git import Repo, new_repository
 

@@ -3,14 +3,15 @@
 import re
 from pathlib import Path
 
-from muster.answers.memory import MemorySnapshot
-from muster.answers.proving.invariants import invariant_findings
-from muster.answers.proving.questions import prove_policy
-from muster.engine.checking import check_snapshot
-from muster.model.finding import Finding
-from muster.model.kinds import CONDITION_POLICY, POLICY_TEST
-from muster.model.tree import mappings_at
-from muster.output.findings import findings_text, tally
+from muster.cli.findings import findings_text, tally
+from muster.data.finding import Finding
+from muster.data.kinds import CONDITION_POLICY, POLICY_TEST
+from muster.data.tree import mappings_at
+from muster.features.lint.proving.invariants import invariant_findings
+from muster.features.lint.proving.questions import prove_policy
+from muster.features.test.memory import MemorySnapshot
+from muster.rules.conditions.policy import ConditionPolicy
+from muster.run.checking import check_snapshot
 
 PAGE = (Path(__file__).resolve().parents[2] / "docs" / "proving.md").read_text(encoding="utf-8")
 POLICY, TEST = re.findall(r"^```yaml\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
@@ -30,7 +31,7 @@ def test_what_it_shows_is_what_is_found() -> None:
     (shown,) = re.findall(r"^```text\n(.*?)^```$", PAGE, re.DOTALL | re.MULTILINE)
     fleet = check_snapshot(MemorySnapshot({"policies/available.yaml": POLICY}))
     name = CONDITION_POLICY.id("managed-cluster-available")
-    policy = next(policy for policy in fleet.compiled.conditions if policy.id == name)
+    policy = next(policy for policy in fleet.compiled.of(ConditionPolicy) if policy.id == name)
     found = sorted(prove_policy(fleet, policy).findings, key=Finding.sort_key)
     assert f"{findings_text(found)}\n{tally(found)}\n" == shown
 
@@ -39,7 +40,7 @@ def test_its_invariant_is_kept_by_who_looks_and_broken_by_who_does_not() -> None
     for rule, broken in ((DISKS, []), (DISKS.replace("'DisksHealthy' in reported", "generation > 0"), ["MUS608"])):
         fleet = check_snapshot(MemorySnapshot({"policies/disks.yaml": rule, "policies/disks.test.yaml": TEST}))
         assert list(invariant_findings(fleet)) == []
-        (policy,) = (policy for policy in fleet.compiled.conditions if policy.type == "DisksHealthy")
+        (policy,) = (policy for policy in fleet.compiled.of(ConditionPolicy) if policy.type == "DisksHealthy")
         assert [found.code for found in prove_policy(fleet, policy).findings] == broken
 
 

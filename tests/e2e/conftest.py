@@ -1,5 +1,5 @@
 """What stories need: the command line in this process."""
 
-from tests.commands.conftest import muster
+from tests.support.commandline import muster
 
 __all__ = ["muster"]

@@ -4,11 +4,11 @@ from pathlib import Path
 
 import pytest
 
-from muster.commands import exits
-from muster.model.times import format_time, parse_time
-from tests.acts.test_walkthrough import cluster, lease, observed
-from tests.commands.conftest import Run
+from muster.cli import exits
+from muster.data.times import format_time, parse_time
+from tests.features.pulses.test_walkthrough import cluster, lease, observed
 from tests.support.beating import condition_of
+from tests.support.commandline import Run
 from tests.support.git import Repo, new_repository
 
 AHEAD, RIGHT, BEHIND = "ahead", "right", "behind"

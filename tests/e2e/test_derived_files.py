@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.acts.test_walkthrough import cluster, fleet
-from tests.commands.conftest import Run, muster
+from tests.features.pulses.test_walkthrough import cluster, fleet
+from tests.support.commandline import Run, muster
 from tests.support.git import Repo, new_repository
 
 __all__ = ["muster"]  # a fixture

@@ -5,8 +5,8 @@ import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
-from muster.model.times import format_time
-from tests.acts.test_walkthrough import cluster, lease, observed
+from muster.data.times import format_time
+from tests.features.pulses.test_walkthrough import cluster, lease, observed
 from tests.support.git import Repo, new_repository
 from tests.support.processes import running
 
@@ -15,13 +15,14 @@ RENEWED = datetime.now(UTC).replace(microsecond=0)
 PLANT = """
 import os
 if os.environ.get("PLANT"):
-    from muster.decide import {module}
-    whole = {module}.{name}
+    from importlib import import_module
+    module = import_module("muster.rules.{module}")
+    whole = module.{name}
     def planted(*arguments, **named):
         if {when}:
             raise ValueError("hunter2 https://user:hunter2@host/")
         return whole(*arguments, **named)
-    {module}.{name} = planted
+    module.{name} = planted
 """
 
 
@@ -33,7 +34,7 @@ def planting(repo: Repo, module: str, name: str, when: str) -> Repo:
 
 
 def muster(repo: Repo, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    main = "from muster.commands.cli import main; main()"
+    main = "from muster.__main__ import main; main()"
     return subprocess.run(
         [sys.executable, "-c", main, *arguments, "--repo", str(repo.path)],
         env=dict(repo.environ), capture_output=True, text=True, check=False,
@@ -54,7 +55,7 @@ def fleet_of_two(path: Path) -> Repo:
 
 def test_a_fault_about_one_cluster(tmp_path: Path) -> None:
     repo = fleet_of_two(tmp_path / "fleet")
-    faulty = planting(repo, "conditions", "object_conditions", "arguments[1].id.name == 'b'")
+    faulty = planting(repo, "conditions.stage", "object_conditions", "arguments[1].id.name == 'b'")
     done = muster(faulty, "reconcile")
     assert done.returncode == 3, done.stderr
     assert "MUS490: a fault in muster, not in your fleet, so ManagedCluster/b keeps its last derived" in done.stderr

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from muster.commands import exits
-from muster.gitio import further
-from tests.acts.test_walkthrough import cluster, lease, observed
-from tests.commands.conftest import Run
+from muster.cli import exits
+from muster.git import further
+from tests.features.pulses.test_walkthrough import cluster, lease, observed
+from tests.support.commandline import Run
 from tests.support.git import Repo, clone, new_repository
 from tests.support.gitservers import git_daemon
 

@@ -12,10 +12,10 @@ from pathlib import Path
 import pytest
 
 import muster as library
-from muster.commands import exits
-from muster.model.times import parse_time
-from tests.acts.test_walkthrough import available, cluster, lease, observed
-from tests.commands.conftest import Run
+from muster.cli import exits
+from muster.data.times import parse_time
+from tests.features.pulses.test_walkthrough import available, cluster, lease, observed
+from tests.support.commandline import Run
 from tests.support.git import Repo, clone, copy, new_repository
 from tests.support.processes import running
 
@@ -361,7 +361,7 @@ def test_watch_hears_agents_that_push_elsewhere(hub: Hub) -> None:
     """It runs in a clone and pushes nothing; what an agent says on the hub reaches it at the interval."""
     from datetime import UTC, datetime
 
-    from muster.model.times import format_time
+    from muster.data.times import format_time
 
     standing = hub.clone("standing")
     present = format_time(datetime.now(UTC).replace(microsecond=0))

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from muster.commands import exits
-from tests.acts.test_walkthrough import cluster, lease
-from tests.commands.conftest import Run
+from muster.cli import exits
+from tests.features.pulses.test_walkthrough import cluster, lease
+from tests.support.commandline import Run
 from tests.support.git import Repo, new_repository
 
 BEAT, NOW = "2026-01-01T00:00:00Z", "2026-01-01T00:00:30Z"

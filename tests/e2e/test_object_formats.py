@@ -4,10 +4,10 @@ from pathlib import Path
 
 import pytest
 
-from tests.acts.test_walkthrough import cluster
-from tests.agent.test_heartbeat import Server, server
-from tests.commands.conftest import Run, muster
-from tests.commands.test_watch import line_with, watching
+from tests.agents.test_heartbeat import Server, server
+from tests.features.pulses.test_walkthrough import cluster
+from tests.features.watch.test_cli import line_with, watching
+from tests.support.commandline import Run, muster
 from tests.support.git import Repo, clone, new_repository
 
 __all__ = ["muster", "server"]  # fixtures

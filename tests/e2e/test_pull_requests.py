@@ -11,9 +11,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from tests.acts.test_commenting import Forge, serve
-from tests.commands.conftest import Run
-from tests.commands.conftest import muster as muster
+from tests.features.plan.test_commenting import Forge, serve
+from tests.support.commandline import Run
+from tests.support.commandline import muster as muster
 from tests.support.git import Repo, clone, git_environ, new_repository
 from tests.support.pulls import OTHERS, REMEDY, files, remedy
 from tests.support.workflows import run_github, run_gitlab

@@ -10,17 +10,17 @@ from shutil import copytree
 import pytest
 import yaml
 
-from muster.agent.health import Availability
-from muster.agent.heartbeat import Heart
-from muster.agent.hub import Hub, View
-from muster.agent.own_ref import OwnRef
-from muster.agent.rotation import Rotation
-from muster.identity.seal import AgentSeal
-from muster.identity.store import Store
-from muster.model.times import format_time
-from tests.agent.test_heartbeat import hub
-from tests.commands.conftest import Run, muster
+from muster.agents.health import Availability
+from muster.agents.heartbeat import Heart
+from muster.agents.hub import Hub, View
+from muster.agents.identity.seal import AgentSeal
+from muster.agents.identity.store import Store
+from muster.agents.own_ref import OwnRef
+from muster.agents.rotation import Rotation
+from muster.data.times import format_time
+from tests.agents.test_heartbeat import hub
 from tests.support.authority import new_authority
+from tests.support.commandline import Run, muster
 from tests.support.git import Repo, clone
 
 __all__ = ["hub", "muster"]  # fixtures

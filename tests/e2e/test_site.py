@@ -8,14 +8,14 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from muster.answers.memory import MemorySnapshot
-from muster.commands.cli import run
-from muster.engine.past import FleetHistory
-from muster.engine.settle import settle
-from muster.output.site.pages import Site
-from tests.acts.test_live import serving
-from tests.acts.test_walkthrough import cluster
-from tests.output.site.test_pages import HOSTILE
+from muster.__main__ import run
+from muster.features.history.past import FleetHistory
+from muster.features.page.pages import Site
+from muster.features.test.memory import MemorySnapshot
+from muster.run.settle import settle
+from tests.features.page.test_pages import HOSTILE
+from tests.features.pulses.test_walkthrough import cluster
+from tests.features.watch.test_live import serving
 from tests.support.browser import chromium, needs_chromium, opened_at
 from tests.support.example import NOON
 from tests.support.past import example_with_past

@@ -5,9 +5,9 @@ from pathlib import Path
 
 import pytest
 
-from muster.gitio.closed import TRUST
-from tests.acts.test_walkthrough import cluster
-from tests.commands.conftest import Run, muster
+from muster.git.closed import TRUST
+from tests.features.pulses.test_walkthrough import cluster
+from tests.support.commandline import Run, muster
 from tests.support.git import Repo, add_worktree, clone, new_repository
 
 __all__ = ["muster"]  # a fixture

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import muster
-from muster.model.tree import Tree, dig
+from muster.data.tree import Tree, dig
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LONG_AGO = "2025-06-01T08:00:00Z"
@@ -235,7 +235,7 @@ def test_a_karmada_control_plane_moves_in(repository: Repository) -> None:
     assert not dig(body, "status", "remedyActions")
 
 
-DUMPS = Path(__file__).parents[1] / "moving" / "dumps"
+DUMPS = Path(__file__).parents[1] / "features/importing/dumps"
 
 
 def test_a_hive_cluster_moves_in(repository: Repository) -> None:

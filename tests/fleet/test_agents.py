@@ -6,13 +6,13 @@ from pathlib import Path
 import pytest
 
 import muster
+from muster.data.kinds import ALL
+from muster.data.snapshot import Identity
+from muster.data.source import Layer, Part, SourceFile
+from muster.data.tree import Tree
 from muster.fleet.agents import admitted
 from muster.fleet.leases import CLUSTER_NAME
-from muster.model.kinds import ALL
-from muster.model.snapshot import Identity
-from muster.model.source import Layer, Part, SourceFile
-from muster.model.tree import Tree
-from tests.acts.test_walkthrough import cluster, lease, observed
+from tests.features.pulses.test_walkthrough import cluster, lease, observed
 from tests.support.git import Repo, new_repository
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -4,14 +4,14 @@ import pytest
 from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
+from muster.data.tree import Tree
+from muster.data.yaml import limits
+from muster.data.yaml.emitter import emit
+from muster.data.yaml.loader import load_documents
+from muster.data.yaml.writing import UnwritableError
 from muster.fleet.derived import derived_text
-from muster.model.tree import Tree
-from muster.yamlio import limits
-from muster.yamlio.emitter import emit
-from muster.yamlio.loader import load_documents
-from muster.yamlio.writing import UnwritableError
+from tests.data.yaml.strategies import trees
 from tests.support.examples import often
-from tests.yamlio.strategies import trees
 
 
 def derived(payload: Tree) -> Tree:

@@ -5,9 +5,9 @@ from collections.abc import Callable
 
 import pytest
 
-from muster.answers.memory import MemorySnapshot
-from muster.engine.evaluate import evaluate_snapshot
-from muster.engine.run import Run
+from muster.features.test.memory import MemorySnapshot
+from muster.run.evaluate import evaluate_snapshot
+from muster.run.run import Run
 from tests.support.example import EXAMPLE, NOON
 
 CLUSTER = "derived/managedclusters/stage-us-1.yaml"

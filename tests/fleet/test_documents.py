@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import muster
-from muster.model.tree import Tree
+from muster.data.tree import Tree
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

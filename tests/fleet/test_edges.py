@@ -4,9 +4,9 @@ from datetime import timedelta
 
 import pytest
 
-from muster.answers.memory import MemorySnapshot
-from muster.engine.evaluate import evaluate_snapshot
-from muster.engine.settle import settle
+from muster.features.test.memory import MemorySnapshot
+from muster.run.evaluate import evaluate_snapshot
+from muster.run.settle import settle
 from tests.support.example import EXAMPLE, NOON
 
 REPORT = "clusters/eu/prod-eu-1/reports/dns.yaml"

@@ -5,15 +5,15 @@ from pathlib import Path
 
 import pytest
 
-from muster.engine.decided import DecidedPart
-from muster.engine.standing import stands_at
-from muster.engine.uncommitted import CheckedPart, Uncommitted, check_uncommitted
-from muster.engine.warm import answer
-from muster.engine.workers import Workers
 from muster.fleet.faults import fallbacks_told_to, fell_back
-from muster.gitio.changes import staged_changes
-from muster.gitio.repository import open_repository, resolve
-from tests.engine.test_warm import state_in
+from muster.git.changes import staged_changes
+from muster.git.repository import open_repository, resolve
+from muster.run.decided import DecidedPart
+from muster.run.standing import stands_at
+from muster.run.uncommitted import CheckedPart, Uncommitted, check_uncommitted
+from muster.run.warm import answer
+from muster.run.workers import Workers
+from tests.run.test_warm import state_in
 from tests.support.living import Living, told
 
 Told = list[tuple[str, Exception]]
@@ -55,7 +55,7 @@ class TestWays:
         assert [doing for doing, _ in heard] == ["deciding a part of the fleet"]
 
     def test_of_shards(self, living: Living, heard: Told, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setattr("muster.engine.sharded.decide_in_shards", fails)
+        monkeypatch.setattr("muster.run.sharded.decide_in_shards", fails)
         found = answer(living.question(), None, Workers(2))
         assert told(found.settled) == living.whole()
         assert [doing for doing, _ in heard] == ["deciding in shards"]
@@ -83,14 +83,14 @@ class TestWays:
         found = answer(asked, state)
         found.remember(state)
         living.a_label()
-        monkeypatch.setattr("muster.engine.standing._apart", fails)
+        monkeypatch.setattr("muster.run.standing._apart", fails)
         assert not stands_at(asked, found, state, living.tip())
         assert [doing for doing, _ in heard] == ["looking at what was committed meanwhile"]
 
 
 @pytest.mark.falls_back
 def test_a_fault_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
-    from muster.commands.cli import _Fallbacks
+    from muster.__main__ import _Fallbacks
 
     say: Callable[[str, Exception], None] = _Fallbacks()
     error = ZeroDivisionError("secret")

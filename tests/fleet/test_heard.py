@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 import muster
-from muster.model.finding import Severity
-from tests.acts.test_walkthrough import cluster, lease, observed
+from muster.data.finding import Severity
+from tests.features.pulses.test_walkthrough import cluster, lease, observed
 from tests.fleet.test_agents import available
 from tests.support.git import Repo, new_repository
 

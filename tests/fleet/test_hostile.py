@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import muster
-from tests.acts.test_walkthrough import cluster
+from tests.features.pulses.test_walkthrough import cluster
 from tests.support.git import Repo, new_repository
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -4,6 +4,8 @@ from datetime import timedelta
 
 import pytest
 
+from muster.data.kinds import CONDITION_POLICY, LEASE, MANAGED_CLUSTER
+from muster.data.tree import Tree
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import (
     GRACE_FACTOR,
@@ -16,8 +18,6 @@ from muster.fleet.leases import (
 )
 from muster.fleet.objects import Object
 from muster.fleet.settings import DEFAULTS
-from muster.model.kinds import CONDITION_POLICY, LEASE, MANAGED_CLUSTER
-from muster.model.tree import Tree
 from tests.support.example import NOON
 
 LABEL = "open-cluster-management.io/cluster-name"

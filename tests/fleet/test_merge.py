@@ -4,10 +4,10 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.data.decision import Path
+from muster.data.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER
+from muster.data.tree import Tree
 from muster.fleet.merge import element_key, leaf_at, merge, overlay
-from muster.model.decision import Path
-from muster.model.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER
-from muster.model.tree import Tree
 
 KEYS = MANAGED_CLUSTER.list_keys
 

@@ -2,11 +2,8 @@
 
 import pytest
 
-from muster.fleet.neighbourhoods import homes, neighbourhoods
-from muster.fleet.objects import Object
-from muster.fleet.view import View
-from muster.model.ids import ObjectId
-from muster.model.kinds import (
+from muster.data.ids import ObjectId
+from muster.data.kinds import (
     ADAPTER_REPORT,
     CLUSTER_DEPLOYMENT,
     CSR,
@@ -17,7 +14,10 @@ from muster.model.kinds import (
     PLACEMENT,
     REMEDY,
 )
-from muster.model.tree import Tree
+from muster.data.tree import Tree
+from muster.fleet.neighbourhoods import homes, neighbourhoods
+from muster.fleet.objects import Object
+from muster.fleet.view import View
 
 LABELLED: Tree = {"metadata": {"labels": {"open-cluster-management.io/cluster-name": "a"}}}
 

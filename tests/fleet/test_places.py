@@ -4,14 +4,14 @@ from collections import Counter
 
 import pytest
 
+from muster.data.decision import Path
+from muster.data.kinds import MANAGED_CLUSTER
+from muster.data.source import Layer, Part, SourceFile
+from muster.data.tree import At
+from muster.data.yaml import positions
+from muster.data.yaml.loader import load_documents
+from muster.data.yaml.nodes import Composed, compose
 from muster.fleet.places import expression_place, place_of, places_of
-from muster.model.decision import Path
-from muster.model.kinds import MANAGED_CLUSTER
-from muster.model.source import Layer, Part, SourceFile
-from muster.model.tree import At
-from muster.yamlio import positions
-from muster.yamlio.loader import load_documents
-from muster.yamlio.nodes import Composed, compose
 
 TEXT = """\
 apiVersion: cluster.open-cluster-management.io/v1

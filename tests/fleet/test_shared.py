@@ -2,12 +2,8 @@
 
 from functools import cache
 
-from muster.answers.memory import MemorySnapshot
-from muster.engine.evaluate import evaluate_snapshot
-from muster.fleet.fleet import Fleet
-from muster.fleet.shared import OF_CLUSTERS, Shared, read_by_others
-from muster.model.decision import Decision
-from muster.model.kinds import (
+from muster.data.decision import Decision
+from muster.data.kinds import (
     ADD_ON_PLACEMENT_SCORE,
     FLEET,
     LEASE,
@@ -16,7 +12,11 @@ from muster.model.kinds import (
     PLACEMENT,
     kind_of,
 )
-from muster.model.tree import Tree
+from muster.data.tree import Tree
+from muster.features.test.memory import MemorySnapshot
+from muster.fleet.fleet import Fleet
+from muster.fleet.shared import OF_CLUSTERS, Shared, read_by_others
+from muster.run.evaluate import evaluate_snapshot
 from tests.support.example import EXAMPLE, NOON
 
 AVAILABLE = ("status", "conditions", ("ManagedClusterConditionAvailable",))

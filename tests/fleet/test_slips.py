@@ -2,9 +2,9 @@
 
 import pytest
 
+from muster.data.kinds import ALL
+from muster.data.names import slip_of
 from muster.fleet.slips import incomplete, meant
-from muster.model.kinds import ALL
-from muster.model.names import slip_of
 
 OCM = "cluster.open-cluster-management.io"
 

@@ -2,9 +2,9 @@
 
 import pytest
 
+from muster.data.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER, NODE_POOL, Kind
+from muster.data.tree import Tree
 from muster.fleet.state import since_of, state_of
-from muster.model.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER, NODE_POOL, Kind
-from muster.model.tree import Tree
 
 ACCEPTED, JOINED = "HubAcceptedManagedCluster", "ManagedClusterJoined"
 

@@ -7,12 +7,12 @@ import pytest
 import yaml
 
 import muster
+from muster.data.times import format_time
+from muster.data.tree import Tree
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.settings import Settings
 from muster.fleet.vocabulary import in_vocabulary
-from muster.model.times import format_time
-from muster.model.tree import Tree
-from tests.decide.reports.test_stage import CLUSTER, FLEET, NOON, report
+from tests.rules.reports.test_stage import CLUSTER, FLEET, NOON, report
 
 TODAY = {"hyperfleet": {"vocabulary": "reconciled"}}
 LATER = NOON + timedelta(hours=1)

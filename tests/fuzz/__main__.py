@@ -11,9 +11,9 @@ from pathlib import Path
 
 import atheris
 
-_MODULES = ("muster.yamlio", "muster.fleet", "muster.cel", "muster.answers.planfile", "muster.engine.state",
-            "muster.gitio.journal", "muster.gitio.pulse_memory", "muster.gitio.relayed", "muster.agent.relay_wire",
-            "muster.identity", "muster.policy.csr")  # fmt: skip
+_MODULES = ("muster.data.yaml", "muster.fleet", "muster.cel", "muster.features.plan.planfile", "muster.run.state",
+            "muster.git.journal", "muster.git.pulse_memory", "muster.git.relayed", "muster.agents.relay_wire",
+            "muster.agents.identity", "muster.rules.policies.csr")  # fmt: skip
 
 
 def main(name: str, seconds: str, folder: str = "") -> None:

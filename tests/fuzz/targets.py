@@ -18,23 +18,23 @@ from functools import cache
 from pathlib import Path
 
 from muster import cel
-from muster.agent import relay_wire
-from muster.answers.planfile import PlanFileError, read_plan
+from muster.agents import relay_wire
+from muster.agents.identity.authority import Approved, Authority, load_authority
+from muster.agents.identity.request import Request, new_request
+from muster.agents.identity.store import identity_of
 from muster.cel.types import DYN
-from muster.engine.settle import settle
-from muster.engine.state import File, Home, State, open_state
-from muster.gitio import journal, pulse_memory, relayed
-from muster.gitio.ids import commit_text
-from muster.identity.authority import Approved, Authority, load_authority
-from muster.identity.certificate import issued_of
-from muster.identity.errors import IdentityError
-from muster.identity.request import Request, new_request
-from muster.identity.signature import sealed, signing_key
-from muster.identity.store import identity_of
-from muster.policy import csr
-from muster.policy.environments import UNBOUNDED, policy_environment
-from muster.yamlio.loader import load_documents
-from muster.yamlio.shapes import SHAPES
+from muster.data.yaml.loader import load_documents
+from muster.data.yaml.shapes import SHAPES
+from muster.features.plan.planfile import PlanFileError, read_plan
+from muster.git import journal, pulse_memory, relayed
+from muster.git.ids import commit_text
+from muster.git.signatures.certificate import issued_of
+from muster.git.signatures.errors import IdentityError
+from muster.git.signatures.signature import sealed, signing_key
+from muster.rules.policies import csr
+from muster.rules.policies.environments import UNBOUNDED, policy_environment
+from muster.run.settle import settle
+from muster.run.state import File, Home, State, open_state
 from tests.support.authority import new_authority
 from tests.support.example import EXAMPLE, NOON
 from tests.support.fuzzing import FAULTS

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 import yaml
 
-from muster.commands.origin import Origin, origin_of, public_url
-from muster.commands.source_lines import MARK, filled, hook_lines, marked, script_lines, workflow_lines
-from muster.model.tree import Tree
+from muster.data.tree import Tree
+from muster.features.init.origin import Origin, origin_of, public_url
+from muster.features.init.source_lines import MARK, filled, hook_lines, marked, script_lines, workflow_lines
 from tests.support.git import Repo, git_environ
 from tests.support.release import ROOT
 
@@ -241,7 +241,7 @@ def test_a_public_url_is_the_url() -> None:
 def test_the_example_fleet_is_to_be_filled_in() -> None:
     jobs = [f".github/workflows/{name}.yaml" for name in ("comment", "plan", "reconcile")]
     for name in (".pre-commit-config.yaml", ".gitlab-ci.yml", *jobs):
-        skeleton = (ROOT / "engine/muster/commands/skeleton" / name).read_text(encoding="utf-8")
+        skeleton = (ROOT / "engine/muster/features/init/skeleton" / name).read_text(encoding="utf-8")
         assert (ROOT / "fleet-repo-example" / name).read_text(encoding="utf-8") == filled(
             skeleton, Origin("its own checkout")
         )

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acts.test_walkthrough import cluster
+from tests.features.pulses.test_walkthrough import cluster
 from tests.support.git import Repo, new_repository
 
 ROOT = Path(__file__).resolve().parents[2]

@@ -16,13 +16,13 @@ def test_the_wheel_carries_its_data(wheel: Path) -> None:
         "muster/_bundle/schemas/_common.json",
         "muster/_bundle/fleet-repo-example/fleet.yaml",
         "muster/_bundle/fleet-repo-example/.pre-commit-config.yaml",
-        "muster/commands/skeleton/.github/workflows/reconcile.yaml",
-        "muster/commands/skeleton/.github/workflows/plan.yaml",
-        "muster/commands/skeleton/.github/workflows/comment.yaml",
-        "muster/commands/skeleton/.gitlab-ci.yml",
-        "muster/output/site/assets/index.html",
-        "muster/output/site/assets/site.js",
-        "muster/commands/skeleton/derived/.gitattributes",
+        "muster/features/init/skeleton/.github/workflows/reconcile.yaml",
+        "muster/features/init/skeleton/.github/workflows/plan.yaml",
+        "muster/features/init/skeleton/.github/workflows/comment.yaml",
+        "muster/features/init/skeleton/.gitlab-ci.yml",
+        "muster/features/page/assets/index.html",
+        "muster/features/page/assets/site.js",
+        "muster/features/init/skeleton/derived/.gitattributes",
     ):
         assert name in names
 

@@ -8,8 +8,8 @@ import pytest
 import yaml
 
 import muster
-from muster.model.times import format_time, parse_time
-from muster.model.tree import Tree, dig, mappings_at
+from muster.data.times import format_time, parse_time
+from muster.data.tree import Tree, dig, mappings_at
 from tests.support.truth import require_truth
 
 HERE = Path(__file__).parent

@@ -11,7 +11,7 @@ from jsonschema import Draft202012Validator, ValidationError
 from jsonschema.validators import extend
 from referencing import Registry, Resource
 
-from muster.model.tree import Tree
+from muster.data.tree import Tree
 
 ROOT = Path(__file__).parents[2]
 SCHEMAS = ROOT / "schemas"

@@ -5,8 +5,8 @@ from functools import cache
 
 import pytest
 
-from muster.model.kinds import BY_GROUP_KIND
-from muster.model.tree import Tree
+from muster.data.kinds import BY_GROUP_KIND
+from muster.data.tree import Tree
 from tests.schemas.loading import ROOT, errors, load_yaml
 
 CASES = ROOT / "tests" / "conformance" / "cases"

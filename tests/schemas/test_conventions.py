@@ -7,7 +7,7 @@ from typing import NamedTuple
 import pytest
 import re2
 
-from muster.model.tree import Tree
+from muster.data.tree import Tree
 from tests.schemas.loading import SCHEMAS, resolve, schemas, subschema_errors
 
 STEMS = sorted(schemas())

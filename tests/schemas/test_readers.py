@@ -8,11 +8,11 @@ from pathlib import Path
 import pytest
 
 import muster
-from muster.answers.memory import MemorySnapshot
-from muster.engine.evaluate import evaluate_snapshot
-from muster.model.kinds import ALL
-from muster.model.times import parse_time
-from muster.model.tree import Tree
+from muster.data.kinds import ALL
+from muster.data.times import parse_time
+from muster.data.tree import Tree
+from muster.features.test.memory import MemorySnapshot
+from muster.run.evaluate import evaluate_snapshot
 from tests.schemas.loading import schemas
 
 OWN = sorted(kind.schema for kind in ALL if kind.group == "muster.dev")

@@ -5,7 +5,7 @@ import json
 import pytest
 from jsonschema import Draft202012Validator
 
-from muster.model.kinds import ALL, OPTIONAL_KEYS, Kind
+from muster.data.kinds import ALL, OPTIONAL_KEYS, Kind
 from tests.schemas.loading import SCHEMAS, resolve, schemas
 
 STEMS = sorted(schemas())

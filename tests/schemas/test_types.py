@@ -4,7 +4,7 @@ import pytest
 
 from muster.cel.schema import type_from_schema
 from muster.cel.types import ListType, MapType, NullableType, ObjectType, StringType, Type
-from muster.model.kinds import ALL, Kind
+from muster.data.kinds import ALL, Kind
 from tests.schemas.loading import schemas
 
 DOCUMENTS = {f"{stem}.json": schema for stem, schema in schemas().items()}

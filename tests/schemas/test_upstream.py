@@ -12,8 +12,8 @@ from typing import NamedTuple
 
 import pytest
 
-from muster.model.kinds import ALL
-from muster.model.tree import Tree
+from muster.data.kinds import ALL
+from muster.data.tree import Tree
 from tests.schemas.loading import load_yaml, resolve, schemas
 
 FOLDER = Path(__file__).parent / "upstream"

@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.model.kinds import ALL, BY_NAME, Kind
-from muster.model.tree import Tree
+from muster.data.kinds import ALL, BY_NAME, Kind
+from muster.data.tree import Tree
 from tests.schemas.loading import errors, load_yaml, schemas
 
 HERE = Path(__file__).parent

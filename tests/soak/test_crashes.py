@@ -13,14 +13,14 @@ from pathlib import Path
 
 import pytest
 
-from muster.acts.publish.publish import Publication
-from muster.engine.state import open_state
-from muster.gitio.closed import TRUST
-from muster.gitio.recovery import recover
-from tests.acts.publish.receiver import receiving
-from tests.acts.publish.test_notify import Fleet, events, told, webhook
-from tests.acts.test_walkthrough import cluster
-from tests.gitio.test_recovery import killed_before, landing, template
+from muster.features.pulses.publish import Publication
+from muster.git.closed import TRUST
+from muster.git.recovery import recover
+from muster.run.state import open_state
+from tests.features.notify.test_notify import Fleet, events, told, webhook
+from tests.features.pulses.receiver import receiving
+from tests.features.pulses.test_walkthrough import cluster
+from tests.git.test_recovery import killed_before, landing, template
 from tests.soak.conftest import share
 from tests.support.git import Repo, clone, new_repository
 from tests.support.killing import Killer, killer
@@ -29,7 +29,7 @@ __all__ = ["landing", "template"]  # fixtures
 #: A run of the command that keeps a state in the repository, as of noon.
 RECONCILE = """
 from pathlib import Path
-from muster.commands.cli import run as command
+from muster.__main__ import run as command
 def run(path):
     arguments = ["--repo", path, "--now", "2026-01-01T12:00:00Z", "--state", path + "/.git/kept.sqlite"]
     assert command(["reconcile", *arguments]) == 0
@@ -77,7 +77,7 @@ def test_what_is_killed_while_it_tells_people_is_told(tmp_path: Path, figures: l
 
 
 def _muster(repo: Repo, *arguments: str) -> "subprocess.Popen[str]":
-    main = "from muster.commands.cli import main; main()"
+    main = "from muster.__main__ import main; main()"
     return subprocess.Popen(
         [sys.executable, "-c", main, "reconcile", "--repo", str(repo.path), "--now", NOW, *arguments],
         env=dict(repo.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True, start_new_session=True,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.acts.test_forecast import equal_to_runs_at_every_second
+from tests.features.forecast.test_forecast import equal_to_runs_at_every_second
 
 
 @pytest.mark.parametrize("seed", range(1, 12))

@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.answers import test_branch
-from tests.engine import test_uncommitted, test_wanted
+from tests.features.plan import test_branch
+from tests.run import test_uncommitted, test_wanted
 
 seeds = pytest.mark.parametrize("seed", range(8))
 

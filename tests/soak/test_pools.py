@@ -7,7 +7,7 @@ import os
 
 import pytest
 
-from tests.decide.pools.lives import Life
+from tests.rules.pools.lives import Life
 
 SEED = int(os.environ.get("SEED", "100000"))
 ROUNDS = int(os.environ.get("ROUNDS", "2000"))

@@ -4,8 +4,8 @@ from random import Random
 
 import pytest
 
-from tests.answers.proving import generated_policies
-from tests.answers.proving.generated import Generator, check
+from tests.features.lint.proving import generated_policies
+from tests.features.lint.proving.generated import Generator, check
 
 
 @pytest.mark.parametrize("seed", range(20))

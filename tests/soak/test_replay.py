@@ -2,7 +2,7 @@
 
 from pathlib import Path
 
-from tests.acts.test_replay import Past
+from tests.features.replay.test_replay import Past
 
 
 def test_a_thousand_commits_are_what_they_were(tmp_path: Path) -> None:

@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.shards import Shuffled
-from tests.engine.test_sharded import live
+from tests.run.shards import Shuffled
+from tests.run.test_sharded import live
 from tests.support.living import Living
 
 

@@ -1,10 +1,10 @@
-"""The fleet whose agents sign, for longer: see `tests/engine/test_signed.py`."""
+"""The fleet whose agents sign, for longer: see `tests/run/test_signed.py`."""
 
 from pathlib import Path
 
 import pytest
 
-from tests.engine.test_signed import compare, signing_fleet
+from tests.run.test_signed import compare, signing_fleet
 
 
 @pytest.mark.parametrize("seed", range(12))

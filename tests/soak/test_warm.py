@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.engine.test_standing import live_on
-from tests.engine.test_warm import from_state, live, state_in
+from tests.run.test_standing import live_on
+from tests.run.test_warm import from_state, live, state_in
 from tests.support.living import Living
 
 

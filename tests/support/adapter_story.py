@@ -8,7 +8,7 @@ from collections.abc import Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
 
-from muster.model.times import parse_time
+from muster.data.times import parse_time
 
 POOLS = "clusters/eu/prod-eu-1/"
 #: Clusters whose spec changed at ten to twelve.

@@ -9,9 +9,9 @@ from pathlib import Path
 
 import yaml
 
-from muster.model.times import parse_time
-from tests.acts.test_walkthrough import cluster
-from tests.agent.test_heartbeat import Server
+from muster.data.times import parse_time
+from tests.agents.test_heartbeat import Server
+from tests.features.pulses.test_walkthrough import cluster
 from tests.support.git import Repo, clone, new_repository
 from tests.support.patience import wait_until
 from tests.support.processes import Process, running

@@ -1,9 +1,9 @@
 """A commit made and landed at once, as an act does it in two steps."""
 
-from muster.gitio.commit import advance
-from muster.gitio.importing import Files, build_commit
-from muster.gitio.outcomes import Committed, Moved, Refused
-from muster.gitio.repository import Repository
+from muster.git.commit import advance
+from muster.git.importing import Files, build_commit
+from muster.git.outcomes import Committed, Moved, Refused
+from muster.git.repository import Repository
 
 
 def commit_files(

@@ -12,11 +12,11 @@ from tempfile import TemporaryDirectory
 
 import click
 
+from muster.__main__ import VERBS, cli
 from muster.cel.declarations import OPERATORS, Overload
 from muster.cel.library.registry import libraries
-from muster.commands.cli import VERBS, cli
-from muster.model.codes import CODES
-from muster.output.metrics import METRICS
+from muster.data.codes import CODES
+from muster.features.metrics.metrics import METRICS
 from tests.support.example import EXAMPLE
 from tests.support.git import Repo, git_environ, new_repository
 from tests.support.in_process import muster
@@ -33,7 +33,7 @@ def errors_page() -> str:
     lines = [
         "# Findings",
         "",
-        "Generated from `engine/muster/model/codes.py` by `make docs`. A code is never reused.",
+        "Generated from `engine/muster/data/codes.py` by `make docs`. A code is never reused.",
         "",
     ]
     for code in sorted(CODES.values(), key=lambda code: code.name):

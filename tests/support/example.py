@@ -11,8 +11,8 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 import muster
-from muster.acts.publish.publish import next_look
-from muster.model.times import parse_time
+from muster.data.times import parse_time
+from muster.features.pulses.publish import next_look
 from tests.support.adapter_story import adapter_files, adapter_story, earlier_specs
 from tests.support.pool_story import at, story
 

@@ -6,8 +6,8 @@ The values are made up, of the right types, and such as our schemas take: times 
 import re
 from functools import cache
 
-from muster.model.kinds import BY_NAME
-from muster.model.tree import Tree
+from muster.data.kinds import BY_NAME
+from muster.data.tree import Tree
 from tests.schemas.loading import load_yaml, resolve, schemas
 from tests.schemas.test_upstream import FOLDER, steps
 

@@ -15,25 +15,25 @@ from datetime import UTC, datetime, timedelta
 from functools import cache
 from pathlib import Path
 
-from muster.acts.message import commit_message
-from muster.acts.publish.publish import next_look, opener, publish
-from muster.acts.publish.sinks import Patience
-from muster.answers.document import run_document
-from muster.answers.exported import exported
-from muster.answers.plan import plan_document
-from muster.engine.changes import summary
-from muster.engine.checking import check_snapshot
-from muster.engine.run import Run
-from muster.engine.settle import settle
-from muster.engine.settled import Settled
-from muster.gitio.pulse_memory import PulseMemory, decoded, encoded
-from muster.model.codes import CODES
-from muster.model.kinds import BY_NAME, MULTI_CLUSTER_INGRESS
-from muster.output.columns import rows
-from muster.output.documents import json_text, yaml_stream
-from muster.output.endpoints import routing
-from muster.output.findings import findings_text
-from muster.output.load_balancers import load_balancer
+from muster.cli.columns import rows
+from muster.cli.documents import json_text, yaml_stream
+from muster.cli.findings import findings_text
+from muster.data.codes import CODES
+from muster.data.kinds import BY_NAME, MULTI_CLUSTER_INGRESS
+from muster.features.export.endpoints import routing
+from muster.features.export.exported import exported
+from muster.features.export.load_balancers import load_balancer
+from muster.features.get.document import run_document
+from muster.features.plan.plan import plan_document
+from muster.features.pulses.publish import next_look, opener, publish
+from muster.features.pulses.sinks import Patience
+from muster.git.pulse_memory import PulseMemory, decoded, encoded
+from muster.run.changes import summary
+from muster.run.checking import check_snapshot
+from muster.run.message import commit_message
+from muster.run.run import Run
+from muster.run.settle import settle
+from muster.run.settled import Settled
 from tests.support.example import EXAMPLE, NOON
 from tests.support.mutations import Broken, Files, Mutator
 

@@ -10,8 +10,8 @@ from typing import TYPE_CHECKING
 
 import yaml
 
-from muster.model.times import format_time
-from muster.model.tree import Tree
+from muster.data.times import format_time
+from muster.data.tree import Tree
 from tests.support.calls import condition, functions, macro
 
 if TYPE_CHECKING:

@@ -3,10 +3,10 @@
 from collections.abc import Mapping
 from dataclasses import replace
 
+from muster.data.ids import ObjectId
+from muster.data.tree import Tree
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.objects import Object
-from muster.model.ids import ObjectId
-from muster.model.tree import Tree
 
 
 def with_hole(name: str, sound: str, hole: str) -> Mapping[ObjectId, Object]:

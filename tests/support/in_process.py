@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
 
-from muster.commands.cli import run
+from muster.__main__ import run
 
 
 def muster(*arguments: str, environ: Mapping[str, str], cwd: Path) -> tuple[int, str, str]:

@@ -3,7 +3,7 @@
 import json
 from collections.abc import Iterable
 
-from muster.model.tree import Tree
+from muster.data.tree import Tree
 
 
 def document(body: Tree) -> str:

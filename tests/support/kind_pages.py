@@ -6,8 +6,8 @@ from functools import cache
 from pathlib import Path
 from typing import Final
 
-from muster.model.kinds import ALL, Kind
-from muster.model.tree import Tree
+from muster.data.kinds import ALL, Kind
+from muster.data.tree import Tree
 
 SCHEMAS: Final = Path(__file__).resolve().parents[2] / "schemas"
 _DEPTH: Final = 6  # of fields in fields; what lies deeper is in the schema

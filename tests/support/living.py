@@ -15,18 +15,18 @@ from typing import Self
 
 import yaml
 
-from muster.acts.message import commit_message
-from muster.engine.question import Question
-from muster.engine.settle import settle
-from muster.engine.settled import Settled
-from muster.gitio.commit import advance
-from muster.gitio.hearing import here
-from muster.gitio.importing import build_commit
-from muster.gitio.pulse_memory import Remembered
-from muster.gitio.repository import branch_tip, open_repository
-from muster.model.snapshot import Withheld
-from muster.model.times import format_time
-from muster.model.tree import Tree, mappings_at
+from muster.data.snapshot import Withheld
+from muster.data.times import format_time
+from muster.data.tree import Tree, mappings_at
+from muster.git.commit import advance
+from muster.git.hearing import here
+from muster.git.importing import build_commit
+from muster.git.pulse_memory import Remembered
+from muster.git.repository import branch_tip, open_repository
+from muster.run.message import commit_message
+from muster.run.question import Question
+from muster.run.settle import settle
+from muster.run.settled import Settled
 from tests.support.example import EXAMPLE, NOON
 from tests.support.git import Content, Repo, new_repository
 from tests.support.happenings import MORE, adapter_report, payload

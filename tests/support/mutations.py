@@ -12,11 +12,11 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import TypeAlias
 
-from muster.model.snapshot import Snapshot
-from muster.model.source import SourceFile
-from muster.model.times import try_duration, try_time
-from muster.model.tree import Tree
-from muster.yamlio.loader import load_documents
+from muster.data.snapshot import Snapshot
+from muster.data.source import SourceFile
+from muster.data.times import try_duration, try_time
+from muster.data.tree import Tree
+from muster.data.yaml.loader import load_documents
 
 #: The files of a revision by path, and those of agent refs by ref and path.
 Files: TypeAlias = dict[tuple[str, str], bytes]

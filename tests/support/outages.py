@@ -10,10 +10,10 @@ from dataclasses import dataclass, field
 from datetime import datetime, timedelta
 
 import muster
-from muster.answers.memory import MemorySnapshot
-from muster.engine.evaluate import evaluate_snapshot
-from muster.model.times import format_time, parse_time
-from muster.model.tree import Tree, dig, mappings_at
+from muster.data.times import format_time, parse_time
+from muster.data.tree import Tree, dig, mappings_at
+from muster.features.test.memory import MemorySnapshot
+from muster.run.evaluate import evaluate_snapshot
 
 START = parse_time("2026-01-01T00:00:00Z")
 REGIONS = ("eu", "us", "ap")

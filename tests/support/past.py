@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from datetime import datetime, timedelta
 from pathlib import Path
 
-from muster.model.times import format_time
+from muster.data.times import format_time
 from tests.support.example import EXAMPLE, NOON
 from tests.support.git import Repo, new_repository
 

@@ -4,7 +4,7 @@ tests.support.pictures` takes them anew; look at them before you commit them."""
 import tempfile
 from pathlib import Path
 
-from muster.commands.cli import run
+from muster.__main__ import run
 from tests.support.browser import opened
 from tests.support.past import example_with_past
 

@@ -2,7 +2,8 @@
 
 from typing import Final
 
-from muster.decide.pipeline import STAGES, Wide
+from muster.rules.pipeline import STAGES
+from muster.rules.stages import Wide
 
 _COLUMNS: Final = 6
 _WIDTH, _HEIGHT, _GAP = 132, 30, 8

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from pathlib import Path
 
-from muster.model.times import parse_time
+from muster.data.times import parse_time
 
 EXAMPLE = Path(__file__).resolve().parents[2] / "fleet-repo-example"
 DAY = "2026-01-01"

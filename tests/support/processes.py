@@ -14,7 +14,7 @@ class Process:
     """A running `muster`, and the lines that it has printed so far."""
 
     def __init__(self, arguments: tuple[str, ...], environ: Mapping[str, str]) -> None:
-        main = "from muster.commands.cli import main; main()"
+        main = "from muster.__main__ import main; main()"
         self._process = subprocess.Popen(
             [sys.executable, "-c", main, *arguments], env=dict(environ),
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,

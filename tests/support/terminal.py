@@ -1,5 +1,5 @@
 """A real terminal of so many columns: what verbs print on it. `python -m tests.support.terminal` writes the files by
-which `tests/output/test_terminal.py` knows how they should look; read them before you commit them."""
+which `tests/cli/test_terminal.py` knows how they should look; read them before you commit them."""
 
 import fcntl
 import os
@@ -14,11 +14,11 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from types import MappingProxyType
 
-from muster.model.times import format_time
+from muster.data.times import format_time
 from tests.support.example import EXAMPLE, NOON
 from tests.support.git import Repo, new_repository
 
-GOLDEN = Path(__file__).parents[1] / "output" / "terminal"
+GOLDEN = Path(__file__).parents[1] / "cli" / "terminal"
 WIDTHS = (80, 120, 200)
 _NOW = format_time(NOON.replace(minute=10))
 #: What people look at first.
@@ -28,7 +28,7 @@ LINES = (
 )  # fmt: skip
 _MAIN = """
 import shlex, sys
-from muster.commands.cli import run
+from muster.__main__ import run
 for line in sys.argv[1:]:
     print(f"$ muster {line}", flush=True)
     try:

@@ -9,18 +9,18 @@ from collections.abc import Callable, Collection, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from muster.answers.reads import Reader, field_label
-from muster.engine.explained import Read
-from muster.engine.run import Run
+from muster.data.decision import Decision
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, LEASE, is_cluster, kind_of
+from muster.data.times import format_time, try_time
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.features.explain.reads import Reader, field_label
 from muster.fleet.faults import is_fault
 from muster.fleet.leases import leased_cluster, renew_time
-from muster.model.decision import Decision
-from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, LEASE, is_cluster, kind_of
-from muster.model.times import format_time, try_time
-from muster.model.tree import Tree, dig, mapping_at, mappings_at
-from muster.policy.adapters import owner_cluster
-from muster.policy.ruled import Ruled
+from muster.rules.policies.adapters import owner_cluster
+from muster.rules.policies.in_force import Ruled
+from muster.run.explained import Read
+from muster.run.run import Run
 
 _TIME: Final = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ")
 _SCALAR: Final = re.compile(r"'(.*)'|(true|false|-?\d+)", re.DOTALL)

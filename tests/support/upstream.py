@@ -13,8 +13,8 @@ from pathlib import Path
 
 import yaml
 
-from muster.model.kinds import BY_GROUP_KIND, Kind
-from muster.model.tree import Tree
+from muster.data.kinds import BY_GROUP_KIND, Kind
+from muster.data.tree import Tree
 
 FOLDER = Path(__file__).parents[1] / "schemas" / "upstream"
 #: Standard parts of every object, which no list repeats.

@@ -1,1 +1,1 @@
-"""Parts of files become objects, and objects a fleet: the value that all else looks at."""
+"""Files become parts, parts objects, and objects a fleet."""

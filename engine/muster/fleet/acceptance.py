@@ -12,12 +12,12 @@ run, and accepted again by itself.
 from collections.abc import Collection, Iterable, Mapping
 from dataclasses import replace
 
+from muster.data.ids import ObjectId
+from muster.data.kinds import ACCEPTED, FLEET, MANAGED_CLUSTER
+from muster.data.source import Part
+from muster.data.tree import Tree, dig, mappings_at
 from muster.fleet.objects import Object, by_type
 from muster.fleet.settings import Settings
-from muster.model.ids import ObjectId
-from muster.model.kinds import ACCEPTED, FLEET, MANAGED_CLUSTER
-from muster.model.source import Part
-from muster.model.tree import Tree, dig, mappings_at
 
 ACCEPTED_ON = "open-cluster-management.io/automatically-accepted-on"
 #: Where the names of clusters are remembered that people have removed and whose agents still speak.

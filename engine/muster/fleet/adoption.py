@@ -14,11 +14,8 @@ from collections.abc import Mapping
 from dataclasses import replace
 from functools import reduce
 
-from muster.fleet.deciders import Deciders
-from muster.fleet.merge import merge
-from muster.fleet.objects import Object
-from muster.model.ids import ObjectId
-from muster.model.kinds import (
+from muster.data.ids import ObjectId
+from muster.data.kinds import (
     CLUSTER_CLAIM,
     CLUSTER_DEPLOYMENT,
     CLUSTER_DEPLOYMENT_CUSTOMIZATION,
@@ -33,7 +30,10 @@ from muster.model.kinds import (
     PLACEMENT_DECISION,
     Kind,
 )
-from muster.model.tree import Tree, dig, mapping_at, mappings_at
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.fleet.deciders import Deciders
+from muster.fleet.merge import merge
+from muster.fleet.objects import Object
 
 _PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
 #: What of a ClusterDeployment the provisioner writes into its spec; the rest of a pool's cluster is the pool's.

@@ -13,10 +13,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from muster.data.kinds import ACCEPTED, CLUSTER_DEPLOYMENT, CLUSTERS, CSR, MANAGED_CLUSTER, kind_of
+from muster.data.source import Part
+from muster.data.tree import Tree, dig, mapping_at
 from muster.fleet.leases import CLUSTER_NAME
-from muster.model.kinds import ACCEPTED, CLUSTER_DEPLOYMENT, CLUSTERS, CSR, MANAGED_CLUSTER, kind_of
-from muster.model.source import Part
-from muster.model.tree import Tree, dig, mapping_at
 
 _IDENTITY: Final = frozenset(("apiVersion", "kind", "metadata"))
 #: What an agent may propose when it registers its cluster.

@@ -3,12 +3,12 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
-from muster.model.decision import Path
-from muster.model.finding import Finding, Severity
-from muster.model.findings import finding, finding_of, path_text
-from muster.model.ids import ObjectId
-from muster.model.snapshot import Identity, Withheld
-from muster.model.source import Part, Place
+from muster.data.decision import Path
+from muster.data.finding import Finding, Severity
+from muster.data.findings import finding, finding_of, path_text
+from muster.data.ids import ObjectId
+from muster.data.snapshot import Identity, Withheld
+from muster.data.source import Part, Place
 
 
 def _not_sent(found: Finding, ref: str) -> Finding:

@@ -9,16 +9,16 @@ from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 
+from muster.data.agentref import cluster_of
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, CSR, LEASE, kind_of
+from muster.data.snapshot import Identity
+from muster.data.source import Part
+from muster.data.tree import Tree, mapping_at
 from muster.fleet import agent_messages as messages
 from muster.fleet.agent_fields import cut
 from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE
-from muster.model.agentref import cluster_of
-from muster.model.finding import Finding
-from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, CSR, LEASE, kind_of
-from muster.model.snapshot import Identity
-from muster.model.source import Part
-from muster.model.tree import Tree, mapping_at
 
 _STRANGER = Identity()
 

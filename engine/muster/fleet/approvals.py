@@ -18,16 +18,16 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import ACCEPTED, CSR, MANAGED_CLUSTER
+from muster.data.snapshot import Identity
+from muster.data.source import Layer, Part
+from muster.data.tree import Tree, dig, digest_of, mapping_at, mappings_at
 from muster.fleet.acceptance import is_accepted
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.objects import Object, by_type
 from muster.fleet.places import finding_at
-from muster.model.finding import Finding
-from muster.model.ids import ObjectId
-from muster.model.kinds import ACCEPTED, CSR, MANAGED_CLUSTER
-from muster.model.snapshot import Identity
-from muster.model.source import Layer, Part
-from muster.model.tree import Tree, dig, digest_of, mapping_at, mappings_at
 
 #: Where it is remembered: `request` is the content of which muster decided, `word` what a person said and of which,
 #: `signed` the one of which the certificate was made; `vouchedBy` the requests whose keys vouched for it, the nearest

@@ -9,6 +9,13 @@ from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+from muster.data.decision import Path
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, CSR, kind_of
+from muster.data.snapshot import Snapshot
+from muster.data.source import Layer, Part
+from muster.data.tree import Tree, dig
 from muster.fleet import agent_messages, messages
 from muster.fleet.acceptance import is_left_alone, removed_before, with_automatic_acceptance
 from muster.fleet.adoption import with_adopted
@@ -27,13 +34,6 @@ from muster.fleet.places import places_of
 from muster.fleet.reading import Reading
 from muster.fleet.settings import settings_of
 from muster.fleet.vocabulary import in_vocabulary, moved
-from muster.model.decision import Path
-from muster.model.finding import Finding
-from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, CSR, kind_of
-from muster.model.snapshot import Snapshot
-from muster.model.source import Layer, Part
-from muster.model.tree import Tree, dig
 
 _DECLARED = (*CLUSTERS, CSR)
 
@@ -41,8 +41,8 @@ _DECLARED = (*CLUSTERS, CSR)
 def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False) -> Fleet:
     """Read a snapshot and return its fleet, with everything that was wrong on the way in its findings.
 
-    Not validated against schemas: `muster.check.validate` does that. `obeying` False: the Fleet is known to have an
-    error, so its settings do not count. `partial`: the snapshot has some of the fleet's files.
+    Not validated against schemas: `muster.rules.checks.validate` does that. `obeying` False: the Fleet is known to have
+    an error, so its settings do not count. `partial`: the snapshot has some of the fleet's files.
     """
     reading = read(snapshot)
     previous, derived_paths = _previous(reading)

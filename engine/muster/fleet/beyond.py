@@ -6,10 +6,10 @@ What stands is decided already; this run reads of it what wide stages read, deci
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 
-from muster.model.decision import Failed
-from muster.model.finding import Finding
-from muster.model.ids import ObjectId
-from muster.model.kinds import Kind
+from muster.data.decision import Failed
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import Kind
 
 
 @dataclass(frozen=True, slots=True)

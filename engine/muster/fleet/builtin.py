@@ -4,13 +4,13 @@ from collections.abc import Mapping
 from functools import cache
 from pathlib import Path
 
+from muster.data.ids import ObjectId
+from muster.data.source import Layer, SourceFile
 from muster.fleet.bundle import bundle_path
 from muster.fleet.derived import content_id
 from muster.fleet.files import read_file
 from muster.fleet.objects import Object
 from muster.fleet.reading import Reading
-from muster.model.ids import ObjectId
-from muster.model.source import Layer, SourceFile
 
 PREFIX = "builtin:"
 

@@ -3,11 +3,8 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from muster.fleet.builtin import builtin_objects
-from muster.fleet.objects import Object
-from muster.fleet.vocabulary import NAMES, type_of
-from muster.model.ids import ObjectId
-from muster.model.kinds import (
+from muster.data.ids import ObjectId
+from muster.data.kinds import (
     ACCEPTED,
     CLUSTER_TAINT_POLICY,
     CLUSTERS,
@@ -18,7 +15,10 @@ from muster.model.kinds import (
     Kind,
     of_kinds,
 )
-from muster.model.tree import Tree, dig, mappings_at
+from muster.data.tree import Tree, dig, mappings_at
+from muster.fleet.builtin import builtin_objects
+from muster.fleet.objects import Object
+from muster.fleet.vocabulary import NAMES, type_of
 
 #: The conditions of a ManagedCluster that registration decides, beside those of ConditionPolicies.
 _OF_REGISTRATION = frozenset((ACCEPTED, "ManagedClusterJoined", "Deleting"))

@@ -10,11 +10,11 @@ from copy import copy
 from functools import cache
 from typing import TypeGuard
 
+from muster.data.decision import Decision, Path
+from muster.data.ids import ObjectId
+from muster.data.kinds import OPTIONAL_KEYS, ListKeys, kind_of
+from muster.data.tree import Tree
 from muster.fleet.merge import element_key
-from muster.model.decision import Decision, Path
-from muster.model.ids import ObjectId
-from muster.model.kinds import OPTIONAL_KEYS, ListKeys, kind_of
-from muster.model.tree import Tree
 
 HEADER = "Written by muster. Edits are overwritten by the next reconcile."
 
@@ -131,7 +131,7 @@ def _keys_first(element: Tree, fields: tuple[str, ...]) -> Tree:
 
 def derived_text(body: Tree) -> str:
     """Return the file's text. UnwritableError where the next run could not read it."""
-    from muster.yamlio.writing import file_text  # what only checks writes nothing
+    from muster.data.yaml.writing import file_text  # what only checks writes nothing
 
     return file_text(body, header=HEADER)
 

@@ -2,14 +2,14 @@
 
 from typing import TYPE_CHECKING
 
+from muster.data.finding import Finding, Severity
+from muster.data.findings import finding, path_text
+from muster.data.ids import ObjectId
+from muster.data.snapshot import Skipped
+from muster.data.source import Part, Place, SourceFile
+from muster.data.tree import At
+from muster.data.yaml.problem import Document, Problem
 from muster.fleet.messages import SKIPPED_TEXTS
-from muster.model.finding import Finding, Severity
-from muster.model.findings import finding, path_text
-from muster.model.ids import ObjectId
-from muster.model.snapshot import Skipped
-from muster.model.source import Part, Place, SourceFile
-from muster.model.tree import At
-from muster.yamlio.problem import Document, Problem
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError

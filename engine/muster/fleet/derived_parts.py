@@ -11,15 +11,15 @@ from collections.abc import Iterator, Mapping
 from functools import cache
 from typing import TYPE_CHECKING
 
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import BY_GROUP_KIND, Kind
+from muster.data.locations import is_derived_path, is_safe
+from muster.data.source import Layer, Part, SourceFile
+from muster.data.tree import At, Tree, dig
+from muster.data.yaml.problem import Document
 from muster.fleet import derived_messages as messages
 from muster.fleet.schemas import Gate, gate_for, load_schema
-from muster.model.finding import Finding
-from muster.model.ids import ObjectId
-from muster.model.kinds import BY_GROUP_KIND, Kind
-from muster.model.locations import is_derived_path, is_safe
-from muster.model.source import Layer, Part, SourceFile
-from muster.model.tree import At, Tree, dig
-from muster.yamlio.problem import Document
 
 if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError

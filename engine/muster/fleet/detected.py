@@ -9,13 +9,13 @@ the detector would go unheard.
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from dataclasses import replace
 
+from muster.data.decision import Path
+from muster.data.finding import Finding
+from muster.data.kinds import CLUSTERS, kind_of
+from muster.data.source import Part
+from muster.data.tree import Tree, mapping_at, mappings_at
 from muster.fleet import agent_messages as messages
 from muster.fleet.places import place_of
-from muster.model.decision import Path
-from muster.model.finding import Finding
-from muster.model.kinds import CLUSTERS, kind_of
-from muster.model.source import Part
-from muster.model.tree import Tree, mapping_at, mappings_at
 
 
 def without_hand_written(

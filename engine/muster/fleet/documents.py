@@ -7,17 +7,17 @@ name of an object that is missed.
 from collections.abc import Iterator
 from dataclasses import replace
 
+from muster.data.ids import ObjectId
+from muster.data.kinds import ALL, BY_GROUP_KIND, CLUSTER_DEPLOYMENT, Kind
+from muster.data.locations import is_safe
+from muster.data.source import Layer, Part, SourceFile
+from muster.data.tree import Tree, dig
+from muster.data.yaml.problem import Document, Identity
 from muster.fleet import messages
 from muster.fleet.foreign import foreign_objects
 from muster.fleet.nulls import without_nulls
 from muster.fleet.reading import Reading
 from muster.fleet.slips import incomplete, meant
-from muster.model.ids import ObjectId
-from muster.model.kinds import ALL, BY_GROUP_KIND, CLUSTER_DEPLOYMENT, Kind
-from muster.model.locations import is_safe
-from muster.model.source import Layer, Part, SourceFile
-from muster.model.tree import Tree, dig
-from muster.yamlio.problem import Document, Identity
 
 _GROUPS = frozenset(kind.group for kind in ALL)
 #: Where kubectl puts a namespaced object that names no namespace.

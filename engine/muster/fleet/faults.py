@@ -15,11 +15,11 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias, TypeVar
 
-import muster
-from muster.model.finding import Finding
-from muster.model.findings import finding
-from muster.model.ids import ObjectId
-from muster.model.source import Part, Place, SourceFile
+from muster.data.finding import Finding
+from muster.data.findings import finding
+from muster.data.ids import ObjectId
+from muster.data.source import Part, Place, SourceFile
+from muster.version import __version__
 
 #: A fault about one object, and one that is about no single object.
 OF_OBJECT, OF_STAGE = "MUS490", "MUS491"
@@ -120,7 +120,7 @@ def is_fault(found: Finding) -> bool:
 def of_policies(count: int, first: str, target: ObjectId) -> Finding:
     """The finding that built-in policies failed: how many, where the first one did, and for which object."""
     what = "a built-in policy fails" if count == 1 else f"{count} expressions of built-in policies fail"
-    message = f"a fault in muster, not in your fleet: {what}, {first} for {target} (muster {muster.__version__})"
+    message = f"a fault in muster, not in your fleet: {what}, {first} for {target} (muster {__version__})"
     return finding(OF_POLICY, message, hint=_REPORT)
 
 
@@ -134,4 +134,4 @@ def told(error: BaseException) -> str:
     codes = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     ours = [(code, line) for code, line in codes if code.co_filename.startswith(_HOME)][::-1][:_MOST_FRAMES]
     places = ", ".join(f"{code.co_filename[len(_HOME) :]}:{line} in {code.co_name}" for code, line in ours)
-    return f"{type(error).__name__} at {places or 'no line of ours'} (muster {muster.__version__})"
+    return f"{type(error).__name__} at {places or 'no line of ours'} (muster {__version__})"

@@ -6,16 +6,16 @@ Every file is read on its own: what is wrong with one never hides another.
 import re
 from dataclasses import replace
 
+from muster.data.locations import FOLDER, SUFFIX, SUFFIX_SLIPS
+from muster.data.snapshot import LOST, Skipped, Snapshot
+from muster.data.source import Layer, LostFileError, SourceFile
+from muster.data.yaml.problem import Loaded
+from muster.data.yaml.shapes import SHAPES
 from muster.fleet import agent_messages, derived_messages, faults, messages
 from muster.fleet.derived import HEADER, content_id
 from muster.fleet.derived_parts import derived_parts
 from muster.fleet.documents import add_body, identified, signature, unwrapped
 from muster.fleet.reading import Reading, Suspect
-from muster.model.locations import FOLDER, SUFFIX, SUFFIX_SLIPS
-from muster.model.snapshot import LOST, Skipped, Snapshot
-from muster.model.source import Layer, LostFileError, SourceFile
-from muster.yamlio.problem import Loaded
-from muster.yamlio.shapes import SHAPES
 
 #: How the blobs begin that git's filters leave in place of a file: LFS's pointers, git-crypt's ciphers.
 FILTERED = (b"version https://git-lfs.github.com/spec/", b"\0GITCRYPT\0")

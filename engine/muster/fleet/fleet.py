@@ -8,20 +8,20 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
+from muster.data.decision import Decision, Held, Outcome, Pulse, Wake
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import ALL, Kind
+from muster.data.published import Memory
+from muster.data.snapshot import Authors, Identity
+from muster.data.source import Part
+from muster.data.tree import Tree
 from muster.fleet.beyond import NOTHING_BEYOND, Beyond
 from muster.fleet.foreign import ByKind
 from muster.fleet.missed.slips import NO_SLIPS, Slips
 from muster.fleet.objects import Object, with_params
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
-from muster.model.decision import Decision, Held, Outcome, Pulse, Wake
-from muster.model.finding import Finding
-from muster.model.ids import ObjectId
-from muster.model.kinds import ALL, Kind
-from muster.model.published import Memory
-from muster.model.snapshot import Authors, Identity
-from muster.model.source import Part
-from muster.model.tree import Tree
 
 
 @dataclass(frozen=True)

@@ -10,12 +10,12 @@ What an agent sends is not among them: no agent's branch gives the repository a 
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final, NamedTuple
 
+from muster.data.groups import grouped
+from muster.data.ids import ObjectId
+from muster.data.source import Layer, Part, SourceFile
+from muster.data.tree import Tree, dig, mapping_at
+from muster.data.yaml.loader import load_documents
 from muster.fleet.objects import Object
-from muster.model.groups import grouped
-from muster.model.ids import ObjectId
-from muster.model.source import Layer, Part, SourceFile
-from muster.model.tree import Tree, dig, mapping_at
-from muster.yamlio.loader import load_documents
 
 _LIST: Final = "List"
 

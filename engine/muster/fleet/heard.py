@@ -12,17 +12,17 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import replace
 from typing import Final
 
+from muster.data.decision import Path
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import ADAPTER_REPORT, ADD_ON_PLACEMENT_SCORE, CLUSTERS, LEASE, kind_of
+from muster.data.source import Part
+from muster.data.tree import Tree
 from muster.fleet import agent_messages as messages
 from muster.fleet.detected import without_hand_written
 from muster.fleet.merge import merge
 from muster.fleet.objects import Object
 from muster.fleet.places import places_of
-from muster.model.decision import Path
-from muster.model.finding import Finding
-from muster.model.ids import ObjectId
-from muster.model.kinds import ADAPTER_REPORT, ADD_ON_PLACEMENT_SCORE, CLUSTERS, LEASE, kind_of
-from muster.model.source import Part
-from muster.model.tree import Tree
 
 _IDENTITY: Final = ("apiVersion", "kind", "metadata")
 #: Kinds of which nobody says anything but those who report.

@@ -10,21 +10,16 @@ agents push. Where all are missing at once nobody can tell whether every agent r
 
 A ref that is gone is no news of its cluster, and neither is one that holds nothing of its agent's any more: somebody
 deleted or replaced it. Such a cluster is *lost*. What was derived of it stands until its lease has run out
-(`muster.decide.lost`), and its certificates for as long as people let it in.
+(`muster.rules.heartbeats.hearing`), and its certificates for as long as people let it in.
 """
 
 from collections.abc import Iterable, Set
 from dataclasses import replace
 
-from muster.fleet import agent_messages as messages
-from muster.fleet.acceptance import ACCEPTED_ON, is_accepted
-from muster.fleet.approvals import CERTIFICATE, DECIDED, VOUCHED, denied_by_people
-from muster.fleet.fleet import AnyFleet, Fleet
-from muster.fleet.leases import CLUSTER_NAME, lease_id, leased_cluster
-from muster.model.agentref import cluster_of
-from muster.model.finding import Finding
-from muster.model.ids import ObjectId
-from muster.model.kinds import (
+from muster.data.agentref import cluster_of
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import (
     ADAPTER_REPORT,
     CLUSTER_DEPLOYMENT,
     CLUSTERS,
@@ -35,8 +30,13 @@ from muster.model.kinds import (
     NODE_POOL,
     kind_of,
 )
-from muster.model.snapshot import Agents
-from muster.model.tree import mapping_at
+from muster.data.snapshot import Agents
+from muster.data.tree import mapping_at
+from muster.fleet import agent_messages as messages
+from muster.fleet.acceptance import ACCEPTED_ON, is_accepted
+from muster.fleet.approvals import CERTIFICATE, DECIDED, VOUCHED, denied_by_people
+from muster.fleet.fleet import AnyFleet, Fleet
+from muster.fleet.leases import CLUSTER_NAME, lease_id, leased_cluster
 
 #: That a cluster's agent has said a first word, and that the last one is known to be the agent's.
 JOINED, VERIFIED = "ManagedClusterJoined", "AgentIdentityVerified"

@@ -10,13 +10,13 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime, timedelta
 
+from muster.data.ids import ObjectId
+from muster.data.kinds import CONDITION_POLICY, LEASE
+from muster.data.times import format_time, try_time
+from muster.data.tree import Tree, dig, mapping_at
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.ids import ObjectId
-from muster.model.kinds import CONDITION_POLICY, LEASE
-from muster.model.times import format_time, try_time
-from muster.model.tree import Tree, dig, mapping_at
 
 CLUSTER_NAME = "open-cluster-management.io/cluster-name"
 KARMADA_NAMESPACE = "karmada-cluster"

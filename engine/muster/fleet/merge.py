@@ -6,9 +6,9 @@ leaf, whatever the values, because then a change of one of them would silently d
 
 from collections.abc import Mapping
 
-from muster.model.decision import Path
-from muster.model.kinds import OPTIONAL_KEYS, ListKeys
-from muster.model.tree import Tree
+from muster.data.decision import Path
+from muster.data.kinds import OPTIONAL_KEYS, ListKeys
+from muster.data.tree import Tree
 
 #: Every part repeats these to say which object it belongs to.
 _IDENTITY: frozenset[Path] = frozenset({("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace")})

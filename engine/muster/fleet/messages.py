@@ -4,16 +4,16 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
-from muster.model.decision import Path
-from muster.model.finding import Finding, Severity
-from muster.model.findings import finding, finding_of, path_text
-from muster.model.ids import ObjectId
-from muster.model.kinds import ALL, BY_GROUP_KIND, BY_NAME, Kind
-from muster.model.names import did_you_mean
-from muster.model.snapshot import Skipped
-from muster.model.source import Part, Place, SourceFile
-from muster.model.tree import Tree
-from muster.yamlio.problem import Document, Problem
+from muster.data.decision import Path
+from muster.data.finding import Finding, Severity
+from muster.data.findings import finding, finding_of, path_text
+from muster.data.ids import ObjectId
+from muster.data.kinds import ALL, BY_GROUP_KIND, BY_NAME, Kind
+from muster.data.names import did_you_mean
+from muster.data.snapshot import Skipped
+from muster.data.source import Part, Place, SourceFile
+from muster.data.tree import Tree
+from muster.data.yaml.problem import Document, Problem
 
 _PROBLEM_CODES = {
     "syntax": "MUS001",

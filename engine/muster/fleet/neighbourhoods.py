@@ -9,13 +9,13 @@ neighbours of each other only where one object belongs to both, such as a report
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 
+from muster.data.ids import ObjectId
+from muster.data.kinds import CSR, LEASE, NODE_POOL, TARGETS, is_cluster
+from muster.data.tree import dig, mapping_at
 from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, leased_cluster
 from muster.fleet.objects import Object
 from muster.fleet.reports import remembered
 from muster.fleet.view import View
-from muster.model.ids import ObjectId
-from muster.model.kinds import CSR, LEASE, NODE_POOL, TARGETS, is_cluster
-from muster.model.tree import dig, mapping_at
 
 
 def cluster_of(obj: Object) -> str:

@@ -9,9 +9,9 @@ that nobody knows, which is a finding all the same.
 from collections.abc import Mapping
 from functools import cache
 
+from muster.data.kinds import Kind
+from muster.data.tree import Tree
 from muster.fleet.schemas import load_schema, schema_of
-from muster.model.kinds import Kind
-from muster.model.tree import Tree
 
 
 def without_nulls(kind: Kind, body: Tree) -> Tree:

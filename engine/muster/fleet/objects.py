@@ -3,10 +3,10 @@
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
-from muster.model.ids import ObjectId
-from muster.model.kinds import Kind, kind_of
-from muster.model.source import Layer, Part
-from muster.model.tree import Tree, dig
+from muster.data.ids import ObjectId
+from muster.data.kinds import Kind, kind_of
+from muster.data.source import Layer, Part
+from muster.data.tree import Tree, dig
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable
 
+from muster.data.decision import Path
+from muster.data.finding import Finding
+from muster.data.findings import finding
+from muster.data.kinds import ListKeys, list_keys_of
+from muster.data.source import Part, Place
+from muster.data.tree import At, Tree
 from muster.fleet.merge import element_key, leaf_at
 from muster.fleet.objects import Object
-from muster.model.decision import Path
-from muster.model.finding import Finding
-from muster.model.findings import finding
-from muster.model.kinds import ListKeys, list_keys_of
-from muster.model.source import Part, Place
-from muster.model.tree import At, Tree
 
 
 def place_of(parts: Iterable[Part], path: Path | At) -> Place:
@@ -71,7 +71,7 @@ def plain_steps(body: Tree, path: Path | At, list_keys: ListKeys) -> At:
 
 
 def _locate(part: Part, steps: At) -> Place:
-    from muster.yamlio.positions import locate  # only what is wrong has to be found in its file
+    from muster.data.yaml.positions import locate  # only what is wrong has to be found in its file
 
     inside = ("items", part.item, *steps) if part.item is not None else steps
     mark = locate(part.source.read(), part.index, inside, label=part.source.label)
@@ -80,9 +80,9 @@ def _locate(part: Part, steps: At) -> Place:
 
 def expression_place(parts: Iterable[Part], path: At, offset: int) -> tuple[Place, str]:
     """Return where a character of the text at `path` stands, and that source line with a caret below it."""
-    from muster.yamlio.excerpt import excerpt
-    from muster.yamlio.positions import locate
-    from muster.yamlio.scalars import Position, position_in_scalar
+    from muster.data.yaml.excerpt import excerpt
+    from muster.data.yaml.positions import locate
+    from muster.data.yaml.scalars import Position, position_in_scalar
 
     part = max(parts, key=lambda candidate: len(plain_steps(candidate.body, path, {})))
     inside = ("items", part.item, *path) if part.item is not None else path

@@ -2,14 +2,14 @@
 
 from dataclasses import dataclass, field
 
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.source import Part, SourceFile
+from muster.data.tree import Tree
 from muster.fleet import messages
 from muster.fleet.foreign import Foreign
 from muster.fleet.heard import is_report
 from muster.fleet.slips import Guess
-from muster.model.finding import Finding
-from muster.model.ids import ObjectId
-from muster.model.source import Part, SourceFile
-from muster.model.tree import Tree
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,12 +9,12 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 
+from muster.data.ids import ObjectId
+from muster.data.kinds import ADAPTER_REPORT, TARGETS, Kind, of_kinds
+from muster.data.times import parse_time, try_time
+from muster.data.tree import Tree, dig, mappings_at
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
-from muster.model.ids import ObjectId
-from muster.model.kinds import ADAPTER_REPORT, TARGETS, Kind, of_kinds
-from muster.model.times import parse_time, try_time
-from muster.model.tree import Tree, dig, mappings_at
 
 #: The field of a condition that the store fills in.
 _SINCE = "last_transition_time"

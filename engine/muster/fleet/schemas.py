@@ -12,10 +12,10 @@ from typing import TypeAlias
 
 import jsonschema_rs
 
+from muster.data.kinds import Kind
+from muster.data.times import parse_duration, parse_time
+from muster.data.tree import Tree
 from muster.fleet.bundle import bundle_path
-from muster.model.kinds import Kind
-from muster.model.times import parse_duration, parse_time
-from muster.model.tree import Tree
 
 Gate: TypeAlias = jsonschema_rs.Draft202012Validator
 

@@ -6,8 +6,8 @@ Source: upstream's default-set and managedclusterset controllers.
 import re
 from collections.abc import Mapping
 
+from muster.data.tree import Tree
 from muster.fleet.objects import Object
-from muster.model.tree import Tree
 
 #: The label with the name of a cluster's set.
 CLUSTER_SET = "cluster.open-cluster-management.io/clusterset"

@@ -8,13 +8,13 @@ is broken nothing leaves the repository.
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import FLEET
+from muster.data.tree import Tree, dig, mapping_at
 from muster.fleet import messages
 from muster.fleet.objects import Object
 from muster.fleet.schemas import is_sound
-from muster.model.finding import Finding
-from muster.model.ids import ObjectId
-from muster.model.kinds import FLEET
-from muster.model.tree import Tree, dig, mapping_at
 
 #: Where the derived part of the Fleet remembers what the last run went by.
 RECORD = ("status", "muster", "settings")

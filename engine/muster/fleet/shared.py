@@ -9,21 +9,13 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from muster.data.ids import ObjectId
+from muster.data.kinds import ADD_ON_PLACEMENT_SCORE, BESIDE_CLUSTERS, CLUSTERS, CSR, LEASE, is_cluster, kind_of
+from muster.data.tree import Tree, dig
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import leased_cluster
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.model.ids import ObjectId
-from muster.model.kinds import (
-    ADD_ON_PLACEMENT_SCORE,
-    BESIDE_CLUSTERS,
-    CLUSTERS,
-    CSR,
-    LEASE,
-    is_cluster,
-    kind_of,
-)
-from muster.model.tree import Tree, dig
 
 #: What belongs to a cluster, so that its neighbourhood has a summary.
 OF_CLUSTERS: Final = frozenset((*CLUSTERS, *BESIDE_CLUSTERS, LEASE, CSR))

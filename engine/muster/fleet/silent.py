@@ -2,19 +2,20 @@
 
 A deadline may move without a word from the cluster: a policy waits longer, a label selects another policy, the Lease
 says another duration, its file is gone. None of that is news of the cluster, and work must not move back because of it.
-So the derived part of a cluster remembers the renewal after which it fell silent (`muster.decide.lapses`), and only a
-later one ends the silence. Renewals are compared with each other, so it does not matter whose clock is right.
+So the derived part of a cluster remembers the renewal after which it fell silent (`muster.rules.heartbeats.lapses`),
+and only a later one ends the silence. Renewals are compared with each other, so it does not matter whose clock is
+right.
 """
 
 from collections.abc import Mapping
 from datetime import datetime
 
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTERS, KARMADA_CLUSTER, Kind, kind_of
+from muster.data.times import try_time
+from muster.data.tree import Tree, dig, mapping_at
 from muster.fleet.leases import is_later, renew_time
 from muster.fleet.view import View
-from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTERS, KARMADA_CLUSTER, Kind, kind_of
-from muster.model.times import try_time
-from muster.model.tree import Tree, dig, mapping_at
 
 #: Where it is remembered what an agent without a Lease says, and since when.
 SIGHT = ("status", "muster", "sight")
@@ -24,7 +25,7 @@ SILENT_AFTER = ("status", "muster", "silentAfter")
 
 def last_sign(view: View, id_: ObjectId, lease: Tree) -> str | None:
     """When a cluster gave its last sign of life, as written: the renewal of its Lease. Without a Lease, a change of
-    what a Karmada cluster reports is one, too (upstream's monitor, `muster.decide.sighting`)."""
+    what a Karmada cluster reports is one, too (upstream's monitor, `muster.rules.heartbeats.sighting`)."""
     renewed = renew_time(lease)
     if renewed is None and kind_of(id_) is KARMADA_CLUSTER:
         changed = mapping_at(view.now(id_, *SIGHT) or view.before(id_, *SIGHT)).get("at")

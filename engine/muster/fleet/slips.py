@@ -8,9 +8,9 @@ anything. Whoever writes another program's objects must not be told so, however 
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from muster.model.kinds import ALL, BY_NAME, Kind
-from muster.model.names import slip_of
-from muster.model.tree import Tree, dig
+from muster.data.kinds import ALL, BY_NAME, Kind
+from muster.data.names import slip_of
+from muster.data.tree import Tree, dig
 
 _GROUPS = frozenset(kind.group for kind in ALL)
 _NAMES = frozenset(BY_NAME)

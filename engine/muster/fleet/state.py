@@ -8,9 +8,9 @@ health, so no percentage counts them and nothing calls them Unknown.
 from collections.abc import Mapping
 from typing import Final
 
+from muster.data.kinds import ACCEPTED, MANAGED_CLUSTER, Kind
+from muster.data.tree import Tree, dig
 from muster.fleet.hearing import JOINED
-from muster.model.kinds import ACCEPTED, MANAGED_CLUSTER, Kind
-from muster.model.tree import Tree, dig
 
 DENIED: Final = "Denied"
 NOT_JOINED: Final = "NotJoined"

@@ -9,13 +9,13 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import Self, TypeVar, cast
 
+from muster.data.decision import Decision, Held, Path
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, Kind
+from muster.data.tree import Tree, dig, mappings_at
 from muster.fleet.derived import derived_body
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object, by_type
-from muster.model.decision import Decision, Held, Path
-from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, Kind
-from muster.model.tree import Tree, dig, mappings_at
 
 _NOTHING: Mapping[Path, Decision] = {}
 _NO_CONDITIONS: Mapping[str, Tree] = {}

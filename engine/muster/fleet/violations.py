@@ -14,10 +14,10 @@ from jsonschema.validators import extend
 from referencing import Registry, Resource
 from referencing.jsonschema import DRAFT202012
 
+from muster.data.kinds import Kind
+from muster.data.tree import Tree
 from muster.fleet.bundle import bundle_path
 from muster.fleet.schemas import FORMATS, load_schema, schema_of
-from muster.model.kinds import Kind
-from muster.model.tree import Tree
 
 
 @cache

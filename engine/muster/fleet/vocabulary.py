@@ -12,11 +12,11 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import Final
 
+from muster.data.ids import ObjectId
+from muster.data.kinds import CONDITION_POLICY, KARMADA_CLUSTER, TARGETS
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.objects import Object
 from muster.fleet.settings import Settings
-from muster.model.ids import ObjectId
-from muster.model.kinds import CONDITION_POLICY, KARMADA_CLUSTER, TARGETS
-from muster.model.tree import Tree, dig, mapping_at, mappings_at
 
 #: The built-in policies that decide the conditions, and the seed's names for these.
 _DECIDED: Final = {"adapters-available": "Available", "adapters-ready": "Ready"}

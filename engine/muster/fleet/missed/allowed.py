@@ -9,11 +9,11 @@ import re
 from collections.abc import Iterable, Sequence
 from typing import Final
 
+from muster.data.ids import ObjectId
+from muster.data.kinds import is_cluster
+from muster.data.snapshot import Allowance
+from muster.data.source import SourceFile
 from muster.fleet.missed.search import read_again
-from muster.model.ids import ObjectId
-from muster.model.kinds import is_cluster
-from muster.model.snapshot import Allowance
-from muster.model.source import SourceFile
 
 _BETWEEN: Final = re.compile(r"[\s,]+")
 

@@ -15,6 +15,12 @@ nowhere else any more. All else goes on; only without a history may such a file 
 from collections.abc import Collection, Mapping
 from dataclasses import dataclass
 
+from muster.data.finding import Finding, Severity
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTERS, kind_of
+from muster.data.snapshot import Snapshot
+from muster.data.source import Part
+from muster.data.tree import Tree
 from muster.fleet.missed.allowed import allowed_removals
 from muster.fleet.missed.guesses import by_guess
 from muster.fleet.missed.history import accounted_for, by_history
@@ -22,12 +28,6 @@ from muster.fleet.missed.names import by_name
 from muster.fleet.missed.search import Search
 from muster.fleet.missed.slips import NO_SLIPS, Slips
 from muster.fleet.reading import Reading
-from muster.model.finding import Finding, Severity
-from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTERS, kind_of
-from muster.model.snapshot import Snapshot
-from muster.model.source import Part
-from muster.model.tree import Tree
 
 #: Why a file that is there was not read.
 _LEFT_OUT = frozenset(("symlink", "submodule", "conflict"))

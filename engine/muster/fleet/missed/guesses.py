@@ -1,11 +1,11 @@
 """Documents that lack a line: what each was meant to be is kept."""
 
+from muster.data.ids import ObjectId
+from muster.data.kinds import Kind, kind_of
 from muster.fleet import messages
 from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.missed.search import Search
 from muster.fleet.slips import Guess
-from muster.model.ids import ObjectId
-from muster.model.kinds import Kind, kind_of
 
 
 def by_guess(search: Search, origin: messages.Origin, guess: Guess) -> None:

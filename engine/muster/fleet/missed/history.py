@@ -2,14 +2,14 @@
 
 from collections.abc import Iterable, Sequence
 
+from muster.data.ids import ObjectId
+from muster.data.snapshot import Past, Skipped
+from muster.data.source import SourceFile
+from muster.data.tree import dig
 from muster.fleet.acceptance import ACCEPTED_ON
 from muster.fleet.heard import is_report
 from muster.fleet.missed.search import Search, read_again
 from muster.fleet.reading import Reading, Suspect
-from muster.model.ids import ObjectId
-from muster.model.snapshot import Past, Skipped
-from muster.model.source import SourceFile
-from muster.model.tree import dig
 
 #: So many versions of a file are read.
 _MOST_VERSIONS = 100

@@ -3,11 +3,11 @@
 from collections.abc import Iterable
 from pathlib import PurePosixPath
 
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTERS, kind_of
+from muster.data.snapshot import Skipped
+from muster.data.source import SourceFile
 from muster.fleet.missed.search import Search, read_again
-from muster.model.ids import ObjectId
-from muster.model.kinds import CLUSTERS, kind_of
-from muster.model.snapshot import Skipped
-from muster.model.source import SourceFile
 
 #: How a file is called that declares a cluster in a folder of the cluster's name.
 _CLUSTER_FILES = frozenset(("cluster", *(kind.name.casefold() for kind in CLUSTERS)))

@@ -4,26 +4,18 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
+from muster.data.finding import Finding, Severity
+from muster.data.groups import grouped
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTER_DEPLOYMENT, FLEET, LEASE, MANAGED_CLUSTER_SET, PLACEMENT_DECISION, REMEDY, kind_of
+from muster.data.snapshot import Past
+from muster.data.source import Layer, Part, SourceFile
+from muster.data.tree import Tree, dig, mappings_at
 from muster.fleet import messages
 from muster.fleet.files import read_file
 from muster.fleet.heard import is_report
 from muster.fleet.reading import Reading
 from muster.fleet.sets import BUILT_IN
-from muster.model.finding import Finding, Severity
-from muster.model.groups import grouped
-from muster.model.ids import ObjectId
-from muster.model.kinds import (
-    CLUSTER_DEPLOYMENT,
-    FLEET,
-    LEASE,
-    MANAGED_CLUSTER_SET,
-    PLACEMENT_DECISION,
-    REMEDY,
-    kind_of,
-)
-from muster.model.snapshot import Past
-from muster.model.source import Layer, Part, SourceFile
-from muster.model.tree import Tree, dig, mappings_at
 
 #: Whose derived part says that somebody declares them. Of the others muster makes some of its own.
 _OWN_MAKING = frozenset((PLACEMENT_DECISION.name, LEASE.name, FLEET.name))

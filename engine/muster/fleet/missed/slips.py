@@ -6,7 +6,7 @@ These objects keep their derived state. Each run reads the file and the objects 
 from dataclasses import dataclass
 from typing import Final
 
-from muster.model.ids import ObjectId
+from muster.data.ids import ObjectId
 
 
 @dataclass(frozen=True, slots=True)

@@ -1,1 +1,0 @@
-"""What runs beside a managed cluster: heartbeats and detectors."""

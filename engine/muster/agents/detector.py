@@ -1,0 +1,70 @@
+"""A detector: probes every period, judges, and reports, until it is stopped.
+
+Everything that it decides is decided elsewhere (`detection`, `election`); here are only the loop and the clocks.
+"""
+
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from threading import Event
+
+from muster.agents.detection import Detection, Thresholds, observe, resumed
+from muster.agents.probes import Probe, ProbeResult
+from muster.agents.reporters import Judgement, Reporter
+from muster.data.times import format_time
+from muster.git.errors import RepositoryError
+
+
+@dataclass(frozen=True, slots=True)
+class Detector:
+    """What to look with, how often, when to believe it, and whom to tell. `say` gets one line at a time."""
+
+    probe: Probe
+    period_seconds: float
+    thresholds: Thresholds
+    reporter: Reporter
+    say: Callable[[str], None]
+
+    def run(self, stop: Event) -> None:
+        """Detect until `stop` is set. A remote that does not answer never ends it."""
+        before = self.reporter.standing()
+        state = None if before is None else resumed(before, time.monotonic())
+        trouble = ""
+        while not stop.is_set():
+            began = time.monotonic()
+            state, complaint = self._step(state)
+            if complaint and complaint != trouble:
+                self._tell(complaint)
+            trouble = complaint
+            stop.wait(max(0.0, began + self.period_seconds - time.monotonic()))
+        self.reporter.close(_present())
+
+    def _step(self, state: Detection | None) -> tuple[Detection | None, str]:
+        """Look once; return the new state, and what stands in the way of looking or telling, if anything does."""
+        sight = self.probe.look()
+        now = time.monotonic()
+        state = observe(state, sight.healthy, now, self.thresholds)
+        if state is None or state.seen is None:
+            # Nobody looked: nothing is renewed, so the report ages, and an instance that can look takes over.
+            return state, sight.detail
+        try:
+            news = self.reporter.report(_judgement(state, sight, now))
+        except RepositoryError as error:
+            return state, error.message + (f" ({error.hint})" if error.hint else "")
+        if news:
+            self._tell(news)
+        return state, ""
+
+    def _tell(self, what: str) -> None:
+        self.say(f"{format_time(_present().replace(microsecond=0))} {what}")
+
+
+def _judgement(state: Detection, sight: ProbeResult, now: float) -> Judgement:
+    """The judgement in the probe's words, unless these are still about the contrary."""
+    detail = sight.detail if sight.healthy == state.healthy else ""
+    return Judgement(state.healthy, detail, _present(), now)
+
+
+def _present() -> datetime:
+    return datetime.now(UTC)

@@ -1,0 +1,1 @@
+"""Keys, certificate requests and the authority that signs them."""

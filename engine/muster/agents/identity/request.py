@@ -1,0 +1,81 @@
+"""An agent's key and its request for a certificate, as upstream's registration agent makes them.
+
+Source: seed 002 ("rotated with an ephemeral and random identity") and upstream's `reg/register/csr`: the name is
+`system:open-cluster-management:<cluster>:<agent>` with a random agent, the groups are the cluster's and that of all
+clusters. The key is ECDSA P-256, as of Kubernetes' own clients: every signer takes it, and git signs with it.
+"""
+
+import hashlib
+import secrets
+from collections.abc import Iterable
+from dataclasses import dataclass, field
+from typing import Final
+
+from cryptography import x509
+from cryptography.hazmat.primitives import hashes, serialization
+from cryptography.hazmat.primitives.asymmetric import ec
+from cryptography.x509.oid import NameOID
+
+from muster.data.agentref import GROUP
+from muster.git.signatures.errors import IdentityError
+from muster.git.signatures.keys import any_length, common_name, public_bytes
+
+_EVERYBODY: Final = f"{GROUP}managed-clusters"
+_LONGEST: Final = 200  # characters of a cluster's name in that of its request
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """A key and what asks for a certificate for it, both as PEM. The key never leaves the machine.
+
+    `manifest` is the CertificateSigningRequest in which it was sent: what is decided of it is bound to every field.
+    """
+
+    key: bytes = field(repr=False)
+    pem: bytes
+    manifest: bytes = b""
+
+    @property
+    def user(self) -> str:
+        """In whose name it asks."""
+        return common_name(_parsed(self.pem))
+
+    def object_name(self, cluster: str) -> str:
+        """How the request is called: after its cluster, as upstream does, and after what is in it."""
+        der = _parsed(self.pem).public_bytes(serialization.Encoding.DER)
+        return f"{cluster[:_LONGEST].rstrip('-.')}-{hashlib.sha256(der).hexdigest()[:12]}"
+
+    def fits(self, certificate: x509.Certificate) -> bool:
+        """Whether a certificate is of this key, and in this name."""
+        return public_bytes(certificate.public_key()) == public_bytes(_parsed(self.pem).public_key()) and (
+            common_name(certificate) == self.user
+        )
+
+
+def new_request(cluster: str, user: str = "") -> Request:
+    """Make a key, and a request in the name of `user`; of a new agent of the cluster where that is empty."""
+    key = ec.generate_private_key(ec.SECP256R1())
+    user = user or f"{GROUP}{cluster}:{secrets.token_hex(8)}"
+    made = (
+        x509.CertificateSigningRequestBuilder()
+        .subject_name(subject([f"{GROUP}{cluster}", _EVERYBODY], user))
+        .sign(key, hashes.SHA256())
+    )
+    pem = key.private_bytes(
+        serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
+    )  # fmt: skip
+    return Request(pem, made.public_bytes(serialization.Encoding.PEM))
+
+
+def subject(organizations: Iterable[str], user: str) -> x509.Name:
+    """The groups and the name of a subject. They may be longer than X.509's upper bounds: Kubernetes' names are."""
+    with any_length():
+        groups = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, name, _validate=False) for name in organizations]
+        return x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, user, _validate=False)])
+
+
+def _parsed(pem: bytes) -> x509.CertificateSigningRequest:
+    try:
+        return x509.load_pem_x509_csr(pem)
+    except ValueError as error:
+        raise IdentityError(f"the request cannot be read: {error}") from error

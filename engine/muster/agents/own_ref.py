@@ -1,0 +1,58 @@
+"""A cluster's own ref in a remote repository, for an agent that has no clone.
+
+Several agents may share the ref: each puts its own file among what the others left there. Every exchange has a
+temporary repository of its own, so that an agent which runs for months leaves nothing behind.
+"""
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+
+from muster.data.agentref import agent_ref
+from muster.git.errors import RepositoryError
+from muster.git.outcomes import Moved, Rejected
+from muster.git.push import scratch_repository
+from muster.git.rootref import NOTHING, RootRef, Seal, Standing
+
+
+@dataclass(frozen=True, slots=True)
+class OwnRef:
+    """`refs/heads/agents/<cluster>` of `remote`, a URL or a path. No exchange takes longer than `limit_seconds`.
+
+    Satisfies `muster.git.rootref.Replaceable`.
+    """
+
+    remote: str
+    cluster: str
+    limit_seconds: float
+    environ: Mapping[str, str] = field(repr=False)
+    seal: Seal | None = None
+
+    @property
+    def ref(self) -> str:
+        """The full name."""
+        return agent_ref(self.cluster)
+
+    def look(self, known: Standing = NOTHING) -> Standing:
+        """Return what the ref holds; `known` itself where it still points there. RepositoryError without an answer."""
+        with self._exchange() as ref:
+            return ref.look(known)
+
+    def replace(self, standing: Standing, files: Mapping[str, bytes], message: str) -> Standing | Moved:
+        """Replace what the ref holds by `files` and return that; Moved where it is not at `standing` any more.
+
+        RepositoryError where the remote refuses, or does not answer.
+        """
+        with self._exchange() as ref:
+            done = ref.replace(standing, files, message)
+        if isinstance(done, Rejected):
+            said = f": {done.text}" if done.text else ""
+            raise RepositoryError(
+                f"the remote refuses {self.ref} ({done.reason}){said}", "let the agent force-push its own ref"
+            )
+        return done
+
+    @contextmanager
+    def _exchange(self) -> Iterator[RootRef]:
+        with scratch_repository(self.environ, self.remote, limit_seconds=self.limit_seconds) as scratch:
+            yield RootRef(scratch, self.ref, self.remote, self.limit_seconds, self.seal)

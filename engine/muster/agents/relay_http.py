@@ -1,0 +1,115 @@
+"""A relay's HTTP side, for agents that do not push: each says who it is by a bearer token, or a client certificate.
+
+What is answered 200 is in the relay's memory and goes out with its next commit. Without TLS it is for a network of its
+own, or behind a proxy that has it. `muster.agents.relay_wire` has what is sent. `/livez`, `/healthz` and `/readyz` are
+for probes, which need no token.
+"""
+
+import json
+import ssl
+from contextlib import suppress
+from dataclasses import dataclass
+from http import HTTPStatus
+from typing import Final
+
+from muster.agents.hub_copy import HubCopy
+from muster.agents.relay import Relay
+from muster.agents.relay_access import Certificates, Tokens
+from muster.agents.relay_wire import PREFIX, put, requests_of, texts, view_text
+from muster.agents.serving.messages import Request, Response, response
+from muster.agents.serving.server import Server
+from muster.data.agentref import is_cluster_name
+from muster.data.tree import Tree
+from muster.git.errors import RepositoryError
+from muster.git.outcomes import Moved
+
+#: JSON writes some characters as six.
+_OVERHEAD: Final = 6
+
+
+@dataclass(frozen=True, slots=True)
+class Doors:
+    """Who gets in. With a `context` connections are TLS; without `tokens` or `certificates` nobody does by those."""
+
+    tokens: Tokens | None = None
+    certificates: Certificates | None = None
+    context: ssl.SSLContext | None = None
+
+
+class RelayServer(Server):
+    """Takes what agents say for a relay. `hub` tells what the hub says of each cluster."""
+
+    def __init__(self, address: tuple[str, int], relay: Relay, doors: Doors, hub: HubCopy) -> None:
+        super().__init__(address, context=doors.context)
+        self.relay, self.doors, self.hub = relay, doors, hub
+
+    def turn(self) -> None:
+        """What the hub says may be another by now."""
+        with suppress(RepositoryError):
+            self.hub.turn()
+
+    def probe(self, request: Request) -> Response | None:
+        """`/livez` and `/healthz`: does the relay go on? `/readyz`: did the hub take its last commit?"""
+        if request.path in ("/livez", "/healthz"):
+            return _well(self.relay.is_alive)
+        return _well(self.relay.is_ready) if request.path == "/readyz" else None
+
+    def admitted(self, request: Request) -> Response | int:
+        """Strangers are refused before any of their body is read: they are no reason to hold anything in memory."""
+        if request.method not in ("GET", "PUT"):
+            return response(HTTPStatus.METHOD_NOT_ALLOWED, Allow="GET, PUT")
+        cluster = request.path.removeprefix(PREFIX).partition("/")[0]
+        if not (request.path.startswith(PREFIX) and is_cluster_name(cluster) and self._is_known(cluster, request)):
+            return response(HTTPStatus.UNAUTHORIZED, WWW_Authenticate="Bearer")
+        if request.method == "GET":
+            return 0
+        most = self.relay.limits.max_bytes * _OVERHEAD
+        if request.length > most:
+            return _said(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": f"more than {most} bytes"})
+        return most
+
+    def answer(self, request: Request, body: bytes) -> Response:
+        """As `muster.agents.relay_wire` has it."""
+        cluster, _, rest = request.path.removeprefix(PREFIX).partition("/")
+        if request.method == "PUT":
+            return self._put(cluster, body) if not rest else _NOTHING
+        if rest == "hub":
+            try:
+                return _said(HTTPStatus.OK, view_text(self.hub.view(cluster, requests_of(request.query))))
+            except RepositoryError as error:
+                return _said(HTTPStatus.SERVICE_UNAVAILABLE, {"error": error.message})
+            except ValueError:
+                return _said(HTTPStatus.BAD_REQUEST, {"error": "it asks for too much"})
+        if rest:
+            return _NOTHING
+        standing, form = self.relay.look(cluster), self.relay.repository.object_format
+        return _said(
+            HTTPStatus.OK, {"commit": standing.commit, "files": texts(standing.files), "objectFormat": form}
+        )  # fmt: skip
+
+    def _put(self, cluster: str, body: bytes) -> Response:
+        try:
+            expected, files = put(body)
+            done = self.relay.post(cluster, expected, files)
+        except ValueError as error:
+            return _said(HTTPStatus.BAD_REQUEST, {"error": str(error)})
+        if isinstance(done, Moved):
+            return _said(HTTPStatus.CONFLICT, {"error": "it is not what it was"})
+        return _said(HTTPStatus.OK, {"commit": done.commit})
+
+    def _is_known(self, cluster: str, request: Request) -> bool:
+        doors, token, shown = self.doors, request.bearer, request.certificate
+        if doors.tokens and token is not None and doors.tokens.is_of(cluster, token):
+            return True
+        return doors.certificates is not None and shown is not None and doors.certificates.is_of(cluster, shown)
+
+
+def _said(status: HTTPStatus, said: Tree) -> Response:
+    return response(status, json.dumps(said).encode(), Content_Type="application/json")
+
+
+def _well(well: bool) -> Response:  # noqa: FBT001 - a probe has one question
+    return response(HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE, b"ok\n" if well else b"not well\n")
+
+
+_NOTHING: Final = _said(HTTPStatus.NOT_FOUND, {"error": "there is nothing here"})

@@ -1,0 +1,1 @@
+"""An HTTP server for clients that do not trust each other."""

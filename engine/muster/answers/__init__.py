@@ -1,1 +1,0 @@
-"""Questions asked of the same evaluation: what stands, what would change and why, what a policy would say."""

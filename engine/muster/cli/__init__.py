@@ -1,0 +1,1 @@
+"""What all verbs share: options, reading the fleet, tables, documents and formats of findings."""

@@ -1,0 +1,167 @@
+"""Which columns a kind shows in a table. A kind without an entry shows its name and its conditions."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster.cli import cells
+from muster.cli.table import Heading
+from muster.data.kinds import MANAGED_CLUSTER
+from muster.data.tree import Tree
+
+
+@dataclass(frozen=True, slots=True)
+class Column:
+    """What stands over it, how its cell is read from an assembled object at an instant, a short heading, and how well
+    a narrow terminal can do without it (see `muster.cli.table.Heading`)."""
+
+    header: str
+    cell: Callable[[Tree, datetime], str]
+    short: str = ""
+    rank: int = 0
+
+    @property
+    def heading(self) -> Heading:
+        """What stands over it."""
+        return Heading(self.header, self.short, self.rank)
+
+
+_AVAILABLE = MANAGED_CLUSTER.headline
+_NAME = Column("NAME", cells.text("metadata", "name"))
+_NAMESPACE = Column("NAMESPACE", cells.text("metadata", "namespace"))
+COLUMNS: Mapping[str, tuple[Column, ...]] = {
+    "ManagedCluster": (
+        _NAME,
+        Column("ACCEPTED", cells.accepted, rank=2),
+        Column("AVAILABLE", cells.once_accepted(cells.status(_AVAILABLE))),
+        Column("SINCE", cells.once_accepted(cells.since(_AVAILABLE)), rank=1),
+        Column("TAINTS", cells.taints, rank=3),
+        Column("REASON", cells.once_accepted(cells.reason(_AVAILABLE)), rank=5),
+    ),
+    "Cluster": (
+        _NAME,
+        Column("READY", cells.status("Ready")),
+        Column("SINCE", cells.since("Ready"), rank=1),
+        Column("TAINTS", cells.taints, rank=3),
+        Column("REMEDIES", cells.texts("status", "remedyActions"), rank=2),
+        Column("REASON", cells.reason("Ready"), rank=4),
+    ),
+    "Placement": (
+        _NAMESPACE,
+        _NAME,
+        Column("WANTED", cells.text("spec", "numberOfClusters"), rank=2),
+        Column("SELECTED", cells.text("status", "numberOfSelectedClusters")),
+        Column("SATISFIED", cells.status("PlacementSatisfied")),
+        Column("REASON", cells.placement_reason, rank=1),
+    ),
+    "PlacementDecision": (
+        _NAMESPACE,
+        _NAME,
+        Column(
+            "GROUP", cells.text("metadata", "labels", "cluster.open-cluster-management.io/decision-group-name"), rank=1
+        ),
+        Column("CLUSTERS", cells.decided_clusters),
+    ),
+    "ManagedClusterSet": (
+        _NAME,
+        Column("SELECTOR", cells.set_selector, rank=1),
+        Column("EMPTY", cells.status("ClusterSetEmpty")),
+        Column("MEMBERS", cells.set_members),
+    ),
+    "ManagedClusterSetBinding": (
+        _NAMESPACE,
+        _NAME,
+        Column("SET", cells.text("spec", "clusterSet")),
+        Column("BOUND", cells.status("Bound")),
+    ),
+    "AdapterReport": (
+        Column("OBJECT", cells.reported_on),
+        Column("ADAPTER", cells.adapter),
+        Column("GENERATION", cells.text("spec", "observed_generation"), short="GEN"),
+        Column("AVAILABLE", cells.available("spec"), short="AVAIL"),
+        Column("OBSERVED", cells.age_of("spec", "observed_time"), rank=2),
+        Column("ACCEPTED", cells.status("Accepted")),
+        Column("REASON", cells.reason("Accepted"), rank=3),
+        Column("COUNTS", cells.counting, rank=1),
+    ),
+    "NodePool": (
+        _NAMESPACE,
+        _NAME,
+        Column("GENERATION", cells.text("metadata", "generation"), short="GEN"),
+        Column("READY", cells.status("Ready", "Reconciled")),
+        Column("AVAILABLE", cells.status("Available", "LastKnownReconciled"), short="AVAIL"),
+        Column("SINCE", cells.since("Ready", "Reconciled"), rank=1),
+        Column("REASON", cells.reason("Ready", "Reconciled"), rank=2),
+    ),
+    "ClusterPool": (
+        _NAMESPACE,
+        _NAME,
+        Column("SIZE", cells.text("spec", "size")),
+        Column("READY", cells.bucket("assignable")),
+        Column("STANDBY", cells.bucket("standby"), short="STBY"),
+        Column("RESUMING", cells.bucket("resuming"), short="RES"),
+        Column("HIBERNATING", cells.bucket("hibernating"), short="HIB"),
+        Column("INSTALLING", cells.bucket("installing"), short="INST"),
+        Column("BROKEN", cells.bucket("broken"), short="BRKN"),
+        Column("DELETING", cells.bucket("deleting", "marked"), short="DEL", rank=2),
+        Column("CLAIMED", cells.bucket("claimed"), short="CLMD"),
+        Column("NOTE", cells.pool_note, rank=1),
+    ),
+    "ClusterClaim": (
+        _NAMESPACE,
+        _NAME,
+        Column("POOL", cells.text("spec", "clusterPoolName")),
+        Column("CLUSTER", cells.text("spec", "namespace")),
+        Column("STATE", cells.claim_state),
+        Column("SINCE", cells.since("Pending"), rank=1),
+        Column("LIFETIME", cells.text("status", "lifetime"), rank=2),
+    ),
+    "ClusterDeployment": (
+        _NAME,
+        Column("POOL", cells.text("spec", "clusterPoolRef", "poolName")),
+        Column("BUCKET", cells.text("status", "muster", "bucket")),
+        Column("WANTED", cells.text("spec", "powerState"), rank=2),
+        Column("POWER", cells.text("status", "powerState")),
+        Column("CLAIM", cells.text("spec", "clusterPoolRef", "claimName"), rank=3),
+        Column("WHY", cells.why, rank=1),
+    ),
+    "MultiClusterIngress": (
+        _NAMESPACE,
+        _NAME,
+        Column("SERVICES", cells.services),
+        Column("BLOCKED", cells.texts("status", "trafficBlockClusters")),
+    ),
+    "Remedy": (_NAME, Column("CLUSTERS", cells.affinity), Column("ACTIONS", cells.texts("spec", "actions"))),
+    "Fleet": (
+        _NAME,
+        Column("HELD", cells.status("DisruptionHeld")),
+        Column("SINCE", cells.since("DisruptionHeld")),
+        Column("OBSERVER SUSPECT", cells.status("ObserverSuspect"), short="SUSPECT", rank=1),
+        Column("REMOVAL HELD", cells.status("RemovalHeld"), short="REMOVAL", rank=1),
+        Column("REASON", cells.reason("DisruptionHeld"), rank=2),
+    ),
+    "DisruptionBudget": (
+        _NAME,
+        Column("MAX", cells.text("spec", "maxDisrupted")),
+        Column("MAX REMOVED", cells.text("spec", "maxRemoved")),
+        Column("COOLDOWN", cells.text("spec", "cooldown")),
+    ),
+    "Lease": (_NAMESPACE, _NAME, Column("RENEWED", cells.renewed)),
+}
+
+
+#: Shown of any kind, where anything is held.
+_HELD = Column("HELD", lambda body, _now: ", ".join(cells.held_effects(body)) or "-", rank=4)
+
+
+def columns_of(kind: str, *, namespaced: bool) -> tuple[Column, ...]:
+    """Return the columns of a kind."""
+    default = (*((_NAMESPACE,) if namespaced else ()), _NAME, Column("CONDITIONS", cells.all_conditions))
+    return COLUMNS.get(kind, default)
+
+
+def rows(kind: str, bodies: list[Tree], now: datetime, *, namespaced: bool) -> tuple[list[Heading], list[list[str]]]:
+    """Return headings and rows for objects of one kind; what is held on any of them has a column of its own."""
+    held = (_HELD,) if any(cells.held_effects(body) for body in bodies) else ()
+    columns = (*columns_of(kind, namespaced=namespaced), *held)
+    return [c.heading for c in columns], [[c.cell(body, now) for c in columns] for body in bodies]

@@ -1,0 +1,71 @@
+"""What the command line keeps between runs: compiled expressions, and the state of each fleet. All of it is disposable.
+
+It lies in `$MUSTER_CACHE_DIR`, else `$XDG_CACHE_HOME/muster`, else `~/.cache/muster`; a fleet's state in the file that
+`--state` or `$MUSTER_STATE` names, else below there. It holds data only and may be deleted at any time; with
+`MUSTER_CACHE_DIR` set to nothing there is none. The library never uses it by itself: what evaluates a fleet for
+somebody else's program writes nowhere.
+"""
+
+import hashlib
+import os
+from collections.abc import Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from muster.version import __version__
+
+if TYPE_CHECKING:
+    from muster.git.repository import Repository
+    from muster.run.state import State
+
+#: The folder of the states below the cache.
+STATES = "state"
+#: In place of a branch: what is staged, whatever branch it is for. The hook keeps a state of its own.
+STAGED = ".staged"
+#: The same of work trees, which `validate` looks at.
+WORK_TREE = ".worktree"
+
+
+def cache_directory(environ: Mapping[str, str]) -> Path | None:
+    """Return where the cache lies; None where there is none to be."""
+    if (named := environ.get("MUSTER_CACHE_DIR")) is not None:
+        return Path(named) if named else None
+    if base := environ.get("XDG_CACHE_HOME"):
+        return Path(base) / "muster"
+    home = environ.get("HOME")
+    return Path(home) / ".cache" / "muster" if home else None
+
+
+def use_cache(environ: Mapping[str, str]) -> None:
+    """Use the cache in this process, if its directory can be made; never an error."""
+    from muster.cel import cache
+
+    directory = cache_directory(environ)
+    if directory is not None:
+        try:
+            directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+        except OSError:
+            directory = None
+    cache.use(directory, __version__)
+
+
+def state_path(environ: Mapping[str, str], repository: "Repository", branch: str, given: Path | None) -> Path | None:
+    """Return where the state of a fleet's branch lies; None where there is none to be."""
+    from muster.git.repository import common_directory
+
+    if named := given or environ.get("MUSTER_STATE"):
+        return Path(f"{named}{branch}" if branch in (STAGED, WORK_TREE) else named)
+    directory = cache_directory(environ)
+    if directory is None:
+        return None
+    which = f"{common_directory(repository).resolve()}\0{branch}"
+    return directory / STATES / f"{hashlib.sha256(os.fsencode(which)).hexdigest()[:24]}.sqlite"
+
+
+def open_state_of(
+    environ: Mapping[str, str], repository: "Repository", branch: str, given: Path | None = None
+) -> "State | None":
+    """Open the state of a fleet's branch; None where there can be none: then every run looks at the whole fleet."""
+    from muster.run.state import open_state
+
+    return open_state(state_path(environ, repository, branch, given))

@@ -1,0 +1,47 @@
+"""Trees as documents on standard output: a YAML stream, or one JSON value."""
+
+import json
+from collections.abc import Iterable
+from typing import TYPE_CHECKING
+
+from muster.data.ids import ObjectId
+from muster.data.printable import printable_json
+from muster.data.tree import Tree
+from muster.data.yaml.emitter import emit
+
+if TYPE_CHECKING:
+    from muster.data.decision import Held
+    from muster.run.change import Change
+
+
+def yaml_stream(trees: Iterable[Tree]) -> str:
+    """Return YAML documents, separated by `---`."""
+    return "---\n".join(emit(tree) for tree in trees)
+
+
+def object_document(id_: ObjectId) -> dict[str, Tree]:
+    """Return how documents name an object."""
+    return {"group": id_.group, "kind": id_.kind, "namespace": id_.namespace, "name": id_.name}
+
+
+def change_document(change: "Change") -> Tree:
+    """Return a change, with the rule behind it."""
+    return {
+        "object": object_document(change.object),
+        "field": change.field,
+        "before": change.before,
+        "after": change.after,
+        "note": change.note,
+        "rule": change.source,
+    }
+
+
+def held_document(held: "Held") -> Tree:
+    """Return an effect that a budget holds back."""
+    return {"object": object_document(held.object), "effect": held.effect, "reason": held.reason}
+
+
+def json_text(tree: Tree) -> str:
+    """Return indented JSON with a final newline; keys in the order of the tree. Nothing in it does anything to a
+    terminal."""
+    return printable_json(json.dumps(tree, indent=2, ensure_ascii=False)) + "\n"

@@ -1,0 +1,41 @@
+"""Progress on a terminal: what is being done, once it takes longer than a moment. Nothing at all in a pipe."""
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from threading import Timer
+
+#: What takes no longer is over before anybody wonders.
+PATIENCE_SECONDS = 1.0
+
+
+@contextmanager
+def working(what: str) -> Iterator[None]:
+    """Show on standard error what is being done while the block runs, and how much of it where that is known; `what`
+    until more is told (`muster.run.progress`)."""
+    if not sys.stderr.isatty():
+        yield
+        return
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
+
+    from muster.run.progress import Step, told_to
+
+    bar = (BarColumn(), MofNCompleteColumn())
+    columns = (SpinnerColumn(), TextColumn("{task.description}"), *bar, TimeElapsedColumn())
+    shown = Progress(*columns, console=Console(stderr=True), transient=True)
+    task = shown.add_task(what, total=None)
+
+    def listen(now: Step, done: int, total: int) -> None:
+        shown.update(task, description=now, completed=done, total=total or None)
+
+    timer = Timer(PATIENCE_SECONDS, shown.start)
+    timer.daemon = True
+    timer.start()
+    try:
+        with told_to(listen):
+            yield
+    finally:
+        timer.cancel()
+        timer.join()
+        shown.stop()

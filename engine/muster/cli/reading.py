@@ -1,0 +1,262 @@
+"""What commands read: a revision of the repository, or the files as they are."""
+
+import os
+import sys
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from muster.cli.disposable import open_state_of, use_cache
+from muster.data.agentref import relay_of
+from muster.data.printable import printable
+from muster.data.snapshot import Snapshot
+from muster.git.apart import derived_branch, derived_tip, seen
+from muster.git.beside import work_tree_snapshot
+from muster.git.besidederived import staged_snapshot
+from muster.git.directory import DirectorySnapshot
+from muster.git.errors import RepositoryError
+from muster.git.hearing import Heard, here
+from muster.git.open import open_commit
+from muster.git.repository import Repository, branch_tip, current_branch, open_repository, resolve
+from muster.git.snapshot import CommitSnapshot
+
+if TYPE_CHECKING:
+    from muster.cli.instants import Instant
+    from muster.cli.listening import Ears
+    from muster.rules.policies.witness import Witness
+    from muster.run.question import Question
+    from muster.run.run import Run
+    from muster.run.settled import Settled
+    from muster.run.state import State
+    from muster.run.warm import Wanted
+    from muster.run.workers import Workers
+
+
+#: What of a work tree a fleet is read from.
+_OF_FLEETS = ("*.yaml", "*.yml", "*.json", ".musterignore")
+
+
+@dataclass(frozen=True)
+class Reading:
+    """What a command that decides reads: the snapshot, and what was heard of agents.
+
+    `repository`, `base` (the commit that was last decided on) and `heard` are None for a plain directory. `state` is
+    where `--state` says that runs keep what they leave.
+    """
+
+    snapshot: Snapshot
+    ears: "Ears"
+    repository: Repository | None = None
+    base: str | None = None
+    heard: Heard | None = None
+    state: Path | None = None
+
+    @cached_property
+    def branch(self) -> str | None:
+        """The branch that is checked out; None for none."""
+        return current_branch(self.repository) if self.repository else None
+
+    def instant(self, now: datetime) -> "Instant":
+        """As of when a reconcile would decide."""
+        from muster.cli.instants import Instant, instant_of
+
+        if self.repository is None or self.base is None:
+            return Instant(now)
+        return instant_of(self.repository, self.base, now)
+
+    def tip_of(self, ref: str) -> str | None:
+        """The commit of an agent's ref, named as messages name it; None for one that was not heard, or by a relay."""
+        refs = self.heard.refs if self.heard is not None else ()
+        return next((found.commit for found in refs if found.short == ref and not relay_of(found.name)), None)
+
+    def question(self, now: datetime) -> "Question | None":
+        """The same as a question to what the last run left of the branch that is checked out; None where something else
+        is read."""
+        from muster.git.pulse_memory import Remembered
+        from muster.git.status import NotToldError, work_tree_changes
+        from muster.run.question import Question
+
+        repository, commit, heard, branch = self.repository, self.base, self.heard, self.branch
+        if repository is None or commit is None or heard is None or branch is None:
+            return None
+        tip = branch_tip(repository, branch)
+        if tip is None or seen(repository, tip) != commit:
+            return None
+        try:
+            changes = None if self.snapshot.commit else work_tree_changes(repository, tip)
+        except (NotToldError, RepositoryError):
+            return None
+        return Question(repository, commit, heard, now, Remembered(repository), uncommitted=changes)
+
+    def kept(self) -> "State | None":
+        """What the last run left of the branch that is checked out; None where nothing is kept."""
+        if self.repository is None or self.branch is None:
+            return None
+        return open_state_of(os.environ, self.repository, self.branch, self.state)
+
+    def require_heard(self, run: "Run") -> None:
+        """Raise RepositoryError where clusters that speak through refs could not be heard.
+
+        A plain directory has no refs at all: there the clusters keep what was derived of them, with a finding.
+        """
+        from muster.cli.listening import require_heard
+
+        if self.repository is None or self.heard is None:
+            return
+        try:
+            require_heard(self.repository, run, self.heard, self.ears)
+        except RepositoryError:
+            self.snapshot.close()  # the error keeps the run alive, and with it the processes that it reads through
+            raise
+
+    def tell_age(self, now: datetime, *, err: bool) -> None:
+        """Print how old what is known of agents is; on standard error where the output is for machines."""
+        from muster.cli.listening import age_line
+
+        if self.repository is not None and self.heard is not None:
+            line = age_line(self.repository, self.heard, now)
+            if line:
+                click.echo(line, err=err)
+
+
+def reading_of(repo: Path, rev: str | None, *, worktree: bool, ears: "Ears") -> Reading:
+    """Return what `--rev` and `--worktree` name, with the agents' refs as fresh as `ears` ask for."""
+    from muster.cli.listening import hear_at
+
+    _check(repo, rev, worktree=worktree)
+    if worktree and (found := own_repository(repo)) is None:
+        return Reading(DirectorySnapshot(worktree_root(repo), os.environ), ears)
+    repository = found if worktree and found else open_repository(repo, os.environ)
+    if not worktree:
+        base = _seen(repository, resolve(repository, rev or "HEAD"), ears)
+        heard = hear_at(repository, base, ears)
+        return Reading(CommitSnapshot(repository, base, heard.refs, heard.agents), ears, repository, base, heard)
+    head = repository.git.line("rev-parse", "--verify", "--quiet", "HEAD")
+    head = head and _seen(repository, head, ears)
+    heard = hear_at(repository, head, ears)
+    return Reading(work_tree_snapshot(repository, heard), ears, repository, head, heard)
+
+
+def _seen(repository: Repository, commit: str, ears: "Ears") -> str:
+    """A commit with what is derived of it; where that lies on a branch that is not here, a remote is asked for it."""
+    branch = derived_branch(repository, commit)
+    if branch and ears.ask and derived_tip(repository, branch) is None:
+        from muster.git.missing import fetch_missing
+
+        fetch_missing(repository, branch, limit_seconds=ears.limit_seconds)
+    return seen(repository, commit)
+
+
+def run_of(reading: Reading, now: datetime, wanted: "Wanted | None", witness: "Witness | None" = None) -> "Run":
+    """Evaluate what is read, once. RepositoryError where clusters could not be heard.
+
+    Where no more is `wanted` of its objects, only that is looked at, and the findings are those of the whole fleet. A
+    `witness` is told how expressions were evaluated.
+    """
+    from muster.run.evaluate import evaluate_snapshot
+
+    asked = reading.question(now) if wanted is not None else None
+    kept = reading.kept() if asked is not None else None
+    if asked is not None and kept is not None and wanted is not None:
+        from muster.run.warm import answer
+
+        run = answer(replace(asked, witness=witness), kept, wanted=wanted).settled.first
+    else:
+        run = evaluate_snapshot(reading.snapshot, now, witness=witness)
+    reading.require_heard(run)
+    return run
+
+
+def tell_uncommitted(reading: Reading) -> None:
+    """Say to whoever sits at a terminal that files differ from the commit that is read, where any of a fleet's do."""
+    repository = reading.repository
+    if repository is None or repository.worktree is None or not sys.stderr.isatty():
+        return
+    done = repository.git.run(
+        "--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--",
+        *_OF_FLEETS,
+    )  # fmt: skip
+    paths = [os.fsdecode(entry[3:]) for entry in done.stdout.split(b"\0") if entry] if not done.status else []
+    if paths:
+        count = "a file is not as committed" if len(paths) == 1 else f"{len(paths)} files are not as committed"
+        note = f"note: {count}, such as {printable(paths[0])}; --worktree reads what is there"
+        click.echo(note, err=True)
+
+
+def settled_of(reading: Reading, now: datetime, workers: "Workers") -> "Settled":
+    """What follows; of the branch that is checked out, from what reconciles left. Nothing is kept."""
+    from muster.git.pulse_memory import Remembered
+    from muster.run.settle import settle
+    from muster.run.warm import answer
+
+    if (asked := reading.question(now)) is not None:
+        return answer(asked, reading.kept(), workers).settled
+    if reading.repository is None:
+        return settle(reading.snapshot, now)
+    return settle(reading.snapshot, now, Remembered(reading.repository).memory)
+
+
+def snapshot_of(repo: Path, rev: str | None, *, worktree: bool, staged: bool = False) -> Snapshot:
+    """Return the snapshot that `--rev`, `--worktree` and `--staged` name: HEAD without any. Nothing is fetched.
+
+    A directory that is in no repository is read as it is, unless a revision is asked for.
+    """
+    _check(repo, rev, worktree=worktree)
+    if staged:
+        return staged_snapshot(open_repository(repo, os.environ))
+    if worktree:
+        repository = own_repository(repo)
+        if repository is not None:
+            return work_tree_snapshot(repository, here(repository))
+        return DirectorySnapshot(worktree_root(repo), os.environ)
+    return open_commit(open_repository(repo, os.environ), rev or "HEAD")
+
+
+def _check(repo: Path, rev: str | None, *, worktree: bool) -> None:
+    use_cache(os.environ)
+    if worktree and rev:
+        raise click.UsageError("--rev and --worktree exclude each other.")
+    if not repo.is_dir():
+        raise RepositoryError(f"{repo} is not a directory", "Give the fleet repository with --repo.")
+
+
+def own_repository(repo: Path) -> Repository | None:
+    """The repository whose work tree a fleet is; None for a plain directory, which has no agents, and for a fleet in a
+    folder of another repository, such as an example."""
+    root = worktree_root(repo)
+    try:
+        repository = open_repository(root, os.environ)
+    except RepositoryError:
+        return None
+    same = repository.worktree is not None and repository.worktree.resolve() == root.resolve()
+    return repository if same else None
+
+
+def base_of(repo: Path, rev: str | None, *, default: str) -> Snapshot | None:
+    """Return the revision that changes are told from; None where none is named and there is no default one.
+
+    RepositoryError where a revision is named that does not exist.
+    """
+    try:
+        repository = open_repository(repo, os.environ)
+        if not rev and repository.worktree and repository.worktree.resolve() != worktree_root(repo).resolve():
+            return None  # a fleet in a folder of another repository has no commits of its own
+        return open_commit(repository, rev or default)
+    except RepositoryError:
+        if rev:
+            raise
+        return None  # the first commit, or a plain directory: everything is new
+
+
+def worktree_root(repo: Path) -> Path:
+    """The root of the work tree that `repo` lies in; `repo` itself where there is no git, or where it holds a fleet."""
+    if (repo / "fleet.yaml").is_file():
+        return repo
+    try:
+        return open_repository(repo, os.environ).worktree or repo
+    except RepositoryError:
+        return repo

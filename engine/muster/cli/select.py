@@ -1,0 +1,73 @@
+"""Objects by what a person types: `managedclusters`, `cluster/prod-eu-1`, `lease/prod-eu-1/managed-cluster-lease`."""
+
+from collections.abc import Callable, Sequence
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTERS, Kind
+from muster.data.tree import Tree, dig
+from muster.data.words import UnknownKind, kinds_named
+from muster.fleet.shared import OF_CLUSTERS
+from muster.run.question import default_home
+from muster.run.run import Run
+from muster.run.warm import Wanted
+
+
+def _read(target: str) -> tuple[Sequence[Kind], str, str]:
+    """The kinds, namespace and name of `KIND[/[NAMESPACE/]NAME]`; empty where it names none."""
+    word, _, rest = target.partition("/")
+    namespace, _, name = rest.rpartition("/")
+    return kinds_named(word), namespace, name
+
+
+def ids_named(target: str) -> Callable[[ObjectId], bool]:
+    """Return what tells the objects that `KIND[/[NAMESPACE/]NAME]` names. UnknownKind where no kind is called so."""
+    named, namespace, name = _read(target)
+    kinds = {(kind.group, kind.name) for kind in named}
+
+    def is_named(id_: ObjectId) -> bool:
+        if (id_.group, id_.kind) not in kinds or (name and id_.name != name):
+            return False
+        return not namespace or id_.namespace == namespace
+
+    return is_named
+
+
+def wanted(target: str) -> Wanted | None:
+    """Return what has to be looked at for the objects that `KIND[/[NAMESPACE/]NAME]` names; None for all. UnknownKind
+    where no kind is called so."""
+    kinds, namespace, name = _read(target)
+    if name:
+        if any(kind.namespaced for kind in kinds) and not namespace:
+            return None  # it may be in any
+        ids = [kind.id(name, namespace) for kind in kinds]
+        return Wanted(frozenset({str(id_) for id_ in ids} | {default_home(id_) for id_ in ids}))
+    summed_up = all(kind in CLUSTERS or kind not in OF_CLUSTERS for kind in kinds)
+    return Wanted(wide=True) if summed_up else None
+
+
+def object_ids(target: str) -> list[ObjectId]:
+    """Return the ids that `KIND/[NAMESPACE/]NAME` can mean, whether there are such objects or not: a word may mean two
+    kinds, and what lies in a cluster's namespace may be called by the cluster alone. UnknownKind for no kind, or no
+    name."""
+    kinds, namespace, name = _read(target)
+    if not name:
+        raise UnknownKind(f"name one object, as in {target.partition('/')[0]}/NAME")
+    found = [kind.id(name, namespace) for kind in kinds if kind.namespaced == bool(namespace)]
+    if not found:
+        raise UnknownKind(f"a {kinds[0].name} is {'in a' if kinds[0].namespaced else 'in no'} namespace")
+    return found
+
+
+def select(run: Run, target: str | None) -> list[Tree]:
+    """Return the run's objects that `KIND[/[NAMESPACE/]NAME]` names; all of them for None."""
+    if not target:
+        return run.objects
+    kinds, namespace, name = _read(target)
+    names = {kind.name for kind in kinds}
+    return [
+        body
+        for body in run.objects
+        if body["kind"] in names
+        and (not name or dig(body, "metadata", "name") == name)
+        and (not namespace or dig(body, "metadata", "namespace") == namespace)
+    ]

@@ -1,0 +1,184 @@
+"""Tables as `kubectl get` prints them: columns aligned by spaces, a line for each row.
+
+In a pipe, and where all is asked for, every column is there. On a terminal no line is wider than it: headings become
+short, then columns go, the least needed first, and what is still too wide is cut; colours say how things stand.
+"""
+
+import os
+import shutil
+import sys
+from collections.abc import Iterable, Sequence
+from dataclasses import dataclass, replace
+from typing import Final
+
+from muster.data.printable import printable
+
+_GAP: Final = 3
+_NARROW_GAP: Final = 2
+#: No column is cut to less.
+_LEAST: Final = 8
+#: Colours by word, for cells that hold a condition's status or the like.
+COLOURS: Final = {"True": 32, "False": 31, "Unknown": 33}
+PLAIN: Final = 0
+BOLD: Final = 1
+FAINT: Final = 2
+
+
+@dataclass(frozen=True, slots=True)
+class Heading:
+    """What stands over a column, and in `short` where that is too wide. `rank`: how well one can do without it; the
+    columns of the highest rank go first, those of rank 0 stay."""
+
+    text: str
+    short: str = ""
+    rank: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Fitted:
+    """What of a table there is room for: the numbers of the columns, what stands over each and how wide it is."""
+
+    columns: Sequence[int]
+    headings: Sequence[str]
+    widths: Sequence[int]
+    gap: int = _GAP
+
+    @property
+    def width(self) -> int:
+        """How wide a line can be."""
+        return sum(self.widths) + self.gap * (len(self.widths) - 1)
+
+    def line(self, row: Sequence[str], colours: Sequence[int] = ()) -> str:
+        """One row, without blanks at its end."""
+        cells = [_cut(row[number], width) for number, width in zip(self.columns, self.widths, strict=True)]
+        padded = [cell.ljust(width) for cell, width in zip(cells, self.widths, strict=True)]
+        padded[-1] = cells[-1]
+        if colours:
+            padded = [paint(cell, colours[number]) for cell, number in zip(padded, self.columns, strict=True)]
+            return (" " * self.gap).join(padded)
+        return (" " * self.gap).join(padded).rstrip()
+
+
+def table_text(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
+    """Return a table with all of its columns."""
+    cells = _cells(rows)
+    return "\n".join(map(_all([Heading(title) for title in titles], cells).line, (titles, *cells)))
+
+
+def print_table(titles: Sequence[Heading | str], rows: Iterable[Sequence[str]], *, wide: bool = False) -> None:
+    """Print a table on standard output; all of it where that is no terminal, or with `wide`."""
+    lines, left = _lines(titles, _cells(rows), None if wide else terminal_width())
+    sys.stdout.writelines(f"{line}\n" for line in lines)
+    if left:
+        hint = f"(-o wide has {', '.join(left)}, too)"
+        sys.stdout.write(paint(hint, FAINT if has_colours() else PLAIN) + "\n")
+
+
+class Growing:
+    """A table whose rows come one after the other: columns and widths are those of its first rows; where it is no
+    terminal, or with `wide`, they widen."""
+
+    def __init__(self, titles: Sequence[Heading | str], *, wide: bool = False) -> None:
+        self.headings = [title if isinstance(title, Heading) else Heading(title) for title in titles]
+        self._cuts = sys.stdout.isatty() and not wide
+        self._found: Fitted | None = None
+
+    def print(self, rows: Iterable[Sequence[str]]) -> None:
+        """Print rows; before the first of them what stands over the columns."""
+        cells = _cells(rows)
+        coloured = has_colours()
+        if self._found is None:
+            self._found = fitted(self.headings, cells, terminal_width()) if self._cuts else _all(self.headings, cells)
+            shown = dict(zip(self._found.columns, self._found.headings, strict=True))
+            first = [shown.get(number, "") for number in range(len(self.headings))]
+            sys.stdout.write(self._found.line(first, [BOLD] * len(first) if coloured else ()) + "\n")
+        elif not self._cuts:
+            wider = _all(self.headings, cells).widths
+            self._found = replace(
+                self._found, widths=[max(pair) for pair in zip(self._found.widths, wider, strict=True)]
+            )
+        for row in cells:
+            sys.stdout.write(self._found.line(row, [_colour(cell) for cell in row] if coloured else ()) + "\n")
+
+
+def table_lines(titles: Sequence[Heading | str], rows: Iterable[Sequence[str]], indent: str = "") -> list[str]:
+    """Return the lines of a table that stands among others on standard output, so far to the right."""
+    return [indent + line for line in _lines(titles, _cells(rows), terminal_width() - len(indent))[0]]
+
+
+def _lines(
+    titles: Sequence[Heading | str], cells: Sequence[Sequence[str]], width: int | None
+) -> tuple[list[str], list[str]]:
+    """The lines, no wider than that on a terminal, and what stands over the columns that there is no room for."""
+    headings = [title if isinstance(title, Heading) else Heading(title) for title in titles]
+    found = fitted(headings, cells, width) if sys.stdout.isatty() and width is not None else _all(headings, cells)
+    shown = dict(zip(found.columns, found.headings, strict=True))
+    coloured = has_colours()
+    first = [shown.get(number, "") for number in range(len(headings))]
+    lines = [found.line(first, [BOLD] * len(headings) if coloured else ())]
+    lines += [found.line(row, [_colour(cell) for cell in row] if coloured else ()) for row in cells]
+    return lines, [heading.text for number, heading in enumerate(headings) if number not in shown]
+
+
+def fitted(headings: Sequence[Heading], rows: Sequence[Sequence[str]], width: int) -> Fitted:
+    """Return what there is room for in so many columns of a terminal."""
+    found = _all(headings, rows)
+    if found.width <= width:
+        return found
+    left = list(range(len(headings)))
+    while True:
+        titles = [headings[number].short or headings[number].text for number in left]
+        widths = [
+            max(len(title), *(len(row[number]) for row in rows), 0) for number, title in zip(left, titles, strict=True)
+        ]
+        found = Fitted(left, titles, widths, _NARROW_GAP)
+        least = max(left, key=lambda number: (headings[number].rank, number))
+        if found.width <= width:
+            return found
+        if not headings[least].rank:
+            return _squeezed(found, width)
+        left = [number for number in left if number != least]
+
+
+def terminal_width() -> int:
+    """How wide the terminal is."""
+    return max(20, shutil.get_terminal_size((80, 24)).columns)
+
+
+def has_colours() -> bool:
+    """Whether standard output is a terminal that shows colours, and nobody asked for none (https://no-color.org)."""
+    return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+
+
+def paint(text: str, colour: int) -> str:
+    """Return a text in a colour of ANSI's, or bold; 0 for as it is."""
+    return f"\x1b[{colour}m{text}\x1b[0m" if colour and text.strip() else text
+
+
+def _cells(rows: Iterable[Sequence[str]]) -> list[list[str]]:
+    return [[printable(cell) for cell in row] for row in rows]
+
+
+def _all(headings: Sequence[Heading], rows: Sequence[Sequence[str]]) -> Fitted:
+    titles = [heading.text for heading in headings]
+    widths = [max(len(title), *(len(row[number]) for row in rows), 0) for number, title in enumerate(titles)]
+    return Fitted(range(len(headings)), titles, widths)
+
+
+def _squeezed(found: Fitted, width: int) -> Fitted:
+    """Cut the widest columns until all of them fit, or none can give more."""
+    widths = list(found.widths)
+    over = found.width - width
+    while over > 0 and max(widths) > _LEAST:
+        widest = widths.index(max(widths))
+        widths[widest] -= 1
+        over -= 1
+    return Fitted(found.columns, found.headings, widths, found.gap)
+
+
+def _cut(text: str, width: int) -> str:
+    return text if len(text) <= width else f"{text[: width - 1]}…"
+
+
+def _colour(cell: str) -> int:
+    return COLOURS.get(cell.partition(" ")[0], PLAIN)

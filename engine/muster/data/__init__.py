@@ -1,0 +1,1 @@
+"""The vocabulary of muster, and YAML in and out."""

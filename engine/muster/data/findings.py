@@ -1,0 +1,50 @@
+"""Findings, made: of a registered code, and with a field's path as messages name it."""
+
+from collections.abc import Sequence
+
+from muster.data.codes import CODES
+from muster.data.decision import Path
+from muster.data.finding import Finding, Severity
+from muster.data.ids import ObjectId
+from muster.data.secrets import without_secrets
+from muster.data.source import Part, Place
+
+
+def finding(
+    code: str,
+    message: str,
+    place: Place = Place(""),  # noqa: B008 - an immutable value
+    *,
+    hint: str = "",
+    object_: ObjectId | None = None,
+    excerpt: str = "",
+    severity: Severity | None = None,
+    example: str = "",
+) -> Finding:
+    """Return a finding of a registered code, with the code's severity unless another is given.
+
+    It quotes what files say, but for users and passwords in URLs.
+    """
+    shown, excerpt = without_secrets(message), without_secrets(excerpt)
+    return Finding(
+        code, severity or CODES[code].severity, shown, place.file, place.line, place.column, object_, hint, excerpt,
+        without_secrets(example),
+    )  # fmt: skip
+
+
+def finding_of(part: Part, code: str, message: str, hint: str = "") -> Finding:
+    """Return a finding about a document, at its beginning."""
+    return finding(code, message, part.place, hint=hint, object_=part.id)
+
+
+def path_text(path: Path | Sequence[str | int | tuple[str, ...]]) -> str:
+    """`spec.taints[dedicated,NoSelect].value`: how messages name a field."""
+    text = ""
+    for step in path:
+        if isinstance(step, tuple):
+            text += f"[{','.join(step)}]"
+        elif isinstance(step, int):
+            text += f"[{step}]"
+        else:
+            text += f".{step}" if text else step
+    return text

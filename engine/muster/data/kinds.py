@@ -1,0 +1,224 @@
+"""The registry of kinds: the one place that knows which objects exist and how their parts merge.
+
+A new kind is one entry here and one JSON Schema in `schemas/`.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from types import MappingProxyType
+
+from muster.data.ids import ObjectId
+from muster.data.tree import Tree
+
+#: How elements of a list are told apart: the names of the fields that make up an element's key.
+ListKeys = Mapping[str, tuple[str, ...]]
+
+_CONDITIONS: ListKeys = MappingProxyType({"status.conditions": ("type",)})
+_CLUSTER_LISTS: ListKeys = {
+    "status.conditions": ("type",),
+    "status.clusterClaims": ("name",),
+    "status.detections": ("source", "type"),
+}
+TAINTS = "spec.taints"
+#: Karmada's taints are told apart as a node's are, Open Cluster Management's by their value too.
+_KARMADA_LISTS: ListKeys = MappingProxyType({**_CLUSTER_LISTS, TAINTS: ("key", "effect")})
+_OCM_LISTS: ListKeys = MappingProxyType({**_CLUSTER_LISTS, TAINTS: ("key", "effect", "value")})
+#: Key fields that an element may leave out, which is the same as an empty text.
+OPTIONAL_KEYS = frozenset(("value",))
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class Kind:
+    """What the registry knows of a kind. There is one instance per kind, so identity is equality.
+
+    `versions` are those that are read, the preferred one first; `schema` is the stem of its file in `schemas/`;
+    `list_keys` maps the dotted path of each list that merges by key to its element's key fields, every other
+    list is atomic; `counted` kinds get a generation, for which the fields of `spec` that
+    are named in `of_hub` do not count; `reported` names the top-level fields that an agent may write for its own
+    cluster through an agent ref. `headline` is the type of the condition by which a cluster is judged, Unknown meaning
+    that nothing is heard of it; `conditions` are further types that muster decides without a policy, or reporters of
+    the kind are expected to give.
+    """
+
+    group: str
+    versions: tuple[str, ...]
+    name: str
+    plural: str
+    namespaced: bool = False
+    list_keys: ListKeys = field(default_factory=lambda: _CONDITIONS)
+    counted: bool = False
+    of_hub: tuple[str, ...] = ()
+    reported: tuple[str, ...] = ()
+    headline: str = ""
+    conditions: tuple[str, ...] = ()
+
+    @property
+    def schema(self) -> str:
+        """The stem of the JSON Schema's file."""
+        return self.name.lower()
+
+    @property
+    def api_version(self) -> str:
+        """`group/version` with the preferred version, as derived files carry it."""
+        return f"{self.group}/{self.versions[0]}"
+
+    def id(self, name: str, namespace: str = "") -> ObjectId:
+        """The id of this kind's object of that name."""
+        return ObjectId(self.group, self.name, namespace, name)
+
+    def has(self, id_: ObjectId) -> bool:
+        """Whether an object is of this kind."""
+        return id_.kind == self.name and id_.group == self.group
+
+    def body(self, metadata: Tree, **sections: Tree) -> Tree:
+        """An object of this kind, as a file has it."""
+        return {"apiVersion": self.api_version, "kind": self.name, "metadata": metadata, **sections}
+
+
+#: The condition that says whether a ManagedCluster is accepted; absent where it never was.
+ACCEPTED = "HubAcceptedManagedCluster"
+
+_OCM = "cluster.open-cluster-management.io"
+_HIVE = "hive.openshift.io"
+_MUSTER = "muster.dev"
+_ADMISSION = "admissionregistration.k8s.io"
+_ADMISSION_VERSIONS = ("v1", "v1beta1", "v1alpha1")
+
+MANAGED_CLUSTER = Kind(
+    _OCM, ("v1", "v1beta1"), "ManagedCluster", "managedclusters", list_keys=_OCM_LISTS, counted=True,
+    of_hub=("hubAcceptsClient", "leaseDurationSeconds", "taints"), reported=("metadata", "spec", "status"),
+    headline="ManagedClusterConditionAvailable",
+    conditions=(ACCEPTED, "ManagedClusterJoined", "ManagedClusterConditionClockSynced", "Deleting"),
+)  # fmt: skip
+KARMADA_CLUSTER = Kind(
+    "cluster.karmada.io", ("v1alpha1",), "Cluster", "clusters", list_keys=_KARMADA_LISTS, counted=True,
+    of_hub=("taints",), reported=("status",), headline="Ready", conditions=("CompleteAPIEnablements",),
+)  # fmt: skip
+LEASE = Kind("coordination.k8s.io", ("v1",), "Lease", "leases", namespaced=True, reported=("metadata", "spec"))
+CSR = Kind(
+    "certificates.k8s.io", ("v1",), "CertificateSigningRequest", "certificatesigningrequests",
+    reported=("metadata", "spec"),
+)  # fmt: skip
+PLACEMENT = Kind(_OCM, ("v1beta1", "v1"), "Placement", "placements", namespaced=True, counted=True)
+PLACEMENT_DECISION = Kind(_OCM, ("v1beta1", "v1"), "PlacementDecision", "placementdecisions", namespaced=True)
+MANAGED_CLUSTER_SET = Kind(_OCM, ("v1beta2", "v1beta1"), "ManagedClusterSet", "managedclustersets")
+MANAGED_CLUSTER_SET_BINDING = Kind(
+    _OCM, ("v1beta2", "v1beta1"), "ManagedClusterSetBinding", "managedclustersetbindings", namespaced=True
+)
+MANAGED_CLUSTER_ADD_ON = Kind(
+    "addon.open-cluster-management.io",
+    ("v1alpha1", "v1beta1"),
+    "ManagedClusterAddOn",
+    "managedclusteraddons",
+    namespaced=True,
+    conditions=("ClusterCertificateRotated",),
+)
+MANIFEST_WORK = Kind("work.open-cluster-management.io", ("v1",), "ManifestWork", "manifestworks", namespaced=True)
+ADD_ON_PLACEMENT_SCORE = Kind(
+    _OCM, ("v1alpha1",), "AddOnPlacementScore", "addonplacementscores", namespaced=True,
+    reported=("metadata", "status"),
+)  # fmt: skip
+REMEDY = Kind("remedy.karmada.io", ("v1alpha1",), "Remedy", "remedies")
+MULTI_CLUSTER_INGRESS = Kind(
+    "networking.karmada.io", ("v1alpha1",), "MultiClusterIngress", "multiclusteringresses", namespaced=True
+)
+CLUSTER_TAINT_POLICY = Kind("policy.karmada.io", ("v1alpha1",), "ClusterTaintPolicy", "clustertaintpolicies")
+RESOURCE_BINDING = Kind(
+    "work.karmada.io", ("v1alpha2", "v1alpha1"), "ResourceBinding", "resourcebindings", namespaced=True
+)
+ENDPOINT_SLICE = Kind("discovery.k8s.io", ("v1",), "EndpointSlice", "endpointslices", namespaced=True)
+CLUSTER_POOL = Kind(_HIVE, ("v1",), "ClusterPool", "clusterpools", namespaced=True, counted=True)
+CLUSTER_CLAIM = Kind(_HIVE, ("v1",), "ClusterClaim", "clusterclaims", namespaced=True)
+CLUSTER_DEPLOYMENT = Kind(
+    _HIVE, ("v1",), "ClusterDeployment", "clusterdeployments", namespaced=True, reported=("spec", "status"),
+    conditions=(
+        "Hibernating", "Ready", "Provisioned", "ProvisionStopped", "ProvisionFailed", "AuthenticationFailure",
+        "ClusterOperatorsDegraded", "Unreachable",
+    ),
+)  # fmt: skip
+CLUSTER_IMAGE_SET = Kind(_HIVE, ("v1",), "ClusterImageSet", "clusterimagesets")
+CLUSTER_DEPLOYMENT_CUSTOMIZATION = Kind(
+    _HIVE, ("v1",), "ClusterDeploymentCustomization", "clusterdeploymentcustomizations", namespaced=True
+)
+VALIDATING_ADMISSION_POLICY = Kind(
+    _ADMISSION, _ADMISSION_VERSIONS, "ValidatingAdmissionPolicy", "validatingadmissionpolicies"
+)
+VALIDATING_ADMISSION_POLICY_BINDING = Kind(
+    _ADMISSION, _ADMISSION_VERSIONS, "ValidatingAdmissionPolicyBinding", "validatingadmissionpolicybindings"
+)
+FLEET = Kind(_MUSTER, ("v1alpha1",), "Fleet", "fleets")
+CONDITION_POLICY = Kind(_MUSTER, ("v1alpha1",), "ConditionPolicy", "conditionpolicies")
+TAINT_POLICY = Kind(_MUSTER, ("v1alpha1",), "TaintPolicy", "taintpolicies")
+PULSE_POLICY = Kind(_MUSTER, ("v1alpha1",), "PulsePolicy", "pulsepolicies")
+NOTIFICATION_POLICY = Kind(_MUSTER, ("v1alpha1",), "NotificationPolicy", "notificationpolicies")
+DISRUPTION_BUDGET = Kind(_MUSTER, ("v1alpha1",), "DisruptionBudget", "disruptionbudgets")
+ADAPTER_REPORT = Kind(
+    _MUSTER, ("v1alpha1",), "AdapterReport", "adapterreports", namespaced=True, reported=("metadata", "spec"),
+    conditions=("Applied", "Health", "Finalized"),
+)  # fmt: skip
+NODE_POOL = Kind(_MUSTER, ("v1alpha1",), "NodePool", "nodepools", namespaced=True, counted=True)
+POLICY_TEST = Kind(_MUSTER, ("v1alpha1",), "PolicyTest", "policytests")
+WAIVER = Kind(_MUSTER, ("v1alpha1",), "Waiver", "waivers")
+APPROVAL = Kind(_MUSTER, ("v1alpha1",), "Approval", "approvals")
+
+ALL: tuple[Kind, ...] = (
+    MANAGED_CLUSTER, KARMADA_CLUSTER, LEASE, CSR,
+    PLACEMENT, PLACEMENT_DECISION, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, ADD_ON_PLACEMENT_SCORE,
+    MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK,
+    REMEDY, MULTI_CLUSTER_INGRESS, CLUSTER_TAINT_POLICY, RESOURCE_BINDING, ENDPOINT_SLICE,
+    CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_IMAGE_SET, CLUSTER_DEPLOYMENT_CUSTOMIZATION,
+    VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING,
+    FLEET, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, NOTIFICATION_POLICY, DISRUPTION_BUDGET, ADAPTER_REPORT,
+    NODE_POOL, POLICY_TEST,
+    WAIVER, APPROVAL,
+)  # fmt: skip
+
+#: The kinds that "cluster" means: Remedies, budgets and taints treat them alike.
+CLUSTERS: tuple[Kind, ...] = (MANAGED_CLUSTER, KARMADA_CLUSTER)
+#: What lies in the namespace of a cluster's name and belongs to it.
+BESIDE_CLUSTERS: tuple[Kind, ...] = (
+    ADAPTER_REPORT, NODE_POOL, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, ADD_ON_PLACEMENT_SCORE,
+)  # fmt: skip
+#: By what people say what a run decides of objects; all else is the fleet.
+POLICIES: tuple[Kind, ...] = (
+    CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, REMEDY, CLUSTER_TAINT_POLICY,
+)  # fmt: skip
+#: By what they say which objects there may be.
+ADMISSION: tuple[Kind, ...] = (VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)
+#: What adapters report on, by the name that `spec.resource.kind` has for it.
+TARGETS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in (*CLUSTERS, NODE_POOL)})
+
+#: The effects that a cluster of each kind takes, by the kind's name. Karmada's API server refuses `PreferNoSchedule`.
+TAINT_EFFECTS: Mapping[str, frozenset[str]] = MappingProxyType(
+    {
+        KARMADA_CLUSTER.name: frozenset(("NoSchedule", "NoExecute")),
+        MANAGED_CLUSTER.name: frozenset(("NoSelect", "PreferNoSelect", "NoSelectIfNew")),
+    }
+)
+
+BY_GROUP_KIND: Mapping[tuple[str, str], Kind] = MappingProxyType({(kind.group, kind.name): kind for kind in ALL})
+_ENTRIES = dict(BY_GROUP_KIND)  # asked for a hundred times of each cluster; a proxy takes twice as long
+_CLUSTERS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
+BY_NAME: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in ALL})
+
+
+def kind_of(id_: ObjectId) -> Kind:
+    """Return the registry's entry for an id. KeyError for a kind that is not in it."""
+    return _ENTRIES[id_[:2]]
+
+
+def is_cluster(id_: ObjectId) -> bool:
+    """Whether an object is a cluster."""
+    return id_[:2] in _CLUSTERS
+
+
+def of_kinds(ids: Iterable[ObjectId], *kinds: Kind) -> list[ObjectId]:
+    """Return those ids, in their order, that are of one of the kinds: for passes over all that a fleet has."""
+    wanted = {(kind.group, kind.name) for kind in kinds}
+    return [id_ for id_ in ids if id_[:2] in wanted]
+
+
+def list_keys_of(id_: ObjectId) -> ListKeys:
+    """Return how the lists of an object merge; no list by key for a kind that is not in the registry."""
+    kind = BY_GROUP_KIND.get((id_.group, id_.kind))
+    return {} if kind is None else kind.list_keys

@@ -1,0 +1,77 @@
+"""Where data comes from: files of a snapshot, and the parts of objects that they carry."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from enum import Enum
+from typing import NamedTuple
+
+from muster.data.ids import ObjectId
+from muster.data.tree import Tree
+
+
+class LostFileError(Exception):
+    """A file is there and its content is lost. That is no deletion: nothing can be decided from such a snapshot."""
+
+
+class Layer(Enum):
+    """Which hand wrote a part. Input parts are merged with conflict checks; derived parts lie over them."""
+
+    BUILTIN = "builtin"  # the bundle that ships with muster; a fleet's own object of the same name replaces it
+    INPUT = "input"  # people and agents
+    DERIVED = "derived"  # muster, in an earlier run
+
+
+class Place(NamedTuple):
+    """A position in a file: 1-based line and column; 0 where only the file is known."""
+
+    file: str
+    line: int = 0
+    column: int = 0
+
+    def __str__(self) -> str:
+        numbers = "".join(f":{number}" for number in (self.line, self.column) if number)
+        return f"{self.file}{numbers}"
+
+
+class SourceFile(NamedTuple):
+    """One file of a snapshot.
+
+    `path` is relative to the repository's root with `/` between its parts; `oid` is an id of the content: git's blob
+    id in the repository's own object format (sha1 or sha256), another digest where no git is involved, so two files
+    of one id are equal and two of different ids need not differ; `ref` names the agent ref that it came from, empty
+    for the evaluated revision itself; `read` returns its bytes. It raises LostFileError where the
+    repository has lost a file of the revision, and OSError where an agent's file or one on disk cannot be read.
+    """
+
+    path: str
+    oid: str
+    read: Callable[[], bytes]
+    ref: str = ""
+
+    @property
+    def label(self) -> str:
+        """How messages name the file: the path, and before it the agent ref where it came from one."""
+        return f"{self.ref}:{self.path}" if self.ref else self.path
+
+
+@dataclass(frozen=True, slots=True)
+class Part:
+    """One YAML document that carries (a part of) one object.
+
+    `index` is the document's position in its file; `item` its position in a `List`, else None; `line` is the
+    1-based line on which it begins.
+    """
+
+    id: ObjectId
+    version: str
+    body: Tree
+    layer: Layer
+    source: SourceFile
+    index: int = 0
+    item: int | None = None
+    line: int = 1
+
+    @property
+    def place(self) -> Place:
+        """Where it begins."""
+        return Place(self.source.label, self.line, 1)

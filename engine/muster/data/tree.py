@@ -1,0 +1,79 @@
+"""The parsed YAML tree: the one place where `Any` crosses module borders.
+
+A `Tree` is None, bool, int, float, str, a list of trees, or a dict from str to trees: what JSON can say. The
+loader (`muster.data.yaml`) lets nothing else in. Trees are shared between objects and must never be mutated.
+"""
+
+import hashlib
+import json
+from collections.abc import Iterable
+from typing import Any, TypeAlias
+
+Tree: TypeAlias = Any
+#: Where something stands in a tree: names of fields, and numbers of entries.
+At: TypeAlias = tuple[str | int, ...]
+
+
+def read_json(text: str | bytes) -> Tree:
+    """Return the tree that a JSON text is of. ValueError for what is none, or is nested deeper than can be read."""
+    try:
+        return json.loads(text)
+    except RecursionError:
+        raise ValueError("nested too deep") from None
+
+
+def dig(tree: Tree, *path: str) -> Tree:
+    """Return the value at `path`, or None where any step is missing or not a mapping."""
+    for step in path:
+        # Asked a hundred times of each cluster, and nearly always of a dict itself.
+        if tree.__class__ is not dict and not isinstance(tree, dict):
+            return None
+        tree = tree.get(step)
+    return tree
+
+
+def mapping_at(tree: Tree, *path: str) -> dict[str, Tree]:
+    """Return the mapping at `path`; anything else counts as an empty mapping."""
+    value = dig(tree, *path)
+    return value if isinstance(value, dict) else {}
+
+
+def mappings_at(tree: Tree, *path: str) -> list[dict[str, Tree]]:
+    """Return the mappings in the list at `path`; anything else counts as absent."""
+    value = dig(tree, *path)
+    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
+
+
+def is_same(one: Tree, other: Tree) -> bool:
+    """Return whether two trees are written alike: the same values under the same keys in the same order.
+
+    So 1 is neither 1.0 nor true, and 0.0 is not -0.0.
+    """
+    kind = one.__class__
+    if kind is not other.__class__:
+        return False
+    if kind is dict:
+        return list(one) == list(other) and _are_same(one.values(), other.values())
+    if kind is list:
+        return len(one) == len(other) and _are_same(one, other)
+    return bool(one == other) and (kind is not float or repr(one) == repr(other))
+
+
+def _are_same(ones: Iterable[Tree], others: Iterable[Tree]) -> bool:
+    """The same of as many trees. Texts, which nearly all are, need no further call."""
+    for one, other in zip(ones, others, strict=True):
+        if one.__class__ is str:
+            if one != other:
+                return False
+        elif not is_same(one, other):
+            return False
+    return True
+
+
+def digest_of(tree: Tree) -> str:
+    """Return a SHA-256 that changes when the data does; formatting, comments and the order of keys do not count.
+
+    It is whole, not cut short: others may have an interest in another content with the same digest.
+    """
+    canonical = json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
+    return hashlib.sha256(canonical.encode()).hexdigest()

@@ -1,0 +1,1 @@
+"""YAML as data: strict loading with source positions, deterministic output, and edits that keep comments."""

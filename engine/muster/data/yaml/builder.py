@@ -1,0 +1,231 @@
+"""From libyaml's events to trees: the inner loop of reading.
+
+Module-level functions over one small state object, dispatching on the event's class: closures would make a
+reference cycle for every file, and method calls cost a tenth of the whole. Problems are noted and building goes
+on, so that one pass finds them all; a document with any is thrown away by the caller.
+"""
+
+from collections.abc import Callable
+from sys import intern
+from typing import Any
+
+from yaml._yaml import CParser  # ImportError where PyYAML was built without libyaml
+from yaml.events import (
+    AliasEvent,
+    MappingEndEvent,
+    MappingStartEvent,
+    ScalarEvent,
+    SequenceEndEvent,
+    SequenceStartEvent,
+    StreamEndEvent,
+)
+
+from muster.data.tree import Tree
+from muster.data.yaml import limits, messages
+from muster.data.yaml.core import NUMERIC, WORDS, NumberError, is_beyond_float, number
+from muster.data.yaml.source import Fault
+
+_DEPTH, _NODES = limits.DEPTH, limits.NODES
+_word = WORDS.get
+
+
+class AbandonError(Exception):
+    """Reading this document further is pointless or dangerous; what is wrong has been noted."""
+
+
+class TooManyNodesError(AbandonError):
+    """The whole file holds more values than are read."""
+
+
+class Builder:
+    """The state of reading one stream.
+
+    `root` is the current document's tree as far as it has been built, also after an error; `line` the 1-based
+    line of its first key; `started` the 1-based line where the document itself begins; `faults` what is wrong
+    with it; `nodes` the number of values so far, counted up to `limits.NODES`: where `most` values may be read, from
+    so many fewer on; `nulls` whether the document has a null in it. With `of_go`, what Go's YAML leaves bare is a text.
+    """
+
+    __slots__ = ("faults", "get", "line", "most", "nodes", "nulls", "of_go", "root", "started")
+
+    def __init__(self, data: bytes, nodes: int = 0, most: int = limits.NODES, *, of_go: bool = False) -> None:
+        self.get: Callable[[], Any] = CParser(data).get_event
+        self.nodes, self.most, self.of_go = nodes, most, of_go
+        self.faults: list[Fault] = []
+        self.root: Tree = None
+        self.line = self.started = 1
+        self.nulls = False
+        self.get()
+
+    def next_document(self) -> bool:
+        """Build the next document into `root` (None for an empty one); False at the end of the stream.
+
+        Raises yaml.YAMLError where libyaml gives up, AbandonError where this does.
+        """
+        self.root, self.faults, self.nulls = None, [], False
+        event = self.get()
+        if event.__class__ is StreamEndEvent:
+            return False
+        self.started = event.end_mark.line + 1
+        if event.version is not None or event.tags:
+            self.note(event, messages.directive())
+        self.nodes += 1
+        if self.nodes > _NODES:
+            _too_many(self, event)
+        event = self.get()
+        self.line = event.start_mark.line + 1
+        if event.__class__ is MappingStartEvent:
+            self.root = {}
+            _mapping(self, event, self.root, 1)
+        elif event.__class__ is not ScalarEvent or event.value or event.style or event.anchor or event.tag:
+            self.note(event, messages.not_a_mapping(_what(event)))
+            _sequence_item(self, event, [], 0)
+        self.get()  # DocumentEnd
+        return True
+
+    def note(self, event: Any, text: messages.Text) -> None:
+        """Record a problem at the event. Raises AbandonError when the document has too many."""
+        mark = event.start_mark
+        self.faults.append(Fault(text, mark.line + 1, mark.column + 1))
+        if len(self.faults) >= limits.PROBLEMS:
+            raise AbandonError
+
+
+def _what(event: Any) -> str:
+    """Return how a message names the root of a document that is no mapping."""
+    if event.__class__ is SequenceStartEvent:
+        return "a list"
+    return "an alias" if event.__class__ is AliasEvent else f"the single value {messages.shown(event.value)}"
+
+
+def _mapping(builder: Builder, start: Any, into: dict[str, Tree], depth: int) -> None:
+    """Fill `into` up to the mapping's end. Children are attached before they are filled: after an error, the
+    tree holds all that was read."""
+    _check_collection(builder, start, depth)
+    get = builder.get
+    keys: list[Any] = []
+    while True:
+        event = get()
+        kind = event.__class__
+        if kind is ScalarEvent:
+            key = intern(event.value)
+            if event.anchor is not None or event.tag is not None or (not event.style and key in ("", "<<")):
+                _check_key(builder, event)
+        elif kind is MappingEndEvent:
+            return
+        else:
+            key = _complex_key(builder, event, depth)
+        if key in into:
+            scalars = (other for other in keys if other.__class__ is ScalarEvent)
+            first: Any = next((other for other in scalars if other.value == key), event)
+            builder.note(event, messages.duplicate_key(key, first.start_mark.line + 1))
+        keys.append(event)
+        builder.nodes += 1
+        if builder.nodes > _NODES:
+            _too_many(builder, event)
+        event = get()
+        kind = event.__class__
+        if kind is ScalarEvent:
+            value = event.value
+            if event.anchor is not None or event.tag is not None:
+                _check_properties(builder, event)
+            if not event.style:
+                value = _number(builder, event) if value[:1] in NUMERIC else _word(value, value)
+                if value is None:
+                    builder.nulls = True
+            into[key] = value
+        elif kind is MappingStartEvent:
+            child: dict[str, Tree] = {}
+            into[key] = child
+            _mapping(builder, event, child, depth + 1)
+        elif kind is SequenceStartEvent:
+            items: list[Tree] = []
+            into[key] = items
+            _sequence(builder, event, items, depth + 1)
+        else:
+            builder.note(event, messages.alias(event.anchor))
+
+
+def _sequence(builder: Builder, start: Any, into: list[Tree], depth: int) -> None:
+    """Fill `into` up to the list's end."""
+    _check_collection(builder, start, depth)
+    get = builder.get
+    while (event := get()).__class__ is not SequenceEndEvent:
+        _sequence_item(builder, event, into, depth)
+
+
+def _sequence_item(builder: Builder, event: Any, into: list[Tree], depth: int) -> None:
+    """Append the value that begins with `event` to a list at `depth`."""
+    kind = event.__class__
+    builder.nodes += 1
+    if builder.nodes > _NODES:
+        _too_many(builder, event)
+    if kind is ScalarEvent:
+        value = event.value
+        if event.anchor is not None or event.tag is not None:
+            _check_properties(builder, event)
+        if not event.style:
+            value = _number(builder, event) if value[:1] in NUMERIC else _word(value, value)
+        into.append(value)
+    elif kind is MappingStartEvent:
+        child: dict[str, Tree] = {}
+        into.append(child)
+        _mapping(builder, event, child, depth + 1)
+    elif kind is SequenceStartEvent:
+        items: list[Tree] = []
+        into.append(items)
+        _sequence(builder, event, items, depth + 1)
+    else:
+        builder.note(event, messages.alias(event.anchor))
+
+
+def _number(builder: Builder, event: Any) -> Tree:
+    """Return what a plain scalar that begins like a number means; None, noted, for one that is refused."""
+    try:
+        return number(event.value)
+    except NumberError as error:
+        if builder.of_go and is_beyond_float(event.value):
+            return event.value
+        builder.note(event, error.text)
+        return None
+
+
+def _complex_key(builder: Builder, event: Any, depth: int) -> str:
+    """Note a key that is no scalar, read over it and return a stand-in."""
+    if event.__class__ is AliasEvent:
+        builder.note(event, messages.alias(str(event.anchor)))
+    else:
+        builder.note(event, messages.complex_key())
+        _sequence_item(builder, event, [], depth)
+    return f"?{event.start_mark.index}"
+
+
+def _check_key(builder: Builder, event: Any) -> None:
+    """Note what is wrong with a scalar key that is not an ordinary one."""
+    _check_properties(builder, event)
+    if event.value == "<<":
+        builder.note(event, messages.merge_key())
+    elif not event.value:
+        builder.note(event, messages.empty_key())
+
+
+def _check_properties(builder: Builder, event: Any) -> None:
+    """Note the anchor and the tag of a node."""
+    if event.anchor is not None:
+        builder.note(event, messages.anchor(event.anchor))
+    if event.tag is not None:
+        builder.note(event, messages.tag(event.tag))
+
+
+def _check_collection(builder: Builder, event: Any, depth: int) -> None:
+    """Note what is wrong with a mapping or list as such. Raises AbandonError where it must not be entered."""
+    if event.anchor is not None or event.tag is not None:
+        _check_properties(builder, event)
+    if depth > _DEPTH:
+        builder.note(event, messages.too_deep(_DEPTH))
+        raise AbandonError
+
+
+def _too_many(builder: Builder, event: Any) -> None:
+    builder.note(event, messages.too_many_values(builder.most))
+    raise TooManyNodesError

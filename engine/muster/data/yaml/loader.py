@@ -1,0 +1,155 @@
+"""Strict loading: what a file says in JSON's terms, or exactly why it does not.
+
+Built on libyaml's events, because its composer recurses in C and a hostile file crashes the process there
+(200,000 open brackets), and because strictness costs nothing here: no resolver tables, no timestamps, no
+merging. The subset is what every reader of fleet files agrees on. `muster.data.yaml.core` says what plain scalars
+mean; anchors, aliases, tags, directives, merge keys and duplicate keys are refused.
+
+A file is read in one pass. Only where something is broken for good (syntax, depth, a byte that is no text) it
+is split at its `---` lines, and each document read on its own: one broken document never hides another.
+"""
+
+from itertools import islice
+
+import yaml
+
+from muster.data.tree import Tree
+from muster.data.yaml import jsontext, limits, messages, source, syntax
+from muster.data.yaml.builder import AbandonError, Builder, TooManyNodesError
+from muster.data.yaml.excerpt import excerpt
+from muster.data.yaml.identity import identities
+from muster.data.yaml.problem import Document, Identity, Loaded, Problem
+from muster.data.yaml.source import Chunk, Fault
+
+_PARSER_NODES = 10  # a parser of its own, for a document that is read alone, costs as much as ten values
+_SEARCHED = 5_000  # documents that are searched for identities where a file is not read
+
+
+def first_body(data: bytes, label: str) -> Tree:
+    """Return the body of a file's first document; None where it holds none that can be read. `label`: as below."""
+    documents = load_documents(data, label).documents
+    return documents[0].body if documents else None
+
+
+def load_documents(
+    data: bytes, label: str, *, most_bytes: int = limits.SIZE, most_nodes: int = limits.NODES, of_go: bool = False
+) -> Loaded:
+    """Return the documents of a file and the problems of those that could not be read; never raises for content.
+
+    `label` is how messages name the file; one that ends in `.json` must be JSON. Empty documents are skipped. A
+    document with any problem is left out. `most_bytes` and `most_nodes` are how large a file may be; `of_go`
+    says that Go's YAML wrote it, as kubectl does: a bare number that no float can hold is a text there.
+    """
+    size, data = len(data), source.without_bom(data)
+    reading = _Reading(data, most_nodes, of_go=of_go)
+    if size > most_bytes:
+        reading.refuse_all(Fault(messages.too_large(size, most_bytes), 1, 1))
+    elif source.is_json(label):
+        reading.read_json()
+    elif not reading.read(Chunk(data)):
+        reading = _Reading(data, most_nodes, of_go=of_go)
+        for chunk in source.split(data):
+            reading.read(chunk)
+    return Loaded(tuple(reading.documents), tuple(reading.problems), tuple(dict.fromkeys(reading.lost)))
+
+
+class _Reading:
+    """One pass over a file: what has been read of it so far. `closed` once the rest is not read any more."""
+
+    def __init__(self, data: bytes, most_nodes: int, *, of_go: bool) -> None:
+        self.data = data
+        self.documents: list[Document] = []
+        self.problems: list[Problem] = []
+        self.lost: list[Identity] = []
+        self.index = 0
+        self.most_nodes, self.nodes, self.of_go = most_nodes, limits.NODES - most_nodes, of_go
+        self.searched = 0
+        self.closed = False
+
+    def read(self, chunk: Chunk, shifts: jsontext.Shifts = jsontext.NO_SHIFTS) -> bool:
+        """Read a chunk's documents. False where it is broken in a way that hides what follows in it."""
+        if self.closed:
+            self.lose(chunk.data)
+            return True
+        if (fault := source.check(chunk.data)) is not None:
+            self.refuse([fault], chunk, chunk.data)
+            return False
+        builder = Builder(chunk.data, self.nodes, self.most_nodes, of_go=self.of_go)
+        try:
+            while not self.closed and builder.next_document():
+                self.take(builder, chunk, shifts)
+        except AbandonError as error:
+            self.closed = isinstance(error, TooManyNodesError)
+            self.refuse(builder.faults, chunk, _rest(chunk, builder), shifts, builder.root)
+            return self.closed
+        except yaml.YAMLError as error:
+            faults = [*builder.faults, syntax.fault(error, chunk.data)]
+            self.refuse(faults, chunk, _rest(chunk, builder), shifts, builder.root)
+            return False
+        finally:
+            self.nodes = builder.nodes + _PARSER_NODES
+        return True
+
+    def read_json(self) -> None:
+        """Read the file as JSON."""
+        fault = source.check(self.data)
+        if fault is None and self.data.strip():
+            fault = jsontext.check(self.data)
+        if fault is not None:
+            self.refuse_all(fault)
+        else:
+            joined, shifts = jsontext.join_surrogates(self.data)
+            self.read(Chunk(joined), shifts)
+
+    def take(self, builder: Builder, chunk: Chunk, shifts: jsontext.Shifts) -> None:
+        """Keep the document that has just been built, or its problems."""
+        if builder.faults:
+            self.refuse(builder.faults, chunk, _rest(chunk, builder), shifts, builder.root)
+            return
+        if builder.root is not None:
+            self.documents.append(Document(self.index, chunk.line + builder.line, builder.root, builder.nulls))
+        self.index += 1
+
+    def refuse(
+        self,
+        faults: list[Fault],
+        chunk: Chunk,
+        rest: bytes,
+        shifts: jsontext.Shifts = jsontext.NO_SHIFTS,
+        root: Tree = None,
+    ) -> None:
+        """Turn the faults of one document into problems. `rest` is the chunk's text from that document on."""
+        pieces = source.split(rest)
+        found = identities(root, next(pieces).data.decode("utf-8", "replace"))
+        self.lost += found
+        for text, line, column in faults:
+            self.add(text, chunk.line + line, jsontext.original_column(shifts, line, column), *found[:1])
+        self.index += 1
+        if len(self.problems) >= limits.PROBLEMS and not self.closed:
+            self.closed = True
+            last = self.problems[-1]
+            self.add(messages.too_many_problems(limits.PROBLEMS), last.line, last.column)
+        if self.closed:
+            for piece in islice(pieces, _SEARCHED):
+                self.lose(piece.data)
+
+    def refuse_all(self, fault: Fault) -> None:
+        """Give the file up as a whole."""
+        self.closed = True
+        self.refuse([fault], Chunk(self.data), self.data[: limits.SIZE])
+
+    def add(self, text: messages.Text, line: int, column: int, identity: Identity | None = None) -> None:
+        """Append a problem with its excerpt."""
+        shown = excerpt(self.data, line, column)
+        self.problems.append(Problem(*text[:2], line, column, text.hint, shown, self.index, identity))
+
+    def lose(self, document: bytes) -> None:
+        """Note the objects of a document that is not read."""
+        if self.searched < _SEARCHED:
+            self.searched += 1
+            self.lost += identities(None, document.decode("utf-8", "replace"))
+
+
+def _rest(chunk: Chunk, builder: Builder) -> bytes:
+    """Return the chunk's text from the start of the builder's document on."""
+    return b"\n".join(chunk.data.split(b"\n")[builder.started - 1 :])

@@ -1,1 +1,0 @@
-"""The pipeline: one module per stage, each a pure function of the fleet and the instant."""

@@ -1,0 +1,1 @@
+"""What people do with muster: one room per verb or group of verbs."""

@@ -1,0 +1,1 @@
+"""`muster cache`: the state kept between runs."""

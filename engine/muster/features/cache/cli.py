@@ -1,0 +1,70 @@
+"""`muster cache`: what is kept between runs, and dropping it."""
+
+import os
+from pathlib import Path
+
+import click
+
+from muster.cli import options
+from muster.cli.disposable import STATES, cache_directory, open_state_of, state_path
+
+
+@click.command()
+@options.repo_option
+@click.option(
+    "--branch", metavar="NAME", help="The branch whose state is meant.  [default: the one that is checked out]"
+)
+@options.state_option
+@click.option("--drop", is_flag=True, help="Forget it: the next run looks at the whole fleet.")
+@click.option("--drop-all", is_flag=True, help="Forget what is kept of any fleet, and all compiled expressions.")
+def command(repo: Path, branch: str | None, state: Path | None, drop: bool, drop_all: bool) -> None:
+    """Show what is kept between runs: where, how much, and of which commit.
+
+    Nothing depends on it: without it a run looks at the whole fleet, and decides the same.
+    """
+    from muster.git.landing import target_branch
+    from muster.git.repository import open_repository
+
+    if drop_all:
+        _drop_all()
+        return
+    repository = open_repository(repo, os.environ)
+    target = branch or target_branch(repository)
+    path = state_path(os.environ, repository, target, state)
+    if path is None:
+        click.echo("nothing is kept: MUSTER_CACHE_DIR is empty")
+        return
+    if drop:
+        dropped = _remove(path)
+        click.echo(f"dropped {path}" if dropped else f"there is none: {path}")
+        return
+    click.echo(f"state of {target}: {path}")
+    kept = open_state_of(os.environ, repository, target, state) if path.is_file() else None
+    if kept is None:
+        click.echo("  none yet, or not one that can be used: the next run looks at the whole fleet")
+        return
+    facts = kept.facts()
+    size = path.stat().st_size
+    if facts is None:
+        click.echo(f"  {size / 1e6:.1f} MB, of another version: the next run looks at the whole fleet")
+    else:
+        click.echo(f"  {size / 1e6:.1f} MB, {kept.count()} neighbourhoods, as of commit {facts['commit'][:12]}")
+    kept.close()
+
+
+def _drop_all() -> None:
+    directory = cache_directory(os.environ)
+    found = [*directory.glob("expressions-*.jsonl"), *directory.glob(f"{STATES}/*.sqlite")] if directory else []
+    for path in found:
+        _remove(path)
+    click.echo(
+        f"dropped {len(found)} files of {directory}" if directory else "nothing is kept: MUSTER_CACHE_DIR is empty"
+    )
+
+
+def _remove(path: Path) -> bool:
+    """Remove a state, and what sqlite lays beside it."""
+    there = path.is_file()
+    for one in (path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))):
+        one.unlink(missing_ok=True)
+    return there

@@ -1,0 +1,1 @@
+"""`muster cel`: one expression, evaluated and explained."""

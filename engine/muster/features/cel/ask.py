@@ -1,0 +1,97 @@
+"""One expression, asked of one object: what `muster cel` evaluates.
+
+The object's file may hold several documents: the first of a kind that policies speak of is `self`, a Lease is `lease`,
+AdapterReports are `reports`. Without an object every name is allowed that the expression's text does not need.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from muster import cel
+from muster.data.decision import OF_ITSELF, Because, Decision, Path
+from muster.data.kinds import ADAPTER_REPORT, BY_GROUP_KIND, LEASE
+from muster.data.tree import Tree, dig, mappings_at
+from muster.fleet.leases import GRACE_FACTOR
+from muster.fleet.neighbourhoods import cluster_of
+from muster.fleet.objects import Object, by_type
+from muster.fleet.settings import DEFAULTS
+from muster.fleet.view import View
+from muster.rules.policies.adapters import Adapters
+from muster.rules.policies.environments import Bounds, policy_environment
+from muster.rules.policies.variables import Sight
+
+_BECAUSE = Because("file", OF_ITSELF, "taken for what a run would decide")
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What came of it: `type` is what the checker says of the expression, `result` value or error, horizon, cost and
+    trace; `warnings` what looks suspicious."""
+
+    type: str
+    result: cel.EvaluationResult
+    warnings: tuple[cel.Issue, ...]
+
+
+@dataclass(frozen=True)
+class _FileSight(Sight):
+    """What a file says of its first object: Lease and reports beside it are the object's, whatever they are called."""
+
+    beside: Sequence[Object]
+
+    @cached_property
+    def leases(self) -> Mapping[str, Tree]:
+        """The file's Lease."""
+        found = [obj.body for obj in self.beside if obj.kind is LEASE]
+        return {cluster_of(self.beside[0]): found[0]} if found else {}
+
+    @cached_property
+    def adapters(self) -> Adapters:
+        """The file's reports; the adapters that made them are those that are required."""
+        reports = [obj.spec for obj in self.beside if obj.kind is ADAPTER_REPORT]
+        names = sorted({report["adapter"] for report in reports if "adapter" in report})
+        target = self.beside[0]
+        return Adapters({target.id: reports}, {target.kind: names}, {})
+
+
+def ask(expression: str, documents: list[Tree], now: datetime) -> Answer:
+    """Check and evaluate an expression over the documents of a file.
+
+    Raises `cel.CompileError` for an expression that is wrong for every object of its kind.
+    """
+    objects = sorted(_objects(documents), key=_is_beside)
+    clock, environment = cel.Clock(now), cel.Env()
+    variables: dict[str, object] = {}
+    if objects and not _is_beside(target := objects[0]):
+        environment = policy_environment((target.kind,), {}, bounds=Bounds(DEFAULTS.expression_cost))
+        known = {obj.id: obj for obj in reversed(objects)}
+        decided = {id_: _decided(obj) for id_, obj in known.items()}
+        view = View(known, {id_: obj.body for id_, obj in known.items()}, decided=decided)
+        variables = _FileSight(view, DEFAULTS, clock, GRACE_FACTOR, objects).base(target)
+        variables |= {"params": {}, "variables": {}}
+    variables["now"] = clock.now
+    program = cel.compile(expression, environment)
+    return Answer(str(program.type or "dyn"), program.run(variables, clock=clock, trace=True), program.warnings)
+
+
+def _objects(documents: Iterable[Tree]) -> Iterator[Object]:
+    for body in documents:
+        kind = BY_GROUP_KIND.get((str(body.get("apiVersion")).rpartition("/")[0], str(body.get("kind"))))
+        if kind is not None:
+            name, namespace = dig(body, "metadata", "name"), dig(body, "metadata", "namespace")
+            yield Object(kind.id(str(name or ""), str(namespace or "")), body, ())
+
+
+def _is_beside(obj: Object) -> bool:
+    """Whether policies do not speak of such objects, but see them beside others."""
+    return obj.kind in (LEASE, ADAPTER_REPORT)
+
+
+def _decided(obj: Object) -> Mapping[Path, Decision]:
+    """What a run would have decided, as the object itself has it."""
+    conditions = by_type(mappings_at(obj.body, "status", "conditions"))
+    found: dict[Path, Tree] = {("status", "conditions", (type_,)): one for type_, one in conditions.items()}
+    found["metadata", "generation"] = dig(obj.body, "metadata", "generation")
+    return {path: Decision(obj.id, path, value, _BECAUSE) for path, value in found.items()}

@@ -1,0 +1,1 @@
+"""`muster demo`: the main job on the example fleet."""

@@ -1,0 +1,105 @@
+"""`muster demo`: the main job on the example fleet, in a real temporary git repository."""
+
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import click
+
+from muster.data.times import format_time, parse_time
+
+#: The example's leases are those of this noon; two minutes later one of them has run out.
+NOON = parse_time("2026-01-01T12:00:00Z")
+AFTER = NOON + timedelta(minutes=2)
+
+
+@click.command()
+@click.option("--dir", "directory", type=click.Path(path_type=Path), help="Where to put the repository.")
+def command(directory: Path | None) -> int:
+    """Copy the example fleet into a temporary git repository, reconcile it, and show what happened."""
+    folder = directory or Path(tempfile.mkdtemp(prefix="muster-demo-"))
+    repo = folder / "fleet"
+    if repo.exists():
+        raise click.UsageError(f"{repo} exists already; give another --dir.")
+    _copy_example(repo)
+    _say("A fleet is a git repository", f"The example fleet now lies in {repo}, committed as of {format_time(NOON)}.")
+    _git(repo, "log", "--oneline")
+    _say("Two minutes later", f"$ muster reconcile --now {format_time(AFTER)}")
+    code = _reconcile(repo, AFTER)
+    _say("What it committed", "$ git log -1 --stat")
+    _git(repo, "log", "-1", "--stat", "--format=%h %an%n%n%B")
+    _say("The fleet now", f"$ muster get clusters --now {format_time(AFTER)}")
+    _table(repo, AFTER)
+    _next(repo)
+    _page(repo, folder / "page")
+    return code
+
+
+def _copy_example(repo: Path) -> None:
+    """Lay the example down as a repository with one commit. Its files may come from a read-only installation."""
+    from muster.fleet.bundle import bundle_path
+
+    shutil.copytree(bundle_path("fleet-repo-example"), repo, copy_function=shutil.copyfile)
+    _git(repo, "init", "--quiet", "--initial-branch=main")
+    for name, value in (("user.name", "Fleet Admin"), ("user.email", "admin@example.com"), ("commit.gpgSign", "false")):
+        _git(repo, "config", name, value)
+    _git(repo, "add", "--all")
+    _git(repo, "commit", "--quiet", "--no-verify", "-m", "The fleet at noon")
+
+
+def _reconcile(repo: Path, now: datetime) -> int:
+    from muster.features.reconcile.cli import reconcile_once
+
+    return reconcile_once(repo, lambda: now, branch=None, remote=None)
+
+
+def _table(repo: Path, now: datetime) -> None:
+    from muster.cli.columns import rows
+    from muster.cli.table import print_table
+    from muster.run.evaluate import evaluate
+
+    run = evaluate(repo, now, "HEAD")
+    clusters = [body for body in run.objects if body["kind"] == "ManagedCluster"]
+    print_table(*rows("ManagedCluster", clusters, run.now, namespaced=False))
+
+
+def _next(repo: Path) -> None:
+    _say("What to try next", "")
+    if shutil.which("muster") is None:
+        click.echo(f'  export PATH="{Path(sys.executable).parent}:$PATH"')
+    later = format_time(AFTER + timedelta(minutes=6))
+    for line in (
+        f"cd {repo}",
+        f"muster plan --now {later}       # six minutes of silence: most go dark, and what is held back",
+        f"muster reconcile --now {later}  # and commit it; a second time commits nothing",
+        "cat clusters/ap/prod-ap-2/cluster.yaml          # why this one: the comment says what was going on",
+        "cat derived/managedclusters/prod-ap-2.yaml      # what muster decided about it",
+        "sed -i s/hubAccepts/hubAcepts/ clusters/ap/joining-ap-1/cluster.yaml && muster validate",
+    ):
+        click.echo(f"  {line}")
+
+
+def _page(repo: Path, page: Path) -> None:
+    from muster.features.page.cli import write_site
+
+    write_site(page, repo, AFTER)
+    _say("The fleet as a page", f"Open {(page.resolve() / 'index.html').as_uri()} in a browser.")
+
+
+def _say(title: str, text: str) -> None:
+    click.echo(f"\n{click.style(title, bold=True)}")
+    if text:
+        click.echo(text)
+
+
+def _git(repo: Path, *arguments: str) -> None:
+    """Run git in the demo's repository, away from hooks and settings that the user's own git may have."""
+    environ = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_PAGER": "cat"}
+    for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
+        environ.pop(name, None)
+    sys.stdout.flush()
+    subprocess.run(["git", "-C", str(repo), *arguments], check=True, env=environ)

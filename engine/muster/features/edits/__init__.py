@@ -1,0 +1,1 @@
+"""Edits that people ask for: accept, deny, taint, claim, release and waive."""

@@ -1,0 +1,87 @@
+"""Claims as edits of the repository: the file that asks for a cluster, and the removal that gives it back."""
+
+import re
+from collections.abc import Iterable
+from datetime import datetime
+
+from muster.data.kinds import CLUSTER_CLAIM, CLUSTER_POOL, Kind
+from muster.data.names import did_you_mean
+from muster.data.times import format_time
+from muster.data.tree import Tree
+from muster.features.edits.editing import Draft, EditRefusedError
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+
+_NAME = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
+
+
+def claim(
+    draft: Draft,
+    name: str,
+    pool: str,
+    *,
+    now: datetime,
+    namespace: str = "",
+    lifetime: str = "",
+    subjects: Iterable[str] = (),
+) -> None:
+    """Claim a cluster of a pool, stamped with the instant so that claims are served in order.
+
+    `subjects` are written `Kind/name`. EditRefusedError where the pool is unknown or lives in several namespaces, the
+    claim exists, or a name or subject is malformed.
+    """
+    key = _only(draft.fleet, CLUSTER_POOL, pool, namespace)
+    id_ = CLUSTER_CLAIM.id(name, key.id.namespace)
+    if id_ in draft.fleet.objects:
+        where = draft.fleet.objects[id_].parts[0].source.label
+        raise EditRefusedError(f"{id_} exists already, in {where}. Release it first, or take another name.")
+    if not _NAME.fullmatch(name):
+        raise EditRefusedError(f"{name!r} is no name for a claim. Use lower-case letters, digits and '-'.")
+    spec: Tree = {"clusterPoolName": pool}
+    if lifetime:
+        spec["lifetime"] = lifetime
+    if owners := [_subject(text) for text in subjects]:
+        spec["subjects"] = owners
+    metadata = {"name": name, "namespace": id_.namespace, "creationTimestamp": format_time(now)}
+    path = f"pools/claims/{id_.namespace}/{name}.yaml"
+    draft.create(path, CLUSTER_CLAIM.body(metadata, spec=spec))
+    draft.told.append(f"{id_}: {path} written")
+
+
+def release(draft: Draft, name: str, *, namespace: str = "") -> None:
+    """Give a claim's cluster back.
+
+    EditRefusedError where there is no such claim, or its file holds other objects too.
+    """
+    claimed = _only(draft.fleet, CLUSTER_CLAIM, name, namespace)
+    paths = {part.source.path for part in claimed.parts}
+    others = [obj.id for obj in draft.fleet.objects.values() for part in obj.parts if part.source.path in paths]
+    if len(paths) > 1 or len(others) > 1:
+        where = ", ".join(sorted(paths))
+        raise EditRefusedError(
+            f"{claimed.id} shares its file with other objects: {where}. Take the document out by hand."
+        )
+    path = next(iter(paths))
+    draft.delete(path)
+    draft.told.append(f"{claimed.id}: {path} removed")
+
+
+def _only(fleet: Fleet, kind: Kind, name: str, namespace: str) -> Object:
+    """The one object of a kind with a name."""
+    named = [obj for obj in fleet.of(kind) if obj.id.name == name and namespace in ("", obj.id.namespace)]
+    if len(named) == 1:
+        return named[0]
+    if named:
+        spaces = ", ".join(obj.id.namespace for obj in named)
+        raise EditRefusedError(
+            f"there are several {kind.plural} named {name!r}. Choose one with --namespace: {spaces}."
+        )
+    hint = did_you_mean(name, (obj.id.name for obj in fleet.of(kind)))
+    raise EditRefusedError(f"there is no {kind.name} named {name!r}. {hint}".strip())
+
+
+def _subject(text: str) -> Tree:
+    kind, _, name = text.partition("/")
+    if kind not in ("User", "Group", "ServiceAccount") or not name:
+        raise EditRefusedError(f"{text!r} is no subject. Write User/name, Group/name or ServiceAccount/name.")
+    return {"kind": kind, "name": name}

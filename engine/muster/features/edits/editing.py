@@ -1,0 +1,202 @@
+"""Edits that people ask for: accept, deny, taint (one field in a file that somebody wrote), claim and release (one
+file). Each is one commit.
+
+Nothing else in the file changes, comments least of all (`muster.data.yaml.edit`). The edited fleet is validated before
+anything is committed: an edit that would break an object that was sound is refused, with the findings.
+"""
+
+import os
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from pathlib import PurePosixPath
+
+from muster.cli.listening import READER, hear_at
+from muster.data.finding import Finding, Severity
+from muster.data.ids import ObjectId
+from muster.data.kinds import kind_of
+from muster.data.names import did_you_mean
+from muster.data.snapshot import Agents
+from muster.data.source import Part
+from muster.data.tree import Tree, dig
+from muster.data.yaml import edit
+from muster.data.yaml.emitter import emit
+from muster.data.yaml.loader import load_documents
+from muster.fleet.fleet import Fleet
+from muster.fleet.schema_store import FOLDER, modeline, schema_of
+from muster.git.apart import seen
+from muster.git.errors import RepositoryError
+from muster.git.importing import build_commit
+from muster.git.landing import find_tips, land
+from muster.git.landing_apart import find_apart
+from muster.git.open import open_commit
+from muster.git.repository import Repository
+from muster.git.trees import list_tree
+from muster.rules.policies.in_force import Ruled
+from muster.run.checking import check_snapshot
+from muster.run.overlay import Overlay
+
+
+class EditRefusedError(Exception):
+    """What was asked for cannot be done; `findings` say what would be wrong with the fleet afterwards."""
+
+    def __init__(self, message: str, hint: str = "", findings: Iterable[Finding] = ()) -> None:
+        super().__init__(message)
+        self.hint = hint
+        self.findings = tuple(findings)
+
+
+@dataclass(frozen=True, slots=True)
+class Edited:
+    """What an edit did: the commit, None where nothing had to change, and the lines that say what changed; `refused`:
+    what was not done and why, a line each; `waiting`: what a person has to decide first."""
+
+    commit: str | None
+    told: tuple[str, ...]
+    refused: tuple[str, ...] = ()
+    pushed: bool = False
+    left_behind: str = ""
+    followed: str = ""
+    waiting: tuple[str, ...] = ()
+
+
+@dataclass
+class Draft:
+    """A fleet on which edits are tried: the texts that would be committed (None removes a file), which of them are new
+    files, and of which kind, and a line about each change. `agents` are those that were heard."""
+
+    fleet: Ruled
+    agents: Agents
+    texts: dict[str, str | None] = field(default_factory=dict)
+    created: dict[str, str] = field(default_factory=dict)
+    told: list[str] = field(default_factory=list)
+
+    def part_with(self, id_: ObjectId, *path: str) -> Part | None:
+        """The part in which a person would look for a field: the one that has it, or the nearest parent of it.
+
+        None where no person wrote of the object. EditRefusedError where nothing is known of it, or its file is broken.
+        """
+        obj = self.fleet.objects.get(id_)
+        if obj is None:
+            names = (other.name for other in sorted(self.fleet.objects) if kind_of(id_).has(other))
+            raise EditRefusedError(f"there is no {id_}", did_you_mean(id_.name, names))
+        own = [part for part in obj.parts if not part.source.ref]
+        depth = [sum(dig(part.body, *path[: i + 1]) is not None for i in range(len(path))) for part in own]
+        return own[depth.index(max(depth))] if own else None
+
+    def items(self, id_: ObjectId, path: tuple[str, ...]) -> list[tuple[Part, int, dict[str, Tree]]]:
+        """The mappings in the lists at a path in people's files, with the edits so far: part, position, item.
+
+        EditRefusedError as `part_with`.
+        """
+        self.part_with(id_, *path)
+        found = []
+        for part in self.fleet.objects[id_].parts:
+            if not part.source.ref:
+                body = self._body(part)
+                found += [(part, i, item) for i, item in enumerate(dig(body, *path) or ()) if isinstance(item, dict)]
+        return found
+
+    def set(self, part: Part, path: tuple[str | int, ...], value: Tree) -> None:
+        """Set one field of the document that a part is."""
+        self._edit(part, lambda text, at: edit.set_value(text, part.index, (*at, *path), value))
+
+    def append(self, part: Part, path: tuple[str | int, ...], item: Tree) -> None:
+        """Append to a list, which is made where there is none."""
+        self._edit(part, lambda text, at: edit.append(text, part.index, (*at, *path), item))
+
+    def remove(self, part: Part, path: tuple[str | int, ...]) -> None:
+        """Remove one field or item."""
+        self._edit(part, lambda text, at: edit.remove(text, part.index, (*at, *path)))
+
+    def create(self, path: str, body: Tree) -> None:
+        """Write a new file with one object. EditRefusedError where this edit has written one of that name; where the
+        commit that is edited has one, so does `commit_edit`."""
+        if path in self.texts:
+            raise _occupied(path)
+        self.created[path] = body["kind"]
+        self.texts[path] = emit(body)
+
+    def delete(self, path: str) -> None:
+        """Remove a file."""
+        self.texts[path] = None
+
+    def text_of(self, part: Part) -> str:
+        """The text of a part's file, with the edits so far."""
+        return self.texts.get(part.source.path) or part.source.read().decode("utf-8")
+
+    def _body(self, part: Part) -> Tree:
+        """What a part says, with the edits so far."""
+        if part.source.path not in self.texts:
+            return part.body
+        documents = load_documents(self.text_of(part).encode(), part.source.path).documents
+        body = next(document.body for document in documents if document.index == part.index)
+        return body if part.item is None else body["items"][part.item]
+
+    def _edit(self, part: Part, change: Callable[[str, tuple[str | int, ...]], str]) -> None:
+        inside = ("items", part.item) if part.item is not None else ()
+        try:
+            self.texts[part.source.path] = change(self.text_of(part), inside)
+        except edit.EditError as error:
+            raise EditRefusedError(f"{part.source.path} cannot be edited: {error}", "edit the file by hand") from error
+
+
+#: What is to be done to a draft. Raises EditRefusedError.
+Edit = Callable[[Draft], None]
+
+
+def commit_edit(
+    repository: Repository, change: Edit, subject: str, *, branch: str, remote: str | None, attempts: Iterable[int]
+) -> Edited:
+    """Make a change on the branch's head and commit it; with a remote, push it there.
+
+    Where the branch moved meanwhile, the change is made anew on the new head. EditRefusedError as the change does, and
+    where it would break a sound object; RepositoryError as `reconcile` does.
+    """
+    for _ in attempts:
+        tips = find_tips(repository, branch, remote)
+        if remote is not None:
+            find_apart(repository, tips)  # brings what is derived as well, where that lies on another branch
+        # What agents ask for is in their refs: a proposal that is not here could not be accepted.
+        heard = hear_at(repository, seen(repository, tips.base), READER, first=remote)
+        with open_commit(repository, tips.base, heard) as snapshot:
+            draft = Draft(check_snapshot(snapshot), snapshot.agents)
+            change(draft)
+            if not draft.texts:
+                return Edited(None, tuple(draft.told))
+            _place_new_files(draft, repository, tips.base)
+            _refuse_what_breaks(draft, check_snapshot(Overlay(snapshot, dict(draft.texts))))
+        files = {path: None if text is None else text.encode() for path, text in draft.texts.items()}
+        message = "\n".join((subject, "", *draft.told, ""))
+        commit = build_commit(repository, files, message, tips.base)
+        landed = land(repository, tips, commit)
+        if landed is not None:
+            return Edited(commit, tuple(draft.told), (), landed.pushed, landed.left_behind, landed.followed)
+    raise RepositoryError(f"{branch} kept moving, so nothing was committed", "run it again")
+
+
+def _place_new_files(draft: Draft, repository: Repository, base: str) -> None:
+    """Above what is new goes the line by which editors find its schema, where the repository has that.
+
+    Whatever is there may be somebody's, be it empty, broken or no YAML. What lies on an agent's ref is not there.
+    """
+    there = {os.fsdecode(entry.path) for entry in list_tree(repository, base)} if draft.created else set()
+    for path, kind in draft.created.items():
+        for place in (path, *map(str, PurePosixPath(path).parents)):
+            if place in there:
+                raise _occupied(place)
+        if f"{FOLDER}/{schema_of(kind)}" in there:
+            draft.texts[path] = f"{modeline(path, kind)}{draft.texts[path]}"
+
+
+def _occupied(path: str) -> EditRefusedError:
+    return EditRefusedError(f"{path} exists and holds something else", "write the object to another file by hand")
+
+
+def _refuse_what_breaks(draft: Draft, after: Fleet) -> None:
+    known = {(found.code, found.object, found.message) for found in draft.fleet.findings}
+    new = [
+        found for found in after.sorted_findings()
+        if found.severity is Severity.ERROR and (found.code, found.object, found.message) not in known
+    ]  # fmt: skip
+    if new:
+        raise EditRefusedError("the fleet would not be valid afterwards, so nothing was committed", findings=new)

@@ -1,0 +1,93 @@
+"""Tainting clusters by hand: the taints of a person, in the file of the cluster, as `kubectl taint` would say them.
+
+    dedicated=gpu:NoSelect    add the taint, or give it another value
+    dedicated:NoSelect-       remove that taint
+    dedicated-                remove every taint of that key
+
+Source: seed 002. The time at which a taint appeared is muster's to say, so none is written.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTERS
+from muster.data.tree import Tree, dig
+from muster.features.edits.editing import Draft, EditRefusedError
+
+_LIST = ("spec", "taints")
+
+
+@dataclass(frozen=True, slots=True)
+class TaintEdit:
+    """One taint to add, or to remove; without an effect all of that key."""
+
+    key: str
+    value: str
+    effect: str
+    removed: bool
+
+    @classmethod
+    def parse(cls, text: str) -> "TaintEdit":
+        """Read `key[=value]:effect`, `key[=value]:effect-` or `key-`. ValueError for anything else."""
+        removed = text.endswith("-")
+        said, colon, effect = text.removesuffix("-").partition(":")
+        key, _, value = said.partition("=")
+        if not key or (not effect and (colon or not removed)):
+            raise ValueError(f"{text!r} is not KEY[=VALUE]:EFFECT, KEY:EFFECT- or KEY-")
+        return cls(key, value, effect, removed)
+
+    def __str__(self) -> str:
+        value = f"={self.value}" if self.value else ""
+        return f"{self.key}{value}" + (f":{self.effect}" if self.effect else "")
+
+
+def taint(draft: Draft, clusters: Iterable[str], edits: Iterable[TaintEdit]) -> None:
+    """Change the taints of clusters. EditRefusedError for an unknown cluster, or where there is nothing to remove."""
+    wanted = tuple(edits)
+    for name in clusters:
+        id_ = _cluster(draft, name)
+        for one in wanted:
+            if one.removed:
+                _remove(draft, id_, one)
+            else:
+                _add(draft, id_, one)
+
+
+def _cluster(draft: Draft, name: str) -> ObjectId:
+    """The cluster of that name, of either kind."""
+    return next((kind.id(name) for kind in CLUSTERS if kind.id(name) in draft.fleet.objects), CLUSTERS[0].id(name))
+
+
+def _add(draft: Draft, id_: ObjectId, one: TaintEdit) -> None:
+    body: Tree = {"key": one.key, **({"value": one.value} if one.value else {}), "effect": one.effect}
+    for part, index, known in draft.items(id_, _LIST):
+        if (known.get("key"), known.get("effect")) == (one.key, one.effect):
+            if (known.get("value") or "") != one.value:
+                draft.set(part, (*_LIST, index), body)
+                draft.told.append(f"{id_}: taint {one} instead of value {known.get('value') or ''!r}")
+            return
+    home = draft.part_with(id_, *_LIST)
+    if home is None:
+        raise EditRefusedError(f"no file declares {id_}", f"accept it first: muster accept --clusters {id_.name}")
+    draft.append(home, _LIST, body)
+    draft.told.append(f"{id_}: taint {one} added")
+
+
+def _remove(draft: Draft, id_: ObjectId, one: TaintEdit) -> None:
+    found = [
+        (part, index) for part, index, known in draft.items(id_, _LIST)
+        if known.get("key") == one.key and one.effect in ("", known.get("effect"))
+    ]  # fmt: skip
+    if not found:
+        raise EditRefusedError(f"no file gives {id_} a taint {one}", _derived_hint(draft, id_, one))
+    for part, index in sorted(found, key=lambda pair: pair[1], reverse=True):
+        draft.remove(part, (*_LIST, index))
+    draft.told.append(f"{id_}: taint {one} removed")
+
+
+def _derived_hint(draft: Draft, id_: ObjectId, one: TaintEdit) -> str:
+    derived = dig(draft.fleet.previous.get(id_), *_LIST) or ()
+    if any(isinstance(taint_, dict) and taint_.get("key") == one.key for taint_ in derived):
+        return "a TaintPolicy adds it: it goes when its condition does"
+    return ""

@@ -1,0 +1,1 @@
+"""`muster explain` and `muster describe`: why a field is what it is."""

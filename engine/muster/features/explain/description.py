@@ -1,0 +1,207 @@
+"""`describe`: an object as `kubectl describe` tells it, with what muster knows of it besides: since when, by which
+rule and until when, what is held, what its agents say, and what became of it."""
+
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from datetime import datetime
+
+from muster.cli.cells import short_label
+from muster.cli.columns import rows
+from muster.cli.lines import told
+from muster.cli.table import Heading, table_lines
+from muster.data.decision import Decision, Path
+from muster.data.ids import ObjectId
+from muster.data.kinds import ADAPTER_REPORT, LEASE, NODE_POOL, PLACEMENT, is_cluster
+from muster.data.printable import printable
+from muster.data.times import age, format_time, try_time
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.data.yaml.emitter import emit
+from muster.features.explain.reads import field_label
+from muster.features.history.past import ObjectHistory, Transition
+from muster.fleet.leases import renew_time
+from muster.fleet.neighbourhoods import cluster_of
+from muster.fleet.places import place_of
+from muster.rules.placements.explain import why
+from muster.rules.policies.in_force import Ruled
+from muster.run.run import Run
+
+#: So many of the latest transitions are told; `history` has all.
+MOST_EVENTS = 10
+_WIDTH = 14
+_INDENT = "  "
+#: What is decided and told elsewhere, or told to nobody.
+_APART = (("status", "conditions"), ("spec", "taints"), ("status", "muster"))
+
+
+def description(run: Run, id_: ObjectId, past: ObjectHistory | None = None) -> str:
+    """Return an object for people, a section after the other; what there is nothing of is left out. `past`: what became
+    of it, where that is known."""
+    return "\n".join(_lines(run, id_, past)) + "\n"
+
+
+def _lines(run: Run, id_: ObjectId, past: ObjectHistory | None) -> Iterator[str]:
+    body = run.fleet.whole(id_) or {}
+    decisions = run.fleet.decisions(id_)
+    metadata = mapping_at(body, "metadata")
+    yield from _entry("Name", [id_.name])
+    yield from _entry("Namespace", filter(None, [id_.namespace]))
+    for title in ("labels", "annotations"):
+        named = mapping_at(metadata, title)
+        yield from _entry(title.capitalize(), (f"{name}={value}" for name, value in sorted(named.items())))
+    yield from _entry("API Version", [str(body.get("apiVersion"))])
+    yield from _entry("Kind", [id_.kind])
+    if (generation := metadata.get("generation")) is not None:
+        yield from _entry("Generation", [str(generation)])
+    yield from _entry("Files", _files(run.fleet, id_))
+    spec = {name: value for name, value in mapping_at(body, "spec").items() if name != "taints"}
+    yield from _section("Spec", map(printable, emit(spec).splitlines()) if spec else ())
+    yield from _section("Taints", _taints(body, decisions, run.now))
+    yield from _section("Conditions", _conditions(body, decisions, run.now))
+    yield from _section("Held", _held(run.fleet, id_))
+    yield from _section("Leases", _leases(run, id_))
+    yield from _section("Reports", _reports(run, id_))
+    yield from _section("Decisions", _decisions(run, id_, decisions))
+    yield from _section(
+        "Findings", (printable(f"{one.code}: {one.message}") for one in run.findings if one.object == id_)
+    )
+    if past is not None:
+        yield from _section("Events", _events(past))
+
+
+def _entry(title: str, values: Iterable[str]) -> Iterator[str]:
+    """A title, and one value a line beside it."""
+    for number, value in enumerate(values):
+        yield f"{f'{title}:' if not number else '':{_WIDTH}}{printable(value)}"
+
+
+def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
+    first = True
+    for line in lines:
+        if first:
+            yield f"{title}:"
+            first = False
+        yield f"{_INDENT}{line}" if line else line
+
+
+def _files(fleet: Ruled, id_: ObjectId) -> Iterator[str]:
+    obj = fleet.objects.get(id_)
+    places = {place_of([part], ()) for part in obj.parts} if obj is not None else set()
+    yield from (str(place) for place in sorted(place for place in places if place is not None))
+    if (derived := fleet.derived_paths.get(id_)) is not None:
+        yield derived
+
+
+def _by(decision: Decision | None) -> str:
+    """The rule behind what is told, and until when it holds."""
+    if decision is None:
+        return "as it is in files"
+    until = f", until {format_time(decision.horizon)}" if decision.horizon is not None else ""
+    return f"by {decision.because.rule}{until}"
+
+
+def _since(value: Tree, now: datetime) -> str:
+    moment = try_time(value)
+    return "-" if moment is None else age(moment, now)
+
+
+def _conditions(body: Tree, decisions: Mapping[Path, Decision], now: datetime) -> Iterator[str]:
+    found = mappings_at(body, "status", "conditions")
+    cells = [
+        [str(one.get("type")), str(one.get("status")), _since(one.get("lastTransitionTime"), now),
+         str(one.get("reason") or "-")]
+        for one in found
+    ]  # fmt: skip
+    heading, *lines = _table(["TYPE", "STATUS", "AGE", "REASON"], cells)
+    for one, line in zip(found, lines, strict=True):
+        if one is found[0]:
+            yield heading
+        yield line
+        yield from _told(str(one.get("message") or ""))
+        yield from _told(_by(decisions.get(("status", "conditions", (str(one.get("type")),)))))
+
+
+def _table(titles: Sequence[Heading | str], cells: Iterable[Sequence[str]]) -> list[str]:
+    """The lines of a table in a section."""
+    return [line.removeprefix(_INDENT) for line in table_lines(titles, cells, _INDENT)]
+
+
+def _told(text: str) -> list[str]:
+    """A sentence below what it is about."""
+    return told(printable(text), "  ", "  ") if text else []
+
+
+def _taints(body: Tree, decisions: Mapping[Path, Decision], now: datetime) -> Iterator[str]:
+    rules = {path[2][:2]: decision for path, decision in decisions.items() if path[:2] == ("spec", "taints")}
+    for taint in mappings_at(body, "spec", "taints"):
+        value = f"={taint['value']}" if taint.get("value") else ""
+        key, effect = str(taint.get("key")), str(taint.get("effect"))
+        yield printable(f"{key}{value}:{effect}, {_since(taint.get('timeAdded'), now)} old")
+        yield from _told(_by(rules.get((key, effect))))
+
+
+def _held(fleet: Ruled, id_: ObjectId) -> Iterator[str]:
+    for one in fleet.held:
+        if one.object == id_:
+            yield printable(short_label(one.effect))
+            yield from _told(one.reason)
+
+
+def _leases(run: Run, id_: ObjectId) -> Iterator[str]:
+    """The Leases that lie in the namespace of a cluster, or are called as it is."""
+    if not is_cluster(id_):
+        return
+    for obj in run.fleet.of(LEASE):
+        if cluster_of(obj) == id_.name:
+            moment = try_time(renew_time(obj.body))
+            seconds = dig(obj.body, "spec", "leaseDurationSeconds")
+            every = f", every {seconds} s" if seconds is not None else ""
+            renewed = (
+                "never renewed" if moment is None else f"renewed {age(moment, run.now)} ago, at {format_time(moment)}"
+            )
+            yield printable(f"{obj.id.namespace}/{obj.id.name}: {renewed}{every}")
+
+
+def _reports(run: Run, id_: ObjectId) -> Iterator[str]:
+    if not (is_cluster(id_) or NODE_POOL.has(id_)):
+        return
+    bodies = [
+        run.fleet.whole(obj.id) for obj in run.fleet.of(ADAPTER_REPORT)
+        if dig(obj.spec, "resource", "name") == id_.name and dig(obj.spec, "resource", "kind") == id_.kind
+    ]  # fmt: skip
+    if bodies:
+        headings, cells = rows(ADAPTER_REPORT.name, bodies, run.now, namespaced=True)
+        yield from _table(headings, cells)
+
+
+def _decisions(run: Run, id_: ObjectId, decisions: Mapping[Path, Decision]) -> Iterator[str]:
+    """What is decided besides conditions, taints and bookkeeping, and of a Placement the clusters that it chooses."""
+    if PLACEMENT.has(id_):
+        choices = why(run.fleet, run.now, id_)
+        chosen = [one.cluster for one in choices if one.selected]
+        yield from told(printable(f"{len(chosen)} of {len(choices)} clusters: {', '.join(chosen) or 'none'}"), "", "  ")
+    for path, decision in sorted(decisions.items(), key=lambda item: field_label(item[0])):
+        value = _shown(decision.value)
+        if value and path[0] != "metadata" and path[:2] not in _APART:
+            yield printable(f"{field_label(path)}: {value}")
+            yield from _told(_by(decision))
+
+
+def _shown(value: Tree) -> str:
+    """A text or a number, or several; of anything deeper nothing."""
+    values = value if isinstance(value, list) else [value]
+    return ", ".join(map(str, values)) if all(isinstance(one, str | int | float) for one in values) else ""
+
+
+def _events(past: ObjectHistory) -> Iterator[str]:
+    """The latest transitions with their commits, the newest last."""
+    shown: Sequence[Transition] = past.transitions[-MOST_EVENTS:]
+    if not shown:
+        return
+    cells = [[age(one.at, past.until), one.commit[:7], _event(one)] for one in shown]
+    yield from _table(["AGE", "COMMIT", "WHAT"], cells)
+    if len(past.transitions) > len(shown):
+        yield f"({len(past.transitions) - len(shown)} more in the history)"
+
+
+def _event(one: Transition) -> str:
+    text = str(one.change).removeprefix(f"{one.change.object}: ").strip()
+    return text if one.source else f"{text}, by {one.author}"

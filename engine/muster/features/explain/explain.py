@@ -1,0 +1,191 @@
+"""`explain`: why a field of an object is what it is, by the very evaluation that decided it.
+
+The run has a witness (`muster.rules.policies.witness`) for the object: what its policies' expressions gave is not
+worked out a second time here, but what was noted while deciding.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from datetime import datetime
+from typing import Final, TypeAlias
+
+from muster.cel.access import FieldAccess, accesses
+from muster.cel.runtime.describe import shown
+from muster.data.decision import Because, Decision, Held, Pulse
+from muster.data.ids import ObjectId
+from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION, kind_of
+from muster.data.times import try_time
+from muster.data.tree import At, Tree, dig
+from muster.features.explain.reads import Reader, field_label, title_of
+from muster.rules.placements.explain import why
+from muster.rules.placements.standing import PLACEMENT_LABEL
+from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.lazy import VARIABLES_AT
+from muster.rules.policies.witness import Evaluation, Witness
+from muster.run.explained import Asked, Explained, Explanation, Read
+from muster.run.run import Run
+
+#: The expressions that say whether a rule holds, or what it says.
+_ASKING: Final = frozenset(("when", "expression"))
+_HOLDING: Final = _ASKING | {"statusExpression"}
+_NEWS: Final = frozenset(("held", "pending", "removed", "agentRef"))
+
+
+class NothingDecided(ValueError):  # noqa: N818 - says what the person asked for
+    """Nothing is decided of that object, or of that field of it."""
+
+
+def explain(run: Run, witness: Witness, id_: ObjectId, field: str = "") -> Explanation:
+    """Return why the fields of an object are what they are: all that people look at, or those that `field` names.
+
+    `witness` was that of the run. A field goes by its path (`status.conditions[Available]`), the beginning or the last
+    part of it (`conditions`, `Available`); of a Placement the name of a cluster asks about that one alone. Raises
+    NothingDecided, with what could have been asked, where there is no such thing.
+    """
+    fleet = run.fleet
+    reader = Reader(fleet, id_)
+    seen = _latest(witness, id_)
+    everything = [
+        *(_of_decision(reader, seen, decision) for decision in _sorted(fleet, id_)),
+        *(_of_event(reader, seen, "held", held.effect, held) for held in fleet.held if held.object == id_),
+        *(_of_event(reader, seen, "pulse", pulse.policy, pulse) for pulse in fleet.pulses if pulse.object == id_),
+    ]
+    placement = _placement(fleet, id_)
+    choices = why(fleet, run.now, placement) if placement is not None else ()
+    if not field:
+        fields = tuple(one() for label, one in everything if not _is_bookkeeping(label))
+        if not everything:
+            raise NothingDecided(f"nothing is decided of {id_}")
+        return Explanation(id_, run.now, fields, choices)
+    if named := tuple(one for one in choices if one.cluster == field):
+        return Explanation(id_, run.now, (), named)
+    found = tuple(one() for label, one in everything if _is_named(label, field))
+    if not found:
+        labels = ", ".join(label for label, _ in everything if not _is_bookkeeping(label))
+        raise NothingDecided(f"{id_} has no {field!r} that is decided; there are {labels or 'none'}")
+    return Explanation(id_, run.now, found)
+
+
+#: How a field is called, and what explains it: most are not asked about.
+_Entry: TypeAlias = tuple[str, Callable[[], Explained]]
+#: The evaluations about an object, by policy and place.
+_Seen: TypeAlias = Mapping[tuple[ObjectId, At], Evaluation]
+
+
+def _sorted(fleet: Ruled, id_: ObjectId) -> list[Decision]:
+    return sorted(fleet.decisions(id_).values(), key=lambda decision: field_label(decision.path))
+
+
+def _is_bookkeeping(label: str) -> bool:
+    first, _, rest = label.partition("status.muster.")
+    return (not first and bool(rest) and rest.partition(".")[0] not in _NEWS) or label == "metadata.annotations"
+
+
+def _is_named(label: str, field: str) -> bool:
+    """Whether a person means the field: by all of its path, the beginning, a step, or what is in its brackets."""
+    wanted, known = field.casefold(), label.casefold()
+    if known == wanted or known.startswith((f"{wanted}.", f"{wanted}[")):
+        return True
+    path, _, key = known.removesuffix("]").partition("[")
+    return wanted in (key, key.rpartition("/")[2], f"{path.rpartition('.')[2]}[{key}]") or wanted in path.split(".")
+
+
+def _latest(witness: Witness, id_: ObjectId) -> dict[tuple[ObjectId, At], Evaluation]:
+    """The evaluations about an object, by policy and place, in their order: the last of each, which decided."""
+    found: dict[tuple[ObjectId, At], Evaluation] = {}
+    for one in witness.seen:
+        if one.object == id_:
+            found.pop((one.policy, one.at), None)
+            found[one.policy, one.at] = one
+    return found
+
+
+def _of_decision(reader: Reader, seen: _Seen, decision: Decision) -> _Entry:
+    label = field_label(decision.path)
+    value = decision.value
+    since = try_time(dig(value, "lastTransitionTime") or dig(value, "timeAdded"))
+    return label, lambda: _explained(
+        reader, seen, decision.because, sort="field", label=label, value=value, since=since, until=decision.horizon
+    )
+
+
+def _of_event(reader: Reader, seen: _Seen, sort: str, name: str, one: Held | Pulse) -> _Entry:
+    label = f"{sort} {name}"
+    return label, lambda: _explained(
+        reader, seen, one.because, sort=sort, label=label, value=one.reason, since=None, until=one.horizon
+    )
+
+
+def _explained(
+    reader: Reader, seen: _Seen, because: Because, *, sort: str, label: str, value: Tree,
+    since: datetime | None, until: datetime | None,
+) -> Explained:  # fmt: skip
+    rule_of, rule_at = _rule(because)
+    policies = {read.object for read in because.inputs if read.object is not None}
+    asked = list(_asked(reader, [one for key, one in seen.items() if key[0] in policies], rule_of, rule_at))
+    reads: dict[Read, None] = {}
+    for one in asked:
+        if one[0].decides:
+            reads.update(dict.fromkeys(reader.of_evaluation(one[1])))
+    for read in because.inputs:
+        if read.object is None or read.object != rule_of or not asked:
+            reads.update(dict.fromkeys(reader.of_input(read)))
+    place = reader.place(rule_of, rule_at) if rule_of is not None else None
+    of_policy = tuple(one for one, _ in asked)
+    return Explained(
+        sort, label, value, since, because.rule, place, because.text, of_policy, tuple(reads), until
+    )  # fmt: skip
+
+
+def _rule(because: Because) -> tuple[ObjectId | None, At]:
+    """The policy and the place in it that decided; None where no object of the fleet is the rule."""
+    first = because.inputs[0]
+    if first.object is not None and because.rule.startswith(str(first.object)):
+        return first.object, tuple(step for step in first.path if not isinstance(step, tuple))
+    return None, ()
+
+
+def _asked(
+    reader: Reader, evaluations: Sequence[Evaluation], rule_of: ObjectId | None, rule_at: At
+) -> Iterator[tuple[Asked, Evaluation]]:
+    decisive = _decisive(evaluations, rule_of, rule_at)
+    for one in evaluations:
+        assert one.result.trace is not None
+        decides = (one.policy, one.at) in decisive
+        gave = f"error: {one.result.error.message}" if one.result.error else shown(one.result.value)
+        source = reader.source(one.policy)
+        title = title_of(source.spec if source is not None else {}, one.at)
+        yield Asked(title, reader.place(one.policy, one.at), one.result.trace, gave, decides), one
+
+
+def _decisive(evaluations: Sequence[Evaluation], rule_of: ObjectId | None, rule_at: At) -> set[tuple[ObjectId, At]]:
+    """What made the rule hold, and the variables that it read; not what its words are made of. Of a rule that asks for
+    nothing: those before it, which did not hold."""
+    of_policy = [one for one in evaluations if one.policy == rule_of and one.at[-1] in _HOLDING]
+    chosen = [one for one in of_policy if one.at[: len(rule_at)] == rule_at]
+    if not any(one.at[-1] in _ASKING for one in chosen):
+        chosen += [one for one in of_policy if one.at[-1] in _ASKING and one.at[1] == "rules"]
+    found = {(one.policy, one.at) for one in chosen}
+    wanted = set[str]()
+    for one in reversed(evaluations):  # a variable stands before what reads it
+        if (one.policy, one.at) in found or (one.at[:2] == VARIABLES_AT and one.at[2] in wanted):
+            found.add((one.policy, one.at))
+            wanted.update(str(read.steps[0]) for read in _variables(one))
+    return found
+
+
+def _variables(one: Evaluation) -> Iterator[FieldAccess]:
+    """The variables of its policy that an expression reads."""
+    for read in accesses(one.program.node).values():
+        if read.variable == "variables" and read.steps:
+            yield read
+
+
+def _placement(fleet: Ruled, id_: ObjectId) -> ObjectId | None:
+    """The Placement that an object is, or that a PlacementDecision is of."""
+    if kind_of(id_) is PLACEMENT:
+        return id_
+    if kind_of(id_) is PLACEMENT_DECISION:
+        labels = fleet.now(id_, "metadata", "labels")
+        name = dig(labels, PLACEMENT_LABEL)
+        return PLACEMENT.id(name, id_.namespace) if isinstance(name, str) else None
+    return None

@@ -1,0 +1,256 @@
+"""What decided, and where it stands: from the parts of an evaluated expression to fields of files."""
+
+from collections.abc import Iterator
+from datetime import datetime
+from typing import Any, Final, cast
+
+from muster.cel.access import FieldAccess, accesses
+from muster.cel.runtime.describe import shown
+from muster.data.decision import Input, Path
+from muster.data.ids import ObjectId
+from muster.data.kinds import ADAPTER_REPORT, CLUSTER_DEPLOYMENT, FLEET, LEASE, MANAGED_CLUSTER, kind_of
+from muster.data.source import Part, Place
+from muster.data.times import try_time
+from muster.data.tree import At, Tree, dig
+from muster.fleet.leases import LEASE_SECONDS, SHORTENED, lease_id, leased_cluster
+from muster.fleet.neighbourhoods import cluster_of
+from muster.fleet.objects import Object
+from muster.fleet.places import place_of, plain_steps
+from muster.rules.policies.expressions import conditions_read
+from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.lazy import VARIABLES_AT
+from muster.rules.policies.witness import Evaluation
+from muster.run.explained import Read
+
+#: What an entry of a policy's list is called.
+_ENTRIES: Final = {
+    "rules": "rule", "matchConditions": "matchCondition", "taints": "taint", "decisionMatches": "decisionMatch",
+    "validations": "validation", "auditAnnotations": "auditAnnotation",
+}  # fmt: skip
+#: The variables that are conditions by type.
+_OF_CONDITIONS: Final = frozenset(("conditions", "reported", "previous"))
+_CONDITIONS: Final[Path] = ("status", "conditions")
+_MISSING: Final = object()
+_DURATION: Final = "leaseDurationSeconds"
+_SECONDS: Final[Path] = ("spec", "leaseDurationSeconds")
+_ANNOTATIONS: Final[Path] = ("metadata", "annotations")
+#: What is shown with what it was made of, or is the same for everybody.
+_NO_INPUTS: Final = frozenset(("variables", "now"))
+
+
+class Reader:
+    """Finds the inputs of what was decided about one object."""
+
+    def __init__(self, fleet: Ruled, id_: ObjectId) -> None:
+        self._fleet, self._id = fleet, id_
+        self._wholes: dict[ObjectId, Tree] = {}
+
+    def source(self, id_: ObjectId) -> Object | None:
+        """An object of the fleet, or a built-in policy."""
+        return self._fleet.objects.get(id_) or self._fleet.builtin.get(id_)
+
+    def place(self, id_: ObjectId, at: Path | At) -> Place | None:
+        """Where a field stands as it is: in a file that people or agents write, or in the derived file. Of what nobody
+        has set the nearest ancestor in the former. None where no file has it: only this run decides it."""
+        obj, value = self.source(id_), self._leaf(self._whole(id_), at, id_)
+        own = self._leaf(obj.body, at, id_) if obj is not None and _is_written(obj, at) else _MISSING
+        if obj is not None and own is not _MISSING and own == value:
+            return place_of(obj.parts, at)
+        if value is not _MISSING and value == self._leaf(self._fleet.previous.get(id_), at, id_):
+            return place_of(self._derived(id_), at)
+        if obj is None or not obj.parts or (own is _MISSING and (value is not _MISSING or self._is_decided(id_, at))):
+            return None
+        return place_of(obj.parts, at) if value is _MISSING or isinstance(value, dict | list) else None
+
+    def own_place(self, id_: ObjectId, at: Path | At) -> Place | None:
+        """Where people and agents wrote a field, or the nearest ancestor of it, whatever muster makes of it. Of what
+        muster declares (leases that are awaited, clusters of pools) as `place` says."""
+        obj = self.source(id_)
+        if obj is None or not obj.parts or (CLUSTER_DEPLOYMENT.has(id_) and self._leaf(obj.body, at, id_) is _MISSING):
+            return self.place(id_, at)
+        return place_of(obj.parts, at)
+
+    def _whole(self, id_: ObjectId) -> Tree:
+        if id_ not in self._wholes:
+            is_policy = id_ not in self._fleet.objects and not self._fleet.decisions(id_)
+            self._wholes[id_] = self._body(id_) if is_policy else self._fleet.whole(id_)
+        return self._wholes[id_]
+
+    @staticmethod
+    def _leaf(body: Tree, at: Path | At, id_: ObjectId) -> Tree:
+        """The value of a field; `_MISSING` where it is not set."""
+        steps = plain_steps(body, at, kind_of(id_).list_keys)
+        if len(steps) < len(at):
+            return _MISSING
+        for step in steps:
+            body = body[step]
+        return body
+
+    def _derived(self, id_: ObjectId) -> list[Part]:
+        """What the last run wrote of an object."""
+        path = self._fleet.derived_paths.get(id_)
+        return [part for part in self._fleet.parts if part.id == id_ and part.source.path == path]
+
+    def _is_decided(self, id_: ObjectId, at: Path | At) -> bool:
+        """Whether this run decides the field, or a part of it."""
+        decisions = self._fleet.decisions(id_)
+        return any(path[: len(at)] == at and decision.value is not None for path, decision in decisions.items())
+
+    def of_input(self, read: Input) -> Iterator[Read]:
+        """A field that a decision names as its input; one that nobody has set is shown as that."""
+        id_, path = read.object or self._id, read.path
+        value = self._leaf(self._whole(id_), path, id_)
+        since = _since(value) if path[:2] == _CONDITIONS and len(path) > len(_CONDITIONS) else None
+        place = self.place(id_, path if since is None else cast("Path", (*path, "status")))
+        if value is _MISSING and place is None:
+            return
+        own = "" if read.object is None or id_ == self._id else f"{id_} "
+        decision = self._fleet.decisions(id_).get(cast("Path", path))
+        until = decision.horizon if decision is not None else None
+        text = _value(value["status"] if since is not None else value) if value is not _MISSING else "not set"
+        yield Read(f"{own}{field_label(path)}", text, place, since, until)
+
+    def of_evaluation(self, one: Evaluation) -> Iterator[Read]:
+        """The fields that an expression read, in the order of its text."""
+        assert one.result.trace is not None
+        known, told = accesses(one.program.node), set[FieldAccess]()
+        for part in one.result.trace.parts:
+            read = known.get(part.id)
+            if part.state != "value" or read is None or read.variable in _NO_INPUTS or read in told:
+                continue
+            if read.asked_for and part.value is True:
+                continue  # that it is there says no more than its value, which is read next
+            told.add(read)
+            if read.variable == "reports":
+                yield from self._reports(part.value)
+            elif read.variable in _OF_CONDITIONS and read.steps[1:] in ((), ("status",)):
+                types = (str(read.steps[0]),) if read.steps else conditions_read(one.program.node, read.variable)
+                yield from (self._condition(read.variable, type_) for type_ in dict.fromkeys(types))
+            elif read.variable == "leaseDurationSeconds":
+                yield self._duration(part.value)
+            elif (place := self._place(read, one.policy)) is not None:
+                yield Read(str(read), shown(part.value), place)
+
+    def _condition(self, variable: str, type_: str) -> Read:
+        """A condition of the object: as agents report it, as this run decided it, or as the last one did."""
+        fleet, path = self._fleet, (*_CONDITIONS, (type_,))
+        decision = None
+        match variable:
+            case "reported":
+                condition, parts = fleet.reported(self._id).get(type_), self._parts()
+            case "previous":
+                condition, parts = fleet.conditions_before(self._id).get(type_), self._derived(self._id)
+            case _:
+                decision = fleet.decisions(self._id).get(path)
+                condition = None if decision is None else decision.value
+                stood = fleet.conditions_before(self._id).get(type_, {})
+                is_written = condition is not None and stood == {"type": type_, **condition}
+                parts = self._derived(self._id) if is_written else []
+        label = str(FieldAccess(variable, (type_, "status")))
+        if not isinstance(condition, dict):
+            return Read(label, "not there", None)
+        until = decision.horizon if decision is not None else None
+        place = place_of(parts, (*path, "status")) if parts else None
+        return Read(label, shown(condition.get("status")), place, _since(condition), until)
+
+    def _duration(self, value: Any) -> Read:
+        """How long the lease lasts: by the cluster's own word, or as muster stretched it, or goes on waiting."""
+        cluster = self._cluster()
+        if self._leaf(self._body(cluster), _SECONDS, cluster) == value:
+            return Read(_DURATION, shown(value), self.own_place(cluster, _SECONDS))
+        for path in (LEASE_SECONDS, (*_ANNOTATIONS, SHORTENED)):
+            if (known := self._leaf(self._whole(cluster), path, cluster)) is not _MISSING:
+                text = shown(value) if known == value else f"{shown(value)} ({known})"
+                return Read(f"{_DURATION} by {field_label(path)}", text, self.place(cluster, path))
+        return Read(f"{_DURATION} by default", shown(value), None)
+
+    def _parts(self) -> list[Part]:
+        obj = self.source(self._id)
+        return list(obj.parts) if obj is not None else []
+
+    def _body(self, id_: ObjectId) -> Tree:
+        obj = self.source(id_)
+        return obj.body if obj is not None else None
+
+    def _place(self, read: FieldAccess, policy: ObjectId) -> Place | None:
+        steps = read.steps
+        match read.variable:
+            case "self":
+                return self.own_place(self._id, steps)
+            case "lease":
+                return self.own_place(self._lease(), steps)
+            case "cluster":
+                return self.own_place(self._cluster(), steps)
+            case "reported" | "previous" if steps:
+                parts = self._parts() if read.variable == "reported" else self._derived(self._id)
+                return place_of(parts, (*_CONDITIONS, (str(steps[0]),), *map(str, steps[1:]))) if parts else None
+            case "conditions" if steps:
+                return self.place(self._id, (*_CONDITIONS, (str(steps[0]),), *map(str, steps[1:])))
+            case "params":
+                given = self._fleet.settings.policy_params(policy.name)
+                if steps and steps[0] in given:
+                    return self._setting("policyParams", policy.name, *steps)
+                return self.place(policy, ("spec", "params", *steps))
+            case "fleet":
+                return self._setting(*steps)
+            case _:
+                return None
+
+    def _setting(self, *steps: str | int) -> Place | None:
+        """Where the Fleet says something."""
+        fleets = sorted(id_ for id_ in self._fleet.objects if FLEET.has(id_))
+        return self.own_place(fleets[0], ("spec", *steps)) if fleets else None
+
+    def _reports(self, value: Any) -> Iterator[Read]:
+        """The reports that an expression saw, each by its file."""
+        seen = {id(spec) for spec in value} if isinstance(value, list) else set()
+        for obj in self._fleet.of(ADAPTER_REPORT):
+            if id(obj.spec) in seen:
+                text = f"generation {obj.spec.get('observed_generation')} at {obj.spec.get('observed_time')}"
+                yield Read(f"report of {obj.spec.get('adapter')}", text, self.place(obj.id, ("spec",)))
+
+    def _cluster(self) -> ObjectId:
+        obj = self.source(self._id)
+        return MANAGED_CLUSTER.id(cluster_of(obj) if obj is not None else self._id.namespace or self._id.name)
+
+    def _lease(self) -> ObjectId:
+        name = self._cluster().name
+        of_it = [obj.id for obj in self._fleet.of(LEASE) if leased_cluster(obj) == name]
+        return lease_id(name) if lease_id(name) in of_it or not of_it else of_it[0]
+
+
+def _is_written(obj: Object, at: Path | At) -> bool:
+    """Whether a file sets the field: what a fleet's settings add to an object stands in none of its own."""
+    keys = kind_of(obj.id).list_keys
+    return any(len(plain_steps(part.body, at, keys)) == len(at) for part in obj.parts)
+
+
+def title_of(spec: Any, at: At) -> str:
+    """Return what an expression is in its policy: `rule lease-expired`, `variable grace`, `matchCondition accepted`."""
+    if at[:2] == VARIABLES_AT:
+        return f"variable {at[2] if isinstance(at[2], str) else spec['variables'][at[2]]['name']}"
+    if len(at) < 4 or at[1] not in _ENTRIES:
+        return ".".join(str(step) for step in at[1:])
+    entry = spec.get(at[1], [])[at[2]] if isinstance(at[2], int) else {}
+    name = entry.get("name") or ":".join(entry[part] for part in ("key", "effect") if part in entry) or at[2]
+    field = str(at[3]).removesuffix("Expression")
+    return f"{_ENTRIES[str(at[1])]} {name}" + ("" if field in ("when", "expression") else f": {field}")
+
+
+def field_label(path: Path | At) -> str:
+    """Return how a field is called: `status.conditions[Available]`, `spec.rules[2].when`."""
+    return "".join(_step(step) for step in path).removeprefix(".")
+
+
+def _step(step: str | int | tuple[str, ...]) -> str:
+    if isinstance(step, tuple):
+        return f"[{':'.join(filter(None, step))}]"
+    return f"[{step}]" if isinstance(step, int) else f".{step}"
+
+
+def _since(condition: Tree) -> datetime | None:
+    return try_time(dig(condition, "lastTransitionTime"))
+
+
+def _value(value: Any) -> str:
+    return "" if isinstance(value, dict | list) else shown(value)

@@ -1,0 +1,1 @@
+"""`muster export`: objects for a hub, endpoints for a load balancer, schemas for an editor."""

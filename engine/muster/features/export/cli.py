@@ -1,0 +1,132 @@
+"""`muster export`: what others need of the fleet: a load balancer, a live hub, or an editor."""
+
+import os
+import sys
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from muster.agents.sealing import identities
+from muster.cli import options
+from muster.cli.exits import FINDINGS
+from muster.cli.outcome import report, told_of
+
+if TYPE_CHECKING:
+    from muster.fleet.fleet import Fleet
+    from muster.fleet.objects import Object
+
+
+@click.group()
+def command() -> None:
+    """Print what others need of the fleet."""
+
+
+@command.command()
+@click.argument("ingress", metavar="[[NAMESPACE/]NAME]", required=False)
+@options.source_options
+@click.option("--format", "format_", default="nginx", show_default=True, metavar="NAME",
+              help="For which load balancer: nginx, or what a plug-in adds.")  # fmt: skip
+@click.option("--listen", type=click.IntRange(1, 65535), default=80, show_default=True, metavar="PORT",
+              help="Where the load balancer listens.")  # fmt: skip
+def endpoints(ingress: str | None, source: options.Source, format_: str, listen: int) -> int:
+    """Print the configuration of a load balancer for one MultiClusterIngress, or for all.
+
+    Addresses come from EndpointSlices in the clusters of status.serviceLocations; those in
+    status.trafficBlockClusters get no requests.
+    """
+    from muster.data.kinds import ENDPOINT_SLICE, MULTI_CLUSTER_INGRESS
+    from muster.data.names import did_you_mean
+    from muster.features.export.endpoints import routing
+    from muster.features.export.load_balancers import load_balancer, load_balancers
+
+    if format_ not in load_balancers():
+        hint = did_you_mean(format_, load_balancers())
+        raise click.UsageError(f"no load balancer is called {format_!r}. {hint}".strip())
+    reading, run = source.evaluated()
+    reading.tell_age(source.now, err=True)
+    if doubtful := [kind.plural for kind in (MULTI_CLUSTER_INGRESS, ENDPOINT_SLICE) if run.fleet.uncertain(kind)]:
+        report(told_of(run))
+        click.echo(f"error: some {' and '.join(doubtful)} cannot be read, and their requests would be lost: nothing is "
+                   "printed", err=True)  # fmt: skip
+        return FINDINGS
+    found = routing(run.fleet, _ingresses(run.fleet, ingress))
+    sys.stdout.write(load_balancer(format_)(found, listen))
+    for problem in found.problems:
+        click.echo(f"warning: {problem}", err=True)
+    return report(told_of(run))
+
+
+@command.command()
+@click.argument("target", metavar="[KIND[/NAME]]", required=False)
+@options.source_options
+@options.output_option("yaml", "json")
+def objects(target: str | None, source: options.Source, output: str) -> int:
+    """Print whole objects as a live hub takes them, ready for kubectl apply.
+
+    What is muster's own is left out: its bookkeeping always, objects of its own kinds unless KIND names them.
+    """
+    from muster.cli.documents import json_text, yaml_stream
+    from muster.features.export.exported import exported
+
+    reading, run = source.evaluated()
+    reading.tell_age(source.now, err=True)
+    bodies = list(exported(options.selected(run, target), own_kinds=target is not None))
+    if output == "json":
+        sys.stdout.write(json_text({"apiVersion": "v1", "kind": "List", "items": bodies}))
+    else:
+        sys.stdout.write(yaml_stream(bodies))
+    return report(told_of(run))
+
+
+@command.command(name="allowed-signers")
+@options.repo_option
+@options.rev_option
+def allowed_signers(repo: Path, rev: str | None) -> int:
+    """Print whose signatures count on agents' branches, as git verify-commit reads them.
+
+    One line for each certificate that stands in the repository, for gpg.ssh.allowedSignersFile.
+    """
+    from muster.git.identities import issued_at
+    from muster.git.repository import open_repository
+
+    with identities():
+        issued = issued_at(open_repository(repo, os.environ), rev or "HEAD")
+    for one in sorted(one for known in issued.values() for one in known):
+        click.echo(one.allowed_signer())
+    return 0
+
+
+@command.command()
+@click.argument("folder", type=options.FOLDER, default=".muster/schemas", metavar="[DIR]")
+@click.option(
+    "--url", default="", metavar="BASE", help="Where the folder is published; the catalog names its files there."
+)
+def schemas(folder: Path, url: str) -> int:
+    """Write the JSON Schemas of all kinds into DIR, for editors.  [default: .muster/schemas, as muster init does]
+
+    Beside them a catalog in the form of the JSON Schema Store says which files are of which kind.
+    """
+    from muster.features.init.cli import write_files
+    from muster.fleet.schema_store import schema_store
+
+    files = schema_store(url)
+    write_files(folder, files)
+    click.echo(f"wrote {len(files)} files into {folder}")
+    return 0
+
+
+def _ingresses(fleet: "Fleet", target: str | None) -> list["Object"]:
+    """The ingresses that a name means, sorted. click.UsageError where there is none of that name."""
+    from muster.data.kinds import MULTI_CLUSTER_INGRESS
+    from muster.data.names import did_you_mean
+
+    found = [obj for obj in fleet.of(MULTI_CLUSTER_INGRESS) if not obj.deleting]
+    if target is None:
+        return found
+    namespace, _, name = target.rpartition("/")
+    chosen = [obj for obj in found if obj.id.name == name and namespace in ("", obj.id.namespace)]
+    if not chosen:
+        hint = did_you_mean(name, [obj.id.name for obj in found])
+        raise click.UsageError(f"there is no MultiClusterIngress {target!r}. {hint}".strip())
+    return chosen

@@ -1,0 +1,190 @@
+"""Where requests go: the routes of MultiClusterIngresses, and the addresses behind them, cluster by cluster.
+
+This is what a load balancer is told (seed 003: it must drop the backends of the clusters in
+`status.trafficBlockClusters`). Addresses come from EndpointSlices as Karmada collects them: the annotation
+`endpointslice.karmada.io/provision-cluster` names the cluster, the label `kubernetes.io/service-name` the Service, with
+`derived-` before the names of imported ones. Only clusters of the ingress' `serviceLocations` count.
+"""
+
+import ipaddress
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Literal
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import ENDPOINT_SLICE
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+
+PROVISION_CLUSTER = "endpointslice.karmada.io/provision-cluster"
+SERVICE_NAME = "kubernetes.io/service-name"
+_IMPORTED = "derived-"
+
+PathType = Literal["Exact", "Prefix", "ImplementationSpecific"]
+_HOST = re.compile(r"(\*\.)?[a-z0-9]([-a-z0-9]*[a-z0-9])?(\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*", re.ASCII)
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Server:
+    """One address of a backend, `host:port` with an IPv6 host in brackets; `blocked`: its cluster gets no traffic."""
+
+    cluster: str
+    address: str
+    blocked: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Backend:
+    """A Service behind an ingress, with its servers in all clusters, sorted. `port` is a name, a number or empty."""
+
+    ingress: ObjectId
+    service: str
+    port: str
+    servers: tuple[Server, ...]
+
+    @property
+    def served(self) -> bool:
+        """Whether anybody may be asked."""
+        return any(not server.blocked for server in self.servers)
+
+
+@dataclass(frozen=True, slots=True)
+class Route:
+    """Requests to a host (empty: any, `*.` stands for one label) and path, and who serves them.
+
+    `default` routes take what no other route of any host does.
+    """
+
+    host: str
+    path: str
+    path_type: PathType
+    backend: Backend
+    default: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Routing:
+    """All routes in the order in which they were written, and what could not be routed, as sentences."""
+
+    routes: tuple[Route, ...]
+    problems: tuple[str, ...]
+
+    @property
+    def backends(self) -> tuple[Backend, ...]:
+        """Every backend once, by ingress, Service and port."""
+        return tuple(sorted(
+            dict.fromkeys(route.backend for route in self.routes),
+            key=lambda backend: (backend.ingress, backend.service, backend.port),
+        ))  # fmt: skip
+
+
+def routing(fleet: Fleet, ingresses: Iterable[Object]) -> Routing:
+    """Return how requests to these ingresses go, as of the decisions in `fleet`."""
+    slices = _slices(fleet)
+    problems: dict[str, None] = {}
+    routes = [route for ingress in ingresses for route in _routes(fleet, ingress, slices, problems)]
+    return Routing(tuple(routes), tuple(problems))
+
+
+_Slices = Mapping[tuple[str, str], list[tuple[str, Object]]]
+
+
+def _slices(fleet: Fleet) -> _Slices:
+    """EndpointSlices with their cluster, by namespace and Service."""
+    found: dict[tuple[str, str], list[tuple[str, Object]]] = {}
+    for obj in fleet.of(ENDPOINT_SLICE):
+        cluster, service = obj.annotations.get(PROVISION_CLUSTER), obj.labels.get(SERVICE_NAME)
+        if cluster and service:
+            key = (obj.id.namespace, service.removeprefix(_IMPORTED))
+            found.setdefault(key, []).append((cluster, obj))
+    return found
+
+
+def _routes(fleet: Fleet, ingress: Object, slices: _Slices, problems: dict[str, None]) -> Iterator[Route]:
+    status = mapping_at(fleet.whole(ingress.id), "status")
+    lookup = _Lookup(ingress.id, status, slices, problems)
+    for rule in mappings_at(ingress.spec, "rules"):
+        host = str(rule.get("host") or "").lower()
+        if host and not _HOST.fullmatch(host):
+            problems[f"{ingress.id}: {host!r} is no host name"] = None
+            continue
+        for path in mappings_at(rule, "http", "paths"):
+            text = str(path.get("path") or "/")
+            if not text.startswith("/") or _CONTROL.search(text):
+                problems[f"{ingress.id}: {text!r} is no path of a request"] = None
+            elif backend := lookup.backend(path.get("backend")):
+                yield Route(host, text, path["pathType"], backend)
+    if default := lookup.backend(ingress.spec.get("defaultBackend")):
+        yield Route("", "/", "Prefix", default, default=True)
+
+
+class _Lookup:
+    """Finds the servers of one ingress' backends."""
+
+    def __init__(self, ingress: ObjectId, status: Tree, slices: _Slices, problems: dict[str, None]) -> None:
+        self._ingress, self._slices, self._problems = ingress, slices, problems
+        self._blocked = frozenset(status.get("trafficBlockClusters") or ())
+        self._clusters = {
+            location["name"]: frozenset(location.get("clusters") or ())
+            for location in mappings_at(status, "serviceLocations")
+        }
+
+    def backend(self, tree: Tree) -> Backend | None:
+        """The backend that an ingress names; None where it names no Service."""
+        service = dig(tree, "service", "name")
+        if not isinstance(service, str):
+            return None
+        port = str(dig(tree, "service", "port", "name") or dig(tree, "service", "port", "number") or "")
+        located = self._clusters.get(service, frozenset())
+        servers = {
+            Server(cluster, address, cluster in self._blocked)
+            for cluster, obj in self._slices.get((self._ingress.namespace, service), ())
+            if cluster in located
+            for address in self._addresses(obj, port)
+        }
+        for cluster in sorted(located - {server.cluster for server in servers}):
+            self._complain(f"Service {service!r} has no ready address in cluster {cluster!r}")
+        return Backend(self._ingress, service, port, tuple(sorted(servers)))
+
+    def _addresses(self, obj: Object, port: str) -> Iterator[str]:
+        number = _port(mappings_at(obj.body, "ports"), port)
+        if number is None:
+            self._complain(f"{obj.id} has no port {port!r}")
+            return
+        for endpoint in mappings_at(obj.body, "endpoints"):
+            if dig(endpoint, "conditions", "ready") is False:
+                continue
+            host = _host(endpoint["addresses"][0])
+            if host:
+                yield f"{host}:{number}"
+            else:
+                self._complain(f"{obj.id}: {endpoint['addresses'][0]!r} is no address")
+
+    def _complain(self, text: str) -> None:
+        self._problems[f"{self._ingress}: {text}"] = None
+
+
+def _port(ports: list[Tree], wanted: str) -> int | None:
+    """The number behind the port that an ingress names.
+
+    An ingress counts the Service's ports, a slice the pods': only names are the same in both. Of a single port it is
+    clear which is meant.
+    """
+    tcp = [one for one in ports if one.get("protocol", "TCP") == "TCP" and one.get("port")]
+    named = [one["port"] for one in tcp if wanted in (one.get("name") or "", str(one["port"]))]
+    found = named or [one["port"] for one in tcp if len(tcp) == 1 and (wanted.isdigit() or not wanted)]
+    return int(found[0]) if found else None
+
+
+def _host(text: str) -> str:
+    """An address as it stands before `:port`; empty where it is none."""
+    try:
+        address = ipaddress.ip_address(text)
+    except ValueError:
+        return text if _HOST.fullmatch(text) and not text.startswith("*") else ""
+    if address.version == 4:
+        return str(address)
+    return "" if "%" in text else f"[{address}]"

@@ -1,0 +1,1 @@
+"""`muster forecast`: what happens next without new input."""

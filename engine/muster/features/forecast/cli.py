@@ -1,0 +1,66 @@
+"""`muster forecast`: what happens next if nobody says anything more."""
+
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import click
+
+from muster.cli import options
+from muster.cli.progress import working
+from muster.cli.reading import reading_of
+from muster.features.whatif.options import Supposed, supposed_options
+
+
+@click.command()
+@options.repo_option
+@options.rev_option
+@options.offline_option
+@options.now_option
+@options.state_option
+@click.option(
+    "--for", "span", type=options.DurationType(), default="1h", show_default=True, help="How far to look ahead."
+)
+@click.option(
+    "--renew",
+    multiple=True,
+    metavar="PATTERN",
+    help="Agents of the clusters whose names match go on renewing; one that is silent stays so. Repeatable.",
+)
+@click.option("--pulses", is_flag=True, help="Tell of pulses too, of which nobody answers any.")
+@supposed_options
+@options.output_option("text", "json")
+def command(
+    repo: Path, rev: str | None, offline: bool, now: datetime, state: Path | None, span: timedelta,
+    renew: tuple[str, ...], pulses: bool, supposed: Supposed, output: str,
+) -> int:  # fmt: skip
+    """Say what happens next if nobody says anything more: transitions, effects and what budgets hold, each at its exact
+    instant. Nothing is written.
+
+    With --lose all other agents go on renewing.
+    """
+    from dataclasses import replace
+
+    from muster.cli.documents import json_text
+    from muster.cli.listening import READER
+    from muster.features.forecast.forecast import Beating, forecast
+    from muster.features.forecast.text import moment_document, moment_text
+
+    with working("reading the fleet"):
+        reading = reading_of(repo, rev, worktree=False, ears=replace(READER, ask=not offline))
+    start, told, documents = reading.instant(now).now, 0, []
+    with supposed.tried(reading, state) as trial:
+        lost = supposed.suppose(trial, start)
+        patterns = renew or (("*",) if lost else ())
+        beating = Beating.of(trial, patterns, start, lost=lost) if patterns else None
+        for moment in forecast(trial, start, start + span, beating, pulses=pulses):
+            told += 1
+            if output == "json":
+                documents.append(moment_document(moment))
+            else:
+                sys.stdout.write(moment_text(moment, start))
+    if output == "json":
+        sys.stdout.write(json_text(documents))
+    elif not told:
+        click.echo("Nothing happens.")
+    return 0

@@ -1,0 +1,1 @@
+"""`muster get` and `muster render`: the fleet as tables and documents."""

@@ -1,0 +1,282 @@
+"""From the text of a template to its parts: text, paths in braces, and ranges from `{range ...}` to `{end}`."""
+
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from muster.data.yaml.excerpt import excerpt
+
+#: No template that people write is longer, or nested deeper.
+LONGEST: Final = 10_000
+DEEPEST: Final = 20
+_QUOTED: Final = re.compile(r"""'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)\"""")
+_ESCAPED: Final = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[abfnrtv\\'\"])|\\")
+_ESCAPES: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
+_FIELD: Final = re.compile(r"(?:\\.|[^\s.,\[\]$@{}\\])*")
+_FIELD_IN_FILTER: Final = re.compile(r"(?:\\.|[^\s.,\[\]$@{}\\!<>=)])*")
+_KEY: Final = re.compile(r"\s*'([^']*)'\s*")
+_KEY_STEP: Final = re.compile(r"(?:\\.|[^.\\])+")
+_SLICE: Final = re.compile(r"\s*(-?\d{1,9})?(?:(:)(-?\d{1,9})?(?::(\d{1,9})?)?)?\s*")
+_NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?")
+_WORD: Final = re.compile(r"\w[^\s.,\[\]$@{}!<>=)]*")
+_OPERATOR: Final = re.compile(r"\s*([!<>=~]+)\s*")
+OPERATORS: Final = ("==", "!=", "<=", ">=", "<", ">")
+
+
+class BadTemplate(ValueError):  # noqa: N818 - says what the person typed
+    """What is wrong with a template, or with using it on an object; shown with the line and a caret."""
+
+    def __init__(self, message: str, text: str, at: int) -> None:
+        line, begins = text.count("\n", 0, at) + 1, text.rfind("\n", 0, at) + 1
+        super().__init__(f"{message}\n{excerpt(text.encode(errors='replace'), line, at - begins + 1)}")
+
+
+@dataclass(frozen=True, slots=True)
+class Field:
+    """The value of a key; of every key and entry where `name` is None."""
+
+    name: str | None
+
+
+@dataclass(frozen=True, slots=True)
+class Descent:
+    """What is there, and all that is in it."""
+
+
+@dataclass(frozen=True, slots=True)
+class Slice:
+    """Entries of a list: one (`single`), or those from `start` up to `end`."""
+
+    start: int | None
+    end: int | None
+    step: int
+    single: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Union:
+    """What each of these paths gives, one after the other."""
+
+    paths: tuple["Path", ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Filter:
+    """The entries of a list for which a comparison holds; without an operator, those that have what is on the left."""
+
+    left: "Path"
+    operator: str = ""
+    right: "Path" = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Constant:
+    """A text, a number or a truth."""
+
+    value: str | int | float | bool
+
+
+@dataclass(frozen=True, slots=True)
+class Step:
+    """A part of a path, and where in the template it begins."""
+
+    what: Field | Descent | Slice | Union | Filter | Constant
+    at: int
+
+
+Path: TypeAlias = tuple[Step, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Range:
+    """What is printed for each value of a path."""
+
+    path: Path
+    body: "Sequence[str | Path | Range]"
+
+
+Part: TypeAlias = str | Path | Range
+
+
+@dataclass(frozen=True, slots=True)
+class Template:
+    """A template: its text, for messages, and its parts in their order."""
+
+    text: str
+    parts: Sequence[Part]
+
+
+def parse(text: str) -> Template:
+    """Return the template that a text is. BadTemplate where it is none."""
+    if len(text) > LONGEST:
+        raise BadTemplate(f"a template has at most {LONGEST} characters", text, LONGEST)
+    if "{" not in text:
+        raise BadTemplate("paths stand in braces, as in {.metadata.name}", text, 0)
+    return Template(text, _Parser(text).template())
+
+
+class _Parser:
+    def __init__(self, text: str) -> None:
+        self._text, self._at, self._depth = text, 0, 0
+
+    def template(self) -> list[Part]:
+        parts: list[Part] = []
+        open_: list[tuple[Path, list[Part]]] = []
+        here = parts
+        while self._at < len(self._text):
+            begin = self._at
+            if self._text[begin] != "{":
+                end = self._text.find("{", begin)
+                self._at = len(self._text) if end < 0 else end
+                here.append(self._text[begin : self._at])
+                continue
+            self._at += 1
+            self._blanks()
+            word = _WORD.match(self._text, self._at)
+            if word is not None and word[0] in ("range", "end"):
+                self._at = word.end()
+            path = self._path("}", begin)
+            self._at += 1
+            if word is None or word[0] not in ("range", "end"):
+                here.append(path)
+            elif word[0] == "range":
+                if len(open_) == DEEPEST:
+                    raise BadTemplate(f"at most {DEEPEST} ranges stand in one another", self._text, begin)
+                body: list[Part] = []
+                here.append(Range(path, body))
+                open_.append((path, here))
+                here = body
+            elif open_:
+                here = open_.pop()[1]
+            else:
+                raise BadTemplate("there is no range here to end", self._text, begin)
+        return parts
+
+    def _path(self, stops: str, begin: int) -> Path:
+        """Steps up to one of `stops`, which is left standing."""
+        found: list[Step] = []
+        field = _FIELD_IN_FILTER if ")" in stops else _FIELD
+        while True:
+            self._blanks()
+            at = self._at
+            char = self._text[at : at + 1]
+            if char and char in stops:
+                return tuple(found)
+            if char in ("", "\n", "\r"):
+                raise BadTemplate("this is not closed", self._text, begin)
+            if self._text.startswith("[?(", at):
+                found.append(Step(self._filter(), at))
+            elif self._text.startswith("..", at):
+                if found and isinstance(found[-1].what, Descent):
+                    raise BadTemplate("a second descent has nothing more to find", self._text, at)
+                found.append(Step(Descent(), at))
+                self._at += 2
+                if _WORD.match(self._text, self._at):
+                    found.append(Step(self._field(field), self._at))
+            elif char in "@$":
+                self._at += 1
+            elif char == "[":
+                found.extend(Step(what, at) for what in self._bracket())
+            elif char in "'\"":
+                found.append(Step(self._quoted(), at))
+            elif char == ".":
+                self._at += 1
+                if (what := self._field(field)).name != "":
+                    found.append(Step(what, at))
+            else:
+                found.append(Step(self._literal(), at))
+
+    def _blanks(self) -> None:
+        while self._text[self._at : self._at + 1] in (" ", "\t"):
+            self._at += 1
+
+    def _field(self, pattern: re.Pattern[str]) -> Field:
+        match = pattern.match(self._text, self._at)
+        assert match is not None
+        self._at = match.end()
+        return _named(match[0])
+
+    def _literal(self) -> Constant:
+        if (number := _NUMBER.match(self._text, self._at)) is not None:
+            self._at = number.end()
+            return Constant(float(number[0]) if number[1] else int(number[0][:400]))
+        word = _WORD.match(self._text, self._at)
+        if word is None:
+            raise BadTemplate("this is no part of a path", self._text, self._at)
+        if word[0] not in ("true", "false"):
+            raise BadTemplate(f"a path begins with a dot: {{.{word[0]}}}", self._text, self._at)
+        self._at = word.end()
+        return Constant(word[0] == "true")
+
+    def _quoted(self) -> Constant:
+        match = _QUOTED.match(self._text, self._at)
+        if match is None:
+            raise BadTemplate("this quote is not closed", self._text, self._at)
+        self._at = match.end()
+        return Constant(_ESCAPED.sub(self._unescaped, match[1] if match[1] is not None else match[2]))
+
+    def _unescaped(self, found: re.Match[str]) -> str:
+        escape = found[1]
+        if escape is None:
+            raise BadTemplate("there is no such escape in this text", self._text, self._at - 1)
+        return chr(int(escape[1:], 16)) if len(escape) > 1 else _ESCAPES.get(escape, escape)
+
+    def _bracket(self) -> list[Field | Slice | Union]:
+        begin = self._at
+        end, quoted = begin + 1, False
+        while end < len(self._text) and (quoted or self._text[end] != "]") and self._text[end] != "\n":
+            quoted ^= self._text[end] == "'"
+            end += 1
+        if self._text[end : end + 1] != "]":
+            raise BadTemplate("this bracket is not closed", self._text, begin)
+        self._at = end + 1
+        inner = self._text[begin + 1 : end]
+        parts = re.split(r",(?=(?:[^']*'[^']*')*[^']*$)", inner)
+        if len(parts) == 1:
+            return self._selected(inner, begin)
+        return [Union(tuple(tuple(Step(what, begin) for what in self._selected(one, begin)) for one in parts))]
+
+    def _selected(self, inner: str, begin: int) -> list[Field | Slice | Union]:
+        """What stands in brackets, or between their commas: a key, an index or a slice."""
+        if inner.strip() == "*":
+            return [Slice(None, None, 1, single=False)]
+        if (key := _KEY.fullmatch(inner)) is not None:
+            return [_named(step) for step in _KEY_STEP.findall(key[1])]
+        found = _SLICE.fullmatch(inner)
+        if found is None or not inner.strip():
+            raise BadTemplate("brackets hold an index, a slice, 'a key' in single quotes, or *", self._text, begin)
+        start, colon, end, step = found.groups()
+        if step is not None and int(step) == 0:
+            raise BadTemplate("a step is at least 1", self._text, begin)
+        return [
+            Slice(_number(start), _number(end), _number(step) or 1, single=colon is None)
+        ]  # fmt: skip
+
+    def _filter(self) -> Filter:
+        begin = self._at
+        self._depth += 1
+        if self._depth > DEEPEST:
+            raise BadTemplate(f"at most {DEEPEST} filters stand in one another", self._text, begin)
+        self._at += len("[?(")
+        left = self._path("!<>=~)", begin)
+        found = Filter(left)
+        if (operator := _OPERATOR.match(self._text, self._at)) is not None:
+            if operator[1] not in OPERATORS:
+                raise BadTemplate(f"values are compared by {', '.join(OPERATORS)}", self._text, operator.start(1))
+            self._at = operator.end()
+            found = Filter(left, operator[1], self._path(")", begin))
+        if not self._text.startswith(")]", self._at):
+            raise BadTemplate("a filter ends with )]", self._text, self._at)
+        self._at += len(")]")
+        self._depth -= 1
+        return found
+
+
+def _named(text: str) -> Field:
+    """`*` is every field; a backslash keeps what follows it from ending the name."""
+    return Field(None if text == "*" else re.sub(r"\\(.)", r"\1", text))
+
+
+def _number(text: str | None) -> int | None:
+    return None if text is None else int(text)

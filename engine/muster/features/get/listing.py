@@ -1,0 +1,116 @@
+"""Objects as `kubectl get` prints them: tables, names, documents, or what a template says of them."""
+
+import sys
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from muster.cli.columns import rows
+from muster.cli.documents import json_text, yaml_stream
+from muster.cli.table import Growing, Heading, print_table
+from muster.data.kinds import BY_NAME
+from muster.data.tree import Tree
+from muster.features.get.jsonpath.template import Template
+from muster.features.get.jsonpath.values import filled
+
+
+@dataclass(frozen=True, slots=True)
+class Listing:
+    """In which form: `table`, `wide`, `name`, `yaml`, `json`, or what `template` says. `single`: whoever asks named one
+    object, which a template is given as it is, and not in a List."""
+
+    form: str
+    template: Template | None = None
+    single: bool = False
+
+    @property
+    def is_table(self) -> bool:
+        """Whether it is for people."""
+        return self.template is None and self.form in ("table", "wide")
+
+    def print(self, objects: Sequence[Tree], now: datetime) -> None:
+        """Print objects as of an instant. BadTemplate where the template asks of them what they cannot give."""
+        if self.template is not None:
+            single = self.single and len(objects) == 1
+            sys.stdout.write(filled(self.template, objects[0] if single else _list(objects)))
+        elif self.form == "json":
+            sys.stdout.write(json_text(objects))
+        elif self.form == "yaml":
+            sys.stdout.write(yaml_stream(objects))
+        elif self.form == "name":
+            sys.stdout.writelines(f"{name_of(body)}\n" for body in objects)
+        else:
+            self._print_tables(objects, now)
+
+    def print_one(self, body: Tree, now: datetime) -> None:
+        """Print one object that is no row of a table, as `print` would by itself."""
+        if self.form == "json" and self.template is None:
+            sys.stdout.write(json_text(body))
+        elif self.form == "yaml" and self.template is None:
+            sys.stdout.write("---\n" + yaml_stream([body]))
+        else:
+            replace(self, single=True).print([body], now)
+
+    def _print_tables(self, objects: Sequence[Tree], now: datetime) -> None:
+        """A table for each kind, clusters first."""
+        for index, (kind, bodies) in enumerate(by_kind(objects).items()):
+            if index:
+                sys.stdout.write("\n")
+            print_table(*rows(kind, bodies, now, namespaced=BY_NAME[kind].namespaced), wide=self.form == "wide")
+
+
+class Following:
+    """Objects as `kubectl get -w` prints them: all of them first, then those that changed, came or went. With `events`
+    it says which."""
+
+    def __init__(self, listing: Listing, *, events: bool = False) -> None:
+        self._listing, self._events = listing, events
+        self._known: dict[str, Tree] = {}
+        self.begun = False
+        self._table: Growing | None = None
+        self._kind = ""
+
+    def tell(self, objects: Sequence[Tree], now: datetime) -> None:
+        """Print what is another than it was when this was called last."""
+        self.begun = True
+        there = {name_of(body): body for body in objects}
+        told = [
+            ("MODIFIED" if name in self._known else "ADDED", body)
+            for name, body in there.items() if self._known.get(name) != body
+        ]  # fmt: skip
+        told += [("DELETED", body) for name, body in self._known.items() if name not in there]
+        self._known = there
+        if not self._listing.is_table:
+            for _, body in told:
+                self._listing.print_one(body, now)
+        else:
+            for kind in by_kind([body for _, body in told]):
+                self._print_rows(kind, [(event, body) for event, body in told if body["kind"] == kind], now)
+        sys.stdout.flush()
+
+    def _print_rows(self, kind: str, told: Sequence[tuple[str, Tree]], now: datetime) -> None:
+        headings, cells = rows(kind, [body for _, body in told], now, namespaced=BY_NAME[kind].namespaced)
+        if self._events:
+            headings = [Heading("EVENT"), *headings]
+            cells = [[event, *row] for (event, _), row in zip(told, cells, strict=True)]
+        if self._table is None or self._kind != kind or self._table.headings != headings:
+            sys.stdout.write("\n" if self._table is not None else "")
+            self._table, self._kind = Growing(headings, wide=self._listing.form == "wide"), kind
+        self._table.print(cells)
+
+
+def by_kind(objects: Sequence[Tree]) -> Mapping[str, list[Tree]]:
+    """Objects by kind, clusters first."""
+    kinds = sorted({body["kind"] for body in objects}, key=lambda kind: (kind != "ManagedCluster", kind))
+    return {kind: [body for body in objects if body["kind"] == kind] for kind in kinds}
+
+
+def name_of(body: Tree) -> str:
+    """`managedcluster/prod-eu-1`, which every verb takes; with its namespace where it has one."""
+    metadata = body["metadata"]
+    return "/".join(filter(None, (body["kind"].casefold(), metadata.get("namespace"), metadata["name"])))
+
+
+def _list(objects: Sequence[Tree]) -> Tree:
+    """Several objects as one, as kubectl has them."""
+    return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": list(objects)}

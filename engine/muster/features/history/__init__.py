@@ -1,0 +1,1 @@
+"""`muster history`: the transitions of an object."""

@@ -1,0 +1,60 @@
+"""`muster history`: what became of an object."""
+
+import sys
+from datetime import datetime, timedelta
+from pathlib import Path
+
+import click
+
+from muster.cli import completion, options
+from muster.cli.progress import working
+
+
+class SpanType(options.DurationType):
+    """A duration as Go writes it, or so many days: `30d`."""
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
+        """Return the span."""
+        if isinstance(value, str) and value.endswith("d") and value[:-1].isdecimal():
+            return timedelta(days=min(int(value[:-1]), 100_000))
+        return super().convert(value, param, ctx)
+
+
+@click.command()
+@click.argument("target", metavar="KIND/[NAMESPACE/]NAME", shell_complete=completion.targets)
+@options.repo_option
+@options.rev_option
+@options.now_option
+@click.option("--since", type=SpanType(), default="30d", show_default=True, help="How far to look back.")
+@options.output_option("text", "json")
+def command(target: str, repo: Path, rev: str | None, now: datetime, since: timedelta, output: str) -> int:
+    """Say what became of an object: its transitions with commit and time, and how long it was in each state.
+
+    Read from git's history of what was derived: nothing is evaluated, so it is as quick in a long history.
+    """
+    import os
+
+    from muster.cli.documents import json_text
+    from muster.cli.select import object_ids
+    from muster.data.times import later
+    from muster.data.words import UnknownKind
+    from muster.features.history.history import history
+    from muster.features.history.text import history_document, history_text
+    from muster.git.apart import seen
+    from muster.git.repository import open_repository, resolve
+
+    repository = open_repository(repo, os.environ)
+    commit = seen(repository, resolve(repository, rev or "HEAD"))
+    with options.usage_errors(UnknownKind):
+        ids = object_ids(target)
+    start = later(now, -since) or datetime.min.replace(tzinfo=now.tzinfo)
+    with working("reading the history"):
+        all_found = [history(repository, commit, id_, start, now) for id_ in ids]
+    if not any(one.known for one in all_found):
+        raise completion.no_such(target, "nothing was ever derived of")
+    found = next((one for one in all_found if one.transitions or one.stays), all_found[0])
+    if output == "json":
+        sys.stdout.write(json_text(history_document(found)))
+    else:
+        sys.stdout.write(history_text(found))
+    return 0

@@ -1,0 +1,116 @@
+"""`history`: what became of an object, read from the versions of its derived file and of those in which people declare
+it; nothing is evaluated."""
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import replace
+from datetime import datetime
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import Kind, kind_of
+from muster.data.locations import SHARDS, derived_path
+from muster.data.times import try_time
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.data.yaml.loader import first_body, load_documents
+from muster.features.history.past import ObjectHistory, Stay, Transition
+from muster.fleet.objects import by_type
+from muster.fleet.state import since_of, state_of
+from muster.git.filelog import Version, file_log, files_naming
+from muster.git.objects import Objects
+from muster.git.repository import Repository
+from muster.run.changes import object_changes
+from muster.run.edits import declared_changes, is_edited
+
+
+def history(repository: Repository, commit: str, id_: ObjectId, since: datetime, until: datetime) -> ObjectHistory:
+    """Return what became of an object up to a commit, in the window from `since` to `until`."""
+    paths = [derived_path(id_, shards) for shards in SHARDS]
+    versions = [version for version in _in_order(list(file_log(repository, commit, paths))) if version.time <= until]
+    edits = [one for one in _edits(repository, commit, id_) if one.at <= until]
+    told = {one.change.field for one in edits} & {"set"}  # people say more of it than the derived file
+    decided = (one for one in _transitions(id_, versions) if one.change.field not in told)
+    found = sorted([*edits, *decided], key=lambda one: one.at)
+    transitions = [one for one in found if one.at >= since]
+    condition, begins = kind_of(id_).headline, next((version.time for version in versions if version.first), None)
+    stays = tuple(_within(_stays(kind_of(id_), versions, until), since)) if condition else ()
+    return ObjectHistory(id_, since, until, tuple(transitions), condition, stays, begins, bool(versions))
+
+
+def _edits(repository: Repository, commit: str, id_: ObjectId) -> Iterator[Transition]:
+    """What people changed of an object in the files that declare it now."""
+    for path in files_naming(repository, commit, id_.name) if is_edited(id_) else ():
+        before: Tree = None
+        versions = list(file_log(repository, commit, [path])) if _declares(repository, commit, path, id_) else []
+        for version in versions:
+            after = _declared(version.data, id_) if version.data is not None else None
+            if before is not None and after is not None:
+                for change in declared_changes(id_, before, after):
+                    yield Transition(change, version.time, version.commit, version.author, "")
+            before = after
+
+
+def _declares(repository: Repository, commit: str, path: str, id_: ObjectId) -> bool:
+    """Whether people declare the object in a file: an agent's part of it has neither spec nor labels."""
+    with closing(Objects(repository.git)) as objects:
+        body = _declared(objects.blob(f"{commit}:{path}"), id_)
+    return bool(mapping_at(body, "spec") or mapping_at(body, "metadata", "labels"))
+
+
+def _declared(data: bytes, id_: ObjectId) -> Tree:
+    """What a file says of an object; None where it has nothing of it."""
+    for document in load_documents(data, "history").documents:
+        body = document.body
+        named = dig(body, "metadata", "name"), dig(body, "metadata", "namespace") or ""
+        if dig(body, "kind") == id_.kind and named == (id_.name, id_.namespace):
+            return body
+    return None
+
+
+def _in_order(versions: list[Version]) -> list[Version]:
+    """The versions with none later than the one that follows it: what people commit is dated by whatever clock."""
+    found, latest = list[Version](), None
+    for version in reversed(versions):
+        latest = version.time if latest is None else min(latest, version.time)
+        found.append(replace(version, time=latest))
+    return found[::-1]
+
+
+def _body(version: Version) -> Tree:
+    """The derived part in a version; None where there is none, or none that can be read."""
+    return None if version.data is None else first_body(version.data, version.commit)
+
+
+def _transitions(id_: ObjectId, versions: Iterable[Version]) -> Iterator[Transition]:
+    before: Tree = None
+    for version in versions:
+        after = _body(version)
+        before = after if version.first else before
+        for change in object_changes(id_, before, after, lambda _: "") if before != after else ():
+            yield Transition(change, version.time, version.commit, version.author, version.source)
+        before = after
+
+
+def _stays(kind: Kind, versions: Iterable[Version], until: datetime) -> Iterator[Stay]:
+    """The stretches of one state, which began when the condition says so: a run may have been late to see it."""
+    status: str | None = None
+    since: datetime | None = None
+    for version in versions:
+        conditions = by_type(mappings_at(_body(version), "status", "conditions"))
+        said = state_of(kind, conditions) or None
+        if said == status and since is not None:
+            continue
+        began = try_time(dig(since_of(kind, conditions), "lastTransitionTime"))
+        at = (
+            began if began is not None and began <= version.time and (since is None or began >= since) else version.time
+        )
+        if since is not None:
+            yield Stay(status, since, at)
+        status, since = said, at
+    if since is not None:
+        yield Stay(status, since, max(until, since))
+
+
+def _within(stays: Iterable[Stay], since: datetime) -> Iterator[Stay]:
+    for stay in stays:
+        if stay.until > since:
+            yield Stay(stay.status, max(stay.since, since), stay.until)

@@ -1,0 +1,189 @@
+"""Reading a dump: the objects of the fleet in it, whole and sound, and what else there was.
+
+A dump of a hub is mostly other programs' objects. Those are counted by kind and left alone. What cannot be read, or
+breaks its schema, is a finding with its place in the dump, and the rest is read all the same.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import partial
+from typing import Final
+
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import BY_GROUP_KIND, PLACEMENT, Kind, kind_of
+from muster.data.source import Layer, Part, Place, SourceFile
+from muster.data.times import try_time
+from muster.data.tree import Tree, dig, mapping_at
+from muster.data.yaml.emitter import emit
+from muster.data.yaml.loader import load_documents
+from muster.features.importing import messages
+from muster.features.importing.secrecy import screened
+from muster.fleet.documents import add_body, unwrapped
+from muster.fleet.files import add_problems
+from muster.fleet.layout import OF_CLUSTERS, cluster_of
+from muster.fleet.leases import DURATION, SHORTENED
+from muster.fleet.messages import Origin
+from muster.fleet.objects import Object
+from muster.fleet.reading import Reading
+from muster.fleet.schema_findings import schema_findings
+from muster.fleet.schemas import is_sound
+from muster.fleet.slips import meant
+
+#: How large a dump may be: a hub of some 20,000 clusters, in a few GiB of memory.
+DUMP_BYTES: Final = 256 << 20
+_DUMP_NODES: Final = 20_000_000
+_MOST_LOCATED: Final = 5
+#: No hub is older than Kubernetes. Go writes year one, and others 1970, where there is no time.
+_EARLIEST: Final = datetime(2014, 1, 1, tzinfo=UTC)
+#: How far two machines' clocks may differ.
+_SKEW: Final = timedelta(minutes=5)
+_load = partial(load_documents, most_bytes=DUMP_BYTES, most_nodes=_DUMP_NODES, of_go=True)
+
+#: What an API server writes about an object and takes from nobody; nothing here reads it.
+_OF_THE_SERVER: Final = ("managedFields", "resourceVersion", "selfLink")
+_LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
+#: What a run of muster remembers in annotations: the dump may be another fleet's export.
+_OF_RUNS: Final = ("muster.dev/never-available", "muster.dev/spec-digest", DURATION, SHORTENED)
+#: Fields that say when something happened, never when something is to happen.
+_MOMENTS: Final = frozenset((
+    "acquireTime", "creationTimestamp", "lastProbeTime", "lastTransitionTime", "lastUpdateTime", "renewTime", "time",
+    "timeAdded",
+))  # fmt: skip
+
+
+@dataclass
+class Dump:
+    """What was read.
+
+    `objects` are whole, sound and free of credentials; `strangers` counts others by kind and version, `nobodys` by kind
+    what could speak of a cluster and speaks of none; `newest` is the latest moment of which the dump speaks: when it
+    was taken, as far as can be told; `no_times` are moments at which it cannot have been. `versions` are the
+    resourceVersions of the objects; `refused` counts the unsound.
+    """
+
+    objects: dict[ObjectId, Part] = field(default_factory=dict)
+    findings: list[Finding] = field(default_factory=list)
+    strangers: Counter[tuple[str, str]] = field(default_factory=Counter)
+    nobodys: Counter[str] = field(default_factory=Counter)
+    newest: datetime | None = None
+    no_times: set[datetime] = field(default_factory=set)
+    versions: dict[ObjectId, int] = field(default_factory=dict)
+    refused: int = 0
+
+
+def read_dump(sources: Iterable[SourceFile], present: datetime | None = None) -> Dump:
+    """Read the files of a dump, none of which was taken after `present`."""
+    latest = present + _SKEW if present is not None else None
+    dump = Dump()
+    for source in sources:
+        reading = Reading()
+        loaded = _load(source.read(), source.label)
+        add_problems(reading, source, loaded, ours=True, report=False)
+        for document in loaded.documents:
+            for item, body in unwrapped(document):
+                moments = set(_moments(body))
+                no_times = {one for one in moments if one < _EARLIEST or (latest is not None and one > latest)}
+                dump.no_times |= no_times
+                dump.newest = max((one for one in (dump.newest, *(moments - no_times)) if one), default=None)
+                _add(dump, reading, Origin(source, document, item), body)
+        dump.findings.extend(reading.findings)
+        for part in reading.parts:
+            _take(dump, part)
+    return dump
+
+
+def _add(dump: Dump, reading: Reading, origin: Origin, body: Tree) -> None:
+    """Take one document for an object of the fleet, or count it."""
+    if not isinstance(body, dict) or "apiVersion" not in body or "kind" not in body:
+        dump.findings.append(messages.no_object(Place(origin.source.label, origin.document.line, 1)))
+        return
+    api_version, name = body["apiVersion"], body["kind"]
+    if isinstance(api_version, str) and isinstance(name, str):
+        group = api_version.rpartition("/")[0]
+        kind = BY_GROUP_KIND.get((group, name))
+        if kind in OF_CLUSTERS and not cluster_of(kind, body):
+            dump.nobodys[name] += 1
+            return
+        if kind is None and meant(group, name) is None:
+            items = body.get("items")
+            if name.endswith("List") and isinstance(items, list):
+                dump.strangers[name.removesuffix("List"), api_version] += len(items)
+            else:
+                dump.strangers[name, api_version] += 1
+            return
+    add_body(reading, origin.source, Layer.INPUT, origin.document, origin.item, body)
+
+
+def _take(dump: Dump, part: Part) -> None:
+    """Add an object, without what is no part of it, unless something is wrong with it."""
+    kind = kind_of(part.id)
+    seen = screened(kind, _own(kind, part.body))
+    if seen.body is None:
+        dump.findings.append(messages.withheld(part, seen.reason))
+        return
+    dump.findings.extend(messages.cleaned(part, path) for path in seen.left_out)
+    version = dig(part.body, "metadata", "resourceVersion")
+    number = int(version) if isinstance(version, str) and version.isascii() and version.isdigit() else 0
+    whole = replace(part, body=seen.body)
+    if wrong := _wrong(whole, part, exactly=dump.refused < _MOST_LOCATED):
+        dump.findings.extend(wrong)
+        dump.refused += 1
+        return
+    first = dump.objects.get(part.id)
+    if first is not None and first.body == whole.body:
+        return
+    if first is not None:
+        later = number > dump.versions[part.id]
+        dump.findings.append(messages.twice(first, part) if later else messages.twice(part, first))
+        if not later:
+            return
+    dump.objects[part.id], dump.versions[part.id] = whole, number
+
+
+def _wrong(whole: Part, part: Part, *, exactly: bool) -> list[Finding]:
+    """What the schema has against an object, at its line; where a dump is full of it, at that of its document.
+
+    Finding a line costs as much as reading the file.
+    """
+    if exactly or is_sound(kind_of(whole.id), whole.body):
+        return schema_findings(Object(whole.id, whole.body, (part,)))
+    text = emit(whole.body).encode()
+    small = SourceFile(part.source.path, "", lambda: text)
+    alone = replace(whole, source=small, index=0, item=None, line=1)
+    found = schema_findings(Object(whole.id, whole.body, (alone,)))
+    return [replace(one, message=f"{one.message} in {part.id}", line=part.line, column=1, excerpt="") for one in found]
+
+
+def _own(kind: Kind, body: Tree) -> Tree:
+    """The object without what the API server keeps about it, and without what a run of muster remembers of it.
+
+    A Placement's uid stays, which its decisions name, and the generation of kinds whose generation is counted.
+    """
+    metadata = mapping_at(body, "metadata")
+    metadata = {k: value for k, value in metadata.items() if k not in _OF_THE_SERVER and value is not None}
+    if kind is not PLACEMENT:
+        metadata.pop("uid", None)
+    if not kind.counted:
+        metadata.pop("generation", None)
+    if annotations := mapping_at(metadata, "annotations"):
+        metadata["annotations"] = {
+            name: value for name, value in annotations.items() if name != _LAST_APPLIED and name not in _OF_RUNS
+        }
+    own = {**body, "metadata": {name: value for name, value in metadata.items() if value not in ({}, [])}}
+    if isinstance(status := body.get("status"), dict):
+        own["status"] = {name: value for name, value in status.items() if name != "muster"}
+    return {name: value for name, value in own.items() if value is not None and (name != "status" or value)}
+
+
+def _moments(tree: Tree, name: str = "") -> Iterator[datetime]:
+    if isinstance(tree, dict):
+        for key, value in tree.items():
+            yield from _moments(value, key)
+    elif isinstance(tree, list):
+        for value in tree:
+            yield from _moments(value, name)
+    elif name in _MOMENTS and (moment := try_time(tree)) is not None:
+        yield moment

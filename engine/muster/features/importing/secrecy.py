@@ -1,0 +1,87 @@
+"""Credentials never move into a repository: what is committed once is read by whoever can read it, for ever.
+
+Secrets are of no kind that muster reads and are passed over with all the others. What is looked for here is what the
+known kinds can carry: Secrets inside a ManifestWork, private keys in any text, passwords in URLs, and headers by which
+somebody is let in.
+"""
+
+import base64
+import re
+from dataclasses import dataclass
+
+from muster.data.kinds import MANIFEST_WORK, Kind
+from muster.data.secrets import without_secrets
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
+
+_PASSWORD = re.compile(r"://[^/\s'\"<>@]*:[^/\s'\"<>]*@")
+_KEY = "PRIVATE KEY-----"
+_BASE64_PEM = "LS0tLS1CRUdJTi"  # -----BEGIN
+_HEADER = re.compile(r"authorization|cookie|token|secret|password|api-?key", re.IGNORECASE)
+
+
+@dataclass(frozen=True, slots=True)
+class Screened:
+    """An object without its credentials: `left_out` are the paths of what is not in it any more. `body` is None, and
+    `reason` says why, where it must not be written at all."""
+
+    body: Tree
+    left_out: tuple[str, ...] = ()
+    reason: str = ""
+
+
+def screened(kind: Kind, body: Tree) -> Screened:
+    """Return an object as it may be committed. The body given is not changed."""
+    if kind is MANIFEST_WORK:
+        manifests = dig(body, "spec", "workload", "manifests")
+        held = [m for m in manifests if _is_secret(m)] if isinstance(manifests, list) else []
+        if held:
+            return Screened(None, reason=f"{len(held)} of the manifests in it {_are(len(held))}")
+    left_out: list[str] = []
+    clean = _clean(body, "", left_out)
+    keys = [path for path in left_out if path.startswith("!")]
+    if keys:
+        return Screened(None, reason=f"a private key stands at {keys[0][1:]}")
+    spec = mapping_at(clean, "spec")
+    headers = mapping_at(spec, "proxyHeader")
+    if trusted := sorted(name for name in headers if _HEADER.search(name)):
+        left_out += [f"spec.proxyHeader.{name}" for name in trusted]
+        rest = {name: value for name, value in headers.items() if name not in trusted}
+        clean = {**clean, "spec": {**spec, "proxyHeader": rest}}
+    return Screened(clean, tuple(left_out))
+
+
+def _are(number: int) -> str:
+    return "is a Secret" if number == 1 else "are Secrets"
+
+
+def _is_secret(manifest: Tree) -> bool:
+    """Whether a manifest is a Secret, or a list in which there is one."""
+    if not isinstance(manifest, dict):
+        return False
+    group = str(manifest.get("apiVersion")).rpartition("/")[0]
+    inside = any(map(_is_secret, mappings_at(manifest, "items")))
+    return inside or (group == "" and manifest.get("kind") in ("Secret", "SecretList"))
+
+
+def _clean(tree: Tree, path: str, left_out: list[str]) -> Tree:
+    """A copy without passwords in URLs; `left_out` gets their paths, and those of private keys after a `!`."""
+    if isinstance(tree, dict):
+        return {name: _clean(value, f"{path}.{name}" if path else name, left_out) for name, value in tree.items()}
+    if isinstance(tree, list):
+        return [_clean(value, f"{path}[{index}]", left_out) for index, value in enumerate(tree)]
+    if not isinstance(tree, str):
+        return tree
+    if _KEY in tree or (_BASE64_PEM in tree and _KEY in _decoded(tree)):
+        left_out.append(f"!{path}")
+    elif "://" in tree and _PASSWORD.search(tree):
+        left_out.append(path)
+        return without_secrets(tree)
+    return tree
+
+
+def _decoded(text: str) -> str:
+    plain = "".join(text[text.index(_BASE64_PEM) :].split())
+    try:
+        return base64.b64decode(plain[: len(plain) // 4 * 4]).decode("latin-1")
+    except ValueError:
+        return ""

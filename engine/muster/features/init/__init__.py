@@ -1,0 +1,1 @@
+"""`muster init`: a new fleet repository."""

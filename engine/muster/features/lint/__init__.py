@@ -1,0 +1,1 @@
+"""`muster lint`: things that are valid but probably unintended."""

@@ -1,0 +1,116 @@
+"""Sums, differences, products and the like, of numbers, times, spans, texts and lists."""
+
+from muster.cel.values import INT_MAX, INT_MIN
+from muster.features.lint.proving import logic
+from muster.features.lint.proving.doubt import some_text, unknown
+from muster.features.lint.proving.logic import Formula, Term, both, either, every, negation, same, some, within
+from muster.features.lint.proving.values import (
+    FAILURE,
+    Atom,
+    Int,
+    Listed,
+    Opaque,
+    Result,
+    Span,
+    Text,
+    Time,
+    Written,
+    surely,
+)
+from muster.features.lint.proving.world import FIRST, LAST, World
+
+#: What grows by itself is cut off: elements of lists that are added, characters and pieces of texts, numbers that are
+#: multiplied.
+_MOST_ITEMS, _LONGEST, _MOST_PIECES, _HIGHEST_DEGREE = 64, 10_000, 64, 4
+
+
+def arithmetic(name: str, world: World, left: Atom, right: Atom) -> Result:
+    """What an operator of two operands gives."""
+    match left, right:
+        case (Opaque(), _) | (_, Opaque()):
+            return unknown(world, [])
+        case Int(), Int():
+            return _integers(world, name, left, right)
+        case ((Text() | Written()), (Text() | Written())) if name == "_+_":
+            return _joined(world, left, right)
+        case Listed(), Listed() if name == "_+_":
+            if not logic.is_known(left.rest) or len(left.items) + len(right.items) > _MOST_ITEMS:
+                return unknown(world, [])  # what is further would come between
+            return surely(Listed((*left.items, *right.items), right.rest))
+        case Time(), Time() if name == "_-_":
+            return fitting(Span(left.term - right.term), INT_MIN, INT_MAX)
+        case Time(), Span() if name in ("_+_", "_-_"):
+            return fitting(Time(left.term + right.term if name == "_+_" else left.term - right.term), FIRST, LAST)
+        case Span(), Time() if name == "_+_":
+            return fitting(Time(left.term + right.term), FIRST, LAST)
+        case Span(), Span() if name in ("_+_", "_-_"):
+            sum_ = left.term + right.term if name == "_+_" else left.term - right.term
+            return fitting(Span(sum_), INT_MIN, INT_MAX)
+        case _:
+            return FAILURE
+
+
+def _integers(world: World, name: str, one: Int, other: Int) -> Result:
+    left, right = one.term, other.term
+    degree = max(one.degree, other.degree)
+    if name in ("_+_", "_-_"):
+        return fitting(Int(left + right if name == "_+_" else left - right, degree), INT_MIN, INT_MAX)
+    degree = one.degree * (not logic.is_known(left)) + other.degree * (not logic.is_known(right))
+    if degree > _HIGHEST_DEGREE:
+        return unknown(world, [])
+    if name == "_*_":
+        return fitting(Int(left * right, degree), INT_MIN, INT_MAX)
+    zero, cut = same(right, 0), logic.quotient(left, right)
+    if name == "_/_":
+        found = fitting(Int(cut, degree), INT_MIN, INT_MAX)
+        return Result(either(zero, found.fails), found.cases)
+    overflow = both(same(left, INT_MIN), same(right, -1))
+    return Result(either(zero, overflow), ((True, Int(left - right * cut, degree)),))
+
+
+def _joined(world: World, left: Atom, right: Atom) -> Result:
+    if not isinstance(left, Text) or not isinstance(right, Text):
+        return some_text(world)
+    pieces = left.pieces + right.pieces
+    if pieces > _MOST_PIECES or sum(len(one.term) for one in (left, right) if isinstance(one.term, str)) > _LONGEST:
+        return some_text(world)
+    term = logic.joined(left.term, right.term)
+    if left.number is not None and isinstance(right.term, str):
+        return surely(Text(term, left.number, left.unit + right.term, pieces))
+    return surely(Text(term, pieces=pieces))
+
+
+def extreme(world: World, atom: Atom, *, most: bool) -> Result:
+    """`list.max()` and `list.min()`, of numbers."""
+    if not isinstance(atom, Listed) or (not logic.is_known(atom.rest) and not atom.items):
+        return unknown(world, [])
+    numbers: list[tuple[Formula, Term]] = []
+    more = logic.before(0, atom.rest, strictly=True)
+    for guard, cases in (*atom.items, *([atom.another()] if more is not False else [])):
+        if len(cases) != 1 or not isinstance(cases[0][1], Int):
+            return unknown(world, [])
+        numbers.append((guard, cases[0][1].term))
+    found = world.between(INT_MIN, INT_MAX)
+    # It is one of them, and none that is known is beyond it.
+    is_one = some(both(guard, same(number, found)) for guard, number in numbers)
+    ends = every(
+        logic.implies(guard, logic.before(*((number, found) if most else (found, number)), strictly=False))
+        for guard, number in numbers[: len(atom.items)]
+    )
+    some_there = either(more, *(guard for guard, _ in numbers))
+    world.fact(logic.implies(some_there, both(ends, is_one)))
+    return Result(negation(some_there), ((True, Int(found)),))
+
+
+def negative(world: World, atom: Atom) -> Result:
+    """`-x`"""
+    if isinstance(atom, Int):
+        return fitting(Int(-atom.term, atom.degree), INT_MIN, INT_MAX)
+    return unknown(world, []) if isinstance(atom, Opaque) else FAILURE
+
+
+def fitting(atom: Int | Time | Span, low: int, high: int) -> Result:
+    """A number that fails where it is out of its range."""
+    if logic.is_known(atom.term) and not low <= atom.term <= high:
+        return FAILURE  # and no number that grows without end
+    return Result(negation(within(low, atom.term, high)), ((True, atom),))

@@ -1,0 +1,148 @@
+"""What muster's own evaluator says of an example: nothing is told that it does not confirm."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from muster import cel
+from muster.data.kinds import LEASE, Kind
+from muster.data.times import parse_time
+from muster.data.tree import At, Tree
+from muster.features.lint.proving.invariants import Invariant
+from muster.features.lint.proving.rules import Validations, asks, in_order
+from muster.fleet.violations import validator_of
+from muster.rules.conditions.policy import ConditionPolicy
+from muster.rules.conditions.stage import POLICY_ERROR, guards_hold, holds, judge
+from muster.rules.failures import PolicyFailure
+from muster.rules.policies.lazy import PolicyScope, Variables
+from muster.rules.policies.policies import Policy
+
+#: What a schema says of a value alone, and not of what else there has to be.
+_OF_VALUES: Final = frozenset(
+    ("type", "enum", "const", "pattern", "format", "minLength", "maxLength", "minimum", "maximum", "maxItems")
+)
+#: The instant of an example in which no expression reads `now`.
+_ANY_TIME: Final = "2026-01-01T12:00:00Z"
+
+
+@dataclass(frozen=True, slots=True)
+class Evaluated:
+    """What a policy says of an example: the rules or taints that hold and decide, by their places; where an expression
+    failed; and the status and reason of a condition."""
+
+    decided: frozenset[At] = frozenset()
+    failed: frozenset[At] = frozenset()
+    status: str = ""
+    reason: str = ""
+
+
+class Example(dict[str, Tree]):
+    """Variables by their names. `read` are those that an evaluation has looked at."""
+
+    def __init__(self, variables: Mapping[str, Tree]) -> None:
+        super().__init__(variables)
+        self.read: set[str] = set()
+
+    def __getitem__(self, name: str) -> Tree:
+        """Return a variable, and note that it was read."""
+        value = super().__getitem__(name)
+        self.read.add(name)
+        return value
+
+
+def evaluated(policy: Policy, example: Example) -> Evaluated:
+    """Return what a policy says of an example."""
+    scope = _scope(policy, example)
+    try:
+        if isinstance(policy, Validations):
+            return _refusals(policy, scope)
+        return _condition(policy, scope) if isinstance(policy, ConditionPolicy) else _rules(policy, scope)
+    except PolicyFailure as failure:
+        deciding = frozenset(ask.at for ask in asks(policy) if _is_text_of(ask.at, failure.at))
+        return Evaluated(deciding, frozenset((failure.at,)), "Unknown", POLICY_ERROR)
+
+
+def _is_text_of(rule: At, place: At) -> bool:
+    return len(place) > len(rule) and place[: len(rule)] == rule and place[-1] != "when"
+
+
+def _condition(policy: ConditionPolicy, scope: PolicyScope) -> Evaluated:
+    said = judge(policy, scope)
+    if said is None:
+        return Evaluated()
+    rule = next(rule for rule in policy.rules if rule.because is said.because)
+    return Evaluated(frozenset((rule.at,)), status=said.status, reason=said.reason)
+
+
+def _rules(policy: Policy, scope: PolicyScope) -> Evaluated:
+    if not guards_hold(policy.guards, scope):
+        return Evaluated()
+    decided, failed = set[At](), set[At]()
+    for ask in asks(policy):
+        assert ask.when is not None
+        try:
+            if not holds(ask.when, scope, ask.name, ask.when_at):
+                continue
+            decided.add(ask.at)
+        except PolicyFailure as failure:
+            failed.add(failure.at)
+        if in_order(policy):
+            break
+    return Evaluated(frozenset(decided), frozenset(failed))
+
+
+def _refusals(policy: Validations, scope: PolicyScope) -> Evaluated:
+    """The rules that refuse the example, and where an expression of the policy failed."""
+    if not guards_hold(policy.guards, scope):
+        return Evaluated()
+    decided, failed = set[At](), set[At]()
+
+    def value(program: cel.Program, at: At) -> object:
+        try:
+            return scope.evaluate(program, at)
+        except cel.EvaluationError:
+            failed.add(at)
+            return None
+
+    for rule in policy.rules:
+        if value(rule.holds, (*rule.at, "expression")) is False:
+            decided.add(rule.at)
+            if rule.message.program is not None:
+                value(rule.message.program, (*rule.at, "messageExpression"))
+    for note in policy.notes:
+        value(note.value, note.at)
+    return Evaluated(frozenset(decided), frozenset(failed))
+
+
+def is_allowed(kind: Kind, example: Example) -> bool:
+    """Whether schemas allow what is there of the object and its Lease; of what is left out, nothing is said."""
+    parts = [(kind, example.get(name)) for name in ("self", "object", "oldObject")]
+    parts.append((LEASE, example.get("lease")))
+    return not any(
+        error.validator in _OF_VALUES
+        for part, body in parts if body
+        for error in validator_of(part).iter_errors(body)
+    )  # fmt: skip
+
+
+def is_broken(invariant: Invariant, policy: ConditionPolicy, example: Example) -> bool:
+    """Whether an example breaks an invariant."""
+    said = evaluated(policy, example)
+    scope = _scope(policy, example)
+    scope["status"], scope["reason"] = said.status, said.reason
+    try:
+        return invariant.never.evaluate(scope) is True
+    except cel.EvaluationError:
+        return True
+
+
+def _scope(policy: Policy, example: Example) -> PolicyScope:
+    now = cel.Clock(parse_time(example.get("now", _ANY_TIME))).now
+
+    def variable(name: str) -> object:
+        value = example[name]
+        return now if name == "now" else value
+
+    scope = PolicyScope(Variables(variable), policy.variables, cel.EXPRESSION_LIMIT)
+    scope["params"] = example.get("params", policy.params)
+    return scope

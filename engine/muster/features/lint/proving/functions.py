@@ -1,0 +1,239 @@
+"""The operators and functions of CEL, on what expressions can be. One that is not here is unknown."""
+
+from collections.abc import Callable, Mapping, Sequence
+from functools import partial
+from typing import Final
+
+from muster.cel.values import INT_MAX, INT_MIN
+from muster.features.lint.proving import logic
+from muster.features.lint.proving.arithmetic import arithmetic, extreme, fitting, negative
+from muster.features.lint.proving.comparing import equal, equal_cases, order
+from muster.features.lint.proving.doubt import some_answer, some_text, some_truth, unknown
+from muster.features.lint.proving.logic import Formula, Term, both, either, negation, some
+from muster.features.lint.proving.reading import duration, timestamp
+from muster.features.lint.proving.values import (
+    FAILURE,
+    Atom,
+    Bool,
+    Int,
+    Keyed,
+    Lazy,
+    Listed,
+    Opaque,
+    Optional,
+    Result,
+    Span,
+    Text,
+    Time,
+    Written,
+    failing,
+    given,
+    guarded,
+    merged,
+    size_of,
+    surely,
+)
+from muster.features.lint.proving.world import World
+
+#: Cases of two operands, at most.
+_MOST_PAIRS: Final = 400
+#: Functions of so many texts that never fail and give a text.
+_OF_TEXTS: Final = {"lowerAscii": 1, "upperAscii": 1, "trim": 1, "reverse": 1, "replace": 3}
+
+
+def own(world: World, name: str, arguments: Sequence[Result]) -> Result:
+    """A function that muster adds: `status(conditions, type)`."""
+    if name != "status" or len(arguments) != 2:
+        return unknown(world, arguments)
+    return _pairs(world, arguments[0], arguments[1], _status)
+
+
+def _status(world: World, conditions: Atom, type_: Atom) -> Result:
+    if not isinstance(conditions, Keyed) or not isinstance(type_, Text) or not isinstance(type_.term, str):
+        return unknown(world, [])
+    present, condition = conditions.entry(type_.term)
+    parts: list[tuple[Formula, Result]] = [(negation(present), surely(Text("Unknown")))]
+    for guard, atom in guarded(present, condition):
+        if not isinstance(atom, Keyed):
+            parts.append((guard, some_text(world, world.truth())))
+            continue
+        there, value = atom.entry("status")
+        texts = tuple((inner, text) for inner, text in value if isinstance(text, Text))
+        is_text = both(there, some(inner for inner, _ in texts))
+        odd = both(there, some(inner for inner, text in value if isinstance(text, (Opaque, Written))))
+        parts.append((both(guard, is_text), given(texts)))
+        parts.append((both(guard, odd, negation(is_text)), some_text(world)))
+        parts.append((both(guard, negation(either(is_text, odd))), surely(Text("Unknown"))))
+    return merged(parts)
+
+
+def call(world: World, name: str, arguments: Sequence[Result], *, member: bool) -> Result:
+    """What a function or an operator gives."""
+    if len(arguments) == 1:
+        one = _UNARY.get(name)
+        if one is not None:
+            return _each(world, arguments[0], one)
+    if len(arguments) == 2:
+        two = _BINARY.get(name)
+        if two is not None:
+            return _pairs(world, arguments[0], arguments[1], two)
+    if name == "optional.none" and not arguments:
+        return surely(Optional(present=False, cases=()))
+    if member and _OF_TEXTS.get(name) == len(arguments) and all(map(_is_text, arguments)):
+        return some_text(world, failing(arguments))
+    if (
+        member
+        and name == "join"
+        and _are_texts(arguments[0])
+        and len(arguments) < 3
+        and all(map(_is_text, arguments[1:]))
+    ):
+        return some_text(world, failing(arguments))
+    return unknown(world, arguments)
+
+
+def _each(world: World, argument: Result, apply: Callable[[World, Atom], Result]) -> Result:
+    found = merged((guard, apply(world, atom)) for guard, atom in argument.cases)
+    return Result(either(argument.fails, found.fails), found.cases)
+
+
+def _pairs(world: World, left: Result, right: Result, apply: Callable[[World, Atom, Atom], Result]) -> Result:
+    if len(left.cases) * len(right.cases) > _MOST_PAIRS:
+        return unknown(world, [left, right])
+    pairs = [(both(g, h), a, b) for g, a in left.cases for h, b in right.cases]
+    found = merged((guard, apply(world, a, b)) for guard, a, b in pairs if guard is not False)
+    return Result(either(left.fails, right.fails, found.fails), found.cases)
+
+
+def _test(test: Callable[[Term, Term], Formula], world: World, left: Atom, right: Atom) -> Result:
+    if isinstance(left, Text) and isinstance(right, Text):
+        return surely(Bool(test(left.term, right.term)))
+    return some_answer(world, left, right)
+
+
+def _contains(world: World, item: Atom, container: Atom) -> Result:
+    match container, item:
+        case Listed(), _:
+            among = some(both(guard, equal_cases(world, ((True, item),), cases)) for guard, cases in container.items)
+            beyond = both(logic.before(0, container.rest, strictly=True), world.truth())
+            return surely(Bool(either(among, beyond)))
+        case (Keyed(), Text(term=str())):
+            return surely(Bool(container.entry(item.term)[0]))
+        case ((Keyed() | Lazy() | Opaque()), _):
+            return some_truth(world)
+        case _:
+            return FAILURE
+
+
+def _or_value(world: World, optional: Atom, otherwise: Atom) -> Result:
+    if not isinstance(optional, Optional):
+        return unknown(world, []) if isinstance(optional, Opaque) else FAILURE
+    return merged([(optional.present, given(optional.cases)), (negation(optional.present), surely(otherwise))])
+
+
+def _or(world: World, optional: Atom, otherwise: Atom) -> Result:
+    if not isinstance(optional, Optional) or not isinstance(otherwise, Optional):
+        return unknown(world, [])
+    cases = (*guarded(optional.present, optional.cases), *guarded(negation(optional.present), otherwise.cases))
+    return surely(Optional(either(optional.present, otherwise.present), cases))
+
+
+def _size(world: World, atom: Atom) -> Result:
+    """`size(x)`"""
+    match atom:
+        case Listed():
+            return surely(Int(size_of(atom)))
+        case Text():
+            return surely(Int(logic.length(atom.term)))
+        case Written() | Keyed() | Lazy() | Opaque():
+            number = world.between(0, INT_MAX)
+            return Result(world.truth() if isinstance(atom, Opaque) else False, ((True, Int(number)),))
+        case _:
+            return FAILURE
+
+
+def _written(world: World, atom: Atom) -> Result:
+    """`string(x)`"""
+    match atom:
+        case Text() | Written():
+            return surely(atom)
+        case Bool():
+            if logic.is_known(atom.term):
+                return surely(Text("true" if atom.term else "false"))
+            return merged([(atom.term, surely(Text("true"))), (negation(atom.term), surely(Text("false")))])
+        case Int():
+            return surely(Text(logic.decimal(atom.term), atom.term))
+        case Time() | Span():
+            return some_text(world)
+        case Opaque():
+            return some_text(world, world.truth())
+        case _:
+            return FAILURE
+
+
+def _number(world: World, atom: Atom) -> Result:
+    """`int(x)`"""
+    match atom:
+        case Int():
+            return surely(atom)
+        case Time():
+            floor = atom.term // 10**9 if logic.is_known(atom.term) else atom.term / 10**9
+            return surely(Int(floor))
+        case Span():
+            return fitting(Int(atom.term), INT_MIN, INT_MAX)
+        case Text() | Written() | Opaque():
+            number = world.between(INT_MIN, INT_MAX)
+            return Result(world.truth(), ((True, Int(number)),))
+        case _:
+            return FAILURE
+
+
+def _opposite(world: World, atom: Atom) -> Result:
+    """`!x`"""
+    if isinstance(atom, Bool):
+        return surely(Bool(negation(atom.term)))
+    return some_truth(world) if isinstance(atom, Opaque) else FAILURE
+
+
+def _has_value(world: World, atom: Atom) -> Result:
+    """`optional.hasValue()`"""
+    if isinstance(atom, Optional):
+        return surely(Bool(atom.present))
+    return some_truth(world) if isinstance(atom, Opaque) else FAILURE
+
+
+def _value(world: World, atom: Atom) -> Result:
+    """`optional.value()`"""
+    if isinstance(atom, Optional):
+        return Result(negation(atom.present), atom.cases)
+    return unknown(world, []) if isinstance(atom, Opaque) else FAILURE
+
+
+_UNARY: Final[Mapping[str, Callable[[World, Atom], Result]]] = {
+    "!_": _opposite, "-_": negative, "size": _size, "string": _written, "int": _number,
+    "dyn": lambda _, atom: surely(atom), "timestamp": timestamp, "duration": duration,
+    "max": partial(extreme, most=True), "min": partial(extreme, most=False),
+    "hasValue": _has_value, "value": _value,
+    "optional.of": lambda _, atom: surely(Optional(present=True, cases=((True, atom),))),
+}  # fmt: skip
+_BINARY: Final[Mapping[str, Callable[[World, Atom, Atom], Result]]] = {
+    "_==_": lambda world, left, right: surely(Bool(equal(world, left, right))),
+    "_!=_": lambda world, left, right: surely(Bool(negation(equal(world, left, right)))),
+    **{name: partial(order, name) for name in ("_<_", "_<=_", "_>_", "_>=_")},
+    **{name: partial(arithmetic, name) for name in ("_+_", "_-_", "_*_", "_/_", "_%_")},
+    "startsWith": partial(_test, logic.begins), "endsWith": partial(_test, logic.ends),
+    "contains": partial(_test, logic.holds_text), "@in": _contains, "orValue": _or_value, "or": _or,
+}  # fmt: skip
+
+
+def _is_text(result: Result) -> bool:
+    return all(isinstance(atom, (Text, Written)) for _, atom in result.cases)
+
+
+def _are_texts(result: Result) -> bool:
+    """Whether it is a list of texts; the further elements of a list are like the known ones."""
+    return all(
+        isinstance(atom, Listed)
+        and all(isinstance(one, (Text, Written)) for _, cases in atom.items for _, one in cases)
+        for _, atom in result.cases
+    )

@@ -1,0 +1,358 @@
+"""From CEL to formulas, as muster evaluates it: errors that `&&`, `||`, `all` and `exists` absorb, numbers of 64 bits,
+times to the nanosecond, and no conversion that nobody wrote.
+
+Whatever is not translated is *unknown*: it may fail, and may be anything. So what holds of the formulas holds of the
+evaluation; the reverse is for the evaluator to confirm.
+"""
+
+from collections import ChainMap
+from collections.abc import Callable, Mapping
+from typing import Final
+
+from muster import cel
+from muster.cel import ast
+from muster.cel.runtime import access
+from muster.cel.types import Type
+from muster.cel.values import INT_MAX, INT_MIN, UInt
+from muster.features.lint.proving import logic
+from muster.features.lint.proving.doubt import condition_of, some_of, some_truth, unknown
+from muster.features.lint.proving.functions import call, own
+from muster.features.lint.proving.logic import Formula, both, choice, either, negation, same, some, total
+from muster.features.lint.proving.reading import read_as
+from muster.features.lint.proving.values import (
+    FAILURE,
+    Bool,
+    Cases,
+    Int,
+    Keyed,
+    Known,
+    Lazy,
+    Listed,
+    Null,
+    Opaque,
+    Optional,
+    Result,
+    Text,
+    given,
+    guarded,
+    merged,
+    surely,
+)
+from muster.features.lint.proving.world import World
+
+#: How many parts of expressions are translated for one policy, elements of lists counted each.
+MOST_PARTS: Final = 20_000
+
+
+class TooMuch(Exception):  # noqa: N818 - a question that is given up, not an error
+    """A policy has more to translate than is worth it."""
+
+
+class Translator:
+    """Translates expressions that read the same inputs: `roots` by their names."""
+
+    def __init__(self, world: World, roots: Mapping[str, Result]) -> None:
+        self.world = world
+        self.roots = roots
+        self._left = MOST_PARTS
+
+    def program(self, program: cel.Program) -> Result:
+        """Return what an expression gives. Raises TooMuch."""
+        return _Expression(self, program.types, program.env).result(program.node)
+
+    def spend(self) -> None:
+        """Count a part."""
+        self._left -= 1
+        if self._left < 0:
+            raise TooMuch
+
+
+class _Expression:
+    """One expression; `locals` are the variables of its macros."""
+
+    def __init__(self, translator: Translator, types: Mapping[int, Type], env: cel.Env) -> None:
+        self.translator, self.types, self.env = translator, types, env
+        self.world = translator.world
+        self.locals: ChainMap[str, Result] = ChainMap()
+
+    def result(self, node: ast.Node) -> Result:
+        self.translator.spend()
+        match node:
+            case ast.Literal():
+                return _literal(node)
+            case ast.Ident():
+                return self.read(node, self.ident(node.name))
+            case ast.Select():
+                operand = self.result(node.operand)
+                return self.read(node, self.select(operand, node.field, optional=node.optional))
+            case ast.Has():
+                return self.has(self.result(node.operand), node.field)
+            case ast.IndexNode():
+                operand, key = self.result(node.operand), self.result(node.index)
+                return self.read(node, self.index(operand, key, optional=node.optional))
+            case ast.Call():
+                return self.call(node)
+            case ast.ListNode() if not node.optional:
+                items = [self.result(element) for element in node.elements]
+                fails = some(item.fails for item in items)
+                return Result(fails, ((True, Listed(tuple((True, item.cases) for item in items))),))
+            case ast.MapNode():
+                return self.map_(node)
+            case ast.Macro():
+                return self.macro(node)
+            case ast.Bind():
+                return self.inside({node.name: self.result(node.value)}, node.body)
+            case ast.Struct():
+                return FAILURE
+            case _:
+                return unknown(self.world, [self.result(child) for child in ast.children(node)])
+
+    def inside(self, names: Mapping[str, Result], node: ast.Node) -> Result:
+        """Return what a part gives in which further names are known."""
+        outer = self.locals
+        self.locals = outer.new_child(dict(names))
+        try:
+            return self.result(node)
+        finally:
+            self.locals = outer
+
+    def ident(self, name: str) -> Result:
+        if name in self.locals:
+            return self.locals[name]
+        found = self.translator.roots.get(name.removeprefix("."))
+        return FAILURE if found is None else found
+
+    def read(self, node: ast.Node, result: Result) -> Result:
+        """Read times and durations of data where the type of an access says so."""
+        kind = self.types.get(node.id)
+        return result if kind is None or not access.is_read(kind) else read_as(self.world, result, kind)
+
+    # -- selection ----------------------------------------------------------------------------------------------
+
+    def select(self, operand: Result, name: str, *, optional: bool) -> Result:
+        """`operand.name`, or `operand.?name`."""
+        parts: list[tuple[Formula, Result]] = []
+        for guard, atom in operand.cases:
+            match atom:
+                case Lazy() if not optional:
+                    parts.append((guard, atom.value(name) if name in atom.names else FAILURE))
+                case Optional():
+                    parts.append((guard, self._within(atom, name)))
+                case Opaque():
+                    parts.append((guard, unknown(self.world, [])))
+                case Lazy():
+                    parts.append((guard, unknown(self.world, [])))
+                case Keyed():
+                    present, cases = atom.entry(name)
+                    found = surely(Optional(present, cases)) if optional else Result(negation(present), cases)
+                    parts.append((guard, found))
+                case _:
+                    parts.append((guard, FAILURE))
+        return _after(operand, merged(parts))
+
+    def _within(self, outer: Optional, name: str) -> Result:
+        """A field of what an optional has, as an optional."""
+        inner = self.select(given(guarded(outer.present, outer.cases)), name, optional=True)
+        found = [(both(outer.present, guard), atom) for guard, atom in inner.cases if isinstance(atom, Optional)]
+        present = some(both(guard, atom.present) for guard, atom in found)
+        cases = tuple(case for guard, atom in found for case in guarded(both(guard, atom.present), atom.cases))
+        opaque = some(guard for guard, atom in inner.cases if isinstance(atom, Opaque))
+        unknown = either(both(outer.present, inner.fails), opaque)
+        return Result(both(outer.present, inner.fails),
+                      ((negation(unknown), Optional(present, cases)), (unknown, Opaque())))  # fmt: skip
+
+    def has(self, operand: Result, name: str) -> Result:
+        """`has(operand.name)`"""
+        parts: list[tuple[Formula, Result]] = []
+        for guard, atom in operand.cases:
+            match atom:
+                case Lazy():
+                    parts.append((guard, surely(Bool(name in atom.names))))
+                case Opaque() | Optional():
+                    parts.append((guard, some_truth(self.world)))
+                case Keyed():
+                    parts.append((guard, surely(Bool(atom.entry(name)[0]))))
+                case _:
+                    parts.append((guard, FAILURE))
+        return _after(operand, merged(parts))
+
+    def index(self, operand: Result, key: Result, *, optional: bool) -> Result:
+        """`operand[key]`, or `operand[?key]`."""
+        parts: list[tuple[Formula, Result]] = []
+        for guard, atom in operand.cases:
+            for other, by in key.cases:
+                match atom, by:
+                    case Keyed(), Text(term=str()):
+                        present, cases = atom.entry(by.term)
+                        found = surely(Optional(present, cases)) if optional else Result(negation(present), cases)
+                    case Listed(), Int() if not optional:
+                        found = self._element(atom, by)
+                    case ((Lazy() | Keyed() | Opaque() | Optional() | Listed()), _):
+                        found = unknown(self.world, [])
+                    case _:
+                        found = FAILURE
+                parts.append((both(guard, other), found))
+        return _after(operand, key, merged(parts))
+
+    def _element(self, listed: Listed, index: Int) -> Result:
+        """The element at a position: so many come before it."""
+        parts: list[tuple[Formula, Result]] = []
+        position = total([])
+        for guard, cases in listed.items:
+            parts.append((both(guard, same(index.term, position)), given(cases)))
+            position = total([position, choice(guard, 1, 0)])
+        known = some(guard for guard, _ in parts)
+        beyond = both(negation(known), logic.in_range(position, index.term, total([position, listed.rest])))
+        parts.append((beyond, given(listed.another()[1])))
+        found = merged(parts)
+        return Result(either(found.fails, negation(either(known, beyond))), found.cases)
+
+    def map_(self, node: ast.MapNode) -> Result:
+        """A map that is written out; one with other keys than texts is unknown."""
+        keys = [entry.key.value if isinstance(entry.key, ast.Literal) else None for entry in node.entries]
+        values = [self.result(entry.value) for entry in node.entries]
+        texts = [key for key in keys if isinstance(key, str)]
+        if len(set(texts)) < len(keys) or any(entry.optional for entry in node.entries):
+            return unknown(self.world, [*values, *(self.result(entry.key) for entry in node.entries)])
+        known = Known({key: value.cases for key, value in zip(texts, values, strict=True)})
+        return Result(some(value.fails for value in values), ((True, known),))
+
+    # -- calls --------------------------------------------------------------------------------------------------
+
+    def call(self, node: ast.Call) -> Result:
+        arguments = [self.result(child) for child in ast.children(node)]
+        match node.function:
+            case "_&&_":
+                return self.logic(arguments, decisive=False)
+            case "_||_":
+                return self.logic(arguments, decisive=True)
+            case "_?_:_":
+                return self.conditional(*arguments)
+        if node.function in self.env.functions:
+            return own(self.world, node.function, arguments)
+        return call(self.world, node.function, arguments, member=node.target is not None)
+
+    def logic(self, arguments: list[Result], *, decisive: bool) -> Result:
+        """`&&`, where False decides, or `||`, where True does: whatever else fails."""
+        known = [condition_of(self.world, argument) for argument in arguments]
+        return _quantified([(True, fails, truth) for fails, truth in known], decisive=decisive)
+
+    def conditional(self, condition: Result, then: Result, otherwise: Result) -> Result:
+        fails, truth = condition_of(self.world, condition)
+        found = merged([(truth, then), (negation(truth), otherwise)])
+        return Result(either(fails, found.fails), found.cases)
+
+    # -- macros -------------------------------------------------------------------------------------------------
+
+    def macro(self, node: ast.Macro) -> Result:
+        source = self.result(node.range)
+        parts: list[tuple[Formula, Result]] = []
+        for guard, atom in source.cases:
+            if isinstance(atom, Listed) and len(node.variables) == 1 and node.name in _OVER_LISTS:
+                parts.append((guard, self.over(node, atom)))
+            elif isinstance(atom, (Listed, Keyed, Opaque, Lazy)):
+                parts.append((guard, unknown(self.world, [])))
+            else:
+                parts.append((guard, FAILURE))
+        return _after(source, merged(parts))
+
+    def over(self, node: ast.Macro, listed: Listed) -> Result:
+        """A macro over a list, written out for each element that is known."""
+        kind = access.element_kinds(self.types.get(node.range.id), 1)[0]
+        name = node.variables[0]
+        elements = [(guard, self.element(cases, kind)) for guard, cases in listed.items]
+        more, another = listed.another()
+        if more is not False:
+            elements.append((more, self.element(another, kind)))
+        bodies = [[self.inside({name: element}, part) for _, element in elements] for part in node.args]
+        conditions = [condition_of(self.world, body) for body in bodies[0]]
+        tested = [
+            (guard, either(element.fails, fails), truth)
+            for (guard, element), (fails, truth) in zip(elements, conditions, strict=True)
+        ]
+        if node.name in ("all", "exists"):
+            return _quantified(tested, decisive=node.name == "exists")
+        if node.name == "map" and len(bodies) == 1:
+            return self._mapped(node, name, kind, listed, bodies[0], [(g, True) for g, _ in elements])
+        fails = some(both(guard, failed) for guard, failed, _ in tested)
+        passing = [
+            (both(guard, truth), cases) for (guard, _, truth), (_, cases) in zip(tested, listed.items, strict=False)
+        ]
+        rest = some_of(self.world, listed.rest)
+        if node.name == "map":
+            return self._mapped(node, name, kind, Listed(listed.items, rest, listed.further), bodies[1],
+                                [(guard, truth) for guard, _, truth in tested], fails)  # fmt: skip
+        if node.name == "filter":
+            return Result(fails, ((True, Listed(tuple(passing), rest, self._further(node, name, kind, listed))),))
+        count = total([*(choice(guard, 1, 0) for guard, _ in passing), rest])
+        return Result(fails, ((True, Bool(same(count, 1))),))
+
+    def element(self, cases: Cases, kind: Type | None) -> Result:
+        """An element of a list, read as its type says."""
+        element = given(cases)
+        return element if kind is None else read_as(self.world, element, kind)
+
+    def _mapped(
+        self, node: ast.Macro, name: str, kind: Type | None, listed: Listed, bodies: list[Result],
+        tested: list[tuple[Formula, Formula]], *failed: Formula,
+    ) -> Result:  # fmt: skip
+        """The list that `map` makes, of the elements that pass its filter where it has one."""
+        guards = [both(*test) for test in tested]
+        fails = either(*failed, *(both(guard, body.fails) for guard, body in zip(guards, bodies, strict=True)))
+        made = tuple((guard, body.cases) for guard, body, _ in zip(guards, bodies, listed.items, strict=False))
+        further = self._further(node, name, kind, listed)
+        return Result(fails, ((True, Listed(made, listed.rest, further)),))
+
+    def _further(
+        self, node: ast.Macro, name: str, kind: Type | None, listed: Listed
+    ) -> "Callable[[], tuple[Formula, Cases]] | None":
+        """How one of the further elements of what a `filter` or `map` makes comes to be."""
+        if listed.further is None:
+            return None
+        names = dict(self.locals)
+
+        def further() -> tuple[Formula, Cases]:
+            guard, cases = listed.another()
+            element = self.element(cases, kind)
+            parts = [self.inside({**names, name: element}, part) for part in node.args]
+            if node.name == "filter" or len(parts) == 2:
+                fails, truth = condition_of(self.world, parts[0])
+                guard = both(guard, negation(fails), truth)
+            return guard, cases if node.name == "filter" else parts[-1].cases
+
+        return further
+
+
+_OVER_LISTS = frozenset(("all", "exists", "exists_one", "existsOne", "filter", "map"))
+
+
+def _quantified(parts: list[tuple[Formula, Formula, Formula]], *, decisive: bool) -> Result:
+    """Join parts (whether there is one, whether it fails, whether it is true), of which one that is `decisive` decides
+    and else one that fails does."""
+    decided = some(
+        both(there, negation(fails), truth if decisive else negation(truth)) for there, fails, truth in parts
+    )
+    failed = some(both(there, fails) for there, fails, _ in parts)
+    return Result(both(negation(decided), failed), ((True, Bool(decided if decisive else negation(decided))),))
+
+
+def _after(*steps: Result) -> Result:
+    """Return the last result, which there is only where those before it did not fail."""
+    return Result(either(*(step.fails for step in steps)), steps[-1].cases)
+
+
+def _literal(node: ast.Literal) -> Result:
+    value = node.value
+    match value:
+        case None:
+            return surely(Null())
+        case bool():
+            return surely(Bool(value))
+        case UInt():
+            return surely(Opaque())
+        case int() if INT_MIN <= value <= INT_MAX:
+            return surely(Int(value))
+        case str():
+            return surely(Text(value))
+        case _:
+            return surely(Opaque())

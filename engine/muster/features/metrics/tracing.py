@@ -1,0 +1,131 @@
+"""A run as a trace of OpenTelemetry: a span for it, one for each of its steps, and below these one for each command of
+git.
+
+Where they go is said as it is for any program (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`,
+`OTEL_RESOURCE_ATTRIBUTES`). Spans say verbs and numbers, never arguments, which may hold secrets. A receiver that does
+not answer costs a run a moment at its end, and nothing else.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import TYPE_CHECKING, Final
+from urllib.parse import urljoin
+
+from opentelemetry.context import Context
+from opentelemetry.exporter.otlp.proto.http.trace_exporter import OTLPSpanExporter
+from opentelemetry.sdk.resources import SERVICE_NAME, SERVICE_VERSION, OTELResourceDetector, Resource
+from opentelemetry.sdk.trace import TracerProvider
+from opentelemetry.sdk.trace.export import BatchSpanProcessor
+from opentelemetry.trace import Span, Status, StatusCode, set_span_in_context
+from requests import Response, Session
+
+from muster.features.pulses.http import origin
+from muster.git.errors import RepositoryError
+from muster.git.process import commands_told_to
+from muster.run.progress import Step, told_to
+from muster.version import __version__
+
+if TYPE_CHECKING:
+    from muster.features.pulses.publish import Publication
+    from muster.features.reconcile.reconcile import Reconciled
+
+#: A receiver has so long to take what is sent.
+_PATIENCE_SECONDS: Final = 3
+
+
+class _Session(Session):
+    """Redirections stay on their origin: traces, and the token beside them, are for the receiver that is named."""
+
+    def get_redirect_target(self, resp: Response) -> str | None:
+        """As the base class has it; None for another origin."""
+        target = super().get_redirect_target(resp)
+        try:
+            stays = target is not None and origin(urljoin(resp.url or "", target)) == origin(resp.url or "")
+        except ValueError:
+            return None
+        return target if stays else None
+
+
+class Tracer:
+    """Traces runs of a fleet, by its name."""
+
+    def __init__(self, fleet: str) -> None:
+        named = OTELResourceDetector().detect()  # what the environment says goes before what we say
+        own = Resource({SERVICE_NAME: "muster", SERVICE_VERSION: __version__, "muster.fleet": fleet})
+        self._provider = TracerProvider(resource=own.merge(named), shutdown_on_exit=False)
+        exporter = OTLPSpanExporter(timeout=_PATIENCE_SECONDS, session=_Session())
+        self._provider.add_span_processor(BatchSpanProcessor(exporter))
+        self._tracer = self._provider.get_tracer("muster", __version__)
+        self._run: Span | None = None
+        self._step: Span | None = None
+
+    @contextmanager
+    def looking(self) -> Iterator[None]:
+        """Trace what is done while the block runs; what is no run in the end is never told."""
+        self._run, self._step = self._tracer.start_span("run", Context()), None
+        with told_to(self._at), commands_told_to(self._command):
+            yield
+
+    def looked(self, done: "Reconciled", publication: "Publication") -> None:
+        """A run is done, and what it made due is published."""
+        if self._run is not None:
+            self._run.set_attributes({
+                "muster.looked_at": done.looked_at, "muster.transitions": len(done.settled.changes),
+                "muster.attempts": done.attempts, "muster.pulses": publication.published,
+                "muster.commit": done.commit or "",
+            })  # fmt: skip
+        self._end(None)
+
+    def failed(self, error: Exception) -> None:
+        """A run came to nothing."""
+        self._end(error)
+
+    def rests(self, seconds: float) -> None:
+        """There is another look later."""
+
+    def close(self) -> None:
+        """Send what was not sent."""
+        self._provider.shutdown()
+
+    def _at(self, step: Step, _done: int, _total: int) -> None:
+        name = step.name.lower()
+        if self._run is None or getattr(self._step, "name", "") == name:
+            return
+        if self._step is not None:
+            self._step.end()
+        self._step = self._tracer.start_span(name, set_span_in_context(self._run))
+
+    @contextmanager
+    def _command(self, verb: str) -> Iterator[None]:
+        above = self._step or self._run
+        if above is None:
+            yield
+            return
+        span = self._tracer.start_span(f"git {verb}", set_span_in_context(above))
+        try:
+            yield
+        finally:
+            span.end()
+
+    def _end(self, error: Exception | None) -> None:
+        for span in (self._step, self._run):
+            if span is not None:
+                if error is not None:
+                    text = error.message if isinstance(error, RepositoryError) else type(error).__name__
+                    span.set_status(Status(StatusCode.ERROR, text))
+                span.end()
+        self._run = self._step = None
+
+
+@contextmanager
+def traced(fleet: str) -> Iterator[Tracer]:
+    """Trace the run in the block, and send it."""
+    tracer = Tracer(fleet)
+    try:
+        with tracer.looking():
+            yield tracer
+    except Exception as error:
+        tracer.failed(error)
+        raise
+    finally:
+        tracer.close()

@@ -1,0 +1,1 @@
+"""Notifications: transitions sent to people."""

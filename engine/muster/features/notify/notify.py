@@ -1,0 +1,223 @@
+"""Notifications: the transitions that commits made since the last look, told to people as policies say.
+
+At least once: what is to be told is remembered (`muster.git.notice_memory`) before anything is sent, together with
+the commit up to which that holds. A run that is killed before that is made up for by the next one, which finds the same
+transitions with the same ids; one that is killed afterwards sends what it had sent once more, with the same id.
+"""
+
+import os
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import replace
+from datetime import datetime
+from typing import TYPE_CHECKING, Final
+
+from muster.data.kinds import ALL, kind_of
+from muster.data.locations import FOLDER
+from muster.data.notices import Message, Notice
+from muster.data.printable import printable
+from muster.data.secrets import without_secrets
+from muster.data.times import earliest, format_time
+from muster.data.tree import Tree
+from muster.data.yaml.loader import first_body
+from muster.features.notify.sinks import NoticeSink, opener, sinks_of
+from muster.features.pulses.publish import PATIENT, Deliverer, Publication
+from muster.features.pulses.sinks import Patience
+from muster.fleet.faults import of_stage
+from muster.git.apart import derived_branch, derived_tip, seen
+from muster.git.changes import changed_paths
+from muster.git.errors import RepositoryError, UnreadableError
+from muster.git.notice_memory import NoticeMemory, read_memory, remember
+from muster.git.objects import Objects
+from muster.git.paths import MAX_BLOB_BYTES
+from muster.git.repository import Repository, is_ancestor
+from muster.rules.notifications.policy import NotificationPolicy
+from muster.rules.notifications.transitions import bounded, change_tree, messages
+from muster.rules.policies.in_force import Ruled
+from muster.run.noticed import notices_of
+from muster.run.question import default_home
+from muster.run.run import Run
+from muster.run.warm import Wanted, answer
+
+if TYPE_CHECKING:
+    from muster.features.reconcile.reconcile import Reconciled
+
+#: So many transitions are written out in a message; of the others it is said how many there are.
+_MOST_LINES: Final = 30
+#: Of a longer time without a look the transitions from its beginning to its end are told, and no detours.
+_MOST_COMMITS: Final = 1000
+_TYPE: Final = "dev.muster.notification.v1"
+
+
+def notify_due(
+    repository: Repository, done: "Reconciled", remote: str | None = None,
+    environ: Mapping[str, str] = os.environ, patience: Patience = PATIENT,
+) -> Publication:  # fmt: skip
+    """Tell what the commits changed up to the one at which a run has left the branch, and what waited until now.
+
+    Nothing is told of what was before the first look. Without sinks nothing is told nor remembered. A fault of ours is
+    in the result. RepositoryError where the memory cannot be had.
+    """
+    settings = sinks_of(done.settled.last.fleet.settings.spec)
+    if not settings or not done.head:
+        return Publication()
+    try:
+        return _notify(repository, done, remote, environ, patience, settings)
+    except RepositoryError:
+        raise
+    except Exception as error:  # noqa: BLE001 - the boundary: what was committed is committed
+        return Publication(faults=[of_stage("telling of transitions", error, "they stay to be told")])
+
+
+def _notify(
+    repository: Repository, done: "Reconciled", remote: str | None, environ: Mapping[str, str], patience: Patience,
+    settings: Mapping[str, NoticeSink],
+) -> Publication:  # fmt: skip
+    run, branch = done.settled.last, derived_branch(repository, done.head)
+    tip = (derived_tip(repository, branch) if branch else None) or done.head
+    memory = read_memory(repository, remote)
+    result = Publication()
+    if memory.upto != tip:
+        notices = list(_since(repository, memory.upto, tip, run.now)) if memory.upto else []
+        told = messages(_fleet_of(repository, done, notices), notices, memory.messages.values(), run.now)
+        memory.messages = {message.id: message for message in told if message.id not in memory.done}
+        if lost := [message for message in told if message.id in memory.messages.keys() - bounded(told)]:
+            result.failures["memory"] = [f"{len(lost)} messages that no sink took for long are given up"]
+            for message in lost:
+                memory.finish(message)
+        first, memory.upto = memory.upto is None, tip
+        if (notices or first) and not _noted(repository, memory, remote, result):
+            _count_waiting(memory, settings, run, result)
+            return result  # whatever is sent now would be sent again by every run
+    deliverer = Deliverer(settings, opener(settings, environ), patience, result, "messages")
+    _send(repository, memory, remote, run, result, deliverer, settings)
+    _count_waiting(memory, settings, run, result)
+    result.failures = {
+        name: [without_secrets(reason, environ) for reason in reasons] for name, reasons in result.failures.items()
+    }
+    return result
+
+
+def _fleet_of(repository: Repository, done: "Reconciled", notices: Sequence[Notice]) -> Ruled:
+    """The fleet with all of each object of which policies are asked.
+
+    A run that looked at a part, or in shards, has summaries of the others, or nothing: these are looked at now, from
+    what it has left. So the same is told, whatever it looked at.
+    """
+    fleet = done.settled.last.fleet
+    if not fleet.partial or not notices:
+        return fleet
+    spoken_of = {kind for policy in fleet.compiled.of(NotificationPolicy) for kind in policy.target.kinds}
+    if not fleet.objects:  # it has looked at nothing, policies neither
+        spoken_of = set(ALL)
+    ids = {one.object for one in notices if _is_there(one) and kind_of(one.object) in spoken_of}
+    missing = {id_ for id_ in ids if id_ not in fleet.objects or id_ in fleet.beyond.standing}
+    if not missing and fleet.objects:
+        return fleet
+    wanted = Wanted(frozenset({str(id_) for id_ in ids} | {default_home(id_) for id_ in ids}), wide=not ids)
+    found = answer(done.question.at(seen(repository, done.head)), done.state, wanted=wanted)
+    return found.settled.last.fleet
+
+
+def _send(
+    repository: Repository, memory: NoticeMemory, remote: str | None, run: Run, result: Publication, to: Deliverer,
+    settings: Mapping[str, NoticeSink],
+) -> None:  # fmt: skip
+    due = [message for message in memory.messages.values() if message.due <= run.now]
+    result.due = len(due)
+    try:
+        for message in sorted(due, key=lambda one: (one.due, one.id)):
+            names, event = _names(message, settings), event_of(message)
+            have = set(message.arrived.intersection(names))
+            for name in (name for name in names if name not in have):
+                took = to.deliver(name, event)
+                (result.told.sent if took else result.told.refused)[settings[name].sort] += 1
+                have.update([name] if took else [])
+            if have == set(names):
+                memory.finish(message)
+                result.published += 1
+            elif not have <= message.arrived:
+                memory.messages[message.id] = replace(message, arrived=message.arrived | have)
+            else:
+                continue
+            _noted(repository, memory, remote, result)
+    finally:
+        to.close()
+    result.next = earliest(*(message.due for message in memory.messages.values() if message.due > run.now))
+
+
+def _names(message: Message, settings: Mapping[str, NoticeSink]) -> list[str]:
+    """The sinks that a message goes to, of those that there are."""
+    return sorted((message.sinks or settings.keys()) & settings.keys())
+
+
+def _count_waiting(memory: NoticeMemory, settings: Mapping[str, NoticeSink], run: Run, result: Publication) -> None:
+    for message in memory.messages.values():
+        left = [name for name in _names(message, settings) if name not in message.arrived]
+        result.told.waiting.update({settings[name].sort for name in left})
+    result.told.oldest = earliest(*(message.due for message in memory.messages.values() if message.due <= run.now))
+
+
+def _noted(repository: Repository, memory: NoticeMemory, remote: str | None, result: Publication) -> bool:
+    if trouble := remember(repository, memory, remote):
+        result.failures.setdefault("memory", []).append(trouble)
+    return not trouble
+
+
+def _since(repository: Repository, upto: str, tip: str, now: datetime) -> Iterator[Notice]:
+    """The transitions of the commits after `upto`, one after the other. Where history was rewritten, or is long, those
+    between both ends."""
+    listed = ("rev-list", "--first-parent", "--reverse", f"^{upto}", tip, "--", FOLDER)
+    known = repository.git.run("cat-file", "-e", f"{upto}^{{commit}}").status == 0
+    if not known:
+        return
+    commits = repository.git.output(*listed).decode().split() if is_ancestor(repository, upto, tip) else [tip]
+    before = upto
+    objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
+    try:
+        for commit in commits if len(commits) <= _MOST_COMMITS else [tip]:
+            yield from _of_commit(repository, objects, before, commit, now)
+            before = commit
+    finally:
+        objects.close()
+
+
+def _of_commit(repository: Repository, objects: Objects, old: str, new: str, now: datetime) -> Iterator[Notice]:
+    for path in changed_paths(repository, old, new):
+        if not path.path.startswith(FOLDER):
+            continue
+        before, after = (_body(objects, oid, path.path) for oid in (path.old, path.new))
+        yield from notices_of(path.path, before, after, new, now)
+
+
+def _body(objects: Objects, oid: str | None, path: str) -> Tree:
+    """A derived part; None where there is none, or none that can be read."""
+    try:
+        return first_body(objects.blob(oid), path) if oid else None
+    except UnreadableError:
+        return None
+
+
+def _is_there(notice: Notice) -> bool:
+    """Whether the object of a transition is there after it: that nothing is derived of it any more says it is not."""
+    return bool(notice.after) or bool(notice.sort)
+
+
+def event_of(message: Message) -> Tree:
+    """Return a message as the CloudEvent that receivers of webhooks get; the same each time."""
+    shown = [printable(notice.text) for notice in message.notices[:_MOST_LINES]]
+    more = len(message.notices) - len(shown)
+    text = "\n".join([*shown, *([f"and {more} more"] if more else [])])
+    count = f"{len(message.notices)} transition{'' if len(message.notices) == 1 else 's'}"
+    whose = f"{printable(message.policy)} {printable(message.key)}".rstrip()
+    return {
+        "specversion": "1.0", "id": message.id, "source": "muster", "type": _TYPE,
+        "subject": f"{message.severity}: {whose}: {count}",
+        "time": format_time(message.due), "datacontenttype": "application/json",
+        "data": {
+            "policy": message.policy, "severity": message.severity, "group": message.key, "text": text,
+            "transitions": [
+                {"id": one.id, "commit": one.commit, "at": format_time(one.at), **change_tree(one)}
+                for one in message.notices
+            ],
+        },
+    }  # fmt: skip

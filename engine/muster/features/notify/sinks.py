@@ -1,0 +1,89 @@
+"""The receivers of notifications, as `Fleet.spec.notifications.sinks` has them."""
+
+import os
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import TypeVar
+
+from muster.data.times import parse_duration
+from muster.data.tree import Tree, mappings_at
+from muster.features.pulses.sinks import DeliveryError, Sink, SinkSettings, credentials, secret, within
+
+T = TypeVar("T")
+
+
+@dataclass(frozen=True, slots=True)
+class NoticeSink(SinkSettings):
+    """One entry: `sort` is `slack`, `webhook` or `email`, `url_from` the variable with a URL that is a secret."""
+
+    sort: str
+    url_from: str
+    sender: str
+    to: tuple[str, ...]
+
+
+def sinks_of(spec: Tree) -> dict[str, NoticeSink]:
+    """Return the sinks of a Fleet's spec by name, sound by its schema; of two with one name, the first."""
+    found: dict[str, NoticeSink] = {}
+    for sink in mappings_at(spec, "notifications", "sinks"):
+        settings = NoticeSink(
+            name=sink["name"], url=sink.get("url", ""), mode="structured",
+            timeout=within(parse_duration(sink.get("timeout", "10s"))), attempts=sink.get("attempts", 4),
+            backoff=within(parse_duration(sink.get("backoff", "500ms"))),
+            credentials_from=sink.get("credentialsFrom", ""), exchange="", routing_key="", sort=sink["type"],
+            url_from=sink.get("urlFrom", ""), sender=sink.get("from", ""), to=tuple(sink.get("to") or ()),
+        )  # fmt: skip
+        found.setdefault(settings.name, settings)
+    return found
+
+
+def opener(sinks: Mapping[str, NoticeSink], environ: Mapping[str, str] = os.environ) -> Callable[[SinkSettings], Sink]:
+    """Return what opens sinks by what they take."""
+
+    def open_sink(settings: SinkSettings) -> Sink:
+        sink = sinks[settings.name]
+        if not sink.url_from:
+            return _opened(sink, sink.url, environ)
+        url = secret(sink.url_from, environ)
+        return _Discreet(lambda: _opened(sink, url, environ), url)
+
+    return open_sink
+
+
+def _opened(sink: NoticeSink, url: str, environ: Mapping[str, str]) -> Sink:
+    login = credentials(sink, environ)
+    if sink.sort == "email":
+        from muster.features.notify.mail import MailSink
+
+        return MailSink(url, sender=sink.sender, to=sink.to, timeout=sink.timeout, login=login)
+    if sink.sort == "slack":
+        from muster.features.notify.chat import ChatSink
+
+        return ChatSink(url, mode=sink.mode, timeout=sink.timeout, authorization=login)
+    from muster.features.pulses.http import HttpSink
+
+    return HttpSink(url, mode=sink.mode, timeout=sink.timeout, authorization=login)
+
+
+class _Discreet:
+    """A sink whose URL is a secret: what fails is told without it."""
+
+    def __init__(self, opened: Callable[[], Sink], url: str) -> None:
+        self._url = url
+        self._sink = self._told(opened)
+
+    def send(self, event: Tree) -> None:
+        """Deliver an event."""
+        self._told(lambda: self._sink.send(event))
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._sink.close()
+
+    def _told(self, action: Callable[[], T]) -> T:
+        try:
+            return action()
+        except DeliveryError as error:
+            error.message = error.message.replace(self._url, "its URL")
+            error.args = (error.message,)
+            raise

@@ -1,0 +1,1 @@
+"""`muster site`: the fleet as a page."""

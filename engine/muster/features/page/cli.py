@@ -1,0 +1,110 @@
+"""`muster site`: the fleet as a page."""
+
+import shutil
+import tempfile
+from datetime import datetime, timedelta
+from itertools import islice
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+import click
+
+from muster.cli import options
+from muster.cli.exits import FAULT, FINE
+from muster.cli.outcome import told_of
+from muster.cli.progress import working
+from muster.cli.reading import Reading
+from muster.data.tree import Tree
+from muster.fleet.faults import is_ours
+
+if TYPE_CHECKING:
+    from muster.features.page.pages import Site
+    from muster.run.run import Run
+
+#: By this a folder is known as one that this verb wrote.
+MARKER: Final = ".muster-site"
+#: So many instants are told of what happens next, and so many lines of each.
+_MOST_INSTANTS, _MOST_LINES = 12, 20
+
+
+@click.command()
+@click.argument("folder", metavar="DIR", type=options.FOLDER)
+@options.source_options
+@click.option("--title", metavar="TEXT", help="What stands at the top.  [default: the name of the repository's folder]")
+@click.option(
+    "--link", metavar="URL", help="Where files are shown, with {commit} and {path}.  [default: of GitHub and GitLab]"
+)
+@click.option(
+    "--forecast", metavar="DURATION", type=options.DurationType(),
+    help="Say also what happens next in that time, if nobody says anything more (see muster forecast).",
+)  # fmt: skip
+def command(
+    folder: Path, source: options.Source, title: str | None, link: str | None, forecast: timedelta | None
+) -> int:
+    """Write the fleet as a page into DIR: an overview, every cluster with why it is as it is, Placements, pools.
+
+    The page needs no server, asks no other host for anything, and can be published by GitHub's or GitLab's Pages. A
+    folder that holds anything else is not written to.
+    """
+    _require_own(folder)
+    reading, run = source.evaluated()
+    upcoming = _upcoming(reading, source.now, forecast) if forecast else None
+    count = _write(folder, reading, run, title or source.repo.resolve().name.removesuffix(".git"), link, upcoming)
+    reading.tell_age(source.now, err=True)
+    click.echo(f"{count} files in {folder}: open {folder / 'index.html'}")
+    return FAULT if any(map(is_ours, told_of(run))) else FINE
+
+
+def write_site(folder: Path, repo: Path, now: datetime) -> None:
+    """Write the page of a repository's last commit as of an instant. click.UsageError where the folder is no page."""
+    _require_own(folder)
+    reading, run = options.Source(repo, None, worktree=False, offline=True, now=now).evaluated()
+    _write(folder, reading, run, repo.name, None, _upcoming(reading, now, timedelta(hours=1)))
+
+
+def _require_own(folder: Path) -> None:
+    """click.UsageError for a folder in which anything lies that this verb has not written."""
+    if folder.is_symlink() or (folder.exists() and any(folder.iterdir()) and not (folder / MARKER).is_file()):
+        raise click.UsageError(f"{folder} holds something else; name a new folder, or an empty one.")
+
+
+def _upcoming(reading: Reading, now: datetime, span: timedelta) -> Tree:
+    """What happens in that time if nobody says anything more: the first instants, which the cost of it follows."""
+    from muster.features.forecast.forecast import forecast
+    from muster.features.forecast.text import moment_row
+    from muster.features.whatif.options import Supposed
+
+    with working("looking ahead"), Supposed.tried(reading, reading.state) as trial:
+        start = reading.instant(now).now
+        moments = islice(forecast(trial, start, start + span), _MOST_INSTANTS)
+        return [moment_row(moment, _MOST_LINES) for moment in moments]
+
+
+def _write(folder: Path, reading: Reading, run: "Run", title: str, link: str | None, upcoming: Tree) -> int:
+    from muster.features.page.site import site_of
+
+    with working("writing the page"):
+        return _put(folder, site_of(run, reading.repository, title, link, upcoming=upcoming))
+
+
+def _put(folder: Path, site: "Site") -> int:
+    """Write its files beside the folder, and put them into its place: nobody sees half of a page."""
+    folder.parent.mkdir(parents=True, exist_ok=True)
+    made = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    try:
+        count = 0
+        for path in site.paths():
+            target = made / path
+            target.parent.mkdir(parents=True, exist_ok=True)
+            target.write_bytes(site.read(path))
+            count += 1
+        (made / MARKER).write_text("written by muster site, which may write it anew\n", encoding="utf-8")
+        made.chmod(0o755)
+        _require_own(folder)
+        if folder.exists():
+            shutil.rmtree(folder)
+        made.rename(folder)
+    except BaseException:
+        shutil.rmtree(made, ignore_errors=True)
+        raise
+    return count

@@ -1,0 +1,188 @@
+"""What everybody wants to know first: how the fleet stands, a row for each cluster, and what is shared by many."""
+
+from collections.abc import Collection, Container, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+
+from muster.cli import cells
+from muster.cli.cells import condition, held_effects, short_label
+from muster.data.ids import ObjectId
+from muster.data.kinds import (
+    ADAPTER_REPORT,
+    CLUSTER_CLAIM,
+    CLUSTER_DEPLOYMENT,
+    CLUSTER_POOL,
+    MANAGED_CLUSTER_SET,
+    MULTI_CLUSTER_INGRESS,
+    REMEDY,
+)
+from muster.data.times import format_time
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.fleet.fleet import sorted_objects
+from muster.fleet.objects import Object, by_type
+from muster.fleet.sets import CLUSTER_SET, members_told
+from muster.fleet.state import state_of
+from muster.rules.checks.waivers import told
+from muster.rules.effects.allowance import Allowance
+from muster.rules.remedies.grounds import ORIGINS
+from muster.run.run import Run
+
+#: Labels that say where a cluster runs, the first that it has.
+REGIONS = ("region", "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
+
+
+@dataclass(frozen=True, slots=True)
+class Singles:
+    """What the overview says of single clusters and reports: the row of each cluster, the Remedies of which an action
+    stands on it, and what adapters report."""
+
+    rows: Mapping[ObjectId, Tree]
+    applied: Mapping[ObjectId, Sequence[str]]
+    adapters: Mapping[ObjectId, Tree]
+
+    @classmethod
+    def of(cls, run: Run, names: Container[str] | None = None) -> "Singles":
+        """What a run says of the clusters of these names, of all without any."""
+        clusters = [obj for obj in run.fleet.clusters() if names is None or obj.id.name in names]
+        reports = [obj for obj in run.fleet.of(ADAPTER_REPORT) if names is None or obj.id.namespace in names]
+        origins = {obj.id: run.fleet.now(obj.id, *ORIGINS) or () for obj in clusters}
+        return cls(
+            {obj.id: _row(run, obj) for obj in clusters},
+            {id_: sorted({str(entry.get("remedy")) for entry in entries}) for id_, entries in origins.items()},
+            {obj.id: _report(run, obj) for obj in reports},
+        )  # fmt: skip
+
+    def updated(self, run: Run, names: Collection[str]) -> "Singles":
+        """The same after a run that has looked at the clusters of these names. KeyError where it tells of another that
+        nothing is known of."""
+        new, there = Singles.of(run, names), [obj.id for obj in run.fleet.clusters()]
+        kept = {id_: said for id_, said in self.adapters.items() if id_.namespace not in names}
+        reports = {**kept, **new.adapters}
+        return Singles(
+            {id_: new.rows[id_] if id_ in new.rows else self.rows[id_] for id_ in there},
+            {id_: new.applied[id_] if id_ in new.applied else self.applied[id_] for id_ in there},
+            {id_: reports[id_] for id_ in sorted(reports, key=lambda id_: (id_.namespace, id_.name))},
+        )
+
+
+def overview(run: Run, title: str, known: Singles) -> Tree:
+    """Return all that is known of the fleet but what is of single clusters and Placements."""
+    return {
+        "title": title,
+        "now": format_time(run.now),
+        "commit": run.commit or "",
+        "next": format_time(run.horizon) if run.horizon else "",
+        "clusters": list(known.rows.values()),
+        "held": [
+            {"object": str(held.object), "effect": short_label(held.effect), "reason": held.reason}
+            for held in run.fleet.held
+        ],
+        "findings": [
+            {"code": one.code, "severity": one.severity.value, "message": one.message, "file": one.file,
+             "line": one.line, "hint": one.hint, "object": str(one.object) if one.object else ""}
+            for one in told(run.findings, run.now)
+        ],
+        "budgets": [used._asdict() for used in (run.context.told(Allowance).usage if run.context else ())],
+        "sets": list(_sets(run)),
+        "pools": list(_pools(run)),
+        "remedies": list(_remedies(run, known)),
+        "traffic": list(_traffic(run)),
+        "adapters": list(known.adapters.values()),
+    }  # fmt: skip
+
+
+def _row(run: Run, obj: Object) -> Tree:
+    """A cluster in a line: name, kind, accepted, state, reason, since, region, set, taints, held."""
+    body = run.fleet.whole(obj.id)
+    found = condition(body, obj.kind.headline)
+    labels = mapping_at(body, "metadata", "labels")
+    accepted = cells.accepted(body, run.now) if obj.kind.name == "ManagedCluster" else "yes"
+    state = state_of(obj.kind, by_type(mappings_at(body, "status", "conditions")))
+    region = next((str(labels[name]) for name in REGIONS if labels.get(name)), "")
+    return [
+        obj.id.name, obj.kind.name, accepted, state, str(found.get("reason") or ""),
+        str(found.get("lastTransitionTime") or ""), region, str(labels.get(CLUSTER_SET) or ""),
+        _words(cells.taints(body, run.now)), "; ".join(held_effects(body)),
+    ]  # fmt: skip
+
+
+def _words(cell: str) -> str:
+    return "" if cell == "-" else cell
+
+
+def _sets(run: Run) -> Iterator[Tree]:
+    for obj in run.fleet.of(MANAGED_CLUSTER_SET):
+        members = members_told(condition(run.fleet.whole(obj.id), "ClusterSetEmpty").get("message"))
+        yield {"name": obj.id.name, "members": members}
+
+
+def _pools(run: Run) -> Iterator[Tree]:
+    deployments, claims = _by_pool(run, CLUSTER_DEPLOYMENT.name), _by_pool(run, CLUSTER_CLAIM.name)
+    for obj in run.fleet.of(CLUSTER_POOL):
+        body = run.fleet.whole(obj.id)
+        key = (obj.id.namespace, obj.id.name)
+        yield {
+            "namespace": obj.id.namespace,
+            "name": obj.id.name,
+            "size": obj.spec.get("size"),
+            "buckets": mapping_at(body, "status", "muster", "buckets"),
+            "note": _words(cells.pool_note(body, run.now)),
+            "clusters": [
+                {"name": _name(one), "bucket": dig(one, "status", "muster", "bucket") or "",
+                 "power": dig(one, "status", "powerState") or "", "why": _words(cells.why(one, run.now)),
+                 "claim": dig(one, "spec", "clusterPoolRef", "claimName") or ""}
+                for one in deployments.get(key, ())
+            ],
+            "claims": [
+                {"name": _name(one), "cluster": dig(one, "spec", "namespace") or "",
+                 "state": cells.claim_state(one, run.now), "lifetime": dig(one, "status", "lifetime") or "",
+                 "since": condition(one, "Pending").get("lastTransitionTime") or ""}
+                for one in claims.get(key, ())
+            ],
+        }  # fmt: skip
+
+
+def _by_pool(run: Run, kind: str) -> Mapping[tuple[str, str], list[Tree]]:
+    found: dict[tuple[str, str], list[Tree]] = {}
+    for id_ in sorted_objects(run.fleet):
+        if id_.kind == kind and (body := run.fleet.whole(id_)) is not None:
+            ref = mapping_at(body, "spec", "clusterPoolRef")
+            namespace = ref.get("namespace") or dig(body, "metadata", "namespace") or ""
+            pool = ref.get("poolName") or dig(body, "spec", "clusterPoolName")
+            found.setdefault((str(namespace), str(pool)), []).append(body)
+    return found
+
+
+def _remedies(run: Run, known: Singles) -> Iterator[Tree]:
+    applied: dict[str, list[str]] = {}
+    for id_, names in known.applied.items():
+        for name in names:
+            applied.setdefault(name, []).append(id_.name)
+    for obj in run.fleet.of(REMEDY):
+        yield {
+            "name": obj.id.name, "clusters": cells.affinity(obj.body, run.now),
+            "actions": cells.texts("spec", "actions")(obj.body, run.now), "applied": applied.get(obj.id.name, []),
+        }  # fmt: skip
+
+
+def _traffic(run: Run) -> Iterator[Tree]:
+    for obj in run.fleet.of(MULTI_CLUSTER_INGRESS):
+        body = run.fleet.whole(obj.id)
+        yield {
+            "namespace": obj.id.namespace, "name": obj.id.name, "services": cells.services(body, run.now),
+            "blocked": [str(name) for name in dig(body, "status", "trafficBlockClusters") or ()],
+        }  # fmt: skip
+
+
+def _report(run: Run, obj: Object) -> Tree:
+    """The newest report of an adapter on an object: which generation it speaks of, and whether that counts."""
+    body = run.fleet.whole(obj.id)
+    return {
+        "object": cells.reported_on(body, run.now), "adapter": cells.adapter(body, run.now),
+        "cluster": obj.id.namespace, "generation": dig(body, "spec", "observed_generation"),
+        "available": cells.available("spec")(body, run.now),
+        "accepted": cells.status("Accepted")(body, run.now), "observed": dig(body, "spec", "observed_time") or "",
+    }  # fmt: skip
+
+
+def _name(body: Tree) -> str:
+    return str(dig(body, "metadata", "name") or "")

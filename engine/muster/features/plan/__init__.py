@@ -1,0 +1,1 @@
+"""`muster plan`, `diff` and `comment`: what a reconcile or a branch would change."""

@@ -1,0 +1,186 @@
+"""A plan as a comment on a pull request of GitHub's or a merge request of GitLab's: one, which is replaced.
+
+What is not exactly what muster writes is not posted: else a comment could say anything in the name of whoever posts it.
+"""
+
+import json
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final, Protocol
+from urllib.parse import quote, urlencode
+
+import urllib3
+
+from muster.data.tree import Tree, dig, read_json
+from muster.features.plan.comment import MARKER, MOST, is_comment, says_nothing
+from muster.git.errors import RepositoryError
+
+_LIMIT_SECONDS: Final = 30.0
+_MOST_BYTES: Final = 64 * 1024 * 1024
+_PAGE: Final = 100
+_MOST_PAGES: Final = 100
+_SAID: Final = 200
+
+
+class NoCommentError(ValueError):
+    """A file that is not what muster writes: why, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Found:
+    """A comment that is there."""
+
+    path: str
+    body: str
+
+
+class Forge(Protocol):
+    """Where a plan is commented on."""
+
+    def threads(self) -> Iterator[str]:
+        """The paths of the lists of comments to comment in: one for each request that is concerned."""
+
+    def own(self, thread: str) -> Iterator[Found]:
+        """The comments of a list that were made in the name in which this one is."""
+
+    def post(self, thread: str, body: str) -> None:
+        """Add a comment."""
+
+    def replace(self, found: Found, body: str) -> None:
+        """Put a body in place of a comment's."""
+
+
+def read_comment(path: Path) -> str:
+    """Return a comment from a file. NoCommentError where it is not what muster writes."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST + 1)
+        text = data.decode()
+    except (OSError, UnicodeDecodeError) as error:
+        raise NoCommentError(f"{path} cannot be read as text") from error
+    if len(data) > MOST or not is_comment(text):
+        raise NoCommentError(f"{path} is not what muster plan -o markdown writes")
+    return text
+
+
+def comment_on(forge: Forge, text: str) -> list[str]:
+    """Comment, or replace the comment that is there; say what was done. A plan that changes nothing is only told
+    where it takes the place of one that did. RepositoryError where the forge does not take it."""
+    done = []
+    for thread in forge.threads():
+        found = next((one for one in forge.own(thread) if one.body.startswith(MARKER)), None)
+        if found is None and says_nothing(text):
+            done.append("nothing changes, and nothing was said before")
+        elif found is None:
+            forge.post(thread, text)
+            done.append("commented")
+        elif found.body.strip() == text.strip():
+            done.append("the comment says so already")
+        else:
+            forge.replace(found, text)
+            done.append("replaced the comment")
+    return done
+
+
+@dataclass(frozen=True, slots=True)
+class Api:
+    """A forge's interface: its URL and who asks."""
+
+    url: str
+    headers: Mapping[str, str] = field(repr=False)
+
+    def pages(self, path: str, **query: str) -> Iterator[Tree]:
+        """Yield the objects of a list, page after page."""
+        for page in range(1, _MOST_PAGES + 1):
+            found = self.call("GET", f"{path}?{urlencode({**query, 'per_page': _PAGE, 'page': page})}")
+            if not isinstance(found, list):
+                raise RepositoryError(f"{path} of {self.url} is not a list")
+            yield from (one for one in found if isinstance(one, dict))
+            if len(found) < _PAGE:
+                return
+
+    def call(self, method: str, path: str, body: Tree = None) -> Tree:
+        """Return what is answered. RepositoryError where that is nothing, or not yes."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {**self.headers, "Content-Type": "application/json", "User-Agent": "muster"}
+        with urllib3.PoolManager(timeout=urllib3.Timeout(total=_LIMIT_SECONDS), retries=False) as pool:
+            try:
+                answer = pool.request(method, f"{self.url.rstrip('/')}{path}", body=data, headers=headers,
+                                      preload_content=False, redirect=False)  # fmt: skip
+                said = answer.read(_MOST_BYTES)
+            except (urllib3.exceptions.HTTPError, OSError) as error:
+                raise RepositoryError(f"{self.url} does not answer ({type(error).__name__})", "try again") from error
+            answer.close()
+        if answer.status not in (200, 201):
+            words = " ".join(said.decode("utf-8", "replace").split())[:_SAID]
+            raise RepositoryError(
+                f"{method} {path} at {self.url}: status {answer.status}: {words}",
+                "see whether the token may write comments on pull requests" if answer.status in (401, 403, 404) else "",
+            )
+        try:
+            return read_json(said)
+        except ValueError as error:
+            raise RepositoryError(f"{method} {path} at {self.url}: the answer is not JSON") from error
+
+
+@dataclass(frozen=True, slots=True)
+class GitHub:
+    """The open pull requests from `head` (`owner:branch`) whose newest commit is `commit`.
+
+    Which these are is asked of GitHub: the pull request may have moved on.
+    """
+
+    api: Api
+    repository: str
+    head: str
+    commit: str
+
+    def threads(self) -> Iterator[str]:
+        """One for each such pull request."""
+        for pull in self.api.pages(f"/repos/{quote(self.repository)}/pulls", state="open", head=self.head):
+            number = pull.get("number")
+            if dig(pull, "head", "sha") == self.commit and isinstance(number, int):
+                yield f"/repos/{quote(self.repository)}/issues/{number}/comments"
+
+    def own(self, thread: str) -> Iterator[Found]:
+        """Those of bots: what people write, with that marker or without, is theirs."""
+        for one in self.api.pages(thread):
+            if dig(one, "user", "type") == "Bot" and isinstance(one.get("id"), int):
+                yield Found(f"/repos/{quote(self.repository)}/issues/comments/{one['id']}", str(one.get("body")))
+
+    def post(self, thread: str, body: str) -> None:
+        """Add a comment."""
+        self.api.call("POST", thread, {"body": body})
+
+    def replace(self, found: Found, body: str) -> None:
+        """Put a body in place of a comment's."""
+        self.api.call("PATCH", found.path, {"body": body})
+
+
+@dataclass(frozen=True, slots=True)
+class GitLab:
+    """A merge request, by its project's number and its own."""
+
+    api: Api
+    project: str
+    request: str
+
+    def threads(self) -> Iterator[str]:
+        """That one."""
+        yield f"/projects/{quote(self.project, safe='')}/merge_requests/{quote(self.request, safe='')}/notes"
+
+    def own(self, thread: str) -> Iterator[Found]:
+        """Those that this token's user wrote."""
+        me = dig(self.api.call("GET", "/user"), "id")
+        for one in self.api.pages(thread):
+            if me is not None and dig(one, "author", "id") == me and isinstance(one.get("id"), int):
+                yield Found(f"{thread}/{one['id']}", str(one.get("body")))
+
+    def post(self, thread: str, body: str) -> None:
+        """Add a note."""
+        self.api.call("POST", thread, {"body": body})
+
+    def replace(self, found: Found, body: str) -> None:
+        """Put a body in place of a note's."""
+        self.api.call("PUT", found.path, {"body": body})

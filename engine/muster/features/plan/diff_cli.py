@@ -1,0 +1,55 @@
+"""`muster diff`: what a reconcile would write, as a diff of files."""
+
+import sys
+from dataclasses import replace
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from muster.cli import options
+from muster.cli.exits import FAULT, FINDINGS, FINE, USAGE
+from muster.cli.outcome import report
+from muster.cli.progress import working
+from muster.cli.reading import settled_of
+
+if TYPE_CHECKING:
+    from muster.data.snapshot import Snapshot
+    from muster.run.settled import Settled
+    from muster.run.workers import Workers
+
+
+@click.command()
+@options.source_options
+@options.state_option
+@options.workers_option
+def command(source: options.Source, state: Path | None, workers: "Workers") -> int:
+    """Show what a reconcile of a revision, or of the work tree, would write below derived/, as a unified diff; commit
+    nothing. muster plan tells the same in the fleet's terms.
+
+    Exits as kubectl diff does: with 0 where nothing differs, 1 where anything does, and more where the fleet has errors
+    or it could not be told.
+    """
+    from muster.features.plan.diff import diff_lines
+    from muster.rules.checks.waivers import told
+
+    with working("evaluating the fleet"):
+        reading = replace(source.reading(), state=state)
+        settled = settled_of(reading, reading.instant(source.now).now, workers)
+    reading.require_heard(settled.first)
+    sys.stdout.writelines(f"{line}\n" for line in diff_lines(_before(reading.snapshot, settled), settled.files))
+    code = report(told(settled.findings, settled.last.now))
+    if code:
+        return FAULT if code == FAULT else USAGE
+    return FINDINGS if settled.files else FINE
+
+
+def _before(snapshot: "Snapshot", settled: "Settled") -> dict[str, str]:
+    """The files that differ, as they are."""
+    if not settled.files:
+        return {}
+    with snapshot:
+        return {
+            file.path: file.read().decode(errors="replace")
+            for file in snapshot.files() if not file.ref and file.path in settled.files
+        }  # fmt: skip

@@ -1,0 +1,141 @@
+"""A plan as a file: what somebody has seen and agreed to, for a reconcile that does exactly that or nothing.
+
+Data and nothing else: one JSON document, with the name of its format. It is read strictly, since it may have been kept
+anywhere; and what is in it is never written as it is, but compared with what follows anew.
+"""
+
+import json
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from pathlib import Path
+from typing import Final, TypeVar
+
+from muster.cli.documents import json_text
+from muster.data.locations import FOLDER
+from muster.data.times import try_time
+from muster.data.tree import Tree
+from muster.features.plan.plan import plan_document
+from muster.git.hearing import Heard
+from muster.run.settled import Files, Settled
+
+FORMAT: Final = "muster.dev/plan/v1"
+#: Bytes: what a reconcile of a hundred thousand clusters could write, and no more.
+MOST: Final = 256 * 1024 * 1024
+_COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_KEYS: Final = {"format", "now", "commit", "agents", "summary", "changes", "files", "held", "horizon"}
+_CHANGE: Final = {"object", "field", "before", "after", "note", "rule"}
+T = TypeVar("T")
+_SORTS: Final[Mapping[type, str]] = {dict: "an object", list: "a list", str: "a text"}
+_OBJECT: Final = {"group", "kind", "namespace", "name"}
+
+
+class PlanFileError(ValueError):
+    """A file that is no plan: why, in a sentence."""
+
+
+@dataclass(frozen=True, slots=True)
+class Planned:
+    """What was planned: `files` and the `changes` that they make, in words, as of `now`, of a `commit`, with what
+    `agents` had said by then (the commits of their refs)."""
+
+    now: datetime
+    commit: str
+    agents: Mapping[str, str]
+    files: Files
+    changes: tuple[str, ...]
+
+
+def plan_text(settled: Settled, heard: Heard) -> str:
+    """Return the file of a plan."""
+    agents = {ref.name: ref.commit for ref in heard.refs if ref.commit}
+    return json_text({"format": FORMAT, **plan_document(settled), "agents": agents})
+
+
+def read_plan(path: Path) -> Planned:
+    """Return what a plan file holds. PlanFileError where it is none, or not wholly one."""
+    try:
+        with path.open("rb") as file:
+            data = file.read(MOST + 1)
+    except OSError as error:
+        raise PlanFileError(f"{path} cannot be read: {error.strerror}") from error
+    if len(data) > MOST:
+        raise PlanFileError(f"{path} is no plan: it has more than {MOST} bytes")
+    try:
+        return _planned(json.loads(data, object_pairs_hook=_once, parse_constant=_refused))
+    except PlanFileError as error:
+        raise PlanFileError(f"{path} is no plan: {error}") from None
+    except (ValueError, RecursionError) as error:
+        raise PlanFileError(f"{path} is no plan: it is not JSON ({type(error).__name__})") from None
+
+
+def change_text(change: Tree) -> str:
+    """Return a change of a plan's document in words."""
+    object_ = change["object"]
+    name = "/".join(part for part in (object_["kind"], object_["namespace"], object_["name"]) if part)
+    return f"{name}: {change['field']} {change['before'] or '-'} -> {change['after'] or 'gone'}"
+
+
+def _planned(tree: Tree) -> Planned:
+    document = _is(dict, tree, "it")
+    if document.get("format") != FORMAT:
+        raise PlanFileError(f"its format is not {FORMAT}")
+    _require_keys(document, _KEYS, "it")
+    now = try_time(_is(str, document["now"], "now"))
+    if now is None:
+        raise PlanFileError("now is not a time")
+    files = {path: _file(path, text) for path, text in _is(dict, document["files"], "files").items()}
+    agents = _is(dict, document["agents"], "agents")
+    return Planned(
+        now, _checked(document["commit"], "commit", _COMMIT.fullmatch),
+        {ref: _checked(commit, f"agents[{ref!r}]", _COMMIT.fullmatch) for ref, commit in agents.items()},
+        files, tuple(change_text(_change(change)) for change in _is(list, document["changes"], "changes")),
+    )  # fmt: skip
+
+
+def _file(path: str, text: Tree) -> str | None:
+    if not path.startswith(FOLDER) or ".." in path.split("/"):
+        raise PlanFileError(f"{path!r} is no derived file")
+    return None if text is None else _is(str, text, f"files[{path!r}]")
+
+
+def _change(tree: Tree) -> Tree:
+    change = _is(dict, tree, "a change")
+    _require_keys(change, _CHANGE, "a change")
+    object_ = _is(dict, change["object"], "the object of a change")
+    _require_keys(object_, _OBJECT, "the object of a change")
+    for name, value in (*object_.items(), *((name, change[name]) for name in _CHANGE - {"object"})):
+        _is(str, value, f"{name} of a change")
+    return change
+
+
+def _require_keys(found: Tree, keys: set[str], what: str) -> None:
+    if missing := sorted(keys - found.keys()):
+        raise PlanFileError(f"{what} has no {missing[0]!r}")
+    if unknown := sorted(found.keys() - keys):
+        raise PlanFileError(f"{what} has a field {unknown[0]!r}, which plans do not have")
+
+
+def _is(sort: type[T], tree: Tree, what: str) -> T:
+    if not isinstance(tree, sort):
+        raise PlanFileError(f"{what} is not {_SORTS[sort]}")
+    return tree
+
+
+def _checked(tree: Tree, what: str, fits: Callable[[str], object]) -> str:
+    text = _is(str, tree, what)
+    if not fits(text):
+        raise PlanFileError(f"{what} is not the id of a commit")
+    return text
+
+
+def _once(pairs: list[tuple[str, Tree]]) -> dict[str, Tree]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        raise PlanFileError("a field is there twice")
+    return found
+
+
+def _refused(constant: str) -> None:
+    raise PlanFileError(f"{constant} is not a value in JSON")

@@ -1,0 +1,49 @@
+"""Following pulses: each is told once, when it becomes due, to one listener that has a memory of its own.
+
+Level-based like the watch loop: whatever woke it, it evaluates the repository as it is. It sleeps until the horizon, at
+most for the interval.
+"""
+
+from collections.abc import Callable
+from datetime import datetime, timedelta
+from threading import Event
+from typing import TypeAlias
+
+from muster.cli.listening import WRITER, hear_at, require_heard
+from muster.data.published import Published, PulseKey
+from muster.data.tree import Tree
+from muster.git.open import open_commit
+from muster.git.push import fetch
+from muster.git.repository import Repository, current_branch, resolve
+from muster.run.evaluate import evaluate_snapshot
+
+Say: TypeAlias = Callable[[Tree], None]
+
+
+def follow(
+    repository: Repository, remote: str | None, interval: timedelta, stop: Event, now: Callable[[], datetime], say: Say
+) -> None:
+    """Tell pulses until `stop` is set. With a remote, its state of the branch is what counts."""
+    memory: dict[PulseKey, Published] = {}
+    while not stop.is_set():
+        horizon = look(repository, remote, now(), memory, say)
+        until = interval if horizon is None else min(interval, horizon - now())
+        stop.wait(max(until.total_seconds(), 0.0))
+
+
+def look(
+    repository: Repository, remote: str | None, now: datetime, memory: dict[PulseKey, Published], say: Say
+) -> datetime | None:
+    """Tell the pulses that are due now, note them in `memory`, and return when time alone makes a further one due."""
+    branch = current_branch(repository)
+    followed = fetch(repository, remote=remote, branch=branch) if remote and branch else None
+    base = resolve(repository, followed or "HEAD")
+    heard = hear_at(repository, base, WRITER, first=remote)
+    with open_commit(repository, base, heard) as snapshot:
+        run = evaluate_snapshot(snapshot, now, memory)
+        require_heard(repository, run, heard, WRITER)
+    for pulse in run.fleet.pulses:
+        say(pulse.event)
+        if pulse.sent is not None:
+            memory[PulseKey(pulse.object, pulse.policy)] = pulse.sent
+    return run.horizon

@@ -1,0 +1,160 @@
+"""Events over HTTP, as the CloudEvents HTTP binding puts them into messages.
+
+TLS certificates are verified against the system's store. A receiver that moved says so with 307 or 308, which keep the
+method and the body; any other redirection would turn the event into a request for a page, so it is an error. So is one
+to another origin (scheme, host and port): whoever configured the sink trusts that one and no other.
+"""
+
+from collections.abc import Mapping
+from contextlib import suppress
+from datetime import timedelta
+from http.client import HTTPException
+from socket import SHUT_RDWR
+from threading import Event, Timer
+from urllib.parse import urljoin, urlsplit
+from weakref import WeakSet
+
+import urllib3
+from cloudevents.core.bindings import http as binding
+from cloudevents.core.formats.json import JSONFormat
+from urllib3.connection import HTTPConnection, HTTPSConnection
+
+from muster.data.tree import Tree
+from muster.features.pulses.sinks import DeliveryError, address, cloud_event
+
+_MOST_REDIRECTS = 5
+_KEEPING_THE_METHOD = frozenset({307, 308})
+_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+
+
+class HttpSink:
+    """Posts events to a URL. `authorization` is the value of the header of that name."""
+
+    def __init__(self, url: str, *, mode: str, timeout: timedelta, authorization: str = "") -> None:
+        address(url, "http", "https")
+        self._url = url
+        self._binary = mode == "binary"
+        self._authorization = authorization
+        self._seconds = timeout.total_seconds()
+        self._opened: WeakSet[HTTPConnection] = WeakSet()
+        self._pool = self._new_pool()
+
+    def send(self, event: Tree) -> None:
+        """Post the event; a status of 2xx means that the receiver has it."""
+        message = self._message(event)
+        url = self._url
+        for _ in range(_MOST_REDIRECTS + 1):
+            status, headers = self._post(url, message)
+            if status not in _KEEPING_THE_METHOD:
+                _check(url, status, headers)
+                return
+            url = _next(url, headers)
+        raise DeliveryError(f"{self._url}: redirected more than {_MOST_REDIRECTS} times", again=False)
+
+    def close(self) -> None:
+        """Close the connections."""
+        self._pool.clear()
+
+    def _message(self, event: Tree) -> binding.HTTPMessage:
+        return (binding.to_binary if self._binary else binding.to_structured)(cloud_event(event), JSONFormat())
+
+    def _post(self, url: str, message: binding.HTTPMessage) -> tuple[int, Mapping[str, str]]:
+        headers = dict(message.headers)
+        if self._authorization:
+            headers["Authorization"] = self._authorization
+        late = Event()
+        watch = Timer(self._seconds, self._hang_up, (late,))
+        watch.daemon = True
+        watch.start()
+        try:
+            response = self._pool.request(
+                "POST", url, body=message.body, headers=headers, redirect=False, preload_content=False
+            )
+            # What the receiver has to say beside its status is not read: it could go on for ever.
+            if response.headers.get("Content-Length") == "0" or response.status == 204:
+                response.drain_conn()
+            response.close()
+        except (urllib3.exceptions.HTTPError, HTTPException, ValueError, OSError) as error:
+            said = self._too_late if late.is_set() else _cause(error)
+            raise DeliveryError(f"{url}: {said}", unreachable=True) from error
+        finally:
+            watch.cancel()
+        if late.is_set():  # the end of a connection also ends headers: what has come so far is no answer
+            raise DeliveryError(f"{url}: {self._too_late}", unreachable=True)
+        return response.status, response.headers
+
+    @property
+    def _too_late(self) -> str:
+        return f"no answer within {self._seconds:g} seconds"
+
+    def _hang_up(self, late: Event) -> None:
+        """End an exchange that takes too long. A time-out of the socket begins anew with every byte that comes."""
+        late.set()
+        for connection in list(self._opened):
+            with suppress(OSError, AttributeError):  # it may just have ended by itself
+                connection.sock.shutdown(SHUT_RDWR)
+
+    def _new_pool(self) -> urllib3.PoolManager:
+        """A pool that knows its connections from before they are made: also saying hello can take for ever."""
+        opened = self._opened
+
+        class Plain(HTTPConnection):
+            def connect(self) -> None:
+                opened.add(self)
+                super().connect()
+
+        class Secure(Plain, HTTPSConnection):
+            pass
+
+        class PlainPool(urllib3.HTTPConnectionPool):
+            ConnectionCls = Plain
+
+        class SecurePool(urllib3.HTTPSConnectionPool):
+            ConnectionCls = Secure
+
+        limit = urllib3.Timeout(total=self._seconds)
+        pool = urllib3.PoolManager(timeout=limit, retries=False, cert_reqs="CERT_REQUIRED")
+        pool.pool_classes_by_scheme = {"http": PlainPool, "https": SecurePool}
+        return pool
+
+
+def _check(url: str, status: int, headers: Mapping[str, str]) -> None:
+    if 200 <= status < 300:
+        return
+    if 300 <= status < 400:
+        moved = headers.get("Location", "nowhere")[:200]
+        text = f"{url}: answered {status} and points to {moved}; give that as the sink's url if it takes events"
+        raise DeliveryError(text, again=False)
+    wait = headers.get("Retry-After", "")
+    after = float(wait[:9]) if wait.isascii() and wait.isdigit() else 0.0
+    raise DeliveryError(f"{url}: answered {status}", again=status in _AGAIN, after_seconds=after)
+
+
+def _next(url: str, headers: Mapping[str, str]) -> str:
+    """Where a redirection leads, on the same origin."""
+    location = headers.get("Location", "")
+    elsewhere = DeliveryError(
+        f"{url}: redirects to {location[:200]!r}, which is another origin; give that as the sink's url if it takes"
+        " events", again=False,
+    )  # fmt: skip
+    try:
+        there = urljoin(url, location)
+        address(there, "http", "https")
+        is_elsewhere = origin(there) != origin(url)
+    except (ValueError, DeliveryError) as error:
+        raise elsewhere from error
+    if is_elsewhere:
+        raise elsewhere
+    return there
+
+
+def origin(url: str) -> tuple[str, str | None, int | None]:
+    """Return scheme, host and port of a URL. ValueError where the port is none."""
+    parts = urlsplit(url)
+    return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
+
+
+def _cause(error: Exception) -> str:
+    """The last part of urllib3's nested causes, which is the one that says something."""
+    text = str(error)
+    return text.rpartition(": ")[2] or type(error).__name__

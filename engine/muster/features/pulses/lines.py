@@ -1,0 +1,100 @@
+"""Events as JSON lines: to standard output, and to the end of a file.
+
+A file lies below the directory that the command line names and nowhere else: a commit can choose its name, and no
+link, no `..` and no encoding of either leads out.
+"""
+
+import contextlib
+import errno
+import json
+import os
+import re
+import stat
+from pathlib import Path
+from typing import TextIO
+
+from muster.data.printable import printable_json
+from muster.data.tree import Tree
+from muster.features.importing.filing import folder_of
+from muster.features.pulses.sinks import DeliveryError
+
+_STEP = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_.]*", re.ASCII)
+
+
+def line(event: Tree) -> str:
+    """One event as one line."""
+    return printable_json(json.dumps(event, separators=(",", ":"), ensure_ascii=False)) + "\n"
+
+
+class StreamSink:
+    """Writes to an open text stream."""
+
+    def __init__(self, stream: TextIO) -> None:
+        self._stream = stream
+
+    def send(self, event: Tree) -> None:
+        """Write the event and flush."""
+        try:
+            self._stream.write(line(event))
+            self._stream.flush()
+        except (OSError, ValueError) as error:
+            raise DeliveryError("nobody reads the output", again=False, unreachable=True) from error
+
+    def close(self) -> None:
+        """The stream is its owner's."""
+
+
+class FileSink:
+    """Appends to the file `name` below `folder`, which is on the disk when `send` returns.
+
+    The folder is its owner's, who may have made it a link; below it no link is followed, and what is no plain file
+    (a pipe would wait for its reader for ever) is not written to.
+    """
+
+    def __init__(self, folder: Path, name: str) -> None:
+        """DeliveryError where the name is none of a file below the folder."""
+        self._path = folder / name
+        self._folder, self._name = folder, name
+        self._file: int | None = None
+        if not all(map(_STEP.fullmatch, name.split("/"))):
+            text = f"{name!r} is no name of a file below a folder: letters, digits, '-', '_', '.' and '/' are"
+            raise DeliveryError(text, again=False, unreachable=True)
+
+    def send(self, event: Tree) -> None:
+        """Append the event. Whole lines only: a line that is cut off by a full disk is taken back."""
+        try:
+            if self._file is None:
+                self._file = self._opened()
+            self._append(self._file, line(event).encode())
+        except OSError as error:
+            raise DeliveryError(f"{self._path}: {error.strerror}", again=False, unreachable=True) from error
+
+    def _opened(self) -> int:
+        """Open the file, making folders on the way; each step is opened in the one before it, never through a link."""
+        self._folder.mkdir(parents=True, exist_ok=True)
+        flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
+        with folder_of(self._folder, self._name) as here:
+            file = os.open(self._name.rpartition("/")[2], flags, 0o644, dir_fd=here)
+        if stat.S_ISFIFO(os.fstat(file).st_mode):
+            os.close(file)
+            raise OSError(errno.EINVAL, "it is a pipe")
+        return file
+
+    def _append(self, file: int, data: bytes) -> None:
+        size = os.fstat(file).st_size
+        try:
+            written = os.write(file, data)
+            os.fsync(file)
+        except OSError:
+            with contextlib.suppress(OSError):  # what is no regular file cannot be cut
+                os.ftruncate(file, size)
+            raise
+        if written != len(data):
+            os.ftruncate(file, size)
+            raise OSError(errno.ENOSPC, os.strerror(errno.ENOSPC))
+
+    def close(self) -> None:
+        """Close the file."""
+        if self._file is not None:
+            os.close(self._file)
+            self._file = None

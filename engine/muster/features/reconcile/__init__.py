@@ -1,0 +1,1 @@
+"""`muster reconcile`: evaluate the fleet and commit the result."""

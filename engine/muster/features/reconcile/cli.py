@@ -1,0 +1,230 @@
+"""`muster reconcile`: evaluate the fleet and commit what follows; the scheduled job."""
+
+import os
+import time
+from collections.abc import Callable, Iterator
+from contextlib import ExitStack
+from dataclasses import replace
+from datetime import datetime
+from functools import partial
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from muster.cli import options
+from muster.cli.disposable import open_state_of, use_cache
+from muster.cli.exits import FINDINGS
+from muster.cli.outcome import report, say, say_behind
+from muster.cli.progress import working
+from muster.data.printable import printable
+from muster.data.secrets import without_secrets
+from muster.data.times import format_time
+from muster.features.metrics.extra import fleet_name, require_metrics
+from muster.features.metrics.tracing_extra import wants_traces
+from muster.features.sign.options import Signer, sign_once, signer_options
+
+if TYPE_CHECKING:
+    from contextlib import AbstractContextManager
+
+    from muster.cli.listening import Ears
+    from muster.features.plan.planfile import Planned
+    from muster.features.pulses.publish import Publication
+    from muster.features.reconcile.reconcile import Reconciled
+    from muster.features.watch.watch import Observer
+    from muster.git.repository import Repository
+    from muster.run.workers import Workers
+
+
+@click.command()
+@options.repo_option
+@options.now_option
+@click.option("--branch", metavar="NAME", help="The branch to reconcile.  [default: the one that is checked out]")
+@click.option("--push", is_flag=True, help="Fetch first, and push what was committed.")
+@click.option("--remote", default="origin", show_default=True, help="The remote to fetch from and push to.")
+@options.offline_option
+@options.agents_gone_option
+@click.option("--back-in-time", is_flag=True, help="Decide as of --now although the last run decided as of later.")
+@click.option(
+    "--plan",
+    type=options.FILE,
+    metavar="FILE",
+    help="Commit exactly what this file of muster plan --out says, as of its instant; else nothing.",
+)
+@click.option("-v", "--verbose", is_flag=True, help="Say as of when is decided, and how old agents' words are.")
+@options.sink_option
+@options.state_option
+@options.workers_option
+@click.option("--metrics", type=options.FILE, metavar="FILE",
+              help="Write metrics for Prometheus' textfile collector, going on from what FILE counts.")  # fmt: skip
+@signer_options(required=False)
+@click.pass_context
+def command(
+    ctx: click.Context, repo: Path, now: datetime, branch: str | None, push: bool, remote: str, offline: bool,
+    agents_gone: bool, back_in_time: bool, plan: Path | None, verbose: bool, sink_dir: Path | None, state: Path | None,
+    workers: "Workers", metrics: Path | None, signer: Signer | None,
+) -> int:  # fmt: skip
+    """Evaluate the fleet at one instant and commit what follows, in one commit or none.
+
+    Nothing outside derived/ is touched; uncommitted and staged edits stay as they are. Where the branch moved
+    meanwhile, the new head is evaluated: an instant that was given holds, else the clock is read again.
+
+    Agents' refs are fetched first where they are a remote's. Where clusters that spoke through refs at the last run
+    cannot be heard, nothing is decided. Nor is it as of an instant more than five minutes before the last run's.
+
+    With --ca-cert and --ca-key, requests for certificates that are approved then are signed, as a commit of its own
+    (see muster sign).
+
+    What waits for approval (spec.approval of the Fleet) is proposed on branches muster/proposals/TOPIC, with --push on
+    the remote: they are kept up to date, and taken back when nothing of them waits any more.
+
+    With --plan, what somebody has seen is committed, or nothing: where it is not what follows any more, it is said what
+    moved, and the exit code is 1.
+    """
+    from muster.cli.listening import WRITER
+
+    given = ctx.get_parameter_source("now") is click.core.ParameterSource.COMMANDLINE
+    if plan and (given or back_in_time):
+        raise click.UsageError("--plan says as of when: --now and --back-in-time do not go with it.")
+    return reconcile_once(
+        repo, (lambda: now) if given else options.present, branch, remote if push else None,
+        ears=replace(WRITER, ask=not offline, gone=agents_gone), back_in_time=back_in_time, verbose=verbose,
+        sink_dir=sink_dir, state=state, workers=workers, plan=plan, signer=signer, metrics=metrics,
+    )  # fmt: skip
+
+
+def publish(repository: "Repository", done: "Reconciled", remote: str | None, sink_dir: Path | None) -> "Publication":
+    """Send the pulses that are due, now that what they follow from is committed, and say how many went."""
+    from muster.features.notify.notify import notify_due
+    from muster.features.pulses.publish import publish_due
+
+    pulses = len(done.settled.last.pulses)
+    publication = publish_due(repository, done.settled.last, remote, folder=sink_dir)
+    if publication.published:
+        click.echo(f"published {publication.published} pulses" if pulses != 1 else "published 1 pulse")
+    elif pulses and not publication.failures and not publication.faults:
+        due = "1 pulse is due" if pulses == 1 else f"{pulses} pulses are due"
+        click.echo(f"{due} and no sink is there to take them; see muster pulses")
+    notified = notify_due(repository, done, remote)
+    if notified.published:
+        click.echo("sent 1 notification" if notified.published == 1 else f"sent {notified.published} notifications")
+    say(*publication.lines(), *notified.lines(), err=True)
+    publication.faults.extend(notified.faults)
+    publication.told = notified.told
+    return publication
+
+
+def reconcile_once(
+    repo: Path, now: Callable[[], datetime], branch: str | None, remote: str | None, *,
+    ears: "Ears | None" = None, back_in_time: bool = False, verbose: bool = False, sink_dir: Path | None = None,
+    state: Path | None = None, workers: "Workers | None" = None, plan: Path | None = None,
+    signer: Signer | None = None, metrics: Path | None = None,
+) -> int:  # fmt: skip
+    """Reconcile, say what was done, and return the exit code."""
+    from muster.cli.listening import WRITER
+    from muster.features.reconcile.reconcile import reconcile
+    from muster.git.landing import target_branch
+    from muster.git.recovery import recover
+    from muster.git.repository import open_repository
+    from muster.git.retry import patient
+    from muster.git.upkeep import tidy
+    from muster.rules.checks.waivers import told
+
+    with ExitStack() as measured:
+        observers = [measured.enter_context(one) for one in _observers(metrics, repo)]
+        use_cache(os.environ)
+        repository = open_repository(repo, os.environ)
+        authority = signer.load(repository, now()) if signer else None
+        say(*recover(repository), err=True)
+        target, ears = branch or target_branch(repository), ears or WRITER
+        kept = open_state_of(os.environ, repository, target, state)
+        planned = _read(plan) if plan else None
+        done = _as_planned(lambda: reconcile(
+            repository, now, branch=target, remote=remote, attempts=patient(), ears=ears, back_in_time=back_in_time,
+            state=kept, workers=workers, planned=planned,
+        ))  # fmt: skip
+        if done is None:
+            return FINDINGS
+        _tell(done, remote)
+        publication = publish(repository, done, remote, sink_dir)
+        for observer in observers:
+            observer.looked(done, publication)
+        refused = sign_once(repository, authority, now, target, remote, ears).refused if authority else ()
+        troubles = _propose(repository, done, target, remote)
+        tidy(repository)
+        say_behind(done)
+        say(*(f"held: {one['kind']}/{one['name']}: {one['effect']}: {one['reason']}" for one in done.settled.last.held))
+        if verbose:
+            _tell_how(repository, done)
+        code = report([*told(done.settled.findings, done.settled.last.now), *publication.faults])
+        return code or (FINDINGS if refused or troubles else 0)
+
+
+def _observers(metrics: Path | None, repo: Path) -> "Iterator[AbstractContextManager[Observer]]":
+    """Who measures the run."""
+    tell = partial(say, err=True)
+    if metrics is not None:
+        require_metrics()
+        from muster.features.metrics.metering import metered
+
+        yield metered(metrics, time.time, fleet_name(repo), tell)
+    if wants_traces(os.environ, tell):
+        from muster.features.metrics.tracing import traced
+
+        yield traced(fleet_name(repo))
+
+
+def _as_planned(run: "Callable[[], Reconciled]") -> "Reconciled | None":
+    """Make a run; None, which is told, where what follows is not what was planned."""
+    from muster.features.plan.planned import PlanMovedError
+
+    try:
+        with working("evaluating the fleet"):
+            return run()
+    except PlanMovedError as moved:
+        click.echo("the plan does not hold any more, and nothing was written:", err=True)
+        say(*(f"  {line}" for line in moved.lines), err=True)
+        click.echo("hint: make a new one with muster plan --out", err=True)
+        return None
+
+
+def _tell(done: "Reconciled", remote: str | None) -> None:
+    """Say what was committed, or why nothing was."""
+    from muster.features.reconcile.pacing import told_of_waiting
+    from muster.run.changes import summary
+
+    if done.commit:
+        say(f"{done.commit[:12]} {summary(done.settled.changes)}", *(f"  {change}" for change in done.settled.changes))
+    elif done.waits:
+        say(told_of_waiting(done.settled, format_time(done.waits)))
+    else:
+        click.echo("nothing to do")
+    if done.pushed:
+        click.echo(f"pushed to {without_secrets(remote or '')}")
+
+
+def _propose(repository: "Repository", done: "Reconciled", branch: str, remote: str | None) -> list[str]:
+    """Propose what waits for approval, and say what became of it; return what went wrong."""
+    from muster.features.reconcile.proposals import propose
+
+    proposed = propose(repository, done, branch, remote)
+    say(*map(str, proposed.proposals))
+    say(*proposed.troubles, err=True)
+    return proposed.troubles
+
+
+def _read(plan: Path) -> "Planned":
+    from muster.features.plan.planfile import PlanFileError, read_plan
+
+    try:
+        return read_plan(plan)
+    except PlanFileError as error:
+        raise click.UsageError(printable(str(error))) from error
+
+
+def _tell_how(repository: "Repository", done: "Reconciled") -> None:
+    """Say how the run went, and how old agents' words are."""
+    from muster.cli.listening import age_line
+
+    said = (f"looked at {done.looked_at}", *done.how, age_line(repository, done.heard, done.instant.now))
+    say(*filter(None, said), err=True)

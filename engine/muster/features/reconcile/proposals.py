@@ -1,0 +1,213 @@
+"""Proposals: what waits for approval goes to a branch for each topic, which brings an Approval when it is merged.
+
+A branch holds that one file over the head that it was made from, and nothing of `derived/`: what a merge brings is the
+word of a person, and the run after it decides what follows, as of then. So it merges however the head goes on, by a
+merge, squashed or rebased, also where `derived/` lies elsewhere, and it is written anew only where what waits is
+another.
+
+An Approval that is used up stays where it is: it says nothing any more, muster writes nothing of people's, and the next
+proposal of its topic takes its place.
+
+This is done after every run, from what is there: whoever was killed before has left nothing that is not found again.
+What goes wrong here costs the run nothing, and is tried again by the next one.
+"""
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass, field
+from enum import Enum
+from typing import TYPE_CHECKING, Final
+
+from muster.data.groups import grouped
+from muster.data.kinds import APPROVAL, FLEET
+from muster.data.proposals import approval_file, proposal_branch
+from muster.data.times import format_time
+from muster.data.tree import Tree, dig
+from muster.data.yaml.writing import UnwritableError, file_text
+from muster.fleet.faults import is_fault
+from muster.fleet.settings import RECORD
+from muster.git.errors import RepositoryError
+from muster.git.forges import GITLAB, forge_of, request_page, url_of
+from muster.git.outcomes import Moved, Rejected
+from muster.git.proposals import Branches
+from muster.git.repository import Repository
+from muster.run.message import plain
+
+if TYPE_CHECKING:
+    from muster.data.decision import Held
+    from muster.features.reconcile.reconcile import Reconciled
+    from muster.rules.policies.in_force import Ruled
+
+_HEADER: Final = "Proposed by muster. Merging it approves exactly these effects; what is taken out goes on waiting."
+_MOST_NAMED: Final = 100
+#: What one Approval may hold (schemas/approval.json).
+_MOST: Final = 100_000
+
+
+class State(Enum):
+    """What became of a proposal in this run; STANDS: nothing."""
+
+    MADE = "is new"
+    UPDATED = "was updated"
+    STANDS = ""
+    WITHDRAWN = "was withdrawn: nothing of it waits any more"
+
+
+@dataclass(frozen=True, slots=True)
+class Proposal:
+    """A proposal, and where a merge request of it is opened, empty where that is not known."""
+
+    topic: str
+    state: State
+    effects: int
+    page: str = ""
+
+    def __str__(self) -> str:
+        branch = proposal_branch(self.topic)
+        if self.state is State.WITHDRAWN:
+            return f"{branch} {self.state.value}"
+        count = "1 effect waits" if self.effects == 1 else f"{self.effects} effects wait"
+        text = f"{count} for approval on {branch}"
+        text += f", which {self.state.value}" if self.state.value else ""
+        return f"{text}: {self.page}" if self.page else text
+
+
+@dataclass
+class Proposed:
+    """The proposals that there are, or were, and what went wrong, a line each."""
+
+    proposals: list[Proposal] = field(default_factory=list)
+    troubles: list[str] = field(default_factory=list)
+
+
+def propose(repository: Repository, done: "Reconciled", branch: str, remote: str | None) -> Proposed:
+    """Have the branches propose what waits after a run of `branch`; with a remote, on that."""
+    proposed, fleet = Proposed(), done.settled.last.fleet
+    if done.waits is not None:
+        return proposed  # what waits since when was not committed
+    if not fleet.held and (not done.settled.rested or any(map(is_fault, done.settled.findings))):
+        return proposed  # it is not known that nothing waits
+    wanted = _wanted(fleet.held)
+    branches = Branches(repository, remote)
+    try:
+        if not (wanted or _asks(fleet) or _asked(done.settled.first.fleet) or (done.commit and branches.known())):
+            return proposed
+        forge = str(fleet.settings.get("approval", "forge") or "")
+        _Proposing(branches, done.head, branch, forge, proposed).all(wanted)
+    except RepositoryError as error:
+        hint = f" ({error.hint})" if error.hint else ""
+        proposed.troubles.append(f"what waits for approval could not be proposed: {error.message}{hint}")
+    return proposed
+
+
+def _asks(fleet: "Ruled") -> bool:
+    return bool(fleet.settings.get("approval", "topics"))
+
+
+def _asked(fleet: "Ruled") -> bool:
+    """Whether the last run was asked for approval."""
+    return any(dig(fleet.previous.get(obj.id), *RECORD, "approval", "topics") for obj in fleet.of(FLEET))
+
+
+def _wanted(held: "Sequence[Held]") -> dict[str, list["Held"]]:
+    """What an Approval of each topic names: all that waits, and what was approved and has not happened yet. Topics of
+    which nothing waits are left out."""
+    by_topic = grouped((one.wait.topic, one) for one in held if one.wait is not None)
+    return {
+        topic: sorted(found, key=lambda one: (one.object, one.effect))[:_MOST]
+        for topic, found in sorted(by_topic.items())
+        if any(one.wait is not None and not one.wait.approved for one in found)
+    }
+
+
+@dataclass(frozen=True, slots=True)
+class _Proposing:
+    """What proposing goes by: `head` is the commit on which proposals are made, of the branch `target`."""
+
+    branches: Branches
+    head: str
+    target: str
+    forge: str
+    proposed: Proposed
+
+    def all(self, wanted: dict[str, list["Held"]]) -> None:
+        """Make, update and withdraw."""
+        tips = self.branches.tips()
+        for topic in sorted({*tips, *wanted}):
+            held, tip = wanted.get(topic, []), tips.get(topic)
+            if tip is not None:
+                self.branches.bring(topic, tip, self.head)
+            if held:
+                self._propose(topic, held, tip)
+            elif tip is not None and self._is_ours(topic, tip):
+                self._move(topic, None, tip, State.WITHDRAWN, 0)
+
+    def _propose(self, topic: str, held: list["Held"], tip: str | None) -> None:
+        waiting = sum(one.wait is not None and not one.wait.approved for one in held)
+        try:
+            content = file_text(_approval(topic, held), header=_HEADER)
+        except UnwritableError as error:
+            self.proposed.troubles.append(f"what waits for {topic} cannot be written: {error}")
+            return
+        if tip is not None and self.branches.proposes(topic, tip, content, self.head):
+            self._note(topic, State.STANDS, waiting)
+        elif tip is None or self._is_ours(topic, tip):
+            commit = self.branches.build(topic, content, "\n".join(_message(topic, held)), self.head)
+            self._move(topic, commit, tip, State.MADE if tip is None else State.UPDATED, waiting)
+
+    def _is_ours(self, topic: str, tip: str) -> bool:
+        if self.branches.is_own(topic, tip, self.head):
+            return True
+        self.proposed.troubles.append(
+            f"{proposal_branch(topic)} has commits that are not muster's, and is left as it is although what waits is "
+            "another by now: merge it or delete it"
+        )
+        return False
+
+    def _move(self, topic: str, new: str | None, tip: str | None, state: State, waiting: int) -> None:
+        options = self._options(topic, waiting) if state is State.MADE else ()
+        outcome = self.branches.move(topic, new, tip, options)
+        if isinstance(outcome, Rejected):
+            text = f": {outcome.text}" if outcome.text else ""
+            self.proposed.troubles.append(f"{proposal_branch(topic)} cannot be written: {outcome.reason}{text}")
+        elif not isinstance(outcome, Moved):  # somebody else was there: the next run looks again
+            self._note(topic, state, waiting)
+
+    def _note(self, topic: str, state: State, waiting: int) -> None:
+        page = ""
+        if self.branches.remote is not None and state is not State.WITHDRAWN:
+            url = url_of(self.branches.repository, self.branches.remote)
+            page = request_page(url, self.forge or forge_of(url), self.target, proposal_branch(topic))
+        self.proposed.proposals.append(Proposal(topic, state, waiting, page))
+
+    def _options(self, topic: str, waiting: int) -> tuple[str, ...]:
+        """What GitLab is told with a new branch: to open the merge request. Nothing that an object is called."""
+        url = url_of(self.branches.repository, self.branches.remote) if self.branches.remote is not None else ""
+        if (self.forge or forge_of(url)) != GITLAB:
+            return ()
+        return (
+            "merge_request.create", f"merge_request.target={self.target}",
+            f"merge_request.title={_subject(topic, waiting)}", "merge_request.remove_source_branch",
+        )  # fmt: skip
+
+
+def _approval(topic: str, held: list["Held"]) -> Tree:
+    effects = [
+        {"object": str(one.object), "effect": one.effect, "since": format_time(one.wait.since)}
+        for one in held if one.wait is not None
+    ]  # fmt: skip
+    return APPROVAL.body({"name": topic}, spec={"effects": effects})
+
+
+def _subject(topic: str, waiting: int) -> str:
+    return f"Approve 1 effect: {topic}" if waiting == 1 else f"Approve {waiting} effects: {topic}"
+
+
+def _message(topic: str, held: list["Held"]) -> Iterator[str]:
+    waiting = [one for one in held if one.wait is not None and not one.wait.approved]
+    yield _subject(topic, len(waiting))
+    yield ""
+    yield f"Merging this approves what {approval_file(topic)} names, and nothing else:"
+    yield ""
+    yield from plain(f"- {one.object}: {one.effect}" for one in waiting[:_MOST_NAMED])
+    if len(waiting) > _MOST_NAMED:
+        yield f"- and {len(waiting) - _MOST_NAMED} more"

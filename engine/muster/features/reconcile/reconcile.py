@@ -1,0 +1,280 @@
+"""Reconcile: evaluate a branch and commit what follows, once, by compare-and-swap.
+
+When the branch moved meanwhile, locally or on the remote, the new head is evaluated: from what the run that did not
+land has left, so that it costs what changed since. Only where it can be shown that the same follows there
+(`muster.run.standing`), the commit is made anew over the new head: never a rebase of an answer to another question.
+"""
+
+import sqlite3
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from time import monotonic
+from typing import TYPE_CHECKING
+
+from muster.cli.instants import Instant, instant_of, writing_instant
+from muster.cli.listening import WRITER, Ears, hear_at, require_heard
+from muster.data.finding import Finding
+from muster.features.plan.planfile import Planned
+from muster.features.plan.planned import planned_instant, require_same
+from muster.features.reconcile.pacing import waits_until
+from muster.fleet.faults import of_stage
+from muster.git.enginecommits import require_own
+from muster.git.errors import RepositoryError
+from muster.git.hearing import Heard
+from muster.git.importing import build_commit
+from muster.git.landing import Tips, find_tips, land
+from muster.git.landing_apart import Apart, find_apart, land_apart, seen_from
+from muster.git.pulse_memory import Remembered
+from muster.git.repository import Repository
+from muster.run.collector import without_collection
+from muster.run.figures import Figures, figures
+from muster.run.progress import Step, doing
+from muster.run.question import Question
+from muster.run.state import State
+from muster.run.warm import answer
+
+if TYPE_CHECKING:
+    from muster.run.answer import Answer
+    from muster.run.settled import Settled
+    from muster.run.workers import Workers
+
+#: For so long what agents said is not asked again by a run that people were faster than.
+_HEARD_LATELY_SECONDS = 5.0
+
+
+@dataclass(frozen=True, slots=True)
+class Reconciled:
+    """What a reconcile did. `commit` is the commit it made, None where nothing had to change; `attempts` counts how
+    often it tried to land; `pushed` says whether it pushed anything; `left_behind` says why the local branch does not
+    have what was pushed, empty where it has; `followed` that a rewritten history was. `heard` is what was heard of
+    agents, `instant` as of when it was decided, `tip` where the local branch was left, None where there is none.
+    `found` is what was found, with how much of the fleet was looked at. `overtaken`: people committed more meanwhile,
+    which nobody has looked at yet. `waits`: until then nothing is committed, because the fleet wants no more commits in
+    this hour. `late`: for so long something was due by then, as far as it is known what was. `state` is where it is
+    kept. `head` is the commit at which the branch that was evaluated is now, `question` what was asked before."""
+
+    settled: "Settled"
+    question: Question
+    heard: Heard
+    instant: Instant
+    commit: str | None
+    attempts: int
+    tip: str | None
+    found: "Answer"
+    pushed: bool = False
+    left_behind: str = ""
+    followed: str = ""
+    overtaken: bool = False
+    waits: datetime | None = None
+    late: timedelta | None = None
+    state: State | None = None
+    head: str = ""
+
+    @property
+    def figures(self) -> Figures:
+        """The fleet in numbers."""
+        return figures(self.found, self.state)
+
+    @property
+    def looked_at(self) -> str:
+        """How much of the fleet was."""
+        return self.found.looked_at
+
+    @property
+    def how(self) -> tuple[str, ...]:
+        """How often it tried, and as of when it decided; nothing where it is as usual."""
+        tries = f"the branch moved meanwhile: it took {self.attempts} attempts" if self.attempts > 1 else ""
+        return tuple(line for line in (tries, self.instant.note) if line)
+
+
+def reconcile(
+    repository: Repository,
+    now: Callable[[], datetime],
+    *,
+    branch: str,
+    remote: str | None = None,
+    attempts: Iterable[int],
+    ears: Ears = WRITER,
+    back_in_time: bool = False,
+    state: State | None = None,
+    workers: "Workers | None" = None,
+    planned: Planned | None = None,
+) -> Reconciled:
+    """Evaluate the branch's head and commit what follows; with a remote, push it there too.
+
+    `now` is asked once per evaluation (see `muster.git.retry.patient`). With a remote, what is evaluated is its head,
+    or the local one where that is ahead. `ears` say how agents are listened to. With `back_in_time` an earlier instant
+    than the last run's is meant, and committed even where nothing else changes, so that it is the last run's from then
+    on. `state` is what earlier runs left: with it only what changed and what is due is looked at, and the same decided.
+    `workers` decide the whole fleet where it has to be. What was `planned` is carried out as of the plan's instant, or
+    PlanMovedError raised where it is not what follows.
+    RepositoryError where the branch does not exist, the two have diverged, a person's edit is in the way, the
+    remote refuses, the branch keeps moving, agents could not be heard, or `now` lies before the last run.
+    """
+    asked = _Asked(repository, now, branch, remote, ears, back_in_time, state, workers, planned)
+    run: _Run | None = None
+    for attempt in attempts:
+        with without_collection():
+            run = (asked.follow(run) if run else None) or asked.decide(run)
+            done = asked.land(run, attempt)
+        if done is not None:
+            return done
+    raise RepositoryError(
+        f"{branch} kept moving while it was evaluated, so nothing was committed",
+        "run it again, or more rarely at one time: two reconciles do no harm but each makes the other start over",
+    )
+
+
+def _message(
+    settled: "Settled", commit: str, notes: Sequence[str] = (), decided: str = ""
+) -> tuple[str, frozenset[Finding]]:
+    """The message of what follows from a commit; where muster fails to write it, a plain one, and the finding that
+    says so. `decided` is the commit that was looked at, where people have committed more since: what they did to files
+    is compared with that one."""
+    from muster.run.message import commit_message, plain_message
+
+    fleet = settled.last.fleet
+    last = replace(settled.last, commit=commit, fleet=replace(fleet, whole_at=fleet.whole_at or decided))
+    try:
+        return commit_message(last, settled.changes, notes), frozenset()
+    except Exception as error:  # noqa: BLE001 - the boundary for texts, as `each` is for decisions
+        told = of_stage("writing the commit message", error, "the commit has a plain one")
+        return plain_message(last, len(settled.files)), frozenset((told,))
+
+
+def _late(question: Question, state: State | None) -> timedelta | None:
+    """For how long something has been due, by what an earlier run left; None for nothing, or where nothing is known."""
+    try:
+        due = state.overdue(question.second) if state is not None else None
+    except sqlite3.Error:
+        return None
+    return None if due is None else timedelta(seconds=question.second - due)
+
+
+@dataclass(frozen=True, slots=True)
+class _Run:
+    """A run that is to land: what was asked and found, and the message of its commit; empty where there is none.
+    `listened`: when agents were heard, by the monotonic clock; `kept`: the state has what was found; `waits`: until
+    when there is no commit, although something follows."""
+
+    question: Question
+    found: "Answer"
+    settled: "Settled"
+    instant: Instant
+    tips: Tips
+    apart: Apart | None
+    listened: float
+    message: str = ""
+    kept: bool = False
+    waits: datetime | None = None
+    late: timedelta | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What a reconcile goes by."""
+
+    repository: Repository
+    now: Callable[[], datetime]
+    branch: str
+    remote: str | None
+    ears: Ears
+    back_in_time: bool
+    state: State | None
+    workers: "Workers | None"
+    planned: Planned | None
+
+    def decide(self, lost: _Run | None) -> _Run:
+        """Evaluate the branch as it is now: with what agents said to the run that was lost, where that is no older than
+        some seconds, for meanwhile people go on."""
+        repository, remote = self.repository, self.remote
+        if remote is not None:
+            doing(Step.FETCHING)
+        tips = find_tips(repository, self.branch, remote)
+        apart = find_apart(repository, tips)
+        base = seen_from(repository, tips, apart)
+        doing(Step.LISTENING)
+        again = lost is not None and monotonic() - lost.listened < _HEARD_LATELY_SECONDS
+        if lost is not None and again:
+            heard, listened, remembered = lost.question.heard, lost.listened, lost.question.remembered
+        else:
+            heard, listened = hear_at(repository, base, self.ears, first=remote), monotonic()
+            remembered = Remembered(repository, remote)
+        if self.planned:
+            instant = planned_instant(repository, base, self.planned)
+        else:
+            instant = writing_instant(repository, base, self.now(), back_in_time=self.back_in_time)
+        question = Question(repository, base, heard, instant.now, remembered)
+        late = _late(question, self.state)
+        found = answer(question, self.state, self.workers)
+        settled = found.settled
+        if again and settled.first.fleet.unheard - settled.first.fleet.withheld:
+            return self.decide(None)  # another run has heard more
+        require_heard(repository, settled.first, heard, self.ears)
+        if self.planned:
+            require_same(repository, self.planned, base, heard, settled)
+        earlier = self.back_in_time and bool(instant.note)
+        if not settled.files and not earlier:
+            return _Run(question, found, settled, instant, tips, apart, listened, late=late)
+        if not earlier and not self.planned and (until := waits_until(repository, base, settled)):
+            return _Run(question, found, settled, instant, tips, apart, listened, waits=until, late=late)
+        message, faults = _message(settled, tips.base, [instant.note] if earlier else [])
+        settled = replace(settled, faults=settled.faults | faults)
+        return _Run(question, found, settled, instant, tips, apart, listened, message, late=late)
+
+    def follow(self, run: _Run) -> _Run | None:
+        """Return the same run on the branch as it is now, where it stands there. None where that has to be evaluated:
+        from what this run found, in which only what it would have written is due once more."""
+        from muster.run.standing import stands_at
+
+        if self.state is not None and not run.kept:
+            run.found.remember(self.state)
+            run = replace(run, kept=True)
+        if not run.message or self.back_in_time or run.apart:  # there, nobody but another engine is faster
+            return None
+        tips = find_tips(self.repository, self.branch, self.remote)
+        instant = instant_of(self.repository, tips.base, run.instant.now)
+        if instant.refused or instant.now != run.instant.now:
+            return None  # another run has decided since
+        doing(Step.FOLLOWING)
+        if not stands_at(run.question, run.found, self.state, tips.base):
+            return None
+        message, _ = _message(run.settled, tips.base, decided=run.question.commit)
+        return replace(run, tips=tips, message=message)
+
+    def land(self, run: _Run, attempt: int) -> Reconciled | None:
+        """Commit and push what follows; None where the branch moved meanwhile."""
+        tips, settled, apart = run.tips, run.settled, run.apart
+        base = commit = apart.base if apart else tips.base
+        if run.message:
+            files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
+            doing(Step.COMMITTING)
+            commit = build_commit(self.repository, files, run.message, base)
+            require_own(self.repository, commit, run.question.commit)
+        if self.remote is not None:
+            doing(Step.PUSHING)
+        landed = land_apart(self.repository, tips, apart, commit) if apart else land(self.repository, tips, commit)
+        if landed is None:
+            return None
+        if self.state is not None and not run.kept:
+            doing(Step.KEEPING)
+            run.found.remember(self.state)
+        return Reconciled(
+            settled,
+            run.question,
+            run.question.heard,
+            run.instant,
+            commit if commit != base else None,
+            attempt,
+            landed.local,
+            run.found,
+            landed.pushed,
+            landed.left_behind,
+            landed.followed,
+            overtaken=apart is None and tips.base != run.question.commit,
+            waits=run.waits,
+            late=run.late,
+            state=self.state,
+            head=tips.base if apart else commit,
+        )

@@ -1,0 +1,1 @@
+"""`muster replay`: what policies would have decided over past commits."""

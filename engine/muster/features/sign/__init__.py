@@ -1,0 +1,1 @@
+"""`muster sign`: certificates for approved requests."""

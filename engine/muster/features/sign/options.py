@@ -1,0 +1,85 @@
+"""What the commands that sign share: the options that name a signer, and how its work is told."""
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from muster.agents.sealing import identities
+from muster.cli.options import FILE, DurationType, as_one
+from muster.cli.outcome import say, say_behind
+
+if TYPE_CHECKING:
+    from muster.agents.identity.authority import Authority
+    from muster.cli.listening import Ears
+    from muster.features.edits.editing import Edited
+    from muster.git.repository import Repository
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_SHORTEST: Final = timedelta(seconds=1)
+
+
+def signer_options(*, required: bool) -> Callable[[_F], _F]:
+    """`--ca-cert FILE`, `--ca-key FILE` and `--longest DURATION`, as one parameter `signer`."""
+
+    def add(function: _F) -> _F:
+        joined = as_one(function, "signer", _signer, "ca_cert", "ca_key", "longest")
+        for option in (
+            click.option("--longest", type=DurationType(_SHORTEST, "12h or 30m"), default="720h", show_default=True,
+                         metavar="DURATION", help="How long a certificate lives at the most."),
+            click.option("--ca-key", type=FILE, required=required, metavar="FILE",
+                         help="Its key: outside the repository, and nobody else's to read."),
+            click.option("--ca-cert", type=FILE, required=required, metavar="FILE",
+                         help="Sign what is approved with this authority, PEM."),
+        ):  # fmt: skip
+            joined = option(joined)
+        return joined
+
+    return add
+
+
+@dataclass(frozen=True, slots=True)
+class Signer:
+    """An authority, as the options name it."""
+
+    certificate: Path
+    key: Path
+    longest: timedelta
+
+    def load(self, repository: "Repository", now: datetime) -> "Authority":
+        """Read it. click.UsageError where that cannot be, or its key lies where git could take it along."""
+        for place in (repository.worktree, repository.git_dir):
+            if place is not None and self.key.resolve().is_relative_to(place.resolve()):
+                raise click.UsageError(f"--ca-key {self.key} lies in the repository, where it must never be.")
+        with identities():
+            from muster.agents.identity.authority import load_authority
+
+            return load_authority(self.certificate, self.key, self.longest, now)
+
+
+def _signer(ca_cert: Path | None, ca_key: Path | None, longest: timedelta) -> Signer | None:
+    """The signer that was named; None for none. click.UsageError for half of one."""
+    if ca_cert is None and ca_key is None:
+        return None
+    if ca_cert is None or ca_key is None:
+        raise click.UsageError("--ca-cert and --ca-key go together.")
+    return Signer(ca_cert, ca_key, longest)
+
+
+def sign_once(
+    repository: "Repository", authority: "Authority", now: Callable[[], datetime], branch: str, remote: str | None,
+    ears: "Ears",
+) -> "Edited":  # fmt: skip
+    """Sign what is approved, and say what was."""
+    from muster.features.sign.signing import sign
+    from muster.git.retry import patient
+
+    done = sign(repository, authority, now, branch=branch, remote=remote, attempts=patient(), ears=ears)
+    if done.commit:
+        say(f"{done.commit[:12]} signed {len(done.told)}", *(f"  {line}" for line in done.told))
+    say(*done.refused, err=True)
+    say_behind(done)
+    return done

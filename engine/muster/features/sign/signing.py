@@ -1,0 +1,150 @@
+"""Signing: requests for certificates that are approved get theirs, in one commit.
+
+Source: seed 002 ("approved and signed by any certificate provider setting filling .status.certificate"). What is signed
+stands approved in the commit that is signed for, by the policy or by a person, with that very content, and names the
+signers for agents that the approval policy names. The certificate goes into the request's derived part, where the next
+run finds it as its own (`muster.rules.registration.requests`). The key stays where it is: nothing but certificates is
+written.
+"""
+
+import base64
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from muster.agents.identity.authority import Approved, Authority
+from muster.cli.listening import WRITER, Ears, hear_at
+from muster.data.agentref import GROUP
+from muster.data.kinds import CSR
+from muster.data.locations import AUTHORITY, derived_path
+from muster.data.times import format_time
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.features.edits.editing import Edited
+from muster.fleet.approvals import CERTIFICATE, DECIDED, SIGNED, WORDS, denied, is_approved, issued, request_digest
+from muster.fleet.derived import derived_text, in_order
+from muster.fleet.leases import CLUSTER_NAME
+from muster.fleet.neighbourhoods import cluster_of
+from muster.fleet.objects import Object, by_type
+from muster.git.errors import RepositoryError
+from muster.git.importing import build_commit
+from muster.git.landing import find_tips, land
+from muster.git.landing_apart import find_apart, land_apart, seen_from
+from muster.git.repository import Repository
+from muster.git.signatures.certificate import authorities
+from muster.git.signatures.errors import IdentityError
+from muster.git.snapshot import CommitSnapshot
+from muster.rules.policies.csr import agent_signers, decoded, is_of
+from muster.rules.policies.in_force import Ruled
+from muster.run.checking import check_snapshot
+
+_UNNAMED = (
+    "the Fleet names no authority, so a certificate counts whoever signed it: "
+    "put what --ca-cert holds into fleet.yaml as spec.signing.authority"
+)
+
+
+@dataclass
+class _Draft:
+    files: dict[str, bytes] = field(default_factory=dict)
+    told: list[str] = field(default_factory=list)
+    refused: list[str] = field(default_factory=list)
+    waiting: list[str] = field(default_factory=list)
+
+
+def sign(
+    repository: Repository, authority: Authority, now: Callable[[], datetime], *, branch: str, remote: str | None,
+    attempts: Iterable[int], ears: Ears = WRITER,
+) -> Edited:  # fmt: skip
+    """Sign what stands approved on the branch's head and commit the certificates to where what is derived lies; with a
+    remote, push them there.
+
+    RepositoryError as `reconcile` does.
+    """
+    for _ in attempts:
+        tips = find_tips(repository, branch, remote)
+        apart = find_apart(repository, tips)
+        seen = seen_from(repository, tips, apart)
+        heard = hear_at(repository, seen, ears, first=remote)
+        with CommitSnapshot(repository, seen, heard.refs, heard.agents) as snapshot:
+            fleet = check_snapshot(snapshot)
+            draft = _signed(fleet, authority, now())
+        if draft.files and not fleet.settings.get(*AUTHORITY):
+            draft.waiting.append(_UNNAMED)
+        if not draft.files:
+            return Edited(None, (), tuple(draft.refused), waiting=tuple(draft.waiting))
+        number = len(draft.told)
+        subject = "Sign 1 request for a certificate" if number == 1 else f"Sign {number} requests for certificates"
+        skip = " [skip ci]" if fleet.settings.skip_ci else ""
+        message = "\n".join((f"{subject}{skip}", "", *draft.told, ""))
+        commit = build_commit(repository, draft.files, message, apart.base if apart else tips.base)
+        landed = land_apart(repository, tips, apart, commit) if apart else land(repository, tips, commit)
+        if landed is not None:
+            return Edited(
+                commit, tuple(draft.told), tuple(draft.refused), landed.pushed, landed.left_behind, landed.followed,
+                tuple(draft.waiting),
+            )  # fmt: skip
+    raise RepositoryError(f"{branch} kept moving, so nothing was signed", "run it again")
+
+
+def _signed(fleet: Ruled, authority: Authority, now: datetime) -> _Draft:
+    draft, signers = _Draft(), agent_signers(fleet)
+    named = fleet.settings.get(*AUTHORITY)
+    if isinstance(named, str) and named and authority.certificate not in authorities(named):
+        draft.refused.append("nothing is signed: --ca-cert is not an authority that Fleet.spec.signing.authority names")
+        return draft
+    for obj in fleet.of(CSR):
+        before, cluster = fleet.previous.get(obj.id), str(obj.labels.get(CLUSTER_NAME, ""))
+        if issued(obj, before):
+            continue
+        if not is_of(obj, cluster, signers):
+            name = decoded(obj)["commonName"]
+            if name.startswith(f"{GROUP}{cluster}:") and _stands_approved(fleet, obj, cluster):
+                draft.refused.append(f"{obj.id} is not signed: {name!r} is not how an agent of {cluster} asks")
+            continue
+        if not _stands_approved(fleet, obj, cluster):
+            if not _is_decided(fleet, obj):
+                draft.waiting.append(f"{obj.id} waits for approval: muster accept --clusters {cluster}")
+            continue
+        try:
+            made = authority.sign(_approved(obj), now)
+        except IdentityError as error:
+            draft.refused.append(f"{obj.id} is not signed: {error}")
+            continue
+        path = fleet.derived_paths.get(obj.id) or derived_path(obj.id, fleet.settings.shards)
+        draft.files[path] = derived_text(_with_certificate(obj, before, made)).encode()
+        draft.told.append(f"{obj.id}: signed for the agent of {cluster} at {format_time(now)}")
+    return draft
+
+
+def _stands_approved(fleet: Ruled, obj: Object, cluster: str) -> bool:
+    """Whether that very request is approved, by the last run or a person, and nobody said no since."""
+    return is_approved(_said(fleet, obj)) and not denied(fleet.objects, fleet.previous, cluster)
+
+
+def _is_decided(fleet: Ruled, obj: Object) -> bool:
+    return any(type_ in _said(fleet, obj) for type_ in WORDS)
+
+
+def _said(fleet: Ruled, obj: Object) -> dict[str, Tree]:
+    """The conditions of a request, as the last run derived them or people say."""
+    derived = by_type(mappings_at(fleet.previous.get(obj.id), "status", "conditions"))
+    return {**derived, **by_type(mappings_at(obj.body, "status", "conditions"))}
+
+
+def _approved(obj: Object) -> Approved:
+    content, seconds = decoded(obj), obj.spec.get("expirationSeconds")
+    return Approved(
+        base64.b64decode("".join(str(obj.spec["request"]).split())), content["commonName"], content["organizations"],
+        [str(usage) for usage in obj.spec.get("usages") or ()],
+        seconds if isinstance(seconds, int) and not isinstance(seconds, bool) else None,
+    )  # fmt: skip
+
+
+def _with_certificate(obj: Object, before: Tree, pem: bytes) -> Tree:
+    """The derived part of a request with its certificate in it."""
+    body = before or CSR.body({"name": obj.id.name})
+    own = {**mapping_at(body, "status", "muster")}
+    own[DECIDED[-1]] = {**(dig(body, *DECIDED) or {}), SIGNED: request_digest(obj)}
+    status = {**mapping_at(body, "status"), CERTIFICATE[-1]: base64.b64encode(pem).decode(), "muster": own}
+    metadata = {**body["metadata"], "labels": {CLUSTER_NAME: cluster_of(obj)}}
+    return in_order({**body, "metadata": metadata, "status": status})

@@ -1,0 +1,1 @@
+"""`muster test`: runs PolicyTests."""

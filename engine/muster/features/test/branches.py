@@ -1,0 +1,216 @@
+"""The branches of policies: whatever of them can turn out in several ways.
+
+That a rule, a taint, a match condition or a validation holds and that it does not; that an operand of `&&` or `||` is
+true and that it is false; that either arm of `? :` is taken; that a rule that asks for nothing is used. Inside a macro
+(`exists`, `filter`, `cel.bind`) one round suffices. Of a budget, which has no expressions: what it holds back, and that
+it does not. Of any other policy without expressions: that it acts.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, TypeAlias
+
+from muster import cel
+from muster.cel import ast
+from muster.data.ids import ObjectId
+from muster.data.source import Place
+from muster.data.tree import At
+from muster.features.explain.reads import title_of
+from muster.fleet.builtin import builtin_objects
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.fleet.places import place_of
+from muster.rules.admission.policies import AdmissionPolicy, compile_admissions
+from muster.rules.conditions.policy import HOLD_WHEN, OBSERVED, ConditionPolicy
+from muster.rules.effects.budget import Budget, budgets_of
+from muster.rules.notifications.policy import NotificationPolicy
+from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.lazy import VARIABLES_AT
+from muster.rules.policies.policies import Policy
+from muster.rules.pulses.policy import PulsePolicy
+from muster.rules.remedies.policy import Remedy
+from muster.rules.taints.cluster_policy import taint_policies
+from muster.rules.taints.policy import TaintPolicy
+
+#: The fields whose expressions say whether something holds.
+_ASKING: Final = frozenset(("when", "expression", HOLD_WHEN))
+_LOGIC: Final = frozenset(("_&&_", "_||_"))
+#: A branch among those of its policy: where, which node of the expression (`NO_NODE`: none), and which way. A variable
+#: goes by its name.
+Key: TypeAlias = tuple[At, int, str]
+
+#: What is no expression: a rule that always holds, and a policy as a whole.
+NO_NODE: Final = -1
+USED: Final = "used"
+#: The ways of a budget's fields.
+EXCEEDED, KEPT, AWAITED, REACHED = "exceeded", "kept", "waited for", "reached"
+_OF_BUDGETS: Final = (
+    ("maxDisrupted", EXCEEDED), ("maxDisrupted", KEPT), ("cooldown", AWAITED), ("suspectObserverAt", REACHED),
+    ("maxRemoved", EXCEEDED),
+)  # fmt: skip
+MIN_BACKENDS: Final = "minAvailableBackends"
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """A branch of a policy: of which expression (`rule lease-expired`), what of it (its text, empty for the whole),
+    which way it can turn out, and where the expression stands."""
+
+    expression: str
+    part: str
+    way: str
+    place: Place
+
+    def __str__(self) -> str:
+        """`rule lease-expired is never false`."""
+        of = f"{self.expression}: {self.part}" if self.part else self.expression
+        return f"{of} is never {self.way}"
+
+
+def branches_of(fleet: Ruled) -> dict[ObjectId, dict[Key, Branch]]:
+    """Return the branches of every policy in force, those of the bundle among them."""
+    compiled = fleet.compiled
+    told: dict[ObjectId, dict[Key, Branch]] = {}
+    policies: tuple[Policy | Remedy | AdmissionPolicy, ...] = (
+        *compiled.all_of(ConditionPolicy, TaintPolicy, PulsePolicy, Remedy), *_admissions(fleet),
+        *compiled.of(NotificationPolicy),
+    )  # fmt: skip
+    for policy in policies:
+        told[policy.id] = dict(_branches(policy)) or _whole(policy.source)
+    for budget in budgets_of(fleet):
+        told[budget.id] = _of_budget(_source(fleet, budget.id), budget)
+    for taint_policy in taint_policies(fleet):
+        told[taint_policy.id] = _whole(_source(fleet, taint_policy.id))
+    return told
+
+
+def _admissions(fleet: Fleet) -> Iterator[AdmissionPolicy]:
+    """The admission policies that some binding puts in force."""
+    bound = {binding.policy.id: binding.policy for binding in compile_admissions(fleet).bindings}
+    yield from bound.values()
+
+
+def _source(fleet: Fleet, id_: ObjectId) -> Object:
+    return fleet.objects.get(id_) or builtin_objects()[id_]
+
+
+def _whole(source: Object) -> dict[Key, Branch]:
+    return {(("spec",), NO_NODE, USED): Branch("it", "", USED, place_of(source.parts, ("spec",)))}
+
+
+def _of_budget(source: Object, budget: Budget) -> dict[Key, Branch]:
+    ways = (*_OF_BUDGETS, *([(MIN_BACKENDS, REACHED)] if budget.min_backends else ()))
+    return {budget_key(name, way): Branch(name, "", way, place_of(source.parts, ("spec", name))) for name, way in ways}
+
+
+def budget_key(name: str, way: str) -> Key:
+    """The branch of a budget's field."""
+    return ("spec", name), NO_NODE, way
+
+
+def _branches(policy: Policy | Remedy | AdmissionPolicy) -> Iterator[tuple[Key, Branch]]:
+    for at, program in _expressions(policy):
+        title, place = title_of(policy.source.spec, at), place_of(policy.source.parts, _indexed(policy, at))
+        if program is None:
+            yield (at, NO_NODE, USED), Branch(title, "", USED, place)
+            continue
+        for node, ways in _branching(program.node, whole=at[-1] in _ASKING and at[:2] != VARIABLES_AT):
+            part = "" if node is program.node else _text(program.text, node)
+            for way in ways:
+                yield (at, node.id, way), Branch(title, part, way, place)
+
+
+def _indexed(policy: Policy | Remedy | AdmissionPolicy, at: At) -> At:
+    """Where a variable stands that is known by its name."""
+    if at[:2] != VARIABLES_AT or isinstance(policy, Remedy):
+        return at
+    return (*VARIABLES_AT, list(policy.variables).index(str(at[2])), "expression")
+
+
+def _expressions(policy: Policy | Remedy | AdmissionPolicy) -> Iterator[tuple[At, cel.Program | None]]:
+    """The expressions of a policy by place; a rule that asks for nothing has none."""
+    if isinstance(policy, Remedy):
+        yield from ((one.at, one.when) for one in policy.expressions)
+        return
+    yield from ((guard.at, guard.when) for guard in policy.guards)
+    yield from _of_variables(policy.variables)
+    if isinstance(policy, AdmissionPolicy):
+        for rule in policy.validations:
+            yield (*rule.at, "expression"), rule.holds
+            if rule.message.program is not None:
+                yield (*rule.at, "messageExpression"), rule.message.program
+        yield from ((note.at, note.value) for note in policy.notes)
+    elif isinstance(policy, TaintPolicy | PulsePolicy):
+        yield from (
+            (rule.at, rule.when) for rule in (policy.taints if isinstance(policy, TaintPolicy) else policy.rules)
+        )
+    elif isinstance(policy, NotificationPolicy):
+        yield ("spec", "when"), policy.when
+        if policy.by is not None:
+            yield ("spec", "group", "by"), policy.by
+    elif isinstance(policy, ConditionPolicy):
+        for each in policy.rules:
+            yield (*each.at, "when"), each.when
+            texts = (("status", each.status), ("reason", each.reason), ("message", each.message))
+            yield from (((*each.at, f"{name}Expression"), text.program) for name, text in texts if text.program)
+            if each.observed_generation is not None:
+                yield (*each.at, OBSERVED), each.observed_generation
+        if policy.hold_when is not None:
+            yield ("spec", HOLD_WHEN), policy.hold_when
+
+
+def _of_variables(variables: Mapping[str, cel.Program]) -> Iterator[tuple[At, cel.Program]]:
+    yield from (((*VARIABLES_AT, name), program) for name, program in variables.items())
+
+
+def _branching(root: ast.Node, *, whole: bool) -> Iterator[tuple[ast.Node, tuple[str, ...]]]:
+    """The nodes that can turn out in several ways, and which."""
+    if whole and not isinstance(root, ast.Literal):
+        yield root, ("true", "false")
+    pending = [root]
+    while pending:
+        node = pending.pop()
+        if isinstance(node, ast.Call) and node.function in _LOGIC:
+            yield from ((arg, ("true", "false")) for arg in node.args if not isinstance(arg, ast.Literal))
+        elif isinstance(node, ast.Call) and node.function == "_?_:_" and not _is_made(node.args[0]):
+            yield from ((arg, ("taken",)) for arg in node.args[1:])
+        pending.extend(ast.children(node))
+
+
+def _is_made(condition: ast.Node) -> bool:
+    """Whether the parser wrote the condition, in the place of a macro such as `optMap`."""
+    return any(isinstance(inner, ast.Ident) and inner.name.startswith("@") for inner in ast.walk(condition))
+
+
+def _text(text: str, node: ast.Node) -> str:
+    """The text of a part of an expression, from its first name to its last."""
+    offsets = [_offset(text, inner) for inner in ast.walk(node)]
+    end = max(offsets)
+    if text[end : end + 1] in "'\"":
+        end = text.find(text[end], end + 1)
+    while 0 <= end < len(text) - 1 and (text[end + 1].isalnum() or text[end + 1] in "_."):
+        end += 1
+    start = min(offsets)
+    for brackets in (("[", "]"), ("(", ")")):
+        start, end = _balanced(text, start, end, *brackets)
+    return " ".join(text[start : end + 1].split())
+
+
+def _offset(text: str, node: ast.Node) -> int:
+    """Where a node begins, or is marked: `has(x.y)` begins with its word, and is marked by its last dot."""
+    if not isinstance(node, ast.Has):
+        return node.offset
+    return text.rfind("has", 0, min(inner.offset for inner in ast.walk(node.operand)))
+
+
+def _balanced(text: str, start: int, end: int, opening: str, closing: str) -> tuple[int, int]:
+    """Widen a part until each of its brackets is closed, and was opened."""
+    depth = lowest = 0
+    for letter in text[start : end + 1]:
+        depth += (letter == opening) - (letter == closing)
+        lowest = min(lowest, depth)
+    for _ in range(-lowest):
+        start = max(text.rfind(opening, 0, start), 0)
+    for _ in range(depth - lowest):
+        end = close if (close := text.find(closing, end + 1)) >= 0 else end
+    return start, end

@@ -1,0 +1,192 @@
+"""`muster test`: runs the repository's PolicyTests."""
+
+import sys
+from collections.abc import Collection
+from dataclasses import dataclass
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+import click
+
+from muster.cli import options
+from muster.cli.exits import FINE
+from muster.cli.outcome import report, say
+from muster.cli.progress import working
+from muster.cli.reading import snapshot_of, worktree_root
+from muster.cli.stopping import until_stopped
+from muster.data.source import Place
+
+if TYPE_CHECKING:
+    from muster.data.ids import ObjectId
+    from muster.data.tree import Tree
+    from muster.features.test.coverage import Coverage
+    from muster.rules.policies.in_force import Ruled
+
+
+@dataclass(frozen=True, slots=True)
+class _Asked:
+    """What is to be run, and how it is told."""
+
+    builtin: bool
+    only: str
+    coverage: bool
+    required: float | None
+    output: str
+
+
+@click.command()
+@options.repo_option
+@click.option("--rev", metavar="REV", help="Test this revision.  [default: the files as they are]")
+@click.option("--builtin", is_flag=True, help="Run the tests of the built-in policies too.")
+@click.option("-k", "only", metavar="TEXT", default="", help="Run only tests and cases with this in their names.")
+@click.option("--coverage", is_flag=True, help="Show what of each policy no case took; of one that no test names, all.")
+@click.option(
+    "--require-coverage",
+    "required",
+    type=click.FloatRange(0, 100),
+    metavar="PERCENT",
+    help="Fail where less of the branches is covered. Implies --coverage.",
+)
+@click.option("--watch", is_flag=True, help="Run what is concerned again whenever a file changes, until Ctrl-C.")
+@options.output_option("text", "json", "junit")
+def command(
+    repo: Path, rev: str | None, builtin: bool, only: str, coverage: bool, required: float | None, watch: bool,
+    output: str,
+) -> int:  # fmt: skip
+    """Run PolicyTests: what policies must say of objects that the tests state.
+
+    Coverage counts rules and the branches of expressions: that a rule holds and that it does not, that an operand is
+    true and that it is false. A case covers the policies that its test names; a policy that no test names is not
+    covered. Exit code 1: a test failed, there is none, or too little is covered.
+
+    With --watch, a change of a test runs that test, and one of a policy all of them: every case has all policies.
+    """
+    asked = _Asked(builtin, only, coverage or required is not None, required, output)
+    if watch:
+        if rev or output != "text":
+            raise click.UsageError("--watch is for the files as they are, told as text: not with --rev or --output.")
+        return _watch(repo, asked)
+    return _run(_fleet(repo, rev), asked)
+
+
+def _fleet(repo: Path, rev: str | None) -> "Ruled":
+    from muster.run.checking import check_snapshot
+
+    with working("reading the fleet"):
+        return check_snapshot(snapshot_of(repo, rev, worktree=rev is None))
+
+
+def _watch(repo: Path, asked: _Asked) -> int:
+    """Run all tests, and then those that a change concerns, until told to stop."""
+    import gc
+
+    from watchfiles import watch as changes
+
+    from muster.features.test.policytest import tests_concerned
+
+    gc.enable()  # a verb that answers and ends does without
+    root, stop = worktree_root(repo).resolve(), Event()
+    fleet: Ruled | None = None
+    with until_stopped(stop):
+        # It listens from its first word on, which is that nothing happened: what is changed from then on is heard.
+        for happened in changes(
+            root, watch_filter=lambda _, path: _is_read(Path(path).relative_to(root)), stop_event=stop, debounce=200,
+            step=50, rust_timeout=500, raise_interrupt=False, yield_on_timeout=True,
+        ):  # fmt: skip
+            if fleet is not None and not happened:
+                continue
+            before, fleet = fleet, _fleet(repo, None)
+            paths = {Path(name).relative_to(root).as_posix() for _, name in happened}
+            tests = None if before is None else tests_concerned(before, fleet, paths)
+            if tests is None or tests or any(found.file in paths for found in fleet.findings):
+                click.clear()
+                _run(fleet, asked, None if asked.coverage else tests)
+                click.echo(f"watching {root}")
+                sys.stdout.flush()
+    click.echo("stopped")
+    return FINE
+
+
+def _is_read(path: Path) -> bool:
+    """Whether what a file below the repository holds may concern a test."""
+    from muster.data.locations import FOLDER, SUFFIXES
+
+    return path.suffix in SUFFIXES and ".git" not in path.parts and not path.as_posix().startswith(FOLDER)
+
+
+def _run(fleet: "Ruled", asked: _Asked, tests: "Collection[ObjectId] | None" = None) -> int:
+    """Run tests (None: all), tell how it went, and return the exit code."""
+    from muster.features.test.coverage import Coverage
+    from muster.features.test.policytest import run_tests
+
+    required, output = asked.required, asked.output
+    with working("running policy tests"):
+        covered = Coverage() if asked.coverage else None
+        results = run_tests(fleet, builtin=asked.builtin, only=asked.only, coverage=covered, tests=tests)
+    lacking = covered is not None and required is not None and covered.percent < required
+    bad = [result for result in results if result.failures]
+    if output == "junit":
+        from muster.cli.junit import Case, junit_text
+
+        told = [Case(o.test, o.case or o.test, o.place, "\n".join(o.failures)) for o in results]
+        for one in covered.policies if covered is not None else ():
+            text = "\n".join(f"{branch.place}: {branch}" for branch in one.missing)
+            place = one.missing[0].place if one.missing else Place("")
+            told.append(Case("coverage", str(one.policy), place, text if lacking else "", "" if lacking else text))
+        sys.stdout.write(junit_text("muster test", told))
+        return int(bool(bad) or not results or lacking)
+    if output == "json":
+        from muster.cli.documents import json_text
+
+        cases = [{"test": o.test, "case": o.case, "place": str(o.place), "failures": list(o.failures)} for o in results]
+        document = cases if covered is None else {"cases": cases, "coverage": _document(covered)}
+        sys.stdout.write(json_text(document))
+        return int(bool(bad) or not results or lacking)
+    for result in results:
+        name = f"{result.test}: {result.case}" if result.case else result.test
+        say(f"{'FAILED' if result.failures else 'passed'}  {name}")
+        for failure in result.failures:
+            say(f"  {result.place}: {failure}")
+    unsound = [found for found in fleet.sorted_findings() if found.object and found.object.kind == "PolicyTest"]
+    code = report(unsound, err=False)
+    if not results and tests is None:
+        click.echo("no PolicyTest here; --builtin runs those of the built-in policies", err=True)
+        return 1
+    if covered is not None:
+        _tell(covered)
+    click.echo(f"{len(results) - len(bad)} passed, {len(bad)} failed")
+    if lacking:
+        click.echo(f"less than {required:g} % is covered", err=True)
+    return 1 if bad or lacking else code
+
+
+def _tell(covered: "Coverage") -> None:
+    """What no case took, and then how much of each policy."""
+    for policy in covered.policies:
+        for branch in policy.missing if policy.named else ():
+            click.echo(f"{branch.place}: {policy.policy}: {branch}")
+    for policy in covered.policies:
+        unnamed = "" if policy.named else ": no test names it"
+        click.echo(f"{policy.percent:5.1f} % of {policy.total:3} branches  {policy.policy}{unnamed}")
+    click.echo(f"{covered.percent:5.1f} % of {covered.total:3} branches covered")
+
+
+def _document(covered: "Coverage") -> "Tree":
+    return {
+        "percent": covered.percent,
+        "branches": covered.total,
+        "policies": [
+            {
+                "policy": str(policy.policy),
+                "percent": policy.percent,
+                "branches": policy.total,
+                "tested": policy.named,
+                "missing": [
+                    {"expression": b.expression, "part": b.part, "way": b.way, "place": str(b.place)}
+                    for b in policy.missing
+                ],
+            }
+            for policy in covered.policies
+        ],
+    }

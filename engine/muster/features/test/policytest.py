@@ -1,0 +1,274 @@
+"""PolicyTests: what policies must say of objects that the test states, step by step.
+
+Each case stands alone: its objects are committed to an empty repository in memory that has the fleet's policies and
+no object of the fleet itself (or pushed to refs of agents), evaluated at each step's instant, and what was derived is
+kept for the next step. Admission policies are asked as `muster validate` asks them: about what the step changes of the
+one before. A test cannot pass by accident: an unknown policy is an error before anything runs, a policy that is listed
+and decides nothing in any case fails the test, and an error in what a case states fails the case.
+"""
+
+from collections.abc import Collection, Iterator, Sequence
+from dataclasses import dataclass
+
+from muster import cel
+from muster.data.finding import Finding, Severity
+from muster.data.ids import ObjectId
+from muster.data.kinds import (
+    FLEET,
+    NOTIFICATION_POLICY,
+    POLICIES,
+    POLICY_TEST,
+    VALIDATING_ADMISSION_POLICY,
+    VALIDATING_ADMISSION_POLICY_BINDING,
+)
+from muster.data.names import did_you_mean
+from muster.data.snapshot import Snapshot
+from muster.data.source import Place, SourceFile
+from muster.data.times import format_time, parse_time
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.features.test.branches import branches_of
+from muster.features.test.coverage import Coverage, rules_of
+from muster.features.test.memory import derived_texts
+from muster.features.test.notices import Telling, told_otherwise
+from muster.features.test.stated import Stated, objects_of
+from muster.fleet.fleet import Fleet
+from muster.fleet.merge import overlay
+from muster.fleet.objects import Object
+from muster.fleet.places import place_of
+from muster.rules.admission.messages import speaker
+from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.witness import Witness
+from muster.run.checking import check_snapshot
+from muster.run.evaluate import evaluate_snapshot
+from muster.run.run import Run
+
+TESTED = (*POLICIES, VALIDATING_ADMISSION_POLICY, NOTIFICATION_POLICY)
+
+
+@dataclass(frozen=True, slots=True)
+class CaseResult:
+    """One case of one test: `failures` says what was expected and what there was; none means it passed."""
+
+    test: str
+    case: str
+    place: Place
+    failures: tuple[str, ...]
+
+
+def run_tests(
+    fleet: Ruled, *, builtin: bool = False, only: str = "", coverage: Coverage | None = None,
+    tests: Collection[ObjectId] | None = None,
+) -> list[CaseResult]:  # fmt: skip
+    """Run the fleet's PolicyTests, and those of the bundle where asked for; sorted by test, cases in their order.
+
+    `only` runs those whose names, or whose cases' names, have this in them, `tests` no others. `coverage` is told what
+    cases took of the fleet's policies, of those of the bundle where asked for, and of what tests name; of the last
+    alone where `only` some are run.
+    """
+    own = (*fleet.of(POLICY_TEST), *(_builtin_tests(fleet) if builtin else ()))
+    asked = (test for test in own if _is_asked_for(test, only) and (tests is None or test.id in tests))
+    chosen = sorted(asked, key=lambda test: test.id)
+    if coverage is not None:
+        named = {name for test in chosen for name in test.spec["policies"]}
+        branches = branches_of(fleet).items()
+        coverage.declare({
+            id_: found for id_, found in branches
+            if str(id_) in named or (not only and (builtin or id_ not in fleet.builtin))
+        }, named)  # fmt: skip
+    policies = _policy_files(fleet)
+    found = (_test(fleet, test, policies, only, coverage) for test in chosen)
+    return [result for results in found for result in results]
+
+
+def tests_concerned(before: Fleet, after: Fleet, paths: Collection[str]) -> frozenset[ObjectId]:
+    """Return the tests that a change of files concerns: those in them; all where policies are in them, or were, because
+    every case has all policies of the fleet."""
+    policies = {source.path for fleet in (before, after) for source in _policy_files(fleet)}
+    tests = after.of(POLICY_TEST)
+    if not policies.isdisjoint(paths):
+        return frozenset(test.id for test in (*tests, *_builtin_tests(after)))
+    return frozenset(test.id for test in tests if any(part.source.path in paths for part in test.parts))
+
+
+def _builtin_tests(fleet: Fleet) -> list[Object]:
+    return [obj for obj in fleet.builtin.values() if obj.kind is POLICY_TEST]
+
+
+def _is_asked_for(test: Object, only: str) -> bool:
+    names = (test.id.name, *(str(case.get("name")) for case in mappings_at(test.spec, "cases")))
+    return any(_has(name, only) for name in names)
+
+
+def _has(name: str, text: str) -> bool:
+    return text.casefold() in name.casefold()
+
+
+def _policy_files(fleet: Fleet) -> tuple[SourceFile, ...]:
+    """The files of the fleet's own policies: a file that also holds other objects brings them along."""
+    kinds = (*TESTED, VALIDATING_ADMISSION_POLICY_BINDING)
+    found = {part.source.path: part.source for obj in fleet.of(*kinds) for part in obj.parts}
+    return tuple(source for _, source in sorted(found.items()))
+
+
+def _test(
+    fleet: Fleet, test: Object, policies: tuple[SourceFile, ...], only: str, coverage: Coverage | None
+) -> Iterator[CaseResult]:
+    whole = _has(test.id.name, only)
+    listed: list[str] = list(test.spec["policies"])
+    known = {str(obj.id) for kind in TESTED for obj in fleet.policies(kind)}
+    for index, name in enumerate(listed):
+        if name not in known:
+            text = f"no policy is called {name}. {did_you_mean(name, known)}".strip()
+            yield CaseResult(str(test.id), "", place_of(test.parts, ("spec", "policies", index)), (text,))
+    deciding: set[str] = set()
+    for index, case in enumerate(mappings_at(test.spec, "cases")):
+        if not whole and not _has(str(case.get("name")), only):
+            continue
+        place = place_of(test.parts, ("spec", "cases", index, "name"))
+        failures = tuple(_case(test, case, policies, deciding, coverage))
+        yield CaseResult(str(test.id), str(case.get("name")), place, failures)
+    for index, name in enumerate(listed if whole else ()):
+        if name in known and name not in deciding:
+            text = f"{name} decides nothing in any case, so nothing of it is tested"
+            yield CaseResult(str(test.id), "", place_of(test.parts, ("spec", "policies", index)), (text,))
+
+
+def _case(
+    test: Object, case: Tree, policies: tuple[SourceFile, ...], deciding: set[str], coverage: Coverage | None
+) -> Iterator[str]:
+    """Play the steps; yield what does not hold."""
+    listed: list[str] = list(test.spec["policies"])
+    admits = any(name.startswith(f"{VALIDATING_ADMISSION_POLICY.name}/") for name in listed)
+    stated = Stated().after(mapping_at(test.spec, "given")).after(mapping_at(case, "given"))
+    settings = overlay(mapping_at(test.spec, "given", "fleet"), mapping_at(case, "given", "fleet"), {})
+    stated = stated.after({"objects": [FLEET.body({"name": "test"}, spec=settings)]})
+    before = objects_of({}, (*mappings_at(test.spec, "given", "derived"), *mappings_at(case, "given", "derived")))
+    derived = derived_texts(before.items())
+    base: Snapshot | None = None
+    telling = Telling()
+    for step in mappings_at(case, "steps"):
+        change = mapping_at(step, "change")
+        stated = stated.after(change).without(change.get("remove") or ())
+        snapshot = stated.snapshot(derived, policies)
+        witness = None if coverage is None else Witness(lambda _: True)
+        run = evaluate_snapshot(snapshot, parse_time(step["at"]), witness=witness)
+        judged = check_snapshot(snapshot, base, witness).sorted_findings() if admits else []
+        base = snapshot
+        told = telling.tell(run, derived)
+        deciding.update(telling.policies)
+        deciding.update(rule.partition("#")[0] for rule in rules_of(run))
+        deciding.update(policy for found in judged if (policy := speaker(found)))
+        if coverage is not None and witness is not None:
+            coverage.take(run, witness.seen, listed)
+        yield from (
+            f"at {step['at']}: {failure}" for failure in (*_check(run, judged, step), *told_otherwise(told, step))
+        )
+        derived = {path: text for path, text in {**derived, **run.files}.items() if text is not None}
+
+
+def _check(run: Run, judged: Sequence[Finding], step: Tree) -> Iterator[str]:
+    bodies = {_label(body): body for body in run.objects}
+    expected = set(step.get("findings") or ())
+    told = {expect["object"] for expect in mappings_at(step, "expect") if "violations" in expect}
+    for found in sorted({*run.findings, *judged}, key=Finding.sort_key):
+        is_told = speaker(found) and str(found.object) in told
+        if found.severity is Severity.ERROR and found.code not in expected and not is_told:
+            yield f"unexpected {found.code}: {found.message}"
+    for code in sorted(expected - {found.code for found in (*run.findings, *judged)}):
+        yield f"{code} was expected, but not found"
+    if "horizon" in step:
+        horizon = None if run.horizon is None else format_time(run.horizon)
+        if horizon != step["horizon"]:
+            yield f"horizon is {horizon}, expected {step['horizon']}"
+    for expect in mappings_at(step, "expect"):
+        failures = (*_violations(judged, expect), *_expectation(run, bodies.get(expect["object"]), expect))
+        yield from (f"{expect['object']}: {failure}" for failure in failures)
+
+
+def _expectation(run: Run, body: Tree, expect: Tree) -> Iterator[str]:
+    if expect.get("absent") is True:
+        if body is not None:
+            yield "is there, expected to be absent"
+        return
+    if body is None:
+        if expect.keys() - {"object", "violations"}:
+            yield "is absent"
+        return
+    conditions = {c.get("type"): c for c in mappings_at(body, "status", "conditions")}
+    taints = mappings_at(body, "spec", "taints")
+    for wanted in mappings_at(expect, "conditions"):
+        yield from _fields(f"condition {wanted['type']}", conditions.get(wanted["type"]), wanted)
+    for type_ in expect.get("absentConditions") or ():
+        if type_ in conditions:
+            yield f"has condition {type_} ({conditions[type_].get('status')}), expected none"
+    for wanted in mappings_at(expect, "taints"):
+        alike = [t for t in taints if (t.get("key"), t.get("effect")) == (wanted["key"], wanted["effect"])]
+        exact = (t for t in alike if (t.get("value") or "") == (wanted.get("value") or ""))
+        found = next(exact, alike[0] if alike else None)
+        yield from _fields(f"taint {wanted['key']}:{wanted['effect']}", found, wanted)
+    for wanted in mappings_at(expect, "absentTaints"):
+        if any(t.get("key") == wanted["key"] and wanted.get("effect") in (None, t.get("effect")) for t in taints):
+            yield f"has taint {wanted['key']}, expected none"
+    if "remedyActions" in expect and (have := dig(body, "status", "remedyActions") or []) != expect["remedyActions"]:
+        yield f"remedyActions are {have}, expected {expect['remedyActions']}"
+    yield from _pulses(run, expect)
+    if (
+        "held" in expect
+        and (have := [h.effect for h in run.fleet.held if str(h.object) == expect["object"]]) != expect["held"]
+    ):
+        yield f"held are {have}, expected {expect['held']}"
+    for text in expect.get("assertions") or ():
+        yield from _assertion(text, body, run)
+
+
+def _fields(what: str, have: Tree, wanted: Tree) -> Iterator[str]:
+    """Only the fields that are written are compared."""
+    if have is None:
+        yield f"has no {what}"
+        return
+    for name in sorted(wanted):
+        if have.get(name) != wanted[name]:
+            yield f"{what}: {name} is {have.get(name)!r}, expected {wanted[name]!r}"
+
+
+def _pulses(run: Run, expect: Tree) -> Iterator[str]:
+    if "pulses" not in expect:
+        return
+    have = [p.because for p in run.fleet.pulses if str(p.object) == expect["object"]]
+    wanted = mappings_at(expect, "pulses")
+    shown = [f"{b.rule.partition('#')[0]} {b.text}".strip() for b in have]
+    matched = len(have) == len(wanted) and all(
+        w.get("policy") in (None, b.rule.partition("#")[0].rpartition("/")[2]) and w.get("reason") in (None, b.text)
+        for b, w in zip(have, wanted, strict=True)
+    )
+    if not matched:
+        yield f"pulses are {shown}, expected {wanted}"
+
+
+def _violations(judged: Sequence[Finding], expect: Tree) -> Iterator[str]:
+    if "violations" not in expect:
+        return
+    have = [
+        {"policy": policy.partition("/")[2], "message": found.message}
+        for found in judged if str(found.object) == expect["object"] and (policy := speaker(found))
+    ]  # fmt: skip
+    wanted = mappings_at(expect, "violations")
+    if len(have) != len(wanted) or any(one | w != one for one, w in zip(have, wanted, strict=True)):
+        yield f"violations are {have}, expected {wanted}"
+
+
+def _assertion(text: str, body: Tree, run: Run) -> Iterator[str]:
+    try:
+        result = cel.compile(text).run({"object": body, "now": run.now}, trace=True)
+    except cel.CompileError as error:
+        yield f"{text}: {error.issues[0].message}"
+        return
+    if result.error is not None:
+        yield f"{text}: {result.error.message}"
+    elif result.value is not True:
+        yield f"does not hold:\n{result.trace}"
+
+
+def _label(body: Tree) -> str:
+    metadata = body["metadata"]
+    return "/".join(part for part in (body["kind"], metadata.get("namespace"), metadata["name"]) if part)

@@ -1,0 +1,1 @@
+"""`muster validate`: the pre-commit hook."""

@@ -1,0 +1,61 @@
+"""Of all findings, those that a change of some files is answerable for: what the pre-commit hook shows."""
+
+from collections.abc import Collection, Iterator
+
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING
+from muster.data.tree import mapping_at
+from muster.fleet.documents import DEFAULT_NAMESPACE
+from muster.fleet.fleet import Fleet
+from muster.rules.admission.messages import says_so
+
+
+def touched_findings(fleet: Fleet, files: Collection[str]) -> list[Finding]:
+    """Return the findings in these files, and those of every object of which one of them holds a part.
+
+    `.musterignore` answers for every file that lost its object, and any commit for what the fleet as a whole has lost,
+    and for objects that it removes although a policy does not allow it. A policy, its binding, and the objects that
+    they read answer for everything that the policy refuses.
+    """
+    names = set(files)
+    always = _LOST if ".musterignore" in names else _FLEET_WIDE
+    there = {*fleet.objects, *(id_ for found in fleet.foreign.values() for one in found for id_ in _ids(one.id))}
+    objects = {id_ for id_, obj in fleet.objects.items() if any(part.source.path in names for part in obj.parts)}
+    words = frozenset(map(says_so, _policies(fleet, names, objects)))
+    return [
+        found
+        for found in fleet.sorted_findings()
+        if found.file in names
+        or found.object in objects
+        or found.code in always
+        or (
+            found.code == "MUS320"
+            and (found.hint in words or (found.object not in there and found not in fleet.beyond.found))
+        )
+    ]
+
+
+def _ids(id_: ObjectId) -> Iterator[ObjectId]:
+    """Yield the ids that an object of an unknown kind may go by: in the namespace that it names, none, or default."""
+    yield from (id_, id_._replace(namespace=""), id_._replace(namespace=id_.namespace or DEFAULT_NAMESPACE))
+
+
+def _policies(fleet: Fleet, names: Collection[str], objects: Collection[ObjectId]) -> Iterator[ObjectId]:
+    """Yield the admission policies that a change of these files may have changed."""
+    kinds = {kind for kind, found in fleet.foreign.items() if any(one.source.path in names for one in found)}
+    kinds |= {(id_.group, id_.kind) for id_ in objects}
+    bound = {
+        obj.spec.get("policyName") for obj in fleet.of(VALIDATING_ADMISSION_POLICY_BINDING)
+        if obj.id in objects or ("", "Namespace") in kinds
+    }  # fmt: skip
+    for obj in fleet.of(VALIDATING_ADMISSION_POLICY):
+        read = mapping_at(obj.spec, "paramKind")
+        group = str(read.get("apiVersion", "")).rpartition("/")[0]
+        if obj.id in objects or obj.id.name in bound or (group, read.get("kind")) in kinds:
+            yield obj.id
+
+
+#: Removals that are held; and files that hold no more what they held.
+_FLEET_WIDE = frozenset(("MUS420", "MUS504"))
+_LOST = _FLEET_WIDE | {"MUS110"}

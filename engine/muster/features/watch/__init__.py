@@ -1,0 +1,1 @@
+"""`muster watch`: reconcile on every change and at every horizon, and serve the page."""

@@ -1,0 +1,120 @@
+"""`--serve` and what goes with it: where a watch answers over HTTP, and who gets in."""
+
+import ipaddress
+import time
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, Final, TypeVar
+
+import click
+
+from muster.cli.options import as_one
+from muster.features.metrics.extra import fleet_name, require_metrics
+
+if TYPE_CHECKING:
+    from ssl import SSLContext
+
+    from muster.features.watch.http import Access
+    from muster.features.watch.watch import Observer
+    from muster.git.repository import Repository
+    from muster.run.state import State
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+_FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
+#: What a machine calls itself, to itself alone.
+_OWN_NAMES: Final = frozenset(("localhost", "127.0.0.1", "[::1]"))
+
+
+@dataclass(frozen=True, slots=True)
+class Serving:
+    """Where is answered, and who gets in."""
+
+    serve: str | None
+    serve_token: Path | None
+    serve_cert: Path | None
+    serve_key: Path | None
+    serve_client_ca: Path | None
+
+    @contextmanager
+    def observers(
+        self, repository: "Repository", say: Callable[[str], None], kept: "Callable[[], State | None]"
+    ) -> "Iterator[tuple[Observer, ...]]":
+        """Answer while the block runs, about what its observers are told; nobody where nothing is to be served. `kept`
+        opens what their runs leave."""
+        if self.serve is None:
+            if any((self.serve_token, self.serve_cert, self.serve_key, self.serve_client_ca)):
+                raise click.UsageError("--serve-token and the like go with --serve.")
+            yield ()
+            return
+        require_metrics()
+        from muster.agents.serving.server import AddressError, address_of, served
+        from muster.features.metrics.metering import Meter
+        from muster.features.watch.http import LiveServer
+        from muster.features.watch.live import Live
+        from muster.fleet.faults import fallbacks_told_to
+
+        try:
+            address = address_of(self.serve)
+        except AddressError as error:
+            raise click.UsageError(f"--serve {self.serve}: {error}.") from error
+        access, context = self._access(address[0])
+        name = fleet_name(repository.worktree or repository.git_dir)
+        live, meter = Live(repository, name, None, kept), Meter(time.time, name)
+        try:
+            server = LiveServer(address, live, meter.values, access, context)
+        except OSError as error:
+            raise click.UsageError(f"--serve {self.serve}: {error}.") from error
+        with served(server, "muster-serve"), fallbacks_told_to(meter.fell_back):
+            say(f"serving {server.url}")
+            yield live, meter
+
+    def _access(self, host: str) -> "tuple[Access, SSLContext | None]":
+        """Who gets in. click.UsageError where that would be anybody, from anywhere."""
+        from muster.agents.serving.tls import server_context
+        from muster.agents.serving.tokens import Reread
+        from muster.features.watch.http import Access, token_of
+
+        if (self.serve_cert is None) != (self.serve_key is None) or (self.serve_client_ca and not self.serve_cert):
+            raise click.UsageError("--serve-cert and --serve-key go together, and --serve-client-ca needs them.")
+        if not (_is_loopback(host) or self.serve_token or self.serve_client_ca):
+            raise click.UsageError(
+                f"--serve {self.serve}: others can reach this address, so say who may read: --serve-token, or"
+                " --serve-cert, --serve-key and --serve-client-ca."
+            )
+        try:
+            context = (
+                server_context(self.serve_cert, self.serve_key, self.serve_client_ca, optional=False)
+                if self.serve_cert and self.serve_key else None
+            )  # fmt: skip
+            tokens = Reread(self.serve_token, token_of) if self.serve_token else None
+        except (OSError, ValueError) as error:
+            raise click.UsageError(
+                f"--serve-token, --serve-cert, --serve-key or --serve-client-ca: {error}."
+            ) from error
+        own = f"[{host}]" if ":" in host else host.lower()
+        return Access(tokens, _OWN_NAMES | {own} if _is_loopback(host) else frozenset()), context
+
+
+def _is_loopback(host: str) -> bool:
+    try:
+        return ipaddress.ip_address(host).is_loopback
+    except ValueError:
+        return host.lower() == "localhost"
+
+
+def serving_options(function: _F) -> _F:
+    """`--serve` and its like, as one parameter `serving`."""
+    joined = as_one(function, "serving", Serving, *Serving.__slots__)
+    for option in (
+        click.option("--serve-client-ca", type=_FILE, help="Let in who has a certificate of this authority (PEM)."),
+        click.option("--serve-key", type=_FILE, help="Its key."),
+        click.option("--serve-cert", type=_FILE, help="Speak TLS, with this certificate (PEM)."),
+        click.option("--serve-token", type=_FILE, metavar="FILE",
+                     help="Let in who has the token in FILE: as a bearer, or in a browser as a password."),
+        click.option("--serve", metavar="HOST:PORT",
+                     help="Show the page live there, with /metrics, /healthz and /readyz."),
+    ):  # fmt: skip
+        joined = option(joined)
+    return joined

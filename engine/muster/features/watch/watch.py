@@ -1,0 +1,325 @@
+"""Watch: reconcile when the repository changes, and when the horizon says that time alone changes something.
+
+Level-based: whatever woke it, it looks at the branch and the agent refs as they are now. Between two wakes it
+sleeps; a failure (a remote that does not answer, a person's edit in the way) backs off and never ends it.
+"""
+
+import re
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import AbstractContextManager, ExitStack
+from datetime import UTC, datetime, timedelta
+from pathlib import Path
+from threading import Event, Thread
+from time import monotonic
+from typing import TYPE_CHECKING, Protocol, TypeAlias
+
+from muster.cli.listening import WRITER, Ears
+from muster.data.ids import ObjectId
+from muster.data.kinds import CSR
+from muster.data.locations import FOLDER
+from muster.data.times import earliest, format_time, second_at
+from muster.features.notify.notify import notify_due
+from muster.features.pulses.publish import Publication, next_look, publish_due
+from muster.features.reconcile.pacing import told_of_waiting
+from muster.features.reconcile.proposals import propose
+from muster.features.reconcile.reconcile import Reconciled, reconcile
+from muster.fleet.faults import fell_back, is_ours, told
+from muster.git.agents import AgentRef
+from muster.git.errors import RepositoryError
+from muster.git.hearing import here
+from muster.git.recovery import recover
+from muster.git.repository import Repository, branch_tip, common_directory
+from muster.git.retry import patient
+from muster.git.upkeep import tidy
+from muster.rules.checks import waivers
+from muster.run.changes import summary
+from muster.run.state import State
+from muster.run.unrest import UNREST
+
+if TYPE_CHECKING:
+    from muster.agents.identity.authority import Authority
+    from muster.run.workers import Workers
+
+#: However far the horizon, the clock is looked at again: it may have been set.
+LONGEST_SLEEP = timedelta(minutes=15)
+#: When pulses that a sink did not take are tried again.
+PUBLISH_AGAIN = timedelta(seconds=10)
+#: After so long without a change a burst is over. Where they do not end, no longer is waited than the last look took,
+#: within these bounds: half of the time at the most goes into looking. Changes are heard of every 0.2 s at most.
+QUIET_SECONDS, SHORTEST_BURST_SECONDS, LONGEST_BURST_SECONDS = 0.3, 0.5, 3.0
+#: How often the refs are looked at where the system does not tell of changes.
+DEAF_SECONDS = 5.0
+#: When objects that did not come to rest are tried again: time alone may end it.
+TRY_REST_AGAIN = timedelta(minutes=5)
+#: What changes there when a request for a certificate is approved.
+_REQUESTS = f"{FOLDER}{CSR.plural}/"
+FIRST_BACK_OFF, LAST_BACK_OFF = timedelta(seconds=1), timedelta(minutes=2)
+
+#: So many findings that were not there before are told at one look.
+_MOST_TOLD = 10
+#: What is no news in what fails again: the time, and for how long it has.
+_NUMBER = re.compile(r"(?:\d+[dhms]?)+")
+
+Say: TypeAlias = Callable[[str], None]
+
+
+class Observer(Protocol):
+    """Whoever is told of each look, by the thread that looks: it waits for them."""
+
+    def looking(self) -> AbstractContextManager[None]:
+        """What is there while a look lasts; one at which there is nothing to look at, too."""
+
+    def looked(self, done: Reconciled, publication: Publication) -> None:
+        """A run is done, and what it made due is published."""
+
+    def failed(self, error: Exception) -> None:
+        """A run came to nothing."""
+
+    def rests(self, seconds: float) -> None:
+        """There is another look after so many seconds, if nothing happens before."""
+
+
+class Watcher:
+    """The state of one watch: what was seen last, and when to look again.
+
+    With a remote, its branch is fetched every `interval` and what is committed is pushed there. Without one too the
+    agents' refs are fetched, where the repository has a remote and agents speak through refs. File sinks write below
+    `sink_dir`. With `state`, only what changed and what is due is looked at;
+    `workers` decide the whole fleet where it has to be. With an `authority`, what is approved is signed. `observers`
+    are told of each look.
+    """
+
+    def __init__(
+        self, repository: Repository, branch: str, remote: str | None, interval: timedelta, say: Say, *,
+        clock: Callable[[], datetime], ears: Ears = WRITER, verbose: bool = False,
+        sink_dir: Path | None = None, state: State | None = None, workers: "Workers | None" = None,
+        authority: "Authority | None" = None, observers: Sequence["Observer"] = (),
+    ) -> None:  # fmt: skip
+        self._authority, self._signs = authority, authority is not None
+        self._sink_dir, self._kept, self._workers, self.observers = sink_dir, state, workers, observers
+        self.repository, self.branch, self._remote = repository, branch, remote
+        self._interval, self.say = interval, say
+        self._ears, self._verbose, self._present = ears, verbose, clock
+        self._fetches = remote is not None
+        self._clock: datetime | None = None
+        self._seen: object = None
+        self._due: datetime | None = None
+        self._next_fetch: datetime | None = None
+        self._failures = self._hurries = 0
+        self._trouble = ""
+        self._unproposed = frozenset[str]()
+        self._restless: frozenset[ObjectId | None] = frozenset()
+        self._standing = frozenset[str]()
+
+    def look(self) -> None:
+        """Reconcile if anything changed, time has come, or the remote is to be asked."""
+        with ExitStack() as watched:
+            for observer in self.observers:
+                watched.enter_context(observer.looking())
+            self._look()
+
+    def _look(self) -> None:
+        now = self._present()
+        self._mind_the_clock(now)
+        fetching = self._fetches and (self._next_fetch is None or now >= self._next_fetch)
+        try:
+            seen = self._state()
+            if not fetching and seen == self._seen and (self._due is None or now < self._due):
+                return
+            for line in recover(self.repository):
+                self.say(f"{format_time(now)} {line}")
+            done = reconcile(
+                self.repository, self._present, branch=self.branch, remote=self._remote, attempts=patient(),
+                ears=self._ears, state=self._kept, workers=self._workers,
+            )  # fmt: skip
+            self._fetches = self._remote is not None or (self._ears.ask and done.heard.afar)
+            self._tell(done)
+            publication = publish_due(self.repository, done.settled.last, self._remote, folder=self._sink_dir)
+            notified = notify_due(self.repository, done, self._remote)
+            for sent in (publication, notified):
+                for line in (*sent.lines(), *(found.message for found in sent.faults)):
+                    self.say(f"{format_time(done.settled.last.now)} {line}")
+            self._sign(done)
+            self._propose(done)
+            tidy(self.repository, aside=True)
+            self._seen, self._failures, self._trouble = _accounted(done), 0, ""
+            self._due = earliest(self._next(done), notified.next)
+            publication.told = notified.told
+            for observer in self.observers:
+                observer.looked(done, publication)
+            if any(sent.failures or sent.faults for sent in (publication, notified)):
+                again = self._present() + PUBLISH_AGAIN
+                self._due = again if self._due is None else min(self._due, again)
+        except RepositoryError as error:
+            self._back_off(error)
+            if (trouble := _NUMBER.sub("", error.message)) != self._trouble:
+                self.say(f"{format_time(self._present())} {error.message}" + (f" ({error.hint})" if error.hint else ""))
+            self._trouble = trouble
+        except Exception as error:  # noqa: BLE001 - watch survives everything but a signal
+            self._back_off(error)
+            self.say(f"{format_time(self._present())} a fault in muster, not in your fleet: {told(error)}")
+        if self._fetches:
+            self._next_fetch = self._present() + self._interval
+
+    def _sign(self, done: Reconciled) -> None:
+        """Sign what is approved by now, if that may have become more: what lies under `derived/` says so."""
+        self._signs |= self._authority is not None and any(path.startswith(_REQUESTS) for path in done.settled.files)
+        if self._authority is None or not self._signs:
+            return
+        from muster.features.sign.signing import sign
+
+        signed = sign(
+            self.repository, self._authority, self._present, branch=self.branch, remote=self._remote,
+            attempts=patient(), ears=self._ears,
+        )  # fmt: skip
+        for line in (*signed.told, *signed.refused):
+            self.say(f"{format_time(self._present())} {line}")
+        self._signs = False
+
+    def _propose(self, done: Reconciled) -> None:
+        """Propose what waits for approval; what is as it was is not told again."""
+        proposed = propose(self.repository, done, self.branch, self._remote)
+        news = [str(one) for one in proposed.proposals if one.state.value]
+        for line in (*news, *(line for line in proposed.troubles if line not in self._unproposed)):
+            self.say(f"{format_time(done.settled.last.now)} {line}")
+        self._unproposed = frozenset(proposed.troubles)
+
+    def _mind_the_clock(self, now: datetime) -> None:
+        """Where the clock was set back, what was to happen at an instant of the old one is due now."""
+        if self._clock is not None and now < self._clock:
+            self._due, self._next_fetch = now, None
+        self._clock = now
+
+    def _back_off(self, error: Exception) -> None:
+        for observer in self.observers:
+            observer.failed(error)
+        self._failures += 1
+        self._due = self._present() + _longer(self._failures)
+        self._seen = self._state_or_none()
+
+    def _next(self, done: Reconciled) -> datetime | None:
+        """When time alone makes another look worth while. What a run leaves to do at its own instant is looked at more
+        and more rarely, for it would be due for ever."""
+        run, due = done.settled.last, next_look(done.settled.last)
+        if done.overtaken:
+            return self._present()
+        if done.waits:
+            due = min(due or done.waits, done.waits)
+        if not done.settled.rested:
+            due = min(due or run.now + TRY_REST_AGAIN, run.now + TRY_REST_AGAIN)
+        self._hurries = self._hurries + 1 if due is not None and due <= run.now else 0
+        return self._present() + _longer(self._hurries) if self._hurries else due
+
+    def pause(self) -> float:
+        """Seconds to sleep when nothing wakes it before: until a whole second, because runs know no others."""
+        instants = [instant for instant in (self._due, self._next_fetch) if instant is not None]
+        exactly = datetime.now(UTC)
+        due = second_at(min(instants, default=None))
+        until = LONGEST_SLEEP if due is None else min(due - exactly, LONGEST_SLEEP)
+        return max(0.0, until.total_seconds())
+
+    def _state(self) -> object:
+        tip = branch_tip(self.repository, self.branch)
+        return tip, _tips(here(self.repository, tip or "HEAD").refs)
+
+    def _state_or_none(self) -> object:
+        try:
+            return self._state()
+        except Exception as error:  # noqa: BLE001 - it has failed before; watch survives it
+            if not isinstance(error, RepositoryError):
+                fell_back("reading the refs", error)
+            return None
+
+    def _tell(self, done: Reconciled) -> None:
+        looked_at = (f"looked at {done.looked_at}",) if self._kept is not None else ()
+        for line in (*looked_at, *done.how) if self._verbose else ():
+            self.say(f"{format_time(done.settled.last.now)} {line}")
+        if done.commit:
+            self.say(f"{format_time(done.settled.last.now)} {done.commit[:12]} {summary(done.settled.changes)}")
+        if done.waits and self._verbose:
+            self.say(f"{format_time(done.settled.last.now)} {told_of_waiting(done.settled, format_time(done.waits))}")
+        if done.followed:
+            self.say(f"{format_time(done.settled.last.now)} {done.followed}")
+        if done.left_behind:
+            self.say(f"{format_time(done.settled.last.now)} the local branch stays behind: {done.left_behind}")
+        findings = waivers.told(done.settled.findings, done.settled.last.now)
+        restless = {found.object: found.message for found in findings if found.code == UNREST}
+        for id_, message in restless.items():
+            if id_ not in self._restless:
+                self.say(f"{format_time(done.settled.last.now)} {message}")
+        self._restless = frozenset(restless)
+        errors = [found for found in findings if found.fails and found.code != UNREST]
+        if errors and done.commit:
+            self.say(f"  {len(errors)} errors; see muster validate")
+        standing = [found for found in findings if is_ours(found) or (self._verbose and not found.fails)]
+        lines = {f"  {found.code}: {found.message}": None for found in standing}
+        for line in [line for line in lines if line not in self._standing][:_MOST_TOLD]:
+            self.say(line)
+        self._standing = frozenset(lines)
+
+
+def _accounted(done: Reconciled) -> object:
+    """The state that a run has looked at and left. Not the one that is there now: what came in between is news."""
+    return done.tip, _tips(done.heard.refs)
+
+
+def _tips(refs: Iterable[AgentRef]) -> tuple[tuple[str, str], ...]:
+    return tuple([(ref.name, ref.commit) for ref in refs])
+
+
+def watch(watcher: Watcher, stop: Event) -> None:
+    """Run until `stop` is set."""
+    wake, say = Event(), watcher.say
+    repository = watcher.repository
+    ears = Thread(target=listen, args=(common_directory(repository), wake, stop), daemon=True, name="muster-watch")
+    ears.start()
+    say(f"watching {watcher.branch} of {repository.worktree or repository.git_dir}")
+    while not stop.is_set():
+        wake.clear()
+        began = monotonic()
+        watcher.look()
+        took = monotonic() - began
+        pause = watcher.pause()
+        for observer in watcher.observers:
+            observer.rests(pause)
+        if wake.wait(pause):
+            _wait_until_quiet(wake, stop, min(max(took, SHORTEST_BURST_SECONDS), LONGEST_BURST_SECONDS))
+    ears.join(timeout=2)
+
+
+def _wait_until_quiet(wake: Event, stop: Event, longest_seconds: float) -> None:
+    """Return when refs have stopped changing, or go on to change for long: agents that push at one time are looked at
+    together."""
+    until = monotonic() + longest_seconds
+    while not stop.is_set() and (left := until - monotonic()) > 0:
+        wake.clear()
+        if not wake.wait(min(QUIET_SECONDS, left)):
+            return
+
+
+def listen(git_dir: Path, wake: Event, stop: Event) -> None:
+    """Set `wake` whenever a ref changes, and when it is time to stop."""
+    from watchfiles import watch as changes
+
+    places = [place for place in (git_dir / "refs", git_dir / "reftable") if place.is_dir()]
+    # No filter: the usual one passes over everything in .git.
+    try:
+        events = changes(
+            *places, watch_filter=None, stop_event=stop, debounce=200, step=20, rust_timeout=500, raise_interrupt=False,
+            yield_on_timeout=True,
+        )  # fmt: skip
+        deaf = True  # what happened before it could hear is looked at when it first can
+        for happened in events:
+            if happened or deaf:
+                wake.set()
+            deaf = False
+    except Exception as error:  # noqa: BLE001 - no more watches of the system are to be had, or the folder was replaced
+        fell_back("listening for changes of refs", error)
+        while not stop.wait(DEAF_SECONDS):
+            wake.set()
+    wake.set()
+
+
+def _longer(times: int) -> timedelta:
+    """How long to wait after so many looks in a row that did not help."""
+    return min(FIRST_BACK_OFF * (1 << min(times - 1, 10)), LAST_BACK_OFF)

@@ -1,0 +1,1 @@
+"""What if: suppositions as edits, and runs in a scratch repository."""

@@ -1,0 +1,157 @@
+"""The options of what-if: `--lose`, `--report`, `--edit` and `--policy`, on every verb that decides without writing."""
+
+import os
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from muster.cli import options
+from muster.cli.completion import no_such
+from muster.cli.options import FILE_THERE
+
+if TYPE_CHECKING:
+    from muster.cli.reading import Reading
+    from muster.data.ids import ObjectId
+    from muster.features.whatif.rehearsal import Rehearsal
+    from muster.features.whatif.supposing import Supposition
+
+_F = TypeVar("_F", bound=Callable[..., Any])
+
+
+@dataclass(frozen=True, slots=True)
+class Supposed:
+    """What somebody supposes."""
+
+    lose: tuple[str, ...] = ()
+    report: tuple[tuple[str, str], ...] = ()
+    files: tuple[Path, ...] = ()
+
+    def __bool__(self) -> bool:
+        """Whether anything is."""
+        return bool(self.lose or self.report or self.files)
+
+    @staticmethod
+    @contextmanager
+    def tried(reading: "Reading", state: Path | None) -> "Iterator[Rehearsal]":
+        """Yield a rehearsal of what is read. RepositoryError where that is no commit."""
+        from muster.cli.disposable import state_path
+        from muster.features.whatif.rehearsal import rehearsal
+        from muster.git.errors import RepositoryError
+        from muster.git.repository import current_branch
+
+        repository, commit, heard = reading.repository, reading.base, reading.heard
+        if repository is None or commit is None or heard is None or commit != reading.snapshot.commit:
+            raise RepositoryError(
+                "what is supposed goes on top of a commit", "leave --worktree out, or use --edit FILE"
+            )
+        branch = current_branch(repository)
+        kept = state_path(os.environ, repository, branch, state) if branch else None
+        with rehearsal(repository, commit, heard, kept) as trial:
+            yield trial
+
+    @contextmanager
+    def over(self, reading: "Reading", state: Path | None, now: datetime) -> "Iterator[Reading]":
+        """Yield what is read as it is supposed to be; as it is, where nothing is supposed."""
+        if not self:
+            yield reading
+            return
+        from muster.git.open import open_commit
+
+        with self.tried(reading, state) as trial:
+            self.suppose(trial, now)
+            snapshot = open_commit(trial.repository, trial.commit, trial.heard)
+            yield replace(reading, snapshot=snapshot, repository=trial.repository, base=trial.commit, heard=trial.heard)
+
+    def suppose(self, trial: "Rehearsal", now: datetime) -> tuple[str, ...]:
+        """Have it so in a rehearsal. Returns the clusters that are lost. click.UsageError for what cannot be."""
+        if not self:
+            return ()
+        from muster.features.whatif.supposing import NotSupposable, Supposition
+        from muster.fleet.assemble import assemble
+        from muster.git.snapshot import CommitSnapshot
+
+        with CommitSnapshot(trial.repository, trial.commit, trial.heard.refs, trial.heard.agents) as snapshot:
+            supposition = Supposition(assemble(snapshot))
+            with options.usage_errors(NotSupposable):
+                lost = self._all(supposition, now, trial.origin.worktree)
+            trial.suppose(supposition.edits)
+        return lost
+
+    def _all(self, supposition: "Supposition", now: datetime, root: Path | None) -> tuple[str, ...]:
+        from muster.rules.policies.selectors import LabelSelector
+
+        lost: list[str] = []
+        for file in self.files:
+            _put(supposition, file, root)
+        for target, said in self.report:
+            type_, equals, status = said.rpartition("=")
+            if not equals or not type_:
+                raise click.UsageError(f"{said!r} is not TYPE=STATUS, such as Ready=False.")
+            supposition.report(_one(supposition, target), type_, status, now)
+        for text in self.lose:
+            try:
+                selector = LabelSelector.written(text)
+            except ValueError as error:
+                raise click.UsageError(f"--lose: {error}") from error
+            lost.extend(supposition.lose(selector, now))
+        return tuple(lost)
+
+
+def _put(supposition: "Supposition", file: Path, root: Path | None) -> None:
+    """A file of the branch stands at its own path; any other in place of those parts of objects that it is."""
+    data = file.read_bytes()
+    inside = root is not None and file.resolve().is_relative_to(root.resolve())
+    path = file.resolve().relative_to(root.resolve()).as_posix() if root is not None and inside else ""
+    if path and supposition.has(path):
+        supposition.edit(path, data)
+    else:
+        supposition.put(file.name, data)
+
+
+def _one(supposition: "Supposition", target: str) -> "ObjectId":
+    is_named = options.one_object(target)
+    named = sorted(id_ for id_ in supposition.fleet.objects if is_named(id_))
+    if len(named) != 1:
+        raise click.UsageError(f"{target} is more than one object.") if named else no_such(target)
+    return named[0]
+
+
+def _supposed(lose: Any, report: Any, edit: Any, policy: Any) -> Supposed:
+    return Supposed(lose, report, (*edit, *policy))
+
+
+def supposed_options(function: _F) -> _F:
+    """The four of them, as one parameter `supposed`."""
+    joined = options.as_one(function, "supposed", _supposed, "lose", "report", "edit", "policy")
+    for option in (
+        click.option(
+            "--policy", type=FILE_THERE, multiple=True, metavar="FILE", help="Suppose this policy is in force."
+        ),
+        click.option(
+            "--edit",
+            type=FILE_THERE,
+            multiple=True,
+            metavar="FILE",
+            help="Suppose this file is committed: at its own path, or, from elsewhere, as the parts that it edits.",
+        ),
+        click.option(
+            "--report",
+            type=(str, str),
+            multiple=True,
+            metavar="KIND/NAME TYPE=STATUS",
+            help="Suppose somebody reports this condition.",
+        ),
+        click.option(
+            "--lose",
+            multiple=True,
+            metavar="LABELS",
+            help="Suppose the agents of the clusters with these labels (`region=eu`) have fallen silent.",
+        ),
+    ):
+        joined = option(joined)
+    return joined

@@ -1,0 +1,94 @@
+"""A rehearsal: what a fleet would do, step by step, in a scratch repository and by the very runs that really do it.
+
+Each step decides at an instant and commits there what follows, so that the next one finds what a real run would find.
+Pulses count as sent. What is supposed (an agent that renews, a file that is edited) is committed like anything else.
+"""
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from datetime import datetime
+from pathlib import Path
+
+from muster.data.agentref import relay_of
+from muster.data.published import Memory, PulseKey
+from muster.features.whatif.supposing import Edits
+from muster.git.agents import AgentRef
+from muster.git.hearing import Heard
+from muster.git.importing import build_commit
+from muster.git.pulse_memory import Remembered
+from muster.git.repository import Repository
+from muster.git.rootref import files_of
+from muster.git.scratch import scratch_of
+from muster.run.collector import without_collection
+from muster.run.message import commit_message
+from muster.run.question import Question
+from muster.run.settled import Settled
+from muster.run.state import State, copy_of, open_state
+from muster.run.warm import answer
+
+
+@dataclass(frozen=True, slots=True)
+class _Sent:
+    """The pulses that went out, in the rehearsal too. Satisfies `muster.run.question.Remembers`."""
+
+    memory: Memory
+    at: str
+
+
+@dataclass
+class Rehearsal:
+    """A fleet in a scratch repository over its `origin`, and how far it has come."""
+
+    origin: Repository
+    repository: Repository
+    commit: str
+    heard: Heard
+    memory: Memory
+    state: State | None
+    _sent: int = 0
+
+    def step(self, now: datetime) -> Settled:
+        """Decide as of an instant, commit what follows, and take the pulses that are due for sent."""
+        with without_collection():
+            remembered = _Sent(self.memory, f"rehearsal {self._sent}")
+            found = answer(Question(self.repository, self.commit, self.heard, now, remembered), self.state)
+        settled = found.settled
+        if settled.files:
+            files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
+            message = commit_message(settled.last, settled.changes)
+            self.commit = build_commit(self.repository, files, message, self.commit)
+        if self.state is not None:
+            found.remember(self.state)
+        pulses = [pulse for pulse in settled.last.fleet.pulses if pulse.sent is not None]
+        if pulses:
+            self._sent += 1
+            self.memory = {**self.memory, **{PulseKey(p.object, p.policy): p.sent for p in pulses if p.sent}}
+        return settled
+
+    def suppose(self, edits: Edits) -> None:
+        """Commit files as if somebody had: on the branch, and on agents' refs."""
+        own = {path: data for (ref, path), data in edits.items() if not ref}
+        if own:
+            self.commit = build_commit(self.repository, own, "Supposed\n", self.commit)
+        refs = {ref for ref, _ in edits if ref}
+        if refs:
+            heard = (self._edited(ref, edits) if ref.short in refs else ref for ref in self.heard.refs)
+            self.heard = replace(self.heard, refs=tuple(heard))
+
+    def _edited(self, ref: AgentRef, edits: Edits) -> AgentRef:
+        files = {path: data for (name, path), data in edits.items() if name == ref.short}
+        if relay_of(ref.name):  # a tree, which nothing is built on: what it holds, and this
+            files = {**files_of(self.repository, ref.commit), **files}
+            return replace(ref, commit=build_commit(self.repository, files, "Supposed\n", None))
+        return replace(ref, commit=build_commit(self.repository, files, "Supposed\n", ref.commit))
+
+
+@contextmanager
+def rehearsal(repository: Repository, commit: str, heard: Heard, state: Path | None = None) -> Iterator[Rehearsal]:
+    """Yield a rehearsal that begins at a commit, with the agents that were heard. `state`: what runs on it left."""
+    memory = Remembered(repository).memory
+    with scratch_of(repository, commit) as scratch:
+        own = scratch.git_dir / "state" / "state.sqlite"
+        copied = copy_of(state, own) if state is not None else None
+        yield Rehearsal(repository, scratch, commit, heard, memory, copied or open_state(own))

@@ -1,0 +1,225 @@
+"""What if: the edits that make a supposition true, as files that somebody might have committed.
+
+A supposition is no other way of deciding. It becomes files of the branch and of agents' refs, which are committed to a
+scratch repository (`muster.features.whatif.rehearsal`) and decided like any others.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import LEASE, MANAGED_CLUSTER, kind_of
+from muster.data.source import Layer, Part, SourceFile
+from muster.data.times import format_time, span_of, try_time
+from muster.data.tree import Tree, dig, mappings_at
+from muster.data.yaml.emitter import emit
+from muster.data.yaml.loader import load_documents
+from muster.fleet.files import read_file
+from muster.fleet.fleet import Fleet
+from muster.fleet.leases import (
+    LONGEST_SECONDS,
+    grace_factor,
+    leased_cluster,
+    leases_by_cluster,
+    own_lease_seconds,
+    standing_seconds,
+)
+from muster.fleet.objects import Object
+from muster.fleet.reading import Reading
+from muster.fleet.silent import is_silent
+from muster.rules.policies.selectors import LabelSelector
+from muster.rules.policies.staleness import expiry
+
+#: Files by agent's ref (empty for the branch) and path; None removes one.
+Edits = Mapping[tuple[str, str], bytes | None]
+#: Where what nobody has written yet is put.
+FOLDER = "supposed"
+_REASON = "Supposed"
+#: So far back lies the last word of an agent that is lost.
+_LONG_AGO = timedelta(days=30)
+
+
+#: What every part of an object has.
+_EVERYWHERE = frozenset(("apiVersion", "kind", "metadata"))
+_NAMES = frozenset(("apiVersion", "kind", "name", "namespace"))
+
+
+class NotSupposable(ValueError):  # noqa: N818 - says what the person asked for
+    """Nothing in the fleet is what the supposition speaks of."""
+
+
+@dataclass
+class Supposition:
+    """The edits so far, over the fleet's input parts: a later one sees what an earlier one made of a document."""
+
+    fleet: Fleet
+    _documents: dict[tuple[str, str], dict[int, Tree | None]] = field(default_factory=dict)
+    _files: dict[tuple[str, str], bytes | None] = field(default_factory=dict)
+
+    @property
+    def edits(self) -> Edits:
+        """The files as they are supposed."""
+        found = dict(self._files)
+        for where, bodies in self._documents.items():
+            kept = [body for body in bodies.values() if body is not None]
+            found[where] = "---\n".join(emit(body) for body in kept).encode() if kept else None
+        return found
+
+    def change(self, part: Part, change: Callable[[Tree], Tree | None]) -> None:
+        """Have a document of a file be another one, or none."""
+        where = (part.source.ref, part.source.path)
+        if where not in self._documents:
+            loaded = load_documents(part.source.read(), part.source.label)
+            self._documents[where] = {document.index: document.body for document in loaded.documents}
+        bodies = self._documents[where]
+        body = bodies[part.index]
+        if part.item is None:
+            bodies[part.index] = None if body is None else change(body)
+        elif body is not None:
+            items = list(body["items"])
+            items[part.item] = change(items[part.item])
+            bodies[part.index] = {**body, "items": [item for item in items if item is not None]}
+
+    # -- what can be supposed
+
+    def lose(self, selector: LabelSelector, now: datetime) -> tuple[str, ...]:
+        """The agents of the clusters with these labels have been silent for long. Returns the clusters' names."""
+        lost = tuple(obj.id.name for obj in self.fleet.clusters() if selector.matches(obj.labels))
+        if not lost:
+            raise NotSupposable("no cluster has these labels")
+        for _, part in _leases(self.fleet, lost):
+            self.change(part, lambda body: _renewed(body, now - _LONG_AGO))
+        return lost
+
+    def report(self, id_: ObjectId, type_: str, status: str, now: datetime) -> None:
+        """Somebody reports a condition of an object with this status."""
+        obj = self.fleet.objects.get(id_)
+        if obj is None:
+            raise NotSupposable(f"there is no {id_}")
+        said = {"type": type_, "status": status, "reason": _REASON, "message": "",
+                "lastTransitionTime": format_time(now)}  # fmt: skip
+        parts = [part for part in obj.parts if part.layer is Layer.INPUT]
+        holder = next((part for part in parts if _has(part.body, type_)), None)
+        holder = holder or next((part for part in parts if "status" in part.body), None)
+        if holder is not None:
+            self.change(holder, lambda body: _with_condition(body, said))
+            return
+        kind = kind_of(id_)
+        metadata = {"name": id_.name, **({"namespace": id_.namespace} if id_.namespace else {})}
+        body = {
+            "apiVersion": parts[0].version,
+            "kind": kind.name,
+            "metadata": metadata,
+            "status": {"conditions": [said]},
+        }
+        self._files["", f"{FOLDER}/{kind.plural}/{id_.namespace or '-'}/{id_.name}.yaml"] = emit(body).encode()
+
+    def edit(self, path: str, data: bytes | None) -> None:
+        """A file of the branch is another one; None: it is gone."""
+        self._files["", path] = data
+
+    def has(self, path: str) -> bool:
+        """Whether a file of the branch lies there, and holds objects."""
+        return any(part.source.path == path and not part.source.ref for part in self.fleet.parts)
+
+    def put(self, name: str, data: bytes) -> None:
+        """The parts of objects in a file from elsewhere take the place of those parts that they are: what other files
+        say of the same objects, such as what agents report, stands."""
+        reading = Reading()
+        read_file(reading, SourceFile(name, "", lambda: data), Layer.INPUT)
+        for found in reading.findings[:1]:
+            raise NotSupposable(f"{found.file}:{found.line}:{found.column}: {found.message}")
+        for given in reading.parts:
+            if (part := self._counterpart(given)) is not None:
+                self.change(part, lambda _: None)
+        self._files["", f"{FOLDER}/{name}"] = data
+
+    def _counterpart(self, given: Part) -> Part | None:
+        """The part of the same object that sets most of the same fields; what people declare counts before status."""
+        obj = self.fleet.objects.get(given.id)
+        parts = [one for one in obj.parts if one.layer is Layer.INPUT and not one.source.ref] if obj is not None else []
+        likeness = {index: _likeness(part.body, given.body) for index, part in enumerate(parts)}
+        best = max(likeness, key=lambda index: likeness[index], default=None)
+        return parts[best] if best is not None and any(likeness[best]) else None
+
+
+def _likeness(one: Tree, other: Tree) -> tuple[int, int, int]:
+    """How many fields two parts of an object have in common: those that people declare, whole sections, and status."""
+    sections = (one.keys() & other.keys()) - _EVERYWHERE
+    every, status = _common(one, other), _common({"": one.get("status")}, {"": other.get("status")})
+    return every - status, len(sections), status
+
+
+def _common(one: Tree, other: Tree, depth: int = 0) -> int:
+    """How many fields both trees have, names of objects aside."""
+    if not isinstance(one, dict) or not isinstance(other, dict):
+        return int(depth > 1)
+    return sum(_common(one[name], other[name], depth + 1) for name in (one.keys() & other.keys()) - _NAMES)
+
+
+@dataclass(frozen=True, slots=True)
+class Beat:
+    """An agent that is heard: its Lease, and how often it renews it."""
+
+    cluster: str
+    lease: Part
+    renewed: datetime
+    period: timedelta
+
+    def at(self, now: datetime) -> datetime:
+        """Its last renewal before, or at, an instant, if it goes on as it does."""
+        return self.renewed + (now - self.renewed) // self.period * self.period
+
+
+def beats(fleet: Fleet, patterns: Iterable[str], now: datetime) -> Iterator[Beat]:
+    """Yield the agents of the clusters whose names match, as in a shell, and that are not silent already."""
+    wanted, factor, leases = tuple(patterns), grace_factor(fleet), leases_by_cluster(fleet)
+    clusters = {obj.id.name: obj for obj in fleet.clusters()}
+    names = [name for name in clusters if any(fnmatchcase(name, pattern) for pattern in wanted)]
+    for name, part in _leases(fleet, names):
+        if is_silent(fleet, clusters[name].id, leases, now):
+            continue
+        seconds = _seconds(fleet, clusters[name], part.body)
+        until = expiry(clusters[name], part.body, factor * seconds)
+        renewed = try_time(dig(part.body, "spec", "renewTime"))
+        if renewed is not None and until is not None and until > now:
+            yield Beat(name, part, renewed, span_of(seconds))
+
+
+def _seconds(fleet: Fleet, cluster: Object, lease: Tree) -> int:
+    """How long an agent waits between renewals: a duration of the lease, as the hub told it; Karmada's renews four
+    times in one."""
+    if MANAGED_CLUSTER.has(cluster.id):
+        return max(own_lease_seconds(cluster), standing_seconds(fleet.previous.get(cluster.id)))
+    own = dig(lease, "spec", "leaseDurationSeconds")
+    return max(min(own, LONGEST_SECONDS) // 4, 1) if isinstance(own, int) and not isinstance(own, bool) else 10
+
+
+def renewals(supposition: Supposition, beating: Iterable[Beat], now: datetime) -> None:
+    """The agents have gone on renewing until now."""
+    for beat in beating:
+        if (renewed := beat.at(now)) > beat.renewed:
+            supposition.change(beat.lease, lambda body, at=renewed: _renewed(body, at))  # type: ignore[misc]
+
+
+def _leases(fleet: Fleet, clusters: Iterable[str]) -> Iterator[tuple[str, Part]]:
+    """The parts of the Leases of some clusters that say when they were renewed."""
+    wanted = frozenset(clusters)
+    for obj in fleet.of(LEASE):
+        if (name := leased_cluster(obj)) in wanted:
+            yield from ((name, part) for part in obj.parts if dig(part.body, "spec", "renewTime") is not None)
+
+
+def _renewed(body: Tree, at: datetime) -> Tree:
+    return {**body, "spec": {**body["spec"], "renewTime": format_time(at)}}
+
+
+def _has(body: Tree, type_: str) -> bool:
+    return any(condition.get("type") == type_ for condition in mappings_at(body, "status", "conditions"))
+
+
+def _with_condition(body: Tree, said: dict[str, str]) -> Tree:
+    conditions = [one for one in mappings_at(body, "status", "conditions") if one.get("type") != said["type"]]
+    return {**body, "status": {**(body.get("status") or {}), "conditions": [*conditions, said]}}

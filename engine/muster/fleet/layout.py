@@ -1,0 +1,116 @@
+"""Where in a repository an imported part goes: the layout that `muster init` lays down and the example follows.
+
+Paths carry no meaning to muster; they do to people. Every step is made of names that `is_safe`, shortened where no file
+could be called so, so no name leads out of its folder. What belongs to a cluster lies in the cluster's folder.
+"""
+
+from collections.abc import Iterator
+from typing import Final
+
+from muster.data.kinds import (
+    ADAPTER_REPORT,
+    ADD_ON_PLACEMENT_SCORE,
+    ADMISSION,
+    CLUSTER_CLAIM,
+    CLUSTER_DEPLOYMENT,
+    CLUSTER_DEPLOYMENT_CUSTOMIZATION,
+    CLUSTER_IMAGE_SET,
+    CLUSTER_POOL,
+    CLUSTERS,
+    CSR,
+    ENDPOINT_SLICE,
+    FLEET,
+    LEASE,
+    MANAGED_CLUSTER_ADD_ON,
+    MANAGED_CLUSTER_SET,
+    MANAGED_CLUSTER_SET_BINDING,
+    MANIFEST_WORK,
+    MULTI_CLUSTER_INGRESS,
+    NODE_POOL,
+    NOTIFICATION_POLICY,
+    PLACEMENT,
+    PLACEMENT_DECISION,
+    POLICIES,
+    POLICY_TEST,
+    REMEDY,
+    RESOURCE_BINDING,
+    WAIVER,
+    Kind,
+    kind_of,
+)
+from muster.data.locations import file_name, is_safe
+from muster.data.source import Part
+from muster.data.tree import Tree, dig, mapping_at
+from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE, LEASE_NAME
+
+WISH, REPORT = "wish", "report"
+#: Objects that matter to a fleet where they speak of a cluster.
+OF_CLUSTERS: Final = (LEASE, CSR, ENDPOINT_SLICE)
+
+_PROVISION_CLUSTER: Final = "endpointslice.karmada.io/provision-cluster"
+#: In the folder of the cluster that is the namespace's name.
+_BESIDE_CLUSTERS: Final = {
+    ADAPTER_REPORT: "reports", NODE_POOL: "nodepools", MANAGED_CLUSTER_ADD_ON: "addons", MANIFEST_WORK: "works",
+    ADD_ON_PLACEMENT_SCORE: "scores",
+}  # fmt: skip
+_FOLDERS: Final = {
+    **dict.fromkeys((*POLICIES, *ADMISSION, NOTIFICATION_POLICY, POLICY_TEST), "policies"),
+    REMEDY: "remedies", MANAGED_CLUSTER_SET: "sets", MANAGED_CLUSTER_SET_BINDING: "sets/bindings",
+    MULTI_CLUSTER_INGRESS: "ingresses", RESOURCE_BINDING: "bindings", PLACEMENT: "placements",
+    PLACEMENT_DECISION: "placements/decisions", CLUSTER_CLAIM: "pools/claims", CLUSTER_IMAGE_SET: "pools/images",
+    CLUSTER_DEPLOYMENT_CUSTOMIZATION: "pools/customizations", WAIVER: "waivers",
+}  # fmt: skip
+
+
+def cluster_of(kind: Kind, body: Tree) -> str:
+    """Return the cluster that a Lease, a request or an EndpointSlice speaks of; empty where it speaks of none.
+
+    A hub is full of those that do not: leader election, its own kubelets, its own Services.
+    """
+    metadata = mapping_at(body, "metadata")
+    cluster = mapping_at(metadata, "labels").get(CLUSTER_NAME, "")
+    if kind is ENDPOINT_SLICE:
+        cluster = mapping_at(metadata, "annotations").get(_PROVISION_CLUSTER, "")
+    elif kind is LEASE and not cluster:
+        if metadata.get("name") == LEASE_NAME:
+            cluster = metadata.get("namespace")
+        elif metadata.get("namespace") == KARMADA_NAMESPACE:
+            cluster = metadata.get("name")
+    return cluster if isinstance(cluster, str) and is_safe(cluster) else ""
+
+
+def places(part: Part, role: str) -> Iterator[str]:
+    """Yield the files in which a part of an object may be put, the best first; the last is no other object's."""
+    id_, kind = part.id, kind_of(part.id)
+    name, space = file_name(id_.name), file_name(id_.namespace) if id_.namespace else ""
+    if kind in CLUSTERS:
+        stem = "cluster" if role == WISH else "observed"
+        yield f"clusters/{name}/{stem}.yaml"
+    elif kind in OF_CLUSTERS:
+        folder = f"clusters/{file_name(cluster_of(kind, part.body))}"
+        if kind is LEASE:
+            yield f"{folder}/lease.yaml"
+        yield f"{folder}/{kind.plural}/{name}.yaml"
+    elif kind in _BESIDE_CLUSTERS:
+        yield f"clusters/{space}/{_BESIDE_CLUSTERS[kind]}/{name}.yaml"
+    elif kind is CLUSTER_POOL:
+        yield f"pools/{name}/pool.yaml"
+    elif kind is CLUSTER_DEPLOYMENT:
+        if pool := _pool(part.body):
+            yield f"pools/{file_name(pool)}/{name}/{'deployment' if role == WISH else 'observed'}.yaml"
+        else:
+            yield f"clusters/{name}/{'deployment' if role == WISH else 'provisioned'}.yaml"
+    elif kind is FLEET:
+        yield "fleet.yaml"
+    elif kind in (PLACEMENT, RESOURCE_BINDING, MULTI_CLUSTER_INGRESS, PLACEMENT_DECISION, MANAGED_CLUSTER_SET_BINDING):
+        yield f"{_FOLDERS[kind]}/{space}/{name}.yaml"
+    else:
+        yield f"{_FOLDERS.get(kind, kind.plural)}/{name}.yaml"
+    # Another object has the good name: one of another kind, or of another namespace.
+    suffix = "" if role == WISH else "/observed"
+    yield "/".join(filter(None, ("objects", kind.plural, space, f"{name}{suffix}.yaml")))
+
+
+def _pool(body: Tree) -> str:
+    name = dig(body, "spec", "clusterPoolRef", "poolName")
+    return name if isinstance(name, str) and is_safe(name) else ""

@@ -1,0 +1,137 @@
+"""From a violation of a JSON Schema to a finding: what is wrong, the value, what to do, and where it stands."""
+
+from collections.abc import Iterator
+from typing import TYPE_CHECKING
+
+from muster.data.finding import Finding
+from muster.data.findings import path_text
+from muster.data.names import did_you_mean
+from muster.data.tree import At, Tree
+from muster.fleet.objects import Object
+from muster.fleet.places import finding_at
+from muster.fleet.schemas import is_sound
+
+if TYPE_CHECKING:
+    from jsonschema.exceptions import ValidationError
+
+_TYPE_NAMES = {
+    "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",
+    "boolean": "true or false", "null": "null",
+}  # fmt: skip
+#: What is wrong where a value has the form of its format and is none.
+_FORMATS = {
+    "date-time": ("MUS270", "no instant of the years 1 to 9999 in UTC", "write one such as 2026-01-01T00:00:00Z"),
+    "duration": ("MUS271", "longer than a duration can be", "at most 2562047h, some 292 years"),
+}
+_LONGEST_VALUE = 60
+
+
+def schema_findings(obj: Object) -> list[Finding]:
+    """Return what is wrong with an assembled object; empty for a sound one."""
+    if is_sound(obj.kind, obj.body):
+        return []
+    from muster.fleet.violations import validator_of
+
+    validator = validator_of(obj.kind)
+    return [found for error in validator.iter_errors(obj.body) for found in _findings(obj, error)]
+
+
+def _findings(obj: Object, error: "ValidationError") -> Iterator[Finding]:
+    if error.context and error.validator in ("anyOf", "oneOf"):
+        yield from _findings(obj, _most_telling(error))
+        return
+    if error.validator == "format" and not _has_form(error):
+        return  # its pattern says so already
+    path = tuple(error.absolute_path)
+    limit: Tree = error.validator_value
+    schema: Tree = error.schema
+    value: Tree = error.instance
+    if error.validator == "additionalProperties":
+        known = sorted(schema.get("properties", {}))
+        for name in sorted(set(value) - set(known)):
+            hint = did_you_mean(name, known) or _listing("it has", known)
+            yield _finding(obj, "MUS201", (*path, name), f"unknown field {path_text((*path, name))}", hint)
+        return
+    if error.validator == "required":
+        for name in limit:
+            if name not in value:
+                yield _finding(obj, "MUS204", path, f"{path_text((*path, name))} is missing", "add the field")
+        return
+    code, message, hint = _describe(error, path_text(path) or "the object")
+    yield _finding(obj, code, path, message, hint)
+
+
+def _finding(obj: Object, code: str, path: At, message: str, hint: str) -> Finding:
+    return finding_at(obj, path, code, message, hint)
+
+
+def _has_form(error: "ValidationError") -> bool:
+    """Whether a text has the form that the schema asks for beside its format."""
+    from muster.fleet.violations import compiled_pattern
+
+    schema: Tree = error.schema
+    return "pattern" not in schema or compiled_pattern(schema["pattern"]).search(str(error.instance)) is not None
+
+
+def _most_telling(error: "ValidationError") -> "ValidationError":
+    """Of several alternatives that all fail, the violation that lies deepest: the one the author came nearest to."""
+    return max(error.context, key=lambda inner: (len(inner.absolute_path), inner.validator != "type"))
+
+
+def _describe(error: "ValidationError", where: str) -> tuple[str, str, str]:
+    """Return code, message and hint for the keywords that are not about field names."""
+    instance: Tree = error.instance
+    limit: Tree = error.validator_value
+    value, keyword = _shown(instance), error.validator
+    if keyword == "type":
+        wanted = " or ".join(_TYPE_NAMES.get(name, name) for name in ([limit] if isinstance(limit, str) else limit))
+        hint = f"quote it: {_quoted(instance)}" if limit == "string" and _is_scalar(instance) else ""
+        return "MUS202", f"{where} must be {wanted}, not {value}", hint
+    if keyword == "enum":
+        hint = did_you_mean(str(instance), map(str, limit)) or _listing("one of", map(str, limit))
+        return "MUS203", f"{where} cannot be {value}", hint
+    if keyword == "const":
+        return "MUS203", f"{where} must be {_shown(limit)}, not {value}", ""
+    if keyword == "format":
+        return _FORMATS[limit][0], f"{where} is {_FORMATS[limit][1]}: {value}", _FORMATS[limit][2]
+    if keyword == "pattern":
+        return "MUS205", f"{where} does not have the required form: {value}", f"it must match {limit}"
+    if keyword in ("maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties"):
+        if limit == 1 and keyword.startswith("min"):
+            return "MUS206", f"{where} is empty", "give it at least one element" if keyword != "minLength" else ""
+        bound, unit = ("most" if keyword.startswith("max") else "least"), keyword[3:].lower()
+        return (
+            "MUS206",
+            f"{where} has {len(instance)} {unit}; at {bound} {limit} are allowed".replace("length;", "characters;"),
+            "",
+        )
+    if keyword in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
+        return "MUS206", f"{where} is {value}; the {keyword} is {limit}", ""
+    return "MUS207", f"{where} is not valid: {error.message[:200]}", ""
+
+
+def _is_scalar(value: Tree) -> bool:
+    return value is None or isinstance(value, bool | int | float)
+
+
+def _quoted(value: Tree) -> str:
+    if isinstance(value, bool):
+        return f'"{"True" if value else "False"}"'
+    return '""' if value is None else f'"{value}"'
+
+
+def _shown(value: Tree) -> str:
+    """The value as a person wrote it, shortened; never a dump of a whole tree."""
+    if isinstance(value, dict):
+        return "a mapping"
+    if isinstance(value, list):
+        return "a list"
+    if value is None or isinstance(value, bool):
+        return {None: "null", True: "true", False: "false"}[value]
+    text = repr(value)
+    return text if len(text) <= _LONGEST_VALUE else f"{text[:_LONGEST_VALUE]}…"
+
+
+def _listing(lead: str, names: object) -> str:
+    listed = list(names)  # type: ignore[call-overload]
+    return f"{lead}: {', '.join(listed)}" if listed else ""

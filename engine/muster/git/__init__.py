@@ -1,0 +1,1 @@
+"""git: snapshots, refs, commits, pushes and the log."""

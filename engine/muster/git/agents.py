@@ -1,0 +1,336 @@
+"""Agent refs: `refs/heads/agents/<cluster>`, one small tree per agent, all read in one pass.
+
+Agents are many and not all of them friendly: one whose ref is broken, huge or deep costs itself its own files and
+nobody else anything. Trees are read raw through `cat-file`, level by level over all refs at once; an `ls-tree`
+process per ref would take 3 ms each.
+"""
+
+import os
+import re
+from collections import Counter
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache, partial
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from muster.data.agentref import (
+    FROM,
+    Mandate,
+    misplaced,
+    relay_of,
+    relayed,
+    remote_of,
+    resembles,
+    short_name,
+    speaks_for,
+)
+from muster.data.snapshot import LOST, AgentLimits, Identity, Skipped
+from muster.data.source import SourceFile
+from muster.git.agentsettings import AgentSettings
+from muster.git.entries import LINK, SUBMODULE, describe_link, obstacle_to
+from muster.git.errors import TooLargeError, UnreadableError
+from muster.git.objects import BlobSequence, GitObject, Objects
+from muster.git.paths import decode, is_data, printable
+from muster.git.refusals import Refusal, refusals
+from muster.git.relayed import COMMIT, Shard, relayed_clusters
+from muster.git.repository import Repository, common_directory
+from muster.git.trees import raw_entries
+
+DEFAULTS: Final = AgentSettings()
+MAX_DEPTH: Final = 16  # directories below a ref's root
+
+#: Shards of relays' refs of which is remembered what they say: twenty relays' at once.
+_SHARDS: Final = 20 * 256
+
+_TREE: Final = b"40000"
+_LOCAL: Final = "refs/heads/"
+_REMOTE: Final = "refs/remotes/"
+#: How far two machines' clocks may differ.
+_SKEW: Final = timedelta(minutes=5)
+_BROKEN: Final = re.compile(r"ignoring (?:broken|dangling) \w*ref (\S+)")
+_COMMIT_TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
+_COMMIT_DATE: Final = re.compile(rb"^committer .*> (\d+) [+-]\d{4}$", re.MULTILINE)
+
+
+@dataclass(frozen=True, slots=True)
+class AgentRef:
+    """One agent's ref, or one whose name only resembles an agent's.
+
+    `name` is the full name; `commit` what it points at, empty where git calls the ref broken; `refused` says why the
+    ref does not count, as the reason of a `Skipped` and its detail: empty for one that counts. `unread` says why it was
+    not fetched as it stands at the remote now: `commit` is then what was fetched of it before, empty for nothing.
+    `identity` says who is behind it, where agents have to sign.
+    """
+
+    name: str
+    commit: str
+    refused: tuple[str, str] | tuple[()] = ()
+    unread: str = ""
+    identity: Identity | None = None
+    #: The cluster that the ref speaks for; empty for none.
+    cluster: str = field(init=False, compare=False, repr=False)
+    #: `agents/prod-eu-1` or `origin/agents/prod-eu-1`: how messages and `SourceFile.ref` name it.
+    short: str = field(init=False, compare=False, repr=False)
+
+    def __post_init__(self) -> None:
+        # Worked out once: of ten thousand refs each is asked several times in every look.
+        object.__setattr__(self, "cluster", speaks_for(self.name))
+        object.__setattr__(self, "short", short_name(self.name))
+
+
+def agent_refs(
+    repository: Repository, present: datetime | None = None, settings: AgentSettings = DEFAULTS
+) -> tuple[AgentRef, ...]:
+    """Return the agents' refs, one per cluster, and those that do not count, sorted by name.
+
+    Local branches and remote-tracking ones count alike, and so does what further repositories and relays say of the
+    clusters that the `settings` give them. What a relay says of a cluster is an `AgentRef` too: its `commit` is then a
+    folder's tree. Where several speak for one cluster, the commit with the later committer date does (on a tie the
+    remote's): a clone may hold a heartbeat not yet pushed, or an old copy. A date that lies ahead of `present` (the
+    clock on the wall: refs are what stands now) is nobody's: whoever gave himself one would shadow the cluster's own
+    ref until then.
+    """
+    done = repository.git.run("for-each-ref", "--format=%(objectname) %(refname)", _LOCAL, _REMOTE, FROM)
+    unfetched, where = refusals(repository), common_directory(repository)
+    asked = _Asked(done.stdout, done.stderr, unfetched, settings)
+    if (last := _last.get(where)) is not None and last[0] == asked:
+        return last[1]
+    refs, rivals = _sorted_out(repository, asked)
+    dates = _commit_dates(repository, [ref for same in rivals for ref in same])
+    latest = int(((present or datetime.now(UTC)) + _SKEW).timestamp())
+    elected = (ref for same in rivals for ref in _elected(same, dates, latest))
+    found = tuple(sorted((*refs, *elected), key=lambda ref: ref.name))
+    if not rivals:  # who is elected depends on the clock, too
+        _last[where] = asked, found
+    return found
+
+
+class _Asked(NamedTuple):
+    """What agents' refs are told from."""
+
+    listing: bytes
+    complaints: str
+    unfetched: Mapping[str, Refusal]
+    settings: AgentSettings
+
+
+#: The last answer for a repository: every run asks several times, and of ten thousand agents most are silent.
+_last: dict[Path, tuple[_Asked, tuple[AgentRef, ...]]] = {}
+
+
+def _sorted_out(repository: Repository, asked: _Asked) -> tuple[list[AgentRef], list[list[AgentRef]]]:
+    """The refs of which it is plain whether they count, and those of several that speak for one cluster."""
+    settings, unfetched = asked.settings, asked.unfetched
+    listed = [("", name) for name in _BROKEN.findall(asked.complaints)]
+    relays = list[tuple[str, str]]()
+    known = {further.name for further in settings.remotes}
+    for record in os.fsdecode(asked.listing).splitlines():
+        commit, _, name = record.partition(" ")
+        if remote_of(name) and remote_of(name) not in known:
+            continue  # of a repository that the Fleet does not name any more
+        (relays if relay_of(name) in settings.relays else listed).append((commit, name))
+    there = {name for _, name in (*listed, *relays)}
+    listed += [("", name) for name in unfetched if name not in there and remote_of(name) in {"", *known}]
+    refs, by_cluster = list[AgentRef](), dict[str, list[AgentRef]]()
+    for commit, name in listed:
+        if not resembles(name) and not speaks_for(name):
+            continue
+        ref = AgentRef(name, commit, unread=unfetched[name].why if name in unfetched else "")
+        if not ref.cluster:
+            where = "misplaced" if misplaced(name) else "no-cluster"
+            refs.append(AgentRef(name, commit, (where, ref.short)))
+        elif (sent := settings.given(name)) is not None and ref.cluster not in sent:
+            refs.append(AgentRef(name, commit, ("not-given", ref.cluster)))
+        elif not commit:
+            refs.append(ref)
+        else:
+            by_cluster.setdefault(ref.cluster, []).append(ref)
+    for commit, name in relays:
+        given, sent = settings.relays[relay_of(name)], settings.given(name)
+        for shard in relayed_clusters(repository, commit):
+            for ref in _relayed(name, shard, given, sent):
+                if ref.refused:
+                    refs.append(ref)
+                else:
+                    by_cluster.setdefault(ref.cluster, []).append(ref)
+    refs.extend(same[0] for same in by_cluster.values() if len(same) == 1)
+    return refs, [same for same in by_cluster.values() if len(same) > 1]
+
+
+@lru_cache(maxsize=_SHARDS)
+def _relayed(name: str, shard: Shard, given: Mandate, sent: Mandate | None) -> tuple[AgentRef, ...]:
+    """What a relay's ref says of some clusters, of which it was given and sent so many."""
+    return tuple(
+        AgentRef(relayed(name, cluster), tree)
+        if cluster in given and (sent is None or cluster in sent)
+        else AgentRef(relayed(name, cluster), tree, ("not-given", cluster))
+        for cluster, tree in shard
+    )
+
+
+def _elected(same: Sequence[AgentRef], dates: dict[str, int], latest: int) -> Iterator[AgentRef]:
+    """Yield the ref that speaks for a cluster, and those that would have but for a date that lies ahead."""
+    ahead = {ref for ref in same if dates.get(ref.commit, 0) > latest}
+    chosen = max(
+        [ref for ref in same if ref not in ahead] or same,
+        key=lambda ref: (dates.get(ref.commit, 0), not ref.name.startswith(_LOCAL), ref.name),
+    )
+    yield chosen
+    for ref in sorted(ahead - {chosen}, key=lambda ref: ref.name):
+        if chosen not in ahead and ref.commit != chosen.commit:
+            yield replace(ref, refused=("dated-ahead", chosen.short))
+
+
+class AgentFiles:
+    """The data files of agent refs. What cannot be read is in `skipped`, complete from the start. `found` lists all
+    files of the refs that keep within their limits, sorted by ref and path."""
+
+    def __init__(self, objects: Objects, refs: Sequence[AgentRef], limits: AgentLimits) -> None:
+        """List the trees of `refs`; contents are read later. A ref that holds more than `limits` is left out."""
+        self._objects, self._limits = objects, limits
+        self._skipped: list[Skipped] = []
+        self.found = sorted(self._within(self._walk(self._roots(refs))), key=lambda one: (one.ref, one.path))
+        self._chosen = list(self._readable(self.found))
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What was left out and why, sorted by ref and path."""
+        return tuple(sorted(self._skipped, key=lambda one: (one.ref, one.path)))
+
+    def files(self) -> Iterator[SourceFile]:
+        """Yield the files, sorted by ref and path."""
+        blobs = BlobSequence(self._objects, [one.oid for one in self._chosen])
+        for index, one in enumerate(self._chosen):
+            yield SourceFile(one.path.decode(), one.oid, partial(blobs.read, index), one.ref)
+
+    def _roots(self, refs: Sequence[AgentRef]) -> Iterator["Found"]:
+        sound = [ref for ref in refs if ref.commit and not ref.refused]
+        for ref in refs:
+            if ref.refused:
+                self._refuse(ref.short, *ref.refused)
+            elif ref.unread:
+                kept = "; what it held before goes on counting" if ref.commit else ""
+                self._refuse(ref.short, "over-limit", ref.unread + kept)
+            elif not ref.commit:
+                self._refuse(ref.short, LOST, "git calls the ref broken")
+        for ref, answer in zip(sound, self._objects.read([ref.commit for ref in sound]), strict=True):
+            if isinstance(answer, UnreadableError):
+                self._refuse(ref.short, _reason(answer), str(answer))
+            elif answer.kind == "tree" and relay_of(ref.name):
+                yield Found(ref.short, b"", _TREE, ref.commit)
+            elif answer.kind != "commit" or (tree := _COMMIT_TREE.match(answer.content)) is None:
+                self._refuse(ref.short, "unreadable", f"the ref points at a {answer.kind}, not at a commit")
+            else:
+                yield Found(ref.short, b"", _TREE, tree[1].decode())
+
+    def _walk(self, roots: Iterator["Found"]) -> list["Found"]:
+        """Return everything below `roots` but directories, of the refs that keep within the limits."""
+        level, files = list(roots), list[Found]()
+        entries: Counter[str] = Counter()
+        refused: dict[str, tuple[str, str]] = {}
+        for _ in range(MAX_DEPTH + 1):
+            below: list[Found] = []
+            for directory, answer in zip(level, self._objects.read([one.oid for one in level]), strict=True):
+                try:
+                    children = list(_parse_tree(directory, answer))
+                except (UnreadableError, ValueError) as error:
+                    where = f"directory {printable(directory.path) or '/'}"
+                    refused[directory.ref] = (_reason(error), f"{where}: {error}")
+                    continue
+                entries[directory.ref] += len(children)
+                if entries[directory.ref] > self._limits.max_files:
+                    refused[directory.ref] = ("over-limit", f"more than {self._limits.max_files} files and directories")
+                below.extend(one for one in children if one.mode == _TREE)
+                files.extend(one for one in children if one.mode != _TREE)
+            level = [one for one in below if one.ref not in refused]
+        for one in level:
+            refused[one.ref] = ("over-limit", f"directories nested deeper than {MAX_DEPTH}")
+        for ref, reason in refused.items():
+            self._refuse(ref, *reason)
+        return [one for one in files if one.ref not in refused]
+
+    def _within(self, found: Sequence["Found"]) -> Iterator["Found"]:
+        """Yield the files, with their sizes, of the refs whose files are not too much together."""
+        files = [one for one in found if one.mode != SUBMODULE]
+        sizes = zip(files, self._objects.sizes([one.oid for one in files]), strict=True)
+        sized = [one._replace(size=size) for one, size in sizes]
+        together: Counter[str] = Counter()
+        for one in sized:
+            together[one.ref] += one.size or 0
+        lost = {one.ref: one for one in sized if one.size is None}
+        for ref, one in lost.items():
+            self._refuse(ref, LOST, f"{printable(one.path)}: object {one.oid}")
+        over = {ref: size for ref, size in together.items() if size > self._limits.max_bytes}
+        for ref, size in over.items():
+            self._refuse(ref, "over-limit", f"{size} bytes, more than {self._limits.max_bytes}")
+        elsewhere = (one for one in found if one.mode == SUBMODULE)
+        return (one for one in (*sized, *elsewhere) if one.ref not in over and one.ref not in lost)
+
+    def _readable(self, found: Sequence["Found"]) -> Iterator["Found"]:
+        """Yield the data files; report what only looks like one."""
+        for one in found:
+            if not is_data(one.path) and one.mode not in (LINK, SUBMODULE):
+                continue
+            path, fault = decode(one.path)
+            obstacle = (fault, "") if fault else obstacle_to(one.mode, one.oid, one.size)
+            if obstacle is None:
+                yield one
+            else:
+                reason, detail = obstacle
+                detail = self._link(path, one.oid) if reason == "symlink" else detail
+                self._skipped.append(Skipped(path, reason, detail, one.ref))
+
+    def _link(self, path: str, oid: str) -> str:
+        try:
+            return describe_link(path, printable(self._objects.blob(oid)))
+        except UnreadableError as error:
+            return str(error)
+
+    def _refuse(self, ref: str, reason: str, detail: str) -> None:
+        self._skipped.append(Skipped("", reason, detail, ref))
+
+
+class Found(NamedTuple):
+    """A tree entry of an agent ref: `path` from the ref's root, `mode` as git writes it. `size` of a file, in bytes;
+    None where it is not known, or the repository has lost it."""
+
+    ref: str
+    path: bytes
+    mode: bytes
+    oid: str
+    size: int | None = None
+
+
+def _reason(error: Exception) -> str:
+    """Why a part of a ref is not read: the repository has lost it, or it never was as it should be."""
+    return LOST if isinstance(error, UnreadableError) and not isinstance(error, TooLargeError) else "unreadable"
+
+
+def _parse_tree(directory: Found, answer: GitObject | UnreadableError) -> Iterator[Found]:
+    """Yield the entries of a raw tree."""
+    if isinstance(answer, UnreadableError):
+        raise answer
+    if answer.kind != "tree":
+        raise ValueError(f"it is a {answer.kind}, not a tree")
+    prefix = directory.path + b"/" if directory.path else b""
+    for mode, name, oid in raw_entries(answer.content, len(directory.oid) // 2):
+        yield Found(directory.ref, prefix + name, mode, oid)
+
+
+def _commit_dates(repository: Repository, refs: Sequence[AgentRef]) -> dict[str, int]:
+    """Return the committer date of each ref's commit, in seconds; nothing for those that have none. A relay says of a
+    cluster when it was heard."""
+    if not refs:
+        return {}
+    names = [f"{ref.commit}:{COMMIT}" if relay_of(ref.name) else ref.commit for ref in refs]
+    with closing(Objects(repository.git)) as objects:
+        answers = list(objects.read(names))
+    dates = {}
+    for ref, answer in zip(refs, answers, strict=True):
+        found = None if isinstance(answer, UnreadableError) else _COMMIT_DATE.search(answer.content)
+        if found:
+            dates[ref.commit] = int(found[1])
+    return dates

@@ -1,0 +1,84 @@
+"""What the Fleet says of agents, read before anything is evaluated: it decides what of their refs is fetched and read.
+
+A setting that is not of its form counts as not set; that the Fleet has an error then is told by its evaluation.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Final
+
+from muster.data.agentref import FROM, Mandate, remote_of
+from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
+from muster.data.tree import Tree, mapping_at, mappings_at
+from muster.git.fleetspec import fleet_spec
+from muster.git.repository import Repository
+
+_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
+_NOBODY: Final = Mandate()
+_URL: Final = re.compile(r"[^-\s]\S*")
+
+
+@dataclass(frozen=True, slots=True)
+class FurtherRemote:
+    """A further repository that agents push to: its `name` here, where it is, and for which clusters it may speak."""
+
+    name: str
+    url: str
+    mandate: Mandate
+
+    @property
+    def space(self) -> str:
+        """Where its branches are kept here."""
+        return f"{FROM}{self.name}/"
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSettings:
+    """How much an agent's ref may hold, the further repositories, and the relays with what they may speak for; whether
+    what agents say has to be `signed`."""
+
+    limits: AgentLimits = DEFAULT_LIMITS
+    remotes: tuple[FurtherRemote, ...] = ()
+    relays: Mapping[str, Mandate] = field(default_factory=dict)
+    signed: bool = False
+
+    def given(self, ref: str) -> Mandate | None:
+        """What the further repository is given from which a ref comes; None for a ref of another origin."""
+        remote = remote_of(ref)
+        if not remote:
+            return None
+        return next((further.mandate for further in self.remotes if further.name == remote), _NOBODY)
+
+
+def agent_settings(repository: Repository, revision: str = "HEAD") -> AgentSettings:
+    """Return what the Fleet of a revision says of agents."""
+    said = mapping_at(fleet_spec(repository, revision), "agents")
+    limits = AgentLimits(
+        _positive(said.get("maxBytes"), DEFAULT_LIMITS.max_bytes),
+        _positive(said.get("maxFiles"), DEFAULT_LIMITS.max_files),
+    )
+    remotes = {
+        str(entry["name"]): FurtherRemote(str(entry["name"]), str(entry["url"]), _mandate(entry))
+        for entry in mappings_at(said, "remotes")
+        if is_name(str(entry.get("name"))) and _URL.fullmatch(str(entry.get("url")))
+    }
+    relays = {
+        str(entry["name"]): _mandate(entry) for entry in mappings_at(said, "relays") if is_name(str(entry.get("name")))
+    }
+    further = tuple(remotes[name] for name in sorted(remotes))
+    return AgentSettings(limits, further, relays, said.get("signing") == "required")
+
+
+def is_name(name: str) -> bool:
+    """Whether a further repository or a relay may be called so."""
+    return _NAME.fullmatch(name) is not None
+
+
+def _mandate(entry: Mapping[str, Tree]) -> Mandate:
+    clusters = entry.get("clusters")
+    return Mandate(one for one in clusters if isinstance(one, str)) if isinstance(clusters, list) else Mandate()
+
+
+def _positive(value: Tree, default: int) -> int:
+    return value if isinstance(value, int) and value is not True and value > 0 else default

@@ -1,0 +1,117 @@
+"""A closed environment for git: nothing that a repository's own configuration names is run.
+
+A configuration comes along with a folder that somebody was given, in an archive or on a shared disk, and many of its
+keys name programs. What the user's configuration says (the system's, his own, the environment's) holds; of what the
+repository's own says, that which runs something gives way to it, or to git's default. Hooks never run, nor a file
+monitor, whoever configured them; and of transports only those that run nothing of somebody else's choosing do.
+
+With `MUSTER_TRUST_CONFIG=1` the repository's own configuration counts like the user's: for a clone whose filters or ssh
+command are configured in itself.
+"""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import Final, NamedTuple
+
+from muster.git.errors import RepositoryError
+from muster.git.process import Git, without_location
+
+TRUST: Final = "MUSTER_TRUST_CONFIG"
+_PROTOCOLS: Final = "file:git:http:https:ssh"
+_ALWAYS: Final = (("core.hooksPath", os.devnull), ("core.fsmonitor", "false"))
+_OWN: Final = (b"local", b"worktree")
+
+#: Keys that name a program, as git writes them, and what stands for them where the user says nothing.
+_RUN: Final = tuple(
+    (re.compile(pattern, re.DOTALL), default)
+    for pattern, default in (
+        (r"core\.(sshcommand|askpass)", ""),
+        (r"core\.alternaterefscommand", "true"),
+        (r"filter\..*\.(clean|smudge|process)", ""),
+        (r"filter\..*\.required", "false"),
+        (r"diff\.external", ""),
+        (r"diff\..*\.(command|textconv)", "cat"),
+        (r"gpg\.program|gpg\.openpgp\.program", "gpg"),
+        (r"gpg\.x509\.program", "gpgsm"),
+        (r"gpg\.ssh\.program", "ssh-keygen"),
+        (r"gpg\.ssh\.defaultkeycommand", ""),
+    )
+)
+_FILTER: Final = re.compile(r"filter\.(.*)\.(?:clean|smudge|process)", re.DOTALL)
+#: A list, which an empty value begins anew.
+_HELPER: Final = re.compile(r"credential\.(.*\.)?helper", re.DOTALL)
+#: Those that nothing said later can take the place of.
+_REFUSED: Final = re.compile(
+    r"core\.gitproxy|remote\..*\.(vcs|uploadpack|receivepack)|gc\.recentobjectshook", re.DOTALL
+)
+
+
+class _Setting(NamedTuple):
+    own: bool
+    key: str
+    value: str
+
+
+def closed_git(directory: Path, environ: Mapping[str, str]) -> Git:
+    """Return git for a directory that may be a repository's or not. RepositoryError as `closed`."""
+    return closed(Git(directory, without_location(environ)))
+
+
+def closed(git: Git) -> Git:
+    """Return git as it is run in its directory: closed to what the repository there says.
+
+    RepositoryError where its configuration runs what cannot be prevented.
+    """
+    environ = dict(git.environ)
+    environ.pop("GIT_EXTERNAL_DIFF", None)
+    environ.setdefault("GIT_ALLOW_PROTOCOL", _PROTOCOLS)
+    more = [*_ALWAYS]
+    if environ.get(TRUST) != "1":
+        more += _replacing(list(_settings(git)))
+    return Git(git.directory, _with(environ, more), git.inherited)
+
+
+def not_run(git: Git) -> frozenset[str]:
+    """Return the names of the filters that are configured, and that a closed git does not run."""
+    keys = (value for name, value in git.environ.items() if name.startswith("GIT_CONFIG_KEY_"))
+    return frozenset(found[1] for key in keys if (found := _FILTER.fullmatch(key)))
+
+
+def _replacing(settings: list[_Setting]) -> Iterator[tuple[str, str]]:
+    """What is to be said after the repository's own word."""
+    users = [setting for setting in settings if not setting.own]
+    own = dict.fromkeys(setting.key for setting in settings if setting.own)
+    for key in own:
+        if _REFUSED.fullmatch(key):
+            raise RepositoryError(
+                f"the repository's own configuration would run a program: {key}",
+                f"remove it (git config --unset-all {key}), or set {TRUST}=1 if you trust it",
+            )
+        default = next((default for pattern, default in _RUN if pattern.fullmatch(key)), None)
+        if default is not None:
+            yield key, next((setting.value for setting in reversed(users) if setting.key == key), default)
+    if any(_HELPER.fullmatch(key) for key in own):
+        yield "credential.helper", ""
+        yield from ((key, value) for _, key, value in users if _HELPER.fullmatch(key))
+
+
+def _settings(git: Git) -> Iterator[_Setting]:
+    try:
+        fields = git.run("config", "--show-scope", "--list", "-z").stdout.split(b"\0")
+    except RepositoryError:
+        return  # without git nothing is run
+    for scope, setting in zip(fields[0::2], fields[1::2], strict=False):
+        key, _, value = setting.partition(b"\n")
+        yield _Setting(scope in _OWN, os.fsdecode(key), os.fsdecode(value))
+
+
+def _with(environ: dict[str, str], settings: list[tuple[str, str]]) -> dict[str, str]:
+    """Add settings to those that the environment holds."""
+    counted = environ.get("GIT_CONFIG_COUNT", "")
+    first = int(counted) if counted.isascii() and counted.isdigit() else 0
+    for number, (key, value) in enumerate(settings, first):
+        environ[f"GIT_CONFIG_KEY_{number}"], environ[f"GIT_CONFIG_VALUE_{number}"] = key, value
+    environ["GIT_CONFIG_COUNT"] = str(first + len(settings))
+    return environ

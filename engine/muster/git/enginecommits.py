@@ -1,0 +1,196 @@
+"""The engine's own commits: the only ones whose trailers count as its word.
+
+Anybody can write `Muster-Now: ...` into a commit message, a pull request's as well. A commit is the engine's own if
+
+* it changes nothing outside `derived/`,
+* its only parent is the commit that it names as its `Muster-Source` (on a branch that holds nothing but `derived/`,
+  `Fleet.spec.derived.branch`, the source is a commit of another branch), and
+* it is signed with a key of `Fleet.spec.commit.signers`, if the Fleet names any.
+
+All else that a message says is text. A commit whose parent is not in this clone (a shallow one) cannot be checked, and
+does not count.
+"""
+
+import re
+from collections.abc import Collection, Iterator, Sequence
+from contextlib import closing
+from datetime import datetime
+from functools import cached_property
+from typing import Final, NamedTuple
+
+from muster.data.locations import FOLDER
+from muster.data.times import try_time
+from muster.data.tree import dig
+from muster.git.errors import RepositoryError, UnreadableError
+from muster.git.fleetspec import fleet_spec
+from muster.git.objects import GitObject, Objects
+from muster.git.process import words_of
+from muster.git.repository import LOG, Repository, has_derived
+from muster.git.signatures.errors import IdentityError, require_library
+from muster.git.trees import raw_entries
+
+#: The instant of a run; the commit that it evaluated; the commit at which every file was whole.
+NOW: Final = "Muster-Now"
+SOURCE: Final = "Muster-Source"
+WHOLE: Final = "Muster-Whole"
+
+_TRAILER: Final = re.compile(rb"^(Muster-[A-Za-z-]+): *(.*?) *$", re.MULTILINE)
+_HEADER: Final = re.compile(rb"^(tree|parent) ([0-9a-f]+)$", re.MULTILINE)
+_ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_ROOT: Final = FOLDER.rstrip("/").encode()
+_AT_ONCE: Final = 1000
+
+
+class EngineCommit(NamedTuple):
+    """What a commit of the engine says: as of when it decided, of which commit, and the commit at which every file was
+    whole, empty where that is the same. `empty`: it changes nothing at all."""
+
+    commit: str
+    now: datetime
+    source: str
+    whole: str
+    empty: bool
+
+
+class _Text(NamedTuple):
+    tree: str
+    parents: tuple[str, ...]
+    trailers: dict[str, list[str]]
+
+
+class EngineCommits:
+    """Tells the engine's own commits from others, by the Fleet of a commit. Use it in a `with` block or close it."""
+
+    def __init__(self, repository: Repository, head: str) -> None:
+        """`head` is a full id: its Fleet says whose signatures count, and `last` looks back from it."""
+        self._repository, self._head = repository, head
+        self._objects = Objects(repository.git)
+
+    def close(self) -> None:
+        """End the git processes."""
+        self._objects.close()
+
+    def of(self, commits: Sequence[str]) -> Iterator[EngineCommit | None]:
+        """Yield for each commit what the engine says in it; None for one that is not the engine's own."""
+        for start in range(0, len(commits), _AT_ONCE):
+            yield from self._of(commits[start : start + _AT_ONCE])
+
+    def among(self, commits: Sequence[str]) -> dict[str, EngineCommit]:
+        """Return those of some commits that are the engine's own, by their ids."""
+        return {one.commit: one for one in self.of(commits) if one is not None}
+
+    def runs(self) -> Iterator[EngineCommit]:
+        """Yield the runs that made what is derived at the head, the newest first.
+
+        A branch that was merged and gave nothing to `derived/` is not looked at, so what it says of runs is nothing.
+        """
+        if not has_derived(self._repository, self._head):
+            return
+        listed = words_of(self._repository.git, *LOG, "-z", "--format=%H", self._head, "--", f":(top,literal){FOLDER}")
+        for commit in (word.strip().decode() for word in listed if word):
+            yield from filter(None, self.of((commit,)))
+
+    def last(self) -> EngineCommit | None:
+        """Return the last run that changed what is derived; None where history does not tell."""
+        return next(self.runs(), None)
+
+    def turned_back(self, last: EngineCommit) -> EngineCommit | None:
+        """Return the newest commit since the last run by which it only decided as of an earlier instant.
+
+        It changes nothing, so it can do nothing but this: it never makes the last run a later one.
+        """
+        found = self._repository.git.output(
+            *LOG, "--extended-regexp", f"--grep=^{NOW}: ", "--format=%H", f"{last.commit}..{self._head}", "--"
+        )
+        said = (one for one in self.of(found.decode().split()) if one is not None and one.empty)
+        return next((one for one in said if one.now < last.now), None)
+
+    def _of(self, commits: Sequence[str]) -> Iterator[EngineCommit | None]:
+        raw = [_content(answer) for answer in self._objects.read(commits)]
+        said = [_parsed(content) for content in raw]
+        parents = [text.parents[0] for text in said if text is not None]
+        before = iter([_content(answer) for answer in self._objects.read(parents)])
+        for commit, content, text in zip(commits, raw, said, strict=True):
+            parent = _HEADER.search(next(before) or b"") if text is not None else None
+            if text is None or parent is None or not self._is_own(text, parent[2].decode(), content):
+                yield None
+            else:
+                yield _said(commit, text, empty=text.tree == parent[2].decode())
+
+    def _is_own(self, text: _Text, tree: str, content: bytes) -> bool:
+        """Whether a commit changes nothing outside derived/, over a parent with this tree, names it, and is signed."""
+        id_bytes = 32 if self._repository.object_format == "sha256" else 20
+        here, before = (_outside(answer, id_bytes) for answer in self._objects.read((text.tree, tree)))
+        follows = text.trailers[SOURCE] == list(text.parents)
+        confined = here is not None and here == before and (follows or not here)
+        return confined and (self.signers is None or _signed_with(content, self.signers))
+
+    @cached_property
+    def signers(self) -> frozenset[bytes] | None:
+        """The keys with which the engine's commits are signed; None where the Fleet does not ask for it."""
+        named = dig(fleet_spec(self._repository, self._head), "commit", "signers")
+        if not isinstance(named, list) or not named:
+            return None
+        try:
+            require_library()
+        except IdentityError as error:
+            raise RepositoryError("Fleet.spec.commit.signers cannot be checked here", str(error)) from error
+        from muster.git.signatures.signature import ssh_key
+
+        return frozenset(key for one in named if (key := ssh_key(str(one))) is not None)
+
+
+def require_own(repository: Repository, commit: str, base: str) -> None:
+    """Raise RepositoryError where a commit that the engine has just made would not count as its own."""
+    with closing(EngineCommits(repository, base)) as known:
+        if known.signers is None or next(known.of((commit,))) is not None:
+            return
+    raise RepositoryError(
+        "the commit is not signed with a key that Fleet.spec.commit.signers names, so nothing was committed",
+        "set gpg.format=ssh, user.signingKey and commit.gpgSign=true where muster runs, and name that key in the Fleet",
+    )
+
+
+def _content(answer: GitObject | UnreadableError) -> bytes:
+    return b"" if isinstance(answer, UnreadableError) or answer.kind != "commit" else answer.content
+
+
+def _parsed(content: bytes) -> _Text | None:
+    """A commit that may be the engine's: with one parent, and each trailer that a run needs once."""
+    head, _, message = content.partition(b"\n\n")
+    tree, parents = "", list[str]()
+    for name, oid in _HEADER.findall(head):
+        if name == b"tree":
+            tree = oid.decode()
+        else:
+            parents.append(oid.decode())
+    trailers = dict[str, list[str]]()
+    for key, value in _TRAILER.findall(message.rstrip().rpartition(b"\n\n")[2]):
+        trailers.setdefault(key.decode(), []).append(value.decode(errors="replace"))
+    now, source = trailers.get(NOW, []), trailers.get(SOURCE, [])
+    if len(parents) != 1 or len(now) != 1 or len(source) != 1 or not _ID.fullmatch(source[0]):
+        return None
+    return None if try_time(now[0]) is None else _Text(tree, tuple(parents), trailers)
+
+
+def _said(commit: str, text: _Text, *, empty: bool) -> EngineCommit:
+    now = try_time(text.trailers[NOW][0])
+    assert now is not None
+    whole = next((one for one in text.trailers.get(WHOLE, ()) if _ID.fullmatch(one)), "")
+    return EngineCommit(commit, now.replace(microsecond=0), text.trailers[SOURCE][0], whole, empty)
+
+
+def _outside(answer: GitObject | UnreadableError, id_bytes: int) -> list[tuple[bytes, bytes, str]] | None:
+    """The entries of a root tree that are not derived/; None where it cannot be read."""
+    if isinstance(answer, UnreadableError) or answer.kind != "tree":
+        return None
+    try:
+        return [entry for entry in raw_entries(answer.content, id_bytes) if entry[1] != _ROOT]
+    except ValueError:
+        return None
+
+
+def _signed_with(content: bytes, keys: Collection[bytes]) -> bool:
+    from muster.git.signatures.signature import signing_key
+
+    return signing_key(content) in keys

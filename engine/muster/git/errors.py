@@ -1,0 +1,146 @@
+"""What cannot go on in a repository, and what to do about it.
+
+Outcomes that a caller acts on (the branch moved, a person's edit is in the way) are data: `outcomes.Moved`,
+`outcomes.Refused`, `outcomes.Rejected`. An exception is for the rest: no repository, no such revision, no network.
+"""
+
+import re
+from dataclasses import dataclass
+
+from muster.data.printable import printable_lines
+from muster.data.secrets import without_secrets
+from muster.data.source import LostFileError
+
+
+class RepositoryError(Exception):
+    """A repository or remote that cannot be used: `message` says what is wrong and `hint` what to do.
+
+    Credentials in URLs are left out of both, whoever wrote them, and what a terminal would obey is escaped: much of it
+    a server said.
+    """
+
+    def __init__(self, message: str, hint: str = "") -> None:
+        self.message = printable_lines(without_secrets(message))
+        self.hint = printable_lines(without_secrets(hint))
+        super().__init__(self.message)
+
+
+class LockedError(RepositoryError):
+    """Another process is at work on the same files or refs: it may be over in a moment."""
+
+
+class LostObjectError(RepositoryError, LostFileError):
+    """The repository has lost an object of the commit that is evaluated, or of what was derived before. What it held
+    would look deleted, so nothing can be decided."""
+
+    def __init__(self, path: str, detail: str) -> None:
+        super().__init__(
+            f"nothing is decided: git cannot read {path} ({detail})",
+            "this is damage to the repository, not a deletion: git fsck --full lists what is damaged; get the objects "
+            "back from another clone, or clone anew",
+        )
+
+
+class UnreadableError(OSError):
+    """The content of one object cannot be had: missing, damaged, or too large. Its siblings may be fine."""
+
+
+class TooLargeError(UnreadableError):
+    """The object is there, and larger than what is read."""
+
+
+@dataclass(frozen=True, slots=True)
+class _Known:
+    """A complaint of git's that has a better wording, or advice to go with it."""
+
+    pattern: re.Pattern[str]
+    message: str  # may use the pattern's groups; empty keeps git's own words
+    hint: str
+    error: type[RepositoryError]
+
+
+def _known(pattern: str, message: str, hint: str, error: type[RepositoryError] = RepositoryError) -> _Known:
+    return _Known(re.compile(pattern, re.IGNORECASE), message, hint, error)
+
+
+_KNOWN = (
+    _known(
+        r"dubious ownership in repository at '(?P<path>[^']*)'",
+        "the repository {path} belongs to another user, and git does not trust it",
+        "if you trust it: git config --global --add safe.directory {path}",
+    ),
+    _known(
+        r"unable to create '(?P<path>[^']*\.lock)': file exists",
+        "another git process holds {path}",
+        "wait for it to end; if it was killed, delete that file",
+        LockedError,
+    ),
+    _known(
+        r"unknown repository extension|expected git repo version",
+        "",
+        "this repository uses a format that the installed git does not know: upgrade git",
+    ),
+    _known(
+        r"could ?n[o']t resolve host|temporary failure in name resolution|name or service not known",
+        "",
+        "the host name of the remote does not resolve: check the URL and the network",
+    ),
+    _known(
+        r"connection (refused|timed out|reset)|network is unreachable|no route to host|failed to connect",
+        "",
+        "the remote does not answer: check the network and try again",
+    ),
+    _known(
+        r"could not read (username|password)|authentication failed|permission denied \(|host key verification failed"
+        r"|terminal prompts disabled|invalid username or",
+        "",
+        "muster never asks for a password: give git a credential helper, a token or an ssh key for this remote (what"
+        " .git/config itself says of helpers and ssh commands counts with MUSTER_TRUST_CONFIG=1 alone)",
+    ),
+    _known(
+        r"mismatched algorithms|does not support this repository's hash algorithm|unexpected capabilities\^\{\}",
+        "the remote names objects by another hash (sha1 or sha256) than this repository, and git cannot mix them",
+        "work in a clone of that remote, or outside any repository",
+    ),
+    _known(
+        r"does not appear to be a git repository|repository .* (not found|does not exist)"
+        r"|requested url returned error: 404",
+        "",
+        "check the remote's URL (git remote -v) and that this account may read it",
+    ),
+    _known(r"couldn't find remote ref", "", "check the branch's name: git ls-remote --heads shows what there is"),
+    _known(r"transport '[^']*' not allowed|remote helper", "", "use a file, ssh, git or https URL"),
+    _known(r"no space left on device|disk quota exceeded", "", "free some space and run again"),
+    _known(
+        r"permission denied|read-only file system|insufficient permission",
+        "",
+        "check who owns the repository's files and what they permit",
+    ),
+    _known(r"corrupt|bad object|unable to read|missing blob|missing tree", "", "git fsck --full says what is damaged"),
+    _known(r"cannot lock ref|failed to lock|unable to lock", "", "", LockedError),
+)
+
+
+def explain(command: str, stderr: str, status: int) -> RepositoryError:
+    """Return the error for a failed `git <command>`: git's own last complaint, reworded where it helps.
+
+    Credentials in URLs are left out.
+    """
+    stderr = without_secrets(stderr)
+    for known in _KNOWN:
+        found = known.pattern.search(stderr)
+        if found:
+            groups = found.groupdict()
+            message = known.message.format(**groups) or f"git {command}: {complaint(stderr, status)}"
+            return known.error(message, known.hint.format(**groups))
+    return RepositoryError(f"git {command}: {complaint(stderr, status)}")
+
+
+def complaint(stderr: str, status: int) -> str:
+    """Return the line of `stderr` that says why: the first `fatal:` or `error:`, else the last that says anything."""
+    lines = [line.strip() for line in stderr.splitlines() if line.strip()]
+    for prefix in ("fatal: ", "error: "):
+        for line in lines:
+            if line.startswith(prefix):
+                return line.removeprefix(prefix)
+    return lines[-1] if lines else f"ended with status {status}"

@@ -1,0 +1,82 @@
+"""The versions of one file over a branch's history, with the commits that made them: one `git log` over its paths.
+
+Along the first parents: the states that the branch was in. However long a history is, only the commits that changed the
+file are looked into.
+"""
+
+from collections.abc import Iterable, Iterator
+from contextlib import closing
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import partial
+from typing import Final
+
+from muster.git.enginecommits import EngineCommit, EngineCommits
+from muster.git.entries import kept
+from muster.git.objects import Objects
+from muster.git.repository import LOG, Repository, cut_off_at
+
+_START, _NEXT = b"\x01", b"\x02"
+_GONE: Final = b"000000"
+_FORMAT: Final = "%x02".join(("%x01%H", "%at", "%an", "%s"))
+_LOG: Final = (*LOG, "-z", "--raw", "--no-renames", "--no-abbrev", "-m", "--first-parent", "--reverse",
+               f"--format={_FORMAT}")  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Version:
+    """A file as a commit left it; `data` None: it was removed. `time` is as of when a run decided it, else when it was
+    committed; `source` the commit that a run had decided, empty where no run made this one. `first`: the clone has no
+    history before this commit, which may not be what wrote the file."""
+
+    commit: str
+    author: str
+    subject: str
+    time: datetime
+    source: str
+    data: bytes | None
+    first: bool = False
+
+
+def file_log(repository: Repository, commit: str, paths: Iterable[str]) -> Iterator[Version]:
+    """Yield the versions of a file, which lay at one of these paths at a time, the oldest first."""
+    named = [f":(top,literal){path}" for path in paths]
+    words = iter(repository.git.output(*_LOG, commit, "--", *named).split(b"\0"))
+    cut_off = cut_off_at(repository)
+    found, oid = list[tuple[list[str], str]](), ""
+    header: list[str] = []
+    for word in words:
+        text = word.removeprefix(b"\n")
+        if text.startswith(_START):
+            if header:
+                found.append((header, oid))
+            header, oid = text[1:].decode(errors="replace").split(_NEXT.decode(), 3), ""
+        elif text.startswith(b":"):
+            _, mode, _, changed, _ = text.split()
+            next(words)
+            if mode != _GONE:
+                oid = changed.decode()
+    if header:
+        found.append((header, oid))
+    with closing(Objects(repository.git)) as objects, closing(EngineCommits(repository, commit)) as engine:
+        own = engine.among([header[0] for header, _ in found])
+        for header, oid in found:
+            yield _version(objects, header, oid, own.get(header[0]), cut_off)
+
+
+def files_naming(repository: Repository, commit: str, text: str) -> list[str]:
+    """Return the files of a commit, derived ones aside, that hold a text; none where git cannot tell."""
+    found = repository.git.run(
+        "grep", "-l", "-z", "-F", "-e", text, commit, "--", ":(top)", ":(top,exclude)derived"
+    )  # fmt: skip
+    names = found.stdout.decode(errors="surrogateescape").split("\0") if not found.status else []
+    return sorted(name.removeprefix(f"{commit}:") for name in names if name and "\n" not in name)
+
+
+def _version(
+    objects: Objects, header: list[str], oid: str, own: EngineCommit | None, cut_off: frozenset[str]
+) -> Version:  # fmt: skip
+    commit, seconds, author, subject = header
+    data = kept(f"a version of {commit[:12]}", partial(objects.blob, oid)) if oid else None
+    time = own.now if own is not None else datetime.fromtimestamp(int(seconds), UTC)
+    return Version(commit, author, subject, time, own.source if own is not None else "", data, commit in cut_off)

@@ -1,0 +1,114 @@
+"""What serves a remote, as far as its URL tells: where it shows files and commits, and takes merge requests."""
+
+import re
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import quote, urlencode, urlsplit
+
+from muster.git.config import remotes
+from muster.git.repository import Repository
+
+GITLAB: Final = "gitlab"
+#: `host:path`, as ssh takes it.
+_SHORT: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>[A-Za-z0-9][-A-Za-z0-9.]+):(?P<path>[^/\\].*)")
+
+
+@dataclass(frozen=True, slots=True)
+class Forge:
+    """Paths below a repository's page: of a file of a commit, of a commit, and where a merge request is opened.
+
+    `file` and `commit` are templates with `{path}` and `{commit}`. `words`: a host whose name has one of these words,
+    between dots and dashes, is such a forge.
+    """
+
+    words: tuple[str, ...]
+    file: str
+    commit: str
+    request: Callable[[str, str], str]
+
+
+def _compare(target: str, branch: str) -> str:
+    return f"/compare/{quote(target)}...{quote(branch)}"
+
+
+FORGES: Final[Mapping[str, Forge]] = {
+    "github": Forge(
+        ("github",), "/blob/{commit}/{path}", "/commit/{commit}",
+        lambda target, branch: f"{_compare(target, branch)}?expand=1",
+    ),
+    GITLAB: Forge(
+        ("gitlab",), "/-/blob/{commit}/{path}", "/-/commit/{commit}",
+        lambda target, branch: "/-/merge_requests/new?" + urlencode(
+            {"merge_request[source_branch]": branch, "merge_request[target_branch]": target}
+        ),
+    ),
+    "gitea": Forge(
+        ("gitea", "forgejo", "codeberg"), "/src/commit/{commit}/{path}", "/commit/{commit}", _compare
+    ),
+    "bitbucket": Forge(
+        ("bitbucket",), "/src/{commit}/{path}", "/commits/{commit}",
+        lambda target, branch: "/pull-requests/new?" + urlencode({"source": branch, "dest": target}),
+    ),
+}  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Links:
+    """Templates with `{commit}`, and `{path}` of a file; `commit` is None where only files are shown."""
+
+    file: str
+    commit: str | None = None
+
+
+def links_of(repository: Repository) -> Links | None:
+    """Where the files and commits of a repository are shown, by its remote `origin`; None where nobody knows."""
+    url = repository.git.line("config", "remote.origin.url") or ""
+    base, forge = _web(url), FORGES.get(forge_of(url))
+    return Links(base + forge.file, base + forge.commit) if base and forge else None
+
+
+def url_of(repository: Repository, remote: str) -> str:
+    """Return the URL of a remote that may be named."""
+    if remote in remotes(repository):
+        return repository.git.line("remote", "get-url", "--push", remote) or ""
+    return remote
+
+
+def forge_of(url: str) -> str:
+    """Return what serves a URL by its host's name; empty where that does not tell."""
+    host, _ = _place(url)
+    words = set(re.split(r"[.-]", host.partition(":")[0]))
+    return next((name for name, forge in FORGES.items() if not words.isdisjoint(forge.words)), "")
+
+
+def request_page(url: str, forge: str, target: str, branch: str) -> str:
+    """Return where a merge request from a branch to another is opened, without what the URL knows of users and
+    passwords; empty where that is not known."""
+    base, known = _web(url), FORGES.get(forge)
+    return base + known.request(target, branch) if base and known else ""
+
+
+def _web(url: str) -> str:
+    """Where a browser finds the repository, without what the URL knows of users and passwords; empty for nowhere."""
+    host, path = _place(url)
+    scheme = "http" if url.startswith("http://") else "https"
+    return f"{scheme}://{host}/{quote(path)}" if host and path else ""
+
+
+def _place(url: str) -> tuple[str, str]:
+    """The host, with its port where it is the web's, and the repository's path there; empty for what is no URL."""
+    path = url
+    if "://" in url:
+        try:
+            parts = urlsplit(url)
+            port = parts.port if parts.scheme in ("http", "https") else None
+        except ValueError:
+            return "", ""
+        host = (parts.hostname or "") + (f":{port}" if port else "")
+        path = parts.path if parts.scheme in ("http", "https", "ssh", "git") else ""
+    elif (short := _SHORT.fullmatch(url)) is not None:
+        host, path = short["host"].lower(), short["path"]
+    else:
+        return "", ""
+    return (host, path.strip("/").removesuffix(".git").rstrip("/")) if path else ("", "")

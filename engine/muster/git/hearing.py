@@ -1,0 +1,210 @@
+"""Hearing agents: seeing to it that their refs are here, and knowing how old they are.
+
+A clone has copies of the agents' refs, as old as its last fetch; one of a single branch, as CI makes it, has none. So
+where a remote is configured it is asked: for the refs that counted at the last run and are not here, and for news of
+those that are copies. Only agents' refs are fetched, into where the remote's branches are kept anyway
+(`refs/remotes/<remote>/agents/`; in a mirror `refs/heads/agents/`): nobody's branches, tags or settings change.
+
+A repository without remotes is the place where agents push, and what it has is all there is.
+"""
+
+import os
+import re
+from collections.abc import Callable, Collection, Iterator
+from dataclasses import dataclass, replace
+from datetime import UTC, datetime, timedelta
+from functools import cache, partial
+from typing import Final
+
+from muster.data.agentref import FROM, ref_of, remote_of
+from muster.data.snapshot import Agents, Withheld
+from muster.git.agentfetch import fetch_agents
+from muster.git.agents import AgentRef, agent_refs
+from muster.git.agentsettings import AgentSettings, agent_settings
+from muster.git.config import in_order, remotes
+from muster.git.errors import RepositoryError
+from muster.git.further import Answers, asking
+from muster.git.newcomers import bounded
+from muster.git.push import LIMIT_SECONDS, tracking
+from muster.git.repository import Repository, lines_at
+
+_RECORD: Final = re.compile(rb"^\s+agentRef: [\"']?agents/(.+?)[\"']?$", re.MULTILINE)
+_PLACES: Final = ("derived/managedclusters", "derived/clusters")
+_COPIES: Final = "refs/remotes/"
+#: A word from further ahead than that is a clock gone wrong, or a lie.
+_AHEAD: Final = timedelta(minutes=5)
+
+
+@dataclass(frozen=True, slots=True)
+class Heard:
+    """What came of listening.
+
+    `refs` are the agents' refs that are here now; `agents` says which could be heard. `afar` is set where there is a
+    remote to ask for news, `stale` where refs here are its copies and it did not answer, and `trouble` says why not.
+    """
+
+    refs: tuple[AgentRef, ...]
+    agents: Agents
+    afar: bool = False
+    stale: bool = False
+    trouble: str = ""
+
+
+def here(repository: Repository, revision: str = "HEAD") -> Heard:
+    """Return what can be heard without asking anybody, by the settings of a revision."""
+    settings = agent_settings(repository, revision)
+    refs = agent_refs(repository, settings=settings)
+    asked = not remotes(repository) and not settings.remotes
+    heard = Heard(refs, Agents(_clusters(refs), asked=asked, limits=settings.limits))
+    return _identified(repository, heard, settings, revision)
+
+
+def listen(
+    repository: Repository,
+    recorded: Callable[[], Collection[str]],
+    *,
+    revision: str = "HEAD",
+    first: str | None = None,
+    lasting: bool = False,
+    limit_seconds: float = LIMIT_SECONDS,
+) -> Heard:
+    """Fetch agents' refs and return what is here then. Raises nothing for a remote that does not answer: that is
+    `Heard.trouble`.
+
+    Asked are the remotes of which refs here are copies and the one that the branch follows; all others too as long as
+    refs are missing.
+
+    `recorded` gives the clusters whose refs counted at the last run, and `revision` has the settings that count.
+    `first` is the remote that is asked before all others, by name or URL. A process that is `lasting` need not wait for
+    further repositories that did not answer before (see `muster.git.further`).
+    """
+    settings = agent_settings(repository, revision)
+    with asking(repository, settings, lasting=lasting) as answers:
+        heard = _listen(repository, settings, recorded, first, limit_seconds, answers)
+    return _identified(repository, heard, settings, revision)
+
+
+def _identified(repository: Repository, heard: Heard, settings: AgentSettings, revision: str) -> Heard:
+    """What was heard, as far as it is looked at, with who is behind it where that matters."""
+    heard = replace(heard, refs=bounded(repository, heard.refs, partial(recorded_at, repository, revision), revision))
+    if not settings.signed:
+        return heard
+    from muster.git.identities import identified
+
+    refs = identified(repository, heard.refs, revision, datetime.now(UTC))
+    known = {ref.cluster: ref.identity for ref in refs if ref.cluster and ref.identity is not None}
+    return replace(heard, refs=refs, agents=replace(heard.agents, identities=known))
+
+
+def _listen(
+    repository: Repository, settings: AgentSettings, recorded: Callable[[], Collection[str]], first: str | None,
+    limit_seconds: float, answers: Answers,
+) -> Heard:  # fmt: skip
+    known, limits = remotes(repository), settings.limits
+    refs = agent_refs(repository, settings=settings)
+    had = _clusters(refs)
+    space = tracking(repository, first, known) if first is not None else ""
+    if orphans := _orphans(refs, space):
+        return Heard(refs, Agents(had, limits=limits), afar=True, stale=True, trouble=f"nobody knows any more of which "
+                     f"repository {orphans} is a copy: name it with --remote, or git remote add")  # fmt: skip
+    if not known and first is None and not settings.remotes:
+        return Heard(refs, Agents(had, asked=True, limits=limits))
+    wanted, reached = frozenset(recorded()), not known and first is None
+    is_mirror = cache(partial(_is_mirror, repository))
+    sources, troubles, stale = _sources(refs, known, first, space, is_mirror), list[str](), False
+    order = list(dict.fromkeys((*([first] if first else []), *in_order(repository, known, sources))))
+    for remote in order:
+        if not (remote in sources or remote == order[0] or wanted - _clusters(refs)):
+            continue
+        try:
+            into = "refs/heads/" if is_mirror(remote) else tracking(repository, remote, known)
+            fetch_agents(repository, remote=remote, into=into, settings=settings, limit_seconds=limit_seconds)
+            reached = True
+        except RepositoryError as error:
+            troubles.append(
+                f"{remote} could not be asked: {error.message}" + (f" ({error.hint})" if error.hint else "")
+            )
+            stale |= remote in sources
+        refs = agent_refs(repository, settings=settings)
+    silent = answers()
+    refs = agent_refs(repository, settings=settings) if settings.remotes else refs
+    present = _clusters(refs)
+    withheld = {one: _spoken_for(refs, settings, one, {*wanted, *present}) for one in silent}
+    gone = frozenset(had - present) if reached else frozenset()
+    told = tuple(Withheld(one, why, withheld[one]) for one, why in sorted(silent.items()))
+    agents = Agents(present, reached, gone, limits, told)
+    return Heard(refs, agents, afar=True, stale=stale, trouble="; ".join(troubles))
+
+
+def _spoken_for(
+    refs: Collection[AgentRef], settings: AgentSettings, remote: str, clusters: Collection[str]
+) -> frozenset[str]:
+    """Those of some clusters for which a further repository speaks, as far as is known without asking it."""
+    speakers = {ref.cluster: remote_of(ref.name) for ref in refs if ref.cluster and not ref.refused}
+    mandate = next(further.mandate for further in settings.remotes if further.name == remote)
+    return frozenset(one for one in clusters if speakers.get(one, remote if one in mandate else "") == remote)
+
+
+def recorded_at(repository: Repository, commit: str) -> frozenset[str]:
+    """Return the clusters that spoke through refs at the last run before a commit, as its derived files record it.
+
+    A quick look, to know what to fetch; what counts is decided from the files as they are read
+    (`muster.fleet.hearing`).
+    """
+    said = lines_at(repository, "^ +agentRef: ", commit, *_PLACES)
+    return frozenset(os.fsdecode(name) for name in _RECORD.findall(said))
+
+
+def newest_word(repository: Repository, refs: Collection[AgentRef], now: datetime) -> datetime | None:
+    """Return when the newest of the refs was made, by its commit; None where there is none.
+
+    One that lies ahead of `now` does not count while others do not.
+    """
+    listing = repository.git.output(
+        "for-each-ref", "--format=%(committerdate:unix) %(refname)", "refs/heads/agents/", "refs/remotes/*/agents/**",
+        "refs/heads/relays/", "refs/remotes/*/relays/**", FROM,
+    )  # fmt: skip
+    names = {ref_of(ref.name) for ref in refs if not ref.refused}
+    instants = [instant for name, instant in _dated(listing) if name in names]
+    return max((instant for instant in instants if instant <= now + _AHEAD), default=max(instants, default=None))
+
+
+def _dated(listing: bytes) -> Iterator[tuple[str, datetime]]:
+    for line in os.fsdecode(listing).splitlines():
+        seconds, _, name = line.partition(" ")
+        if seconds.isdigit():
+            try:
+                yield name, datetime.fromtimestamp(int(seconds), UTC)
+            except (ValueError, OverflowError, OSError):
+                continue
+
+
+def _clusters(refs: Collection[AgentRef]) -> frozenset[str]:
+    return frozenset([ref.cluster for ref in refs if ref.cluster and not ref.refused])
+
+
+def _orphans(refs: Collection[AgentRef], space: str) -> str:
+    """One of the refs that were fetched from a URL (see `push.tracking`) other than the one that is asked first, which
+    are below `space`.
+
+    Its repository cannot be asked for news. Empty where there is none.
+    """
+    copies = (ref.name for ref in refs if not ref.refused and ref.name.startswith(f"{_COPIES}url-"))
+    return next((name for name in copies if not (space and name.startswith(space))), "")
+
+
+def _sources(
+    refs: Collection[AgentRef], known: Collection[str], first: str | None, space: str, is_mirror: Callable[[str], bool]
+) -> set[str]:
+    """The remotes of which refs here are copies: those that are configured, and the one that is asked `first`, whose
+    are below `space`."""
+    named = {ref.name.removeprefix(_COPIES).partition("/")[0] for ref in refs if ref.name.startswith(_COPIES)}
+    mirrored = {remote for remote in known if refs and is_mirror(remote)}
+    if first is not None and space.removeprefix(_COPIES).rstrip("/") in named:
+        named.add(first)
+    return (named | mirrored) & {*known, first}
+
+
+def _is_mirror(repository: Repository, remote: str) -> bool:
+    """Whether the remote's branches are kept here as branches of our own (`git clone --mirror`)."""
+    return repository.git.line("config", "--type=bool", "--get", f"remote.{remote}.mirror") == "true"

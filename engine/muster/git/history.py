@@ -1,0 +1,161 @@
+"""What git's history says of the last run: the files as it read them and since, and what commits since then allow.
+
+The last run is the newest of the engine's own commits (`muster.git.enginecommits`); the files as it read them are
+those of its `Muster-Source`. Runs that came after it and had nothing to commit left no trace, but may have read every
+version of a file that the branch had since. Where a run found a file in which something was lost or could not be read,
+its commit also says, as `Muster-Whole`, at which commit every file was whole: a slip that is not mended is compared
+with that one, and what came since, however many runs come after it.
+
+What a person's commit allows (`Muster-Allow-Removal`) is no word of the engine's, and counts for what that very commit
+does.
+"""
+
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
+from contextlib import closing
+from functools import cached_property
+from typing import Final
+
+from muster.data.snapshot import Allowance
+from muster.data.source import SourceFile
+from muster.git.changes import changed_paths
+from muster.git.enginecommits import EngineCommit, EngineCommits
+from muster.git.entries import Entry, choose, kept_file
+from muster.git.errors import RepositoryError
+from muster.git.objects import Objects
+from muster.git.paths import is_data
+from muster.git.repository import LOG, Repository, has_commit, has_derived, is_ancestor, ref_tip
+from muster.git.trees import list_tree
+from muster.git.versions import Versions
+
+#: Which clusters the very commit that says so may remove.
+ALLOWED: Final = "Muster-Allow-Removal"
+
+_DERIVED: Final = "derived"
+_MOST_COMMITS: Final = 10_000
+
+#: The ids of what was at each path, newest first.
+_Listing = Mapping[str, Sequence[str]]
+
+
+def history_of(repository: Repository) -> "History | None":
+    """Return the past of what lies on top of HEAD, in the work tree or the index; None before the first commit."""
+    head = ref_tip(repository, "HEAD^{commit}")
+    return History(repository, head, uncommitted=True) if head else None
+
+
+class History:
+    """The past of a commit, or of what is to be committed on top of it. Satisfies `muster.data.snapshot.Past`."""
+
+    def __init__(self, repository: Repository, head: str, *, uncommitted: bool = False) -> None:
+        """Look back from `head`, a full id. `uncommitted`: what is evaluated lies on top of it, so it counts too."""
+        self._repository, self._head, self._uncommitted = repository, head, uncommitted
+        self._objects = Objects(repository.git)
+
+    @property
+    def commit(self) -> str:
+        """The commit that the last run evaluated that found every file whole; empty where history does not tell."""
+        return self._whole or self._source
+
+    @property
+    def lingers(self) -> bool:
+        """Whether there were runs since that commit, which found files that were not whole."""
+        return self.commit != self._source
+
+    @cached_property
+    def allowances(self) -> tuple[Allowance, ...]:
+        """What commits since the last run allow, the oldest first, each with what it changed."""
+        since = [f"^{last.commit}", f"^{last.source}"] if (last := self._last) else []
+        listing = self._repository.git.output(
+            *LOG, "--reverse", f"--max-count={_MOST_COMMITS}", "-z", "--extended-regexp", f"--grep=^{ALLOWED}: ",
+            f"--format=%H%n%P%n%(trailers:key={ALLOWED},valueonly,unfold,separator=%x2C)", self._head, *since, "--",
+        )  # fmt: skip
+        said = (word.split("\n", 2) for word in listing.decode(errors="replace").split("\0") if word)
+        return tuple(self._allowance(commit, parents, text.strip()) for commit, parents, text in said if text.strip())
+
+    def _allowance(self, commit: str, parents: str, text: str) -> Allowance:
+        """What a commit allows: of a merge, what it changes of the branch that it is merged into."""
+        parent = parents.split(" ")[0]
+        if not parent or not has_commit(self._repository.git, parent):
+            return Allowance(text, commit, (), (), ())
+        changes = [one for one in changed_paths(self._repository, parent, commit) if _is_peoples(one.path)]
+        later = Versions(self._repository, self._objects, commit, self._head).of(("",))
+        return Allowance(
+            text, commit,
+            tuple(self._file(one.path, one.old) for one in changes if one.old),
+            tuple(self._file(one.path, one.new) for one in changes if one.new),
+            tuple(self._file(path, oid) for path, oids in sorted(later.items()) for oid in oids),
+        )  # fmt: skip
+
+    def _file(self, path: str, oid: str) -> SourceFile:
+        return kept_file(self._objects, path, oid)
+
+    def before(self, paths: Collection[str]) -> Mapping[str, Sequence[SourceFile]]:
+        """Return what was read at these paths then and since, newest first; nothing for one at which nothing was."""
+        return self._versions(set(paths).__contains__, paths)
+
+    def below(self, folder: str) -> Mapping[str, Sequence[SourceFile]]:
+        """Return the same of every file under a folder; an empty one is the root."""
+        prefix = f"{folder}/" if folder else ""
+        return self._versions(lambda path: path.startswith(prefix), (folder,))
+
+    def had(self, path: str, oid: str) -> bool:
+        """Return whether a file of this id was read there then."""
+        return self._trees[1].get(path) == (oid,)
+
+    def _versions(self, wanted: Callable[[str], bool], paths: Iterable[str]) -> dict[str, list[SourceFile]]:
+        newest, then = self._trees
+        found: dict[str, list[SourceFile]] = {}
+        for listing in (newest, self._since.of(paths) if self._since else {}, then):
+            for path in filter(wanted, listing):
+                versions = found.setdefault(path, [])
+                for oid in listing[path]:
+                    if not versions or versions[-1].oid != oid:
+                        versions.append(self._file(path, oid))
+        return found
+
+    @cached_property
+    def _last(self) -> EngineCommit | None:
+        """The last run; None where history does not tell."""
+        with closing(EngineCommits(self._repository, self._head)) as engine:
+            return engine.last()
+
+    @property
+    def _source(self) -> str:
+        return self._last.source if self._last is not None else ""
+
+    @cached_property
+    def _whole(self) -> str:
+        """The commit at which every file was whole, where the last run names one of this history."""
+        whole = self._last.whole if self._last is not None else ""
+        try:
+            return whole if whole and is_ancestor(self._repository, whole, self._head) else ""
+        except RepositoryError:
+            return ""  # the history was cut off before it
+
+    @cached_property
+    def _ran(self) -> bool:
+        """Whether anything was ever derived."""
+        return has_derived(self._repository, self._head)
+
+    @cached_property
+    def _since(self) -> Versions | None:
+        """The versions since that commit, or in what history there is where it was cut off; None before the first."""
+        return Versions(self._repository, self._objects, self.commit, self._head) if self._ran else None
+
+    @cached_property
+    def _trees(self) -> tuple[_Listing, _Listing]:
+        """The files that were read, by path: at the head, where that is past too, and at that commit."""
+        then = self._tree(self.commit) if self.commit else {}
+        head = self._tree(self._head) if self._uncommitted and self._head != self.commit else {}
+        return head, then
+
+    def _tree(self, commit: str) -> _Listing:
+        return {path: (oid,) for path, oid in choose(self._entries(commit), self._objects).chosen}
+
+    def _entries(self, commit: str) -> Iterator[Entry]:
+        """What people wrote: not what was derived from it."""
+        return (e for e in list_tree(self._repository, commit) if not e.path.startswith(f"{_DERIVED}/".encode()))
+
+
+def _is_peoples(path: str) -> bool:
+    return is_data(path.encode("utf-8", "surrogateescape")) and not path.startswith(f"{_DERIVED}/")

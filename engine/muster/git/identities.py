@@ -1,0 +1,177 @@
+"""Who is behind what agents say: their commits are signed with the keys of certificates that stand in the repository.
+
+What is not signed so was not received: then only what a stranger may say counts of the ref, and what was derived from
+the agent's words before stands until its lease has run out (`muster.fleet.hearing`). What a relay says of a cluster is
+judged by the agent's own commit, which the relay keeps beside the files: it carries agents' words, and cannot make any.
+
+A certificate vouches for a commit that is dated within its life, while it lasts: whoever has the key of one that
+expired cannot date a commit back. It has to stand under `derived/`, where one that was revoked, denied or replaced
+does not stand any more; a commit that was received before then does not count from then on either.
+
+An older commit that is put back is known by the newest that was received, which is kept as
+`refs/muster/verified/<cluster>`. Nothing is read of it: a clone that has just been made decides the same, but for that.
+"""
+
+import base64
+import os
+import re
+from collections import defaultdict
+from collections.abc import Mapping, Sequence
+from contextlib import closing
+from dataclasses import replace
+from datetime import UTC, datetime, timedelta
+from functools import lru_cache
+from typing import TYPE_CHECKING, Final
+
+from muster.data.kinds import CSR
+from muster.data.locations import AUTHORITY, FOLDER
+from muster.data.snapshot import Identity
+from muster.data.times import format_time
+from muster.data.tree import dig
+from muster.git.agents import AgentRef
+from muster.git.errors import RepositoryError, UnreadableError
+from muster.git.fleetspec import fleet_spec
+from muster.git.objects import Objects
+from muster.git.relayed import agents_commits
+from muster.git.repository import Repository, lines_at, refs_below
+from muster.git.signatures.errors import IdentityError, require_library
+
+if TYPE_CHECKING:
+    from muster.git.signatures.certificate import Issued
+
+#: Where the newest commits are kept that were received.
+VERIFIED: Final = "refs/muster/verified/"
+_CERTIFICATE: Final = re.compile(rb"^ +certificate: [\"']?([A-Za-z0-9+/=]+)[\"']?$", re.MULTILINE)
+_DATE: Final = re.compile(rb"^committer .*> (\d{1,11}) [+-]\d{4}$", re.MULTILINE)
+#: How far two machines' clocks may differ.
+_SKEW: Final = timedelta(minutes=5)
+
+
+def identified(
+    repository: Repository, refs: Sequence[AgentRef], revision: str, present: datetime
+) -> tuple[AgentRef, ...]:
+    """Return the refs with who is behind them.
+
+    The certificates are those of a revision. `present`: the clock on the wall, for what arrives now. RepositoryError
+    where signatures cannot be checked on this machine.
+    """
+    try:
+        require_library()
+    except IdentityError as error:
+        raise RepositoryError("the Fleet asks for signed reports, which cannot be checked here", str(error)) from error
+    issued, known = issued_at(repository, revision), _received(repository)
+    texts, lost = _texts(repository, {*(ref.commit for ref in refs if _speaks(ref)), *known.values()})
+    found, moved = list[AgentRef](), dict[str, str]()
+    for ref in refs:
+        if not _speaks(ref):
+            found.append(ref)
+            continue
+        if ref.commit in lost:
+            found.append(replace(ref, identity=Identity("", "Unreadable", "git cannot read its newest commit")))
+            continue
+        before = known.get(ref.cluster, "")
+        judged = _judged(ref, before, texts, issued.get(ref.cluster, ()), present)
+        if judged.identity and judged.identity.user and ref.commit != before:
+            moved[ref.cluster] = ref.commit
+        found.append(judged)
+    _remember(repository, moved)
+    return tuple(found)
+
+
+def _speaks(ref: AgentRef) -> bool:
+    return bool(ref.cluster and ref.commit and not ref.refused)
+
+
+def issued_at(repository: Repository, revision: str) -> Mapping[str, Sequence["Issued"]]:
+    """The certificates of agents that stand under `derived/` at a revision, by cluster: those that the authority signed
+    which the Fleet names there, if it names one."""
+    from muster.git.signatures.certificate import issued_of
+
+    said = lines_at(repository, "^ +certificate: ", revision, f"{FOLDER}{CSR.plural}")
+    named = dig(fleet_spec(repository, revision), *AUTHORITY)
+    authority = named if isinstance(named, str) else ""
+    found: defaultdict[str, list[Issued]] = defaultdict(list)
+    for text in _CERTIFICATE.findall(said):
+        try:
+            one = issued_of(base64.b64decode(text, validate=True), authority)
+        except ValueError:
+            continue
+        if one is not None:
+            found[one.cluster].append(one)
+    return found
+
+
+def _judged(
+    ref: AgentRef, before: str, texts: Mapping[str, bytes], issued: Sequence["Issued"], present: datetime
+) -> AgentRef:
+    text = texts.get(ref.commit, b"")
+    user, reason, doubt = _whose(text, issued)
+    certificate = ""
+    dated, received = _date(text), _date(texts.get(before, b""))
+    if user and dated is not None:
+        # Of this key: an agent that has another certificate by now signs with the key of that.
+        last = max((one for one in issued if one.key == _key(text) and one.begin <= dated <= one.end), key=_end)
+        end, certificate = last.end, last.digest
+        if dated > present + _SKEW:
+            user, reason, doubt = "", "DatedAhead", "its newest commit is dated ahead"
+        elif end <= present:
+            doubt = f"the certificate that vouches for its newest commit ended at {format_time(end)}"
+            user, reason = "", "CertificateExpired"
+        elif received is not None and dated < received:
+            user, reason, doubt = "", "Replayed", "an older commit was put back in the place of a newer one"
+    return replace(ref, identity=Identity(user, reason, doubt, certificate if user else ""))
+
+
+def _end(one: "Issued") -> datetime:
+    return one.end
+
+
+def _whose(text: bytes, issued: Sequence["Issued"]) -> tuple[str, str, str]:
+    """Who signed a commit, of whom a certificate of the time stands; why nobody did, in a word and a sentence."""
+    key, dated = _key(text), _date(text)
+    if key is None or dated is None:
+        return "", "NotSigned", "its newest commit bears no signature, or one that is not good"
+    mine = [one for one in issued if one.key == key]
+    if not mine:
+        whose = "no certificate of this agent stands for it: it is a stranger's, or was revoked or replaced"
+        return "", "UnknownKey", f"its newest commit is signed with another key, and {whose}"
+    fits = [one for one in mine if one.begin <= dated <= one.end]
+    if not fits:
+        life = f"{format_time(mine[0].begin)} to {format_time(mine[0].end)}"
+        return "", "CertificateExpired", f"its newest commit is not dated within its certificate's life, {life}"
+    return fits[0].user, "", ""
+
+
+@lru_cache(maxsize=1 << 15)
+def _key(text: bytes) -> bytes | None:
+    from muster.git.signatures.signature import signing_key
+
+    return signing_key(text)
+
+
+def _date(text: bytes) -> datetime | None:
+    found = _DATE.search(text.partition(b"\n\n")[0])
+    return datetime.fromtimestamp(int(found[1]), UTC) if found else None
+
+
+def _texts(repository: Repository, commits: set[str]) -> tuple[dict[str, bytes], frozenset[str]]:
+    """The commits by their ids, and what agents committed by the folders of relays, without what is neither; and the
+    ids of what git cannot read."""
+    ordered = sorted(commits)
+    with closing(Objects(repository.git)) as objects:
+        answers = list(zip(ordered, objects.read(ordered), strict=True))
+        found = [(oid, one.kind, one.content) for oid, one in answers if not isinstance(one, UnreadableError)]
+        relayed = agents_commits(objects, [(oid, content) for oid, kind, content in found if kind == "tree"])
+    lost = frozenset(oid for oid, one in answers if isinstance(one, UnreadableError))
+    return {oid: content for oid, kind, content in found if kind == "commit"} | relayed, lost
+
+
+def _received(repository: Repository) -> dict[str, str]:
+    return {name.removeprefix(VERIFIED): oid for name, oid in refs_below(repository, VERIFIED).items()}
+
+
+def _remember(repository: Repository, moved: Mapping[str, str]) -> None:
+    """Keep what was received now. Where that cannot be written, the next run judges anew."""
+    if moved:
+        lines = "".join(f"update {VERIFIED}{cluster}\0{oid}\0\0" for cluster, oid in sorted(moved.items()))
+        repository.git.run("-c", "core.logAllRefUpdates=false", "update-ref", "--stdin", "-z", stdin=os.fsencode(lines))

@@ -1,0 +1,144 @@
+"""Builds a commit with one `git fast-import`, without touching any branch, index or work tree.
+
+fast-import can only write to a ref, so the commit is made on a private one of a name that nobody else uses, and
+the same stream takes the ref back before it is ever stored: there is none to clean up, also after a crash. The
+commit is then found by its id alone, and git keeps unreferenced objects for two weeks.
+"""
+
+import contextlib
+import os
+import re
+import uuid
+from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
+
+from muster.git.config import identity, signs_commits
+from muster.git.dotgit import is_dotgit
+from muster.git.errors import explain
+from muster.git.repository import Repository
+
+Files = Mapping[str, str | bytes | None]
+"""Content by path from the repository's root; None removes the file. Paths may hold what `os.fsdecode` makes."""
+
+_CRASH_REPORT = re.compile(r"dumping crash report to (.*fast_import_crash_\d+)")
+
+
+def build_commit(repository: Repository, files: Files, message: str, parent: str | None) -> str:
+    """Make a commit of `files` over `parent` (None: of these files alone) and return its id.
+
+    Signed where the configuration asks for it. ValueError for a path that no tree can hold.
+    """
+    author, committer = identity(repository, "AUTHOR"), identity(repository, "COMMITTER")
+    changes = b"".join(_changes(files))
+    commit = _imported(repository, changes, _clean(message), parent, author, committer)
+    if not signs_commits(repository):
+        return commit
+    env = {**_environ("AUTHOR", author), **_environ("COMMITTER", committer)}
+    return _signed(repository, commit, _clean(message), parent, env)
+
+
+def build_changed(
+    repository: Repository, base: str | None, changes: Iterable[bytes], message: str, *, root: bool
+) -> str:
+    """Make a commit of what `base` holds (None: nothing) and commands that change it (see `written`, `kept` and
+    `removed`), and return its id. It has `base` for its parent, or none where it is a `root`. Never signed."""
+    author, committer = identity(repository, "AUTHOR"), identity(repository, "COMMITTER")
+    first = b""
+    if root and base is not None:
+        first = b'M 040000 %b ""\n' % repository.git.output("rev-parse", f"{base}^{{tree}}").strip()
+    parent = None if root else base
+    return _imported(repository, first + b"".join(changes), _clean(message), parent, author, committer)
+
+
+def written(path: str, content: bytes) -> bytes:
+    """The command that writes a file."""
+    return b"M 100644 inline %b\n%b" % (_quoted(checked_path(path)), _data(content))
+
+
+def kept(path: str, mode: bytes, blob: str) -> bytes:
+    """The command that writes a file whose blob there is."""
+    return b"M %b %b %b\n" % (mode, blob.encode(), _quoted(checked_path(path)))
+
+
+def removed(path: str) -> bytes:
+    """The command that removes a file or a folder."""
+    return b"D %b\n" % _quoted(checked_path(path))
+
+
+def checked_path(path: str) -> bytes:
+    """Return `path` as git stores it; ValueError for one that could not, or must not, be checked out."""
+    raw = os.fsencode(path)
+    parts = raw.split(b"/")
+    if b"\0" in raw or any(part in (b"", b".", b"..") or is_dotgit(part) for part in parts):
+        raise ValueError(f"{path!r} is not a path inside a repository")
+    return raw
+
+
+def _imported(
+    repository: Repository, changes: bytes, message: bytes, parent: str | None, author: str, committer: str
+) -> str:
+    stream = b"".join(_stream(repository, changes, message, parent, author, committer))
+    done = repository.git.run("fast-import", "--quiet", "--done", stdin=stream)
+    if done.status:
+        _remove_crash_report(repository, done.stderr)
+        raise explain("fast-import", done.stderr, done.status)
+    return done.stdout.decode().strip()
+
+
+def _stream(
+    repository: Repository, changes: bytes, message: bytes, parent: str | None, author: str, committer: str
+) -> Iterator[bytes]:
+    """Yield the commands for fast-import: one commit, its id printed, its ref forgotten."""
+    ref = f"refs/muster/{uuid.uuid4().hex}"
+    yield os.fsencode(f"commit {ref}\nmark :1\nauthor {author}\ncommitter {committer}\n")
+    yield _data(message)
+    if parent is not None:
+        yield f"from {parent}\n".encode()
+    yield changes
+    nothing = "0" * (64 if repository.object_format == "sha256" else 40)
+    yield f"get-mark :1\nreset {ref}\nfrom {nothing}\n\ndone\n".encode()
+
+
+def _changes(files: Files) -> Iterator[bytes]:
+    for path, content in sorted(files.items(), key=lambda item: (item[1] is not None, item[0])):
+        if content is None:  # first, so that a directory can take the place of a file that goes
+            yield removed(path)
+        else:
+            yield written(path, content if isinstance(content, bytes) else content.encode())
+
+
+def _data(content: bytes) -> bytes:
+    return b"data %d\n%b\n" % (len(content), content)
+
+
+def _quoted(path: bytes) -> bytes:
+    for byte, escape in ((b"\\", b"\\\\"), (b'"', b'\\"'), (b"\n", b"\\n")):
+        path = path.replace(byte, escape)
+    return b'"%b"' % path
+
+
+def _clean(message: str) -> bytes:
+    """Return the message as a commit can hold it: no NUL, one newline at its end."""
+    return message.replace("\0", "").rstrip("\n").encode(errors="backslashreplace") + b"\n"
+
+
+def _signed(repository: Repository, commit: str, message: bytes, parent: str | None, env: Mapping[str, str]) -> str:
+    """Return a signed commit like `commit`: fast-import itself cannot sign."""
+    parents = ("-p", parent) if parent else ()
+    arguments = ("-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", *parents, f"{commit}^{{tree}}")
+    return repository.git.output(*arguments, stdin=message, env=env).decode().strip()
+
+
+def _environ(role: str, who: str) -> dict[str, str]:
+    """Return the variables that make git use exactly the identity `who` (`Name <mail> seconds zone`)."""
+    name, _, rest = who.rpartition(" <")
+    mail, _, date = rest.partition("> ")
+    return {f"GIT_{role}_NAME": name, f"GIT_{role}_EMAIL": mail, f"GIT_{role}_DATE": f"@{date}"}
+
+
+def _remove_crash_report(repository: Repository, stderr: str) -> None:
+    """Delete the report that fast-import leaves in the git directory; its last words have all that matters."""
+    found = _CRASH_REPORT.search(stderr)
+    if found:
+        with contextlib.suppress(OSError):
+            (repository.git.directory / Path(found[1])).unlink()

@@ -1,0 +1,185 @@
+"""Notes of what is under way in a repository: what a run that was killed may have left there, and whether it is over.
+
+Before git changes refs or a work tree for muster, a note of it is put into `muster/` in the git directory. muster and
+every process that it starts for the purpose hold a lock on the note's file (`flock`, through the descriptor that they
+inherit): where the lock can be had, the run is dead with all its processes. Process ids would not tell: in another
+container they are somebody else's, and they are used again; and git goes on for a while when muster alone is killed.
+"""
+
+import fcntl
+import json
+import os
+import time
+import uuid
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import asdict, dataclass, field, replace
+from pathlib import Path
+from typing import Final
+
+from muster.data.tree import read_json
+from muster.git.errors import RepositoryError
+from muster.git.process import Completed, Git
+from muster.git.repository import Repository, common_directory
+
+_FOLDER: Final = "muster"
+#: A note that never got its name belongs to a run that was killed in the moment of writing it.
+_UNNAMED_SECONDS: Final = 60.0
+_MOST_BYTES: Final = 1 << 16
+
+
+@dataclass(frozen=True, slots=True)
+class Note:
+    """What is about to be changed.
+
+    `ref` moves to `new`; where it ends in a slash, refs below it are fetched. The locks for that are taken within
+    `seconds`. `worktree` goes from commit `old` to `new`; empty for none.
+    """
+
+    ref: str = ""
+    new: str = ""
+    seconds: float = 0.0
+    worktree: str = ""
+    old: str = ""
+
+
+@dataclass(slots=True)
+class Journal:
+    """A note in its file, held. `unfinished` keeps it for a later run when it is let go; `lock` holds it, too, and goes
+    before it."""
+
+    path: Path
+    note: Note
+    text: bytes = field(repr=False)
+    _descriptor: int
+    unfinished: bool = False
+    lock: Path | None = None
+
+    @property
+    def index(self) -> Path:
+        """Where the index lies on which git works in place of the work tree's own."""
+        return self.path.with_suffix(".index")
+
+    @property
+    def begun(self) -> float:
+        """When the note was written, by the clock of its file system."""
+        return os.fstat(self._descriptor).st_mtime
+
+    def after(self, done: Completed) -> Completed:
+        """Keep the note where git was killed by a signal, and return what it said."""
+        self.unfinished = self.unfinished or done.status < 0
+        return done
+
+    def holding(self, git: Git) -> Git:
+        """Return `git` with processes that hold the note, too."""
+        return replace(git, inherited=(self._descriptor,))
+
+    def is_in(self, lock: Path) -> bool:
+        """Whether a lock holds this very note."""
+        try:
+            return lock.read_bytes() == self.text
+        except OSError:
+            return False
+
+    def unlock(self) -> None:
+        """Remove the lock. Also done on closing: nothing that interrupts us may leave a lock without its note."""
+        if self.lock is not None and self.is_in(self.lock):
+            self.lock.unlink(missing_ok=True)
+
+    def close(self) -> None:
+        """Let go of the note, and remove it unless it is `unfinished`."""
+        self.unlock()
+        if not self.unfinished:
+            for left in (self.index, self.index.with_name(f"{self.index.name}.lock"), self.path):
+                left.unlink(missing_ok=True)
+        os.close(self._descriptor)
+
+
+@contextmanager
+def noted(repository: Repository, note: Note) -> Iterator[Journal]:
+    """Hold a note while the block runs; one of refs stays where that ends in an exception. RepositoryError where none
+    can be written."""
+    folder = common_directory(repository) / _FOLDER
+    name = uuid.uuid4().hex
+    text = json.dumps({"name": name, **asdict(note)}).encode()
+    unnamed, path = folder / f"{name}.new", folder / f"{name}.note"
+    try:
+        folder.mkdir(exist_ok=True)
+        descriptor = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+        try:
+            with suppress(OSError):  # a file system without locks: nobody can tell there that a run is dead
+                fcntl.flock(descriptor, fcntl.LOCK_EX)
+            os.write(descriptor, text)
+            if note.worktree:
+                os.fsync(descriptor)  # files are about to change, which nobody could explain after a power cut
+            unnamed.rename(path)  # only now can others see it
+        except BaseException:
+            unnamed.unlink(missing_ok=True)
+            os.close(descriptor)
+            raise
+    except OSError as error:
+        raise RepositoryError(
+            f"{folder} cannot be written: {error.strerror or error}", "free some space, or see who may write there"
+        ) from error
+    journal = Journal(path, note, text, descriptor)
+    try:
+        yield journal
+    except BaseException:
+        # git was ended, if it was still at work, and may have left its locks of refs.
+        journal.unfinished = journal.unfinished or bool(note.ref)
+        raise
+    finally:
+        journal.close()
+
+
+def left_by_the_dead(repository: Repository) -> Iterator[Journal]:
+    """Yield the notes of runs that are over, each held until the next is asked for."""
+    folder = common_directory(repository) / _FOLDER
+    try:
+        names = sorted(entry.name for entry in os.scandir(folder))
+    except OSError:
+        return
+    for name in names:
+        path = folder / name
+        if path.suffix not in (".note", ".new"):
+            continue
+        try:
+            descriptor = os.open(path, os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK)
+        except OSError:
+            continue
+        journal = _taken(path, descriptor)
+        if journal is None:
+            os.close(descriptor)
+            continue
+        try:
+            yield journal
+        finally:
+            journal.close()
+
+
+def _taken(path: Path, descriptor: int) -> Journal | None:
+    """Take the note over; None where it is held, is gone, or is nobody's note."""
+    try:
+        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
+        here, there = os.fstat(descriptor), path.lstat()
+        if not os.path.samestat(here, there) or here.st_uid != os.geteuid():
+            return None
+        if path.suffix == ".new":
+            if time.time() - here.st_mtime > _UNNAMED_SECONDS:
+                path.unlink()
+            return None
+        text = os.read(descriptor, _MOST_BYTES)
+    except OSError:
+        return None
+    return Journal(path, _read(text), text, descriptor)
+
+
+def _read(text: bytes) -> Note:
+    """The note as it was written; one that says nothing where it is none of ours."""
+    with suppress(ValueError, TypeError, AttributeError):
+        values = read_json(text)
+        values.pop("name", None)
+        note = Note(**values)
+        if all(isinstance(value, str) for value in (note.ref, note.new, note.worktree, note.old)):
+            return replace(note, seconds=float(note.seconds))
+    return Note()

@@ -1,0 +1,136 @@
+"""Landing a commit on a branch: here, or on a remote and then here, by compare-and-swap.
+
+What reconcile derived and what a person's edit changed take the same way. Whoever finds that the branch moved
+meanwhile begins again with the new head.
+"""
+
+from dataclasses import dataclass
+
+from muster.git.commit import advance
+from muster.git.errors import RepositoryError
+from muster.git.outcomes import Committed, Pushed, Refused, Rejected
+from muster.git.push import fetch, push, tracking
+from muster.git.repository import Repository, branch_tip, current_branch, is_ancestor, ref_tip
+from muster.git.rewritten import has_dropped, note_rewriting, peoples_commits
+
+
+@dataclass(frozen=True, slots=True)
+class Tips:
+    """Where a commit is to land: the branch, its tips here and on the remote, and `base`, the one to build on.
+
+    `followed` says where the local one is left for the remote's, which does not have it in it.
+    """
+
+    branch: str
+    remote: str | None
+    local: str | None
+    theirs: str | None
+    base: str
+    followed: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Landed:
+    """The branch has the commit. `local` is the local branch's tip as it was left, None where there is none; `pushed`
+    says whether anything was pushed; `left_behind` why the local branch lacks the commit, empty where it has it;
+    `followed` that a rewritten history was."""
+
+    local: str | None
+    pushed: bool = False
+    left_behind: str = ""
+    followed: str = ""
+
+
+def target_branch(repository: Repository) -> str:
+    """Return the branch that is moved: the one that is checked out. RepositoryError on a detached HEAD."""
+    branch = current_branch(repository)
+    if branch is None:
+        raise RepositoryError(
+            "HEAD is detached, so there is no branch to commit to", "check out a branch, or name one with --branch"
+        )
+    return branch
+
+
+def find_tips(repository: Repository, branch: str, remote: str | None) -> Tips:
+    """Return what to build on: the branch's head, or with a remote its head, or the local one where that is ahead.
+
+    A remote that was rewritten is followed where the local branch has nothing of people's that it has not, or had.
+    RepositoryError where there is no such branch or the two have diverged.
+    """
+    local, theirs = branch_tip(repository, branch), None
+    if remote:
+        before = ref_tip(repository, f"{tracking(repository, remote)}{branch}")
+        theirs = fetch(repository, remote=remote, branch=branch)
+        note_rewriting(repository, branch, before, theirs)
+    base = _base(repository, branch, local, theirs)
+    followed = ""
+    if local and theirs and base == theirs and not is_ancestor(repository, local, theirs):
+        followed = f"{remote}'s {branch} was rewritten and is followed: the local one was at {local[:12]}"
+    return Tips(branch, remote, local, theirs, base, followed)
+
+
+def land(repository: Repository, tips: Tips, commit: str) -> Landed | None:
+    """Move the branch to a commit over `tips.base`; None where it moved meanwhile.
+
+    Raises RepositoryError where a person's edit is in the way, or the remote rejects the push.
+    """
+    if tips.remote is not None:
+        return _pushed(repository, tips, tips.remote, commit)
+    if commit == tips.base:
+        return Landed(commit)
+    outcome = advance(repository, branch=tips.branch, expected=tips.base, commit=commit)
+    if isinstance(outcome, Refused):
+        raise RepositoryError(_refusal(outcome), outcome.hint)
+    return Landed(commit) if isinstance(outcome, Committed) else None
+
+
+def _pushed(repository: Repository, tips: Tips, remote: str, commit: str) -> Landed | None:
+    """Push, then bring the local branch along as far as no person's edit is in the way."""
+    pushed = commit != tips.theirs
+    if pushed:
+        outcome = push(repository, remote=remote, branch=tips.branch, new=commit, expected=tips.theirs)
+        if isinstance(outcome, Rejected):
+            raise RepositoryError(f"{remote} rejected the push: {outcome.reason}", outcome.text)
+        if not isinstance(outcome, Pushed):
+            return None
+    left_behind = _bring_along(repository, tips, commit)
+    local = tips.local if left_behind or tips.local is None else commit
+    return Landed(local, pushed, left_behind, "" if left_behind else tips.followed)
+
+
+def _bring_along(repository: Repository, tips: Tips, commit: str) -> str:
+    """Fast-forward the local branch to what the remote has. Returns why it could not, or nothing."""
+    if tips.local is None or tips.local == commit:
+        return ""
+    moved = advance(repository, branch=tips.branch, expected=tips.local, commit=commit)
+    if isinstance(moved, Refused):
+        return _refusal(moved)
+    return "" if isinstance(moved, Committed) else f"the local {tips.branch} moved meanwhile"
+
+
+def _refusal(refused: Refused) -> str:
+    """What is in the way, with the files named."""
+    return refused.message + (f": {', '.join(refused.paths)}" if refused.paths else "")
+
+
+def _base(repository: Repository, branch: str, local: str | None, theirs: str | None) -> str:
+    """What to evaluate: the one of the two tips that has the other in it."""
+    tips = [tip for tip in (theirs, local) if tip]
+    if not tips:
+        raise RepositoryError(f"there is no branch {branch!r}", "commit something to it first")
+    if len(tips) == 1 or theirs == local:
+        return tips[0]
+    assert theirs is not None
+    assert local is not None
+    if is_ancestor(repository, local, theirs):
+        return theirs
+    if is_ancestor(repository, theirs, local) and not has_dropped(repository, branch, local, theirs):
+        return local
+    strangers = peoples_commits(repository, branch, local, theirs)
+    if not strangers:
+        return theirs
+    more = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""
+    raise RepositoryError(
+        f"the local {branch} and the remote's have diverged: only the local one has {strangers[0]}{more}",
+        "bring them together first, for example with git pull --rebase",
+    )

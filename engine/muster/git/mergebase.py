@@ -1,0 +1,106 @@
+"""Where a branch left another: the merge base, fetched where a clone lacks it.
+
+CI checks out one commit, often without any history and without the branch that a pull request goes to. What is missing
+is fetched as far as it is needed; branches and settings stay as they are, and nothing that is here is cut off.
+"""
+
+import re
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Final
+
+from muster.git.config import in_order, remotes
+from muster.git.errors import RepositoryError
+from muster.git.push import fetch_commits, remote_tip
+from muster.git.repository import Repository, cut_off_at, has_commit, resolve
+
+_FULL_ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+#: How much more history is fetched at a time, until it is enough.
+_STEPS: Final = ("--deepen=50", "--deepen=500", "--deepen=5000", "--unshallow")
+
+
+def merge_base(repository: Repository, head: str, against: str, *, ask: bool) -> str:
+    """Return the id of the commit at which the history of `head`, a full id, left that of the revision `against`.
+
+    `against` may also be what a remote has and this clone has not: `main`, `origin/main`, a full id. `ask`: remotes may
+    be asked for it, and for history. RepositoryError where there is no such commit, or where it cannot be found out.
+    """
+    other = _commit(repository, against, ask=ask)
+    steps = iter(_STEPS if ask else ())
+    while (found := repository.git.line("merge-base", head, other)) is None:
+        edges = _edges(repository, head, other)
+        if not edges:
+            raise RepositoryError(
+                f"this branch and {against!r} have no commit in common", "name the branch that this one was made from"
+            )
+        step = next(steps, None)
+        if step is None:
+            raise _cut_off(repository, against)
+        _deepen(repository, edges, step, against)
+    return found
+
+
+def _commit(repository: Repository, against: str, *, ask: bool) -> str:
+    """The full id of what is compared with, fetched where it is not here."""
+    try:
+        return resolve(repository, against)
+    except RepositoryError as error:
+        if not against or against.startswith("-"):
+            raise
+        if not ask and remotes(repository):
+            raise RepositoryError(
+                error.message, "without --offline it is fetched; or fetch it with git fetch"
+            ) from None
+        for remote, commit in _afar(repository, against):
+            if has_commit(repository.git, commit) or _fetched(repository, remote, commit):
+                return commit
+        raise
+
+
+def _fetched(repository: Repository, remote: str, commit: str) -> bool:
+    """Fetch a commit from a remote that may have it. One that is not here cuts off nothing that is."""
+    try:
+        fetch_commits(repository, remote=remote, commits=(commit,), depth="--depth=1" if cut_off_at(repository) else "")
+    except RepositoryError:
+        return False
+    return has_commit(repository.git, commit)
+
+
+def _afar(repository: Repository, against: str) -> Iterator[tuple[str, str]]:
+    """The remote that has what is meant, and its id there."""
+    for remote in in_order(repository, remotes(repository)):
+        if _FULL_ID.fullmatch(against):
+            yield remote, against
+        branch = against.removeprefix("refs/remotes/").removeprefix(f"{remote}/").removeprefix("refs/heads/")
+        tip = remote_tip(repository, remote=remote, ref=f"refs/heads/{branch}")
+        if tip is not None:
+            yield remote, tip
+
+
+def _edges(repository: Repository, *commits: str) -> list[str]:
+    """The commits in these histories whose parents are not here; none where all history is."""
+    if not (cut := cut_off_at(repository)):
+        return []
+    roots = repository.git.output("rev-list", "--max-parents=0", *commits, "--").decode().split()
+    return [commit for commit in roots if commit in cut]
+
+
+def _deepen(repository: Repository, edges: list[str], step: str, against: str) -> None:
+    """Fetch history before these commits, from whichever remote has it."""
+    why: RepositoryError | None = None
+    for remote in in_order(repository, remotes(repository)):
+        try:
+            fetch_commits(repository, remote=remote, commits=edges, depth=step)
+            return
+        except RepositoryError as error:
+            why = why or error
+    cut = _cut_off(repository, against)
+    raise RepositoryError(f"{cut.message}{f', and {why.message}' if why else ''}", cut.hint)
+
+
+def _cut_off(repository: Repository, against: str) -> RepositoryError:
+    where = repository.worktree or Path(repository.git_dir)
+    return RepositoryError(
+        f"the history in {where} is cut off before the commit at which this branch left {against!r}",
+        "fetch it: git fetch --unshallow, or in a job check out with fetch-depth: 0 (GitHub), GIT_DEPTH: 0 (GitLab)",
+    )

@@ -1,0 +1,186 @@
+"""Reads git objects by id through persistent `cat-file` processes: one for contents, one for sizes.
+
+Requests are pipelined in windows that fit into the smallest pipe buffer there is (4 KiB), so writing them can
+never block while git waits for us to read: no feeding thread is needed, and any order of access works.
+"""
+
+import os
+import threading
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING, Final, NamedTuple
+
+from muster.git.errors import TooLargeError, UnreadableError, complaint
+from muster.git.paths import MAX_BLOB_BYTES
+from muster.git.process import Complaints, Git, reap
+
+if TYPE_CHECKING:
+    from muster.git.process import Process
+
+_PIPE_BYTES: Final = 4096  # POSIX promises 512, every system of today at least this
+_CHUNK_BYTES: Final = 1 << 16
+_MOST_AHEAD: Final = 256
+
+
+class GitObject(NamedTuple):
+    """An object's type (`blob`, `tree`, `commit`, `tag`) and content."""
+
+    kind: str
+    content: bytes
+
+
+class Objects:
+    """A repository's objects. Thread-safe; after a fork the child starts processes of its own."""
+
+    def __init__(self, git: Git, *, max_bytes: int = MAX_BLOB_BYTES) -> None:
+        """Read through `git`; objects larger than `max_bytes` count as unreadable."""
+        self._contents = _Batch(git, "--batch", max_bytes)
+        self._sizes = _Batch(git, "--batch-check", max_bytes)
+
+    def read(self, names: Sequence[str]) -> "Iterator[GitObject | UnreadableError]":
+        """Yield the object of each name (an id or `<id>^{tree}`) in order, or the error that stands in its way."""
+        return self._contents.ask(names)
+
+    def sizes(self, names: Sequence[str]) -> "Iterator[int | None]":
+        """Yield the size in bytes of each blob in order; None where it is missing or damaged, or no blob."""
+        for answer in self._sizes.ask(names):
+            yield None if isinstance(answer, UnreadableError) or answer.kind != "blob" else int(answer.content)
+
+    def blob(self, oid: str) -> bytes:
+        """Return the content of one blob; UnreadableError where it cannot be had."""
+        answer = next(self.read((oid,)))
+        if isinstance(answer, UnreadableError):
+            raise answer
+        return answer.content
+
+    def close(self) -> None:
+        """End the processes. They start again if more is asked."""
+        self._contents.stop()
+        self._sizes.stop()
+
+
+class BlobSequence:
+    """Blobs that are mostly read in order, fetched ahead.
+
+    The window doubles while reads are consecutive and falls back to one when they jump, so a reader that
+    takes every blob gets them pipelined and one that takes few (the rest came from a cache) fetches few. Each
+    blob is handed out once from memory; reading it again fetches it again.
+    """
+
+    def __init__(self, objects: Objects, oids: Sequence[str]) -> None:
+        """Serve `oids`, addressed by position."""
+        self._objects = objects
+        self._oids = oids
+        self._ahead: dict[int, GitObject | UnreadableError] = {}
+        self._next = -1
+        self._window = 1
+        self._lock = threading.Lock()
+
+    def read(self, index: int) -> bytes:
+        """Return the content of the blob at `index`; UnreadableError where it cannot be had."""
+        with self._lock:
+            if index not in self._ahead:
+                self._fetch(index)
+            answer = self._ahead.pop(index)
+            self._next = index + 1
+        if isinstance(answer, UnreadableError):
+            raise answer
+        return answer.content
+
+    def _fetch(self, index: int) -> None:
+        self._window = min(self._window * 2, _MOST_AHEAD) if index == self._next else 1
+        end = min(index + self._window, len(self._oids))
+        self._ahead = dict(zip(range(index, end), self._objects.read(self._oids[index:end]), strict=True))
+
+
+class _Batch:
+    """One `git cat-file` process in a batch mode, started when first asked and again after it died."""
+
+    def __init__(self, git: Git, mode: str, max_bytes: int) -> None:
+        self._git = git
+        self._mode = mode
+        self._max_bytes = max_bytes
+        self._process: Process | None = None
+        self._complaints: Complaints | None = None
+        self._owner = 0
+        self._lock = threading.Lock()
+
+    def ask(self, names: Sequence[str]) -> Iterator[GitObject | UnreadableError]:
+        """Yield one answer for each name, in order."""
+        start = 0
+        while start < len(names):
+            end = start + _fitting(names, start)
+            with self._lock:
+                answers = self._window(names[start:end])
+            yield from answers
+            start += len(answers)
+
+    def stop(self) -> None:
+        """End the process, if this is the one that started it."""
+        process, self._process = self._process, None
+        if process is not None and self._owner == os.getpid():
+            reap(process)
+
+    def _window(self, names: Sequence[str]) -> list[GitObject | UnreadableError]:
+        """Ask for `names`; fewer answers than names where git died of the last one answered."""
+        process = self._running()
+        answers: list[GitObject | UnreadableError] = []
+        try:
+            process.stdin.write("".join(f"{name}\n" for name in names).encode())
+            process.stdin.flush()
+            for name in names:
+                answers.append(self._answer(process, name))
+        except (BrokenPipeError, EOFError):
+            answers.append(UnreadableError(f"{names[len(answers)]}: {self._last_words(process)}"))
+        except BaseException:  # interrupted: the answers that are still in the pipe must not be taken for others
+            self.stop()
+            raise
+        return answers
+
+    def _answer(self, process: "Process", name: str) -> GitObject | UnreadableError:
+        header = process.stdout.readline()
+        if not header.endswith(b"\n"):
+            raise EOFError
+        words = header.decode(errors="backslashreplace").split()
+        if len(words) != 3 or not words[2].isdigit():
+            return UnreadableError(f"{name} is {words[-1] if words else 'unreadable'} in the repository")
+        kind, size = words[1], int(words[2])
+        if self._mode == "--batch-check":
+            return GitObject(kind, words[2].encode())
+        if size > self._max_bytes:
+            _skip(process, size + 1)
+            return TooLargeError(f"{name} has {size} bytes, more than {self._max_bytes}")
+        content = process.stdout.read(size + 1)
+        if len(content) <= size:
+            raise EOFError
+        return GitObject(kind, content[:-1])
+
+    def _running(self) -> "Process":
+        if self._process is None or self._owner != os.getpid():  # dropping another's handle does not end its process
+            self._process = self._git.start("cat-file", self._mode)
+            self._complaints = Complaints(self._process)
+            self._owner = os.getpid()
+        return self._process
+
+    def _last_words(self, process: "Process") -> str:
+        self._process = None
+        words = self._complaints.wait() if self._complaints else ""
+        return complaint(words, reap(process))
+
+
+def _fitting(names: Sequence[str], start: int) -> int:
+    """Return how many of `names` from `start` on fit into a pipe; at least one."""
+    count, size = 0, 0
+    for index in range(start, len(names)):
+        size += len(names[index]) + 1
+        if size > _PIPE_BYTES and count:
+            break
+        count += 1
+    return count
+
+
+def _skip(process: "Process", size: int) -> None:
+    while size:
+        piece = process.stdout.read(min(size, _CHUNK_BYTES))
+        if not piece:
+            raise EOFError
+        size -= len(piece)

@@ -1,0 +1,90 @@
+"""Which paths of a snapshot are read: by suffix, by `.musterignore`, by what a path may contain."""
+
+import re
+import warnings
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Final
+
+from muster.data.locations import FOLDER, SUFFIX_SLIPS, SUFFIXES
+from muster.data.yaml import limits
+from muster.git.dotgit import is_dotgit
+
+if TYPE_CHECKING:
+    from pathspec import GitIgnoreSpec
+
+IGNORE_FILE: Final = ".musterignore"
+MAX_BLOB_BYTES: Final = limits.FILE
+MAX_IGNORE_BYTES: Final = 1 << 16
+
+_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
+
+
+def is_data(path: bytes) -> bool:
+    """Tell whether the name says that the file may carry objects, or was meant to say so."""
+    return path.endswith(_SUFFIX_BYTES) or (path.endswith(_SLIP_BYTES) and not path.startswith(_FOLDER_BYTES))
+
+
+def decode(path: bytes) -> tuple[str, str]:
+    """Return the path as text and, where it cannot be used, the reason; the text is then escaped for display."""
+    try:
+        text = path.decode()
+    except UnicodeDecodeError:
+        return path.decode(errors="backslashreplace").translate(_ESCAPES), "not-utf8-path"
+    if _CONTROL.search(text):
+        return text.translate(_ESCAPES), "control-characters"
+    if any(map(is_dotgit, path.split(b"/"))):
+        return text, "dotgit"
+    return text, ""
+
+
+def printable(text: bytes) -> str:
+    """Return `text` (a link's target, a ref's name) with everything escaped that a terminal would act upon."""
+    return text.decode(errors="backslashreplace").translate(_ESCAPES)
+
+
+class Ignored:
+    """What a `.musterignore` names, in the syntax of `.gitignore`. Patterns run in linear time (RE2).
+
+    `faults` says which lines are no patterns; the others count all the same.
+    """
+
+    def __init__(self, content: bytes = b"") -> None:
+        """Compile the patterns of the file's `content`."""
+        self.faults: tuple[str, ...] = ()
+        self._spec: GitIgnoreSpec | None = None
+        if content.strip():
+            self._compile(content.decode(errors="backslashreplace").splitlines())
+
+    def __contains__(self, path: str) -> bool:
+        # What muster wrote it reads, whatever the patterns say: a run that does not see its own words never rests.
+        return not path.startswith(FOLDER) and self._spec is not None and self._spec.match_file(path)
+
+    def _compile(self, lines: list[str]) -> None:
+        bad = {number for number, line in enumerate(lines, 1) if _spec((line,)) is None}
+        self._spec = _spec([line for number, line in enumerate(lines, 1) if number not in bad])
+        faults = [f"line {number} is not a pattern" for number in sorted(bad)]
+        self.faults = tuple(faults if self._spec is not None else [*faults, "its patterns are too large together"])
+
+
+def _spec(lines: Iterable[str]) -> "GitIgnoreSpec | None":
+    import re2
+    from pathspec import GitIgnoreSpec
+
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore", FutureWarning)  # of `re`, which only checks the pattern's form
+        try:
+            return GitIgnoreSpec.from_lines(lines, backend="re2")
+        except (ValueError, re.error, re2.error):
+            return None
+
+
+_SUFFIX_BYTES = tuple(suffix.encode() for suffix in SUFFIXES)
+_SLIP_BYTES = tuple(suffix.encode() for suffix in SUFFIX_SLIPS)
+_FOLDER_BYTES = FOLDER.encode()
+_ESCAPES = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0))} | {
+    0x0A: "\\n",
+    0x0D: "\\r",
+    0x09: "\\t",
+    0x2028: "\\u2028",
+    0x2029: "\\u2029",
+}

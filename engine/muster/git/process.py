@@ -1,0 +1,362 @@
+"""Runs git. The one place where a process is started, through GitPython's driver (docs/dependencies.md).
+
+The environment of every process is exact: the caller's, without the variables by which git tells a hook which
+repository, index and work tree it runs for. A hook's `GIT_DIR` would otherwise make every command
+speak of the hook's repository whatever directory it is started in.
+"""
+
+import atexit
+import contextlib
+import os
+import signal
+import subprocess
+import threading
+import time
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, contextmanager
+from contextvars import ContextVar
+from dataclasses import dataclass, field
+from functools import cache
+from pathlib import Path
+from signal import SIGKILL
+from types import FrameType
+from typing import TYPE_CHECKING, Final, TypeAlias
+from weakref import WeakSet
+
+from muster.git.errors import RepositoryError, complaint, explain
+
+if TYPE_CHECKING:
+    from git.cmd import Git as Driver
+
+    Process = Driver.AutoInterrupt
+
+OLDEST_GIT: Final = (2, 31)  # `GIT_CONFIG_COUNT`, `rev-parse --show-object-format`, `fetch --no-write-fetch-head`
+
+# Where the current repository is: what `git rev-parse --local-env-vars` lists, less the configuration.
+LOCATION: Final = frozenset(
+    {
+        "GIT_COMMON_DIR",
+        "GIT_DIR",
+        "GIT_GRAFT_FILE",
+        "GIT_IMPLICIT_WORK_TREE",
+        "GIT_INDEX_FILE",
+        "GIT_INTERNAL_SUPER_PREFIX",
+        "GIT_NAMESPACE",
+        "GIT_NO_REPLACE_OBJECTS",
+        "GIT_PREFIX",
+        "GIT_REPLACE_REF_BASE",
+        "GIT_SHALLOW_FILE",
+        "GIT_WORK_TREE",
+    }
+)
+# Where its objects are. A server's pre-receive hook sees what was pushed only through these.
+OBJECTS: Final = frozenset({"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_OBJECT_DIRECTORY", "GIT_QUARANTINE_PATH"})
+
+#: In what POSIX counts the size of files.
+BLOCK: Final = 512
+# The signal is ignored: writing then fails, and git says so. A shell, because a limit set here would count for all of
+# this process's threads until it is lifted again.
+_LIMITED: Final = 'trap "" XFSZ; ulimit -f "$0"; exec "$@"'
+
+_CHUNK: Final = 1 << 16
+_LAST_BYTES: Final = 1 << 12  # of what a running process says on its standard error
+_LOOK_SECONDS: Final = 0.5  # how often it is looked whether a process has ended though its pipes are open
+_LAST_SECONDS: Final = 1.0  # for a process to end by itself
+
+
+#: Is there while a command runs, by its verb.
+Listener: TypeAlias = Callable[[str], AbstractContextManager[None]]
+_LISTENER: ContextVar[Listener | None] = ContextVar("git listener", default=None)
+
+
+@contextmanager
+def commands_told_to(listener: Listener) -> Iterator[None]:
+    """Have whoever measures told of each command that this thread runs to its end while the block runs."""
+    token = _LISTENER.set(listener)
+    try:
+        yield
+    finally:
+        _LISTENER.reset(token)
+
+
+@dataclass(frozen=True, slots=True)
+class Completed:
+    """A command that has ended."""
+
+    status: int
+    stdout: bytes
+    stderr: str
+
+
+@dataclass(frozen=True, slots=True)
+class Git:
+    """git in one directory with one environment. Its processes inherit the file descriptors `inherited`, and write no
+    file larger than `file_bytes`, where that is given; it is a multiple of BLOCK. What has a limit of time is given up
+    when `stopped` is set."""
+
+    directory: Path
+    environ: Mapping[str, str] = field(repr=False)
+    inherited: tuple[int, ...] = ()
+    file_bytes: int | None = None
+    stopped: threading.Event | None = field(default=None, repr=False)
+
+    def start(self, *arguments: str, env: Mapping[str, str] | None = None, own_session: bool = False) -> "Process":
+        """Start `git <arguments>` with pipes and return GitPython's handle, which ends the process when dropped.
+
+        `own_session` detaches it from the terminal (nothing can prompt) and makes it the head of a process
+        group. Raises RepositoryError where git cannot be started.
+        """
+        environ = {**self.environ, **(env or {})}
+        removed = sorted(os.environ.keys() - environ.keys())  # the driver starts from os.environ and can only add
+        unset = ["/usr/bin/env", *(word for name in removed for word in ("-u", name))] if removed else []
+        limited = [] if self.file_bytes is None else ["/bin/sh", "-c", _LIMITED, str(self.file_bytes // BLOCK)]
+        driver, not_found = _driver()
+        kept: list[int] = []
+        try:
+            # `-C` and not the driver's working directory: where that is gone, the driver runs in the current one.
+            with _keeping_interrupts(kept):
+                process: Process = driver().execute(
+                    [*limited, *unset, "git", "-C", str(self.directory), *arguments],
+                    istream=subprocess.PIPE,
+                    as_process=True,
+                    env=environ,
+                    start_new_session=own_session,
+                    pass_fds=self.inherited,
+                )
+        except (OSError, not_found) as error:
+            raise _cannot_start(error) from error
+        if process.proc is not None:
+            _started.add(process.proc)
+        try:
+            for number in kept:
+                signal.raise_signal(number)
+        except BaseException:
+            _end(process, group=own_session)
+            raise
+        return process
+
+    def run(
+        self,
+        *arguments: str,
+        stdin: bytes = b"",
+        env: Mapping[str, str] | None = None,
+        limit_seconds: float | None = None,
+    ) -> Completed:
+        """Run `git <arguments>` to its end, whatever its status.
+
+        Past `limit_seconds` it is killed with all its children, and RepositoryError raised; so it is where this process
+        is interrupted. A child that goes on by itself and keeps the pipes open is not waited for.
+        """
+        listener = _LISTENER.get()
+        with listener(verb(arguments)) if listener is not None else contextlib.nullcontext():
+            return self._run(arguments, stdin, env, limit_seconds)
+
+    def _run(
+        self, arguments: tuple[str, ...], stdin: bytes, env: Mapping[str, str] | None, limit_seconds: float | None
+    ) -> Completed:
+        process = self.start(*arguments, env=env, own_session=limit_seconds is not None)
+        try:
+            stdout, stderr = _said(process, stdin, limit_seconds, self.stopped)
+        except subprocess.TimeoutExpired:
+            _end(process, group=True)
+            raise RepositoryError(
+                f"git {verb(arguments)}: no answer within {limit_seconds:g} seconds",
+                "the remote or the network is slow or hangs: try again",
+            ) from None
+        except BaseException:
+            _end(process, group=limit_seconds is not None)
+            raise
+        return Completed(process.returncode, stdout, stderr.decode(errors="backslashreplace"))
+
+    def output(self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
+        """Run `git <arguments>` and return what it prints; RepositoryError where it fails."""
+        done = self.run(*arguments, stdin=stdin, env=env)
+        if done.status:
+            raise explain(verb(arguments), done.stderr, done.status)
+        return done.stdout
+
+    def line(self, *arguments: str) -> str | None:
+        """Run a query that prints one line, such as `config --get`; None where it fails."""
+        done = self.run(*arguments)
+        return None if done.status else os.fsdecode(done.stdout).removesuffix("\n")
+
+
+class Complaints:
+    """What a running process says on its standard error: the last of it.
+
+    Taken as it comes, by a thread: git says several lines for every damaged object, and would stop for ever once
+    the pipe is full. The thread reads a duplicate of the descriptor and holds no lock on the stream itself,
+    which can so be closed by anyone at any time, also in a forked child, where the thread does not exist.
+    """
+
+    def __init__(self, process: "Process") -> None:
+        """Listen to `process` until it ends."""
+        self._said = b""
+        self._thread = threading.Thread(target=self._listen, args=(os.dup(process.stderr.fileno()),), daemon=True)
+        self._thread.start()
+
+    def wait(self) -> str:
+        """Return what was said last, once the process has ended."""
+        self._thread.join()
+        return self._said.decode(errors="backslashreplace")
+
+    def _listen(self, descriptor: int) -> None:
+        while piece := os.read(descriptor, _LAST_BYTES):
+            self._said = (self._said + piece)[-_LAST_BYTES:]
+        os.close(descriptor)
+
+
+def _said(
+    process: "Process", stdin: bytes, limit_seconds: float | None, stopped: threading.Event | None
+) -> tuple[bytes, bytes]:
+    """Return what a process prints until it ends. TimeoutExpired past the limit, and where it is stopped."""
+    if limit_seconds is None:
+        stdout, stderr = process.communicate(stdin)
+        return stdout, stderr
+    until = time.monotonic() + limit_seconds
+    given: bytes | None = stdin
+    while True:
+        ended = process.poll() is not None
+        try:
+            stdout, stderr = process.communicate(given, timeout=min(_LOOK_SECONDS, limit_seconds))
+        except subprocess.TimeoutExpired as open_still:
+            given = None  # it is being written
+            if ended:  # and has been for a while, so all that it said is here
+                for pipe in (process.stdin, process.stdout, process.stderr):
+                    pipe.close()
+                return open_still.output or b"", open_still.stderr or b""
+            if time.monotonic() >= until or (stopped is not None and stopped.is_set()):
+                raise
+        else:
+            return stdout, stderr
+
+
+#: What this process started, and others have not dropped yet.
+_started: "WeakSet[subprocess.Popen[bytes]]" = WeakSet()
+
+
+@atexit.register
+def _end_all() -> None:
+    """End what runs still. GitPython would when the interpreter is taken apart, and complains of what has gone."""
+    for process in list(_started):
+        with contextlib.suppress(OSError):
+            process.kill()
+            process.wait()
+        for pipe in (process.stdin, process.stdout, process.stderr):
+            with contextlib.suppress(OSError, ValueError):
+                if pipe is not None:
+                    pipe.close()
+        process.stdin = process.stdout = process.stderr = None
+
+
+def _end(process: "Process", *, group: bool) -> None:
+    """Kill a process, with its `group` where it has one of its own, and close its pipes, whoever else has them."""
+    with contextlib.suppress(ProcessLookupError):
+        if group:
+            os.killpg(process.pid, SIGKILL)
+        elif process.proc is not None:
+            process.proc.terminate()  # git then removes its locks
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        with contextlib.suppress(OSError, ValueError):
+            pipe.close()
+    if process.proc is not None:
+        try:
+            process.proc.wait(_LAST_SECONDS)
+        except subprocess.TimeoutExpired:
+            process.proc.kill()
+            process.proc.wait()
+
+
+def reap(process: "Process") -> int:
+    """Close the pipes of a started process, wait for its end and return its status."""
+    for pipe in (process.stdin, process.stdout, process.stderr):
+        with contextlib.suppress(BrokenPipeError):
+            pipe.close()
+    status = process.proc.wait() if process.proc is not None else 0
+    process.proc = None
+    return status
+
+
+def words_of(git: Git, *arguments: str) -> Iterator[bytes]:
+    """Yield what a command prints, word by word (`-z`) as it comes; it is ended when no more is wanted. RepositoryError
+    where it fails."""
+    process = git.start(*arguments)
+    complaints, rest, whole = Complaints(process), b"", False
+    try:
+        while chunk := process.stdout.read1(_CHUNK):
+            *words, rest = (rest + chunk).split(b"\0")
+            yield from words
+        yield rest
+        whole = True
+    finally:
+        status = reap(process)
+        said = complaints.wait()
+    if whole and status:
+        raise explain(verb(arguments), said, status)
+
+
+def verb(arguments: tuple[str, ...]) -> str:
+    """Return the subcommand among `arguments`, past `-c name=value` pairs."""
+    index = 0
+    while index + 1 < len(arguments) and arguments[index] == "-c":
+        index += 2
+    return arguments[index]
+
+
+def without_location(environ: Mapping[str, str]) -> dict[str, str]:
+    """Return `environ` with nothing in it that says which repository is meant."""
+    return {name: value for name, value in environ.items() if name not in LOCATION and name not in OBJECTS}
+
+
+#: Search paths on which a git was found that is not too old: a command opens its repository several times.
+_SUFFICIENT: Final[set[str | None]] = set()
+
+
+def require_git(git: Git) -> None:
+    """Raise RepositoryError where git is missing or older than OLDEST_GIT."""
+    if git.environ.get("PATH") in _SUFFICIENT:
+        return
+    done = git.run("version")
+    if done.status:
+        raise _cannot_start(complaint(done.stderr, done.status))
+    words = os.fsdecode(done.stdout).split()
+    numbers = tuple(int(part) for part in words[2].split(".")[:2] if part.isdigit()) if len(words) > 2 else ()
+    if numbers < OLDEST_GIT:
+        oldest = ".".join(map(str, OLDEST_GIT))
+        raise RepositoryError(f"{' '.join(words)} is too old", f"muster needs git {oldest} or later")
+    _SUFFICIENT.add(git.environ.get("PATH"))
+
+
+@contextmanager
+def _keeping_interrupts(kept: list[int]) -> Iterator[None]:
+    """Signals that would end this process are kept for later: a child that is just being started nobody would end."""
+    handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
+    try:
+        if threading.current_thread() is threading.main_thread():
+            for number in (signal.SIGINT, signal.SIGTERM, signal.SIGALRM):
+                handler = signal.getsignal(number)
+                if callable(handler):
+                    handlers[number] = handler
+                    signal.signal(number, lambda number, _: kept.append(number))
+        yield
+    finally:
+        for kind, handler in handlers.items():
+            signal.signal(kind, handler)
+
+
+@cache
+def _driver() -> "tuple[type[Driver], type[Exception]]":
+    """Return GitPython's command driver and what it raises where there is no git.
+
+    Imported at first use: it costs 40 ms, and fails where git is missing.
+    """
+    try:
+        from git.cmd import Git as Driver
+        from git.exc import GitCommandNotFound
+    except ImportError as error:
+        raise _cannot_start(str(error).partition("\n")[0]) from error
+    return Driver, GitCommandNotFound
+
+
+def _cannot_start(reason: object) -> RepositoryError:
+    return RepositoryError(f"git cannot be started: {reason}", "install git and see that it is on the PATH")

@@ -1,0 +1,112 @@
+"""The branches on which effects are proposed, here or on a remote: what they hold, and moving them by compare-and-swap.
+
+A commit of muster's on one says so by a trailer with a digest of the file that it brings. A branch is muster's to move
+while it has nothing but such commits, and merges of what it was made from; who commits anything else there, or writes
+such a commit anew with another content, has the branch. That is told from the branch alone: no engine has to remember
+what another one pushed.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from typing import Final
+
+from muster.data.proposals import BRANCHES, approval_file, proposal_branch
+from muster.git.commit import swap_ref
+from muster.git.importing import build_commit
+from muster.git.mergebase import merge_base
+from muster.git.outcomes import Committed, Moved, Pushed, Rejected
+from muster.git.push import LIMIT_SECONDS, fetch_ref, push_ref, refs_at, tracking
+from muster.git.repository import LOG, Repository, blob_at, cut_off_at, has_commit, refs_below
+from muster.git.worktrees import checkouts
+
+TRAILER: Final = "Muster-Proposal"
+_HEADS: Final = "refs/heads/"
+_TOPIC: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)  # as the schema of a Fleet has it
+
+
+@dataclass(frozen=True, slots=True)
+class Branches:
+    """The proposals of a repository, or of a remote where one is named."""
+
+    repository: Repository
+    remote: str | None
+
+    def tips(self) -> Mapping[str, str]:
+        """Return the head of each topic's branch. RepositoryError where the remote does not answer."""
+        return dict(self._remote() if self.remote is not None else self._here(_HEADS))
+
+    def known(self) -> bool:
+        """Whether any was seen at the remote before, as far as this clone remembers; without one, whether any is."""
+        prefix = _HEADS if self.remote is None else tracking(self.repository, self.remote)
+        return next(self._here(prefix), None) is not None
+
+    def _here(self, prefix: str) -> Iterator[tuple[str, str]]:
+        for name, commit in refs_below(self.repository, f"{prefix}{BRANCHES}").items():
+            if topic := topic_of(f"{_HEADS}{name.removeprefix(prefix)}"):
+                yield topic, commit
+
+    def _remote(self) -> Iterator[tuple[str, str]]:
+        for name, commit in refs_at(self.repository, self.remote or "", (f"{_HEADS}{BRANCHES}*",), LIMIT_SECONDS):
+            if topic := topic_of(name):
+                yield topic, commit
+
+    def bring(self, topic: str, tip: str, head: str) -> None:
+        """Have the commits of a topic's branch here, back to where it left the one that it is proposed to."""
+        if self.remote is not None and not has_commit(self.repository.git, tip):
+            fetch_ref(self.repository, remote=self.remote, ref=f"{_HEADS}{proposal_branch(topic)}")
+        if self.remote is not None and cut_off_at(self.repository):
+            merge_base(self.repository, tip, head, ask=True)
+
+    def build(self, topic: str, content: str, message: str, head: str) -> str:
+        """Make the commit that proposes a content over the branch's head."""
+        trailer = f"{TRAILER}: {_digest(content.encode())}"
+        return build_commit(self.repository, {approval_file(topic): content}, f"{message}\n\n{trailer}\n", head)
+
+    def proposes(self, topic: str, tip: str, content: str, head: str) -> bool:
+        """Whether a branch proposes a content, so that it can be merged."""
+        file = approval_file(topic)
+        if blob_at(self.repository, tip, file) != content.encode():
+            return False
+        base = self.repository.git.line("merge-base", head, tip)
+        return base is not None and blob_at(self.repository, base, file) == blob_at(self.repository, head, file)
+
+    def is_own(self, topic: str, tip: str, head: str) -> bool:
+        """Whether a branch has nothing of anybody's that the branch it is proposed to has not."""
+        git, file = self.repository.git, approval_file(topic)
+        asked = ("--no-merges", f"--format=%x00%(trailers:key={TRAILER},valueonly)", f"{head}..{tip}", "--")
+        said = [text.strip() for text in git.output(*LOG, *asked).decode().split("\0")[1:]]
+        if not said:
+            return True
+        changed = git.output("diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", f"{head}...{tip}", "--")
+        content = blob_at(self.repository, tip, file)
+        return (
+            all(said) and content is not None and _digest(content) in said
+            and {os.fsdecode(name) for name in changed.split(b"\0") if name} == {file}
+        )  # fmt: skip
+
+    def move(
+        self, topic: str, new: str | None, expected: str | None, options: Sequence[str] = ()
+    ) -> Committed | Pushed | Moved | Rejected:
+        """Point a topic's branch at a commit, or remove it, if it is where it is expected (None: nowhere)."""
+        ref = f"{_HEADS}{proposal_branch(topic)}"
+        if self.remote is not None:
+            return push_ref(
+                self.repository, remote=self.remote, ref=ref, new=new or "", expected=expected, options=options
+            )
+        if checkouts(self.repository, proposal_branch(topic)):
+            return Rejected("it is checked out", "")
+        nothing = "0" * (64 if self.repository.object_format == "sha256" else 40)
+        return swap_ref(self.repository, ref, new or nothing, expected, reason="muster")
+
+
+def topic_of(ref: str) -> str:
+    """Return the topic of a branch by its full name; empty for one that proposes nothing."""
+    topic = ref.removeprefix(f"{_HEADS}{BRANCHES}")
+    return topic if topic != ref and _TOPIC.fullmatch(topic) else ""
+
+
+def _digest(content: bytes) -> str:
+    return hashlib.sha256(content).hexdigest()[:16]

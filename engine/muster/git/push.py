@@ -1,0 +1,232 @@
+"""Remotes: fetching from them and pushing to them, without a prompt, within a time, and never over others' work.
+
+Every push names the value that it replaces (a lease), so the remote's ref is compared and swapped just as a local
+one. Pre-push hooks do not run; what the remote's own hooks say comes back in `Rejected`.
+"""
+
+import hashlib
+import os
+import re
+import tempfile
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Final
+
+from muster.git.config import remotes
+from muster.git.errors import RepositoryError, explain
+from muster.git.journal import Note, noted
+from muster.git.outcomes import Moved, Pushed, Rejected
+from muster.git.pathremote import require_no_programs
+from muster.git.process import Completed, Git, without_location
+from muster.git.repository import Repository, open_repository, ref_tip
+
+_SHA256_DIGITS: Final = 64
+LIMIT_SECONDS: Final = 120.0  # of one fetch or push; a first clone is not done here
+AFTERWARDS_SECONDS: Final = 10.0  # in which git changes refs once it has everything
+
+# What would write or run anything beside the refs that are named is switched off.
+FETCH: Final = (
+    *("-c", "core.logAllRefUpdates=false"),  # a log of agents' refs would hold on to every heartbeat
+    *("fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"),
+    "--refmap=",
+)
+_PUSH: Final = ("push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no")
+
+# How a remote says that another push was first, by `git push --porcelain`: before it asked, or while it was served.
+_LOST = re.compile(
+    r"stale info|fetch first|non-fast-forward|already exists|failed to update ref|cannot lock ref"
+    r"|incorrect old value|failed to lock|transaction failed"
+)
+_NO_OPTIONS: Final = "does not support push options"
+_STATUS = re.compile(r"^(?P<flag>[ +\-*=!])\t[^\t]*:(?P<ref>[^\t]+)\t(?P<summary>.*)$", re.MULTILINE)
+_REASON = re.compile(r"\((?P<reason>.*)\)\s*$")
+
+
+def fetch(
+    repository: Repository,
+    *,
+    remote: str,
+    branch: str,
+    limit_seconds: float = LIMIT_SECONDS,
+) -> str | None:
+    """Fetch `branch` of `remote`, to where `tracking` says, and return its commit there.
+
+    `remote` is a configured name, a URL or a path. RepositoryError where it cannot be read or has no such branch.
+    """
+    space = tracking(repository, remote)
+    refspec = f"+refs/heads/{branch}:{space}{branch}"
+    done = _fetched(repository, space, FETCH, remote, (refspec,), limit_seconds)
+    if done.status:
+        raise explain("fetch", done.stderr, done.status)
+    return ref_tip(repository, f"{space}{branch}")
+
+
+def tracking(repository: Repository, remote: str, known: Collection[str] | None = None) -> str:
+    """Return the prefix of the refs under which `remote`'s branches are kept here.
+
+    A URL that is not configured gets a name of its own, so that its agents are found beside all others. `known` are the
+    remotes that there are, where that has been asked.
+    """
+    if remote in (remotes(repository) if known is None else known):
+        return f"refs/remotes/{remote}/"
+    return f"refs/remotes/url-{hashlib.sha256(os.fsencode(remote)).hexdigest()[:12]}/"
+
+
+def remote_tip(repository: Repository, *, remote: str, ref: str, limit_seconds: float = LIMIT_SECONDS) -> str | None:
+    """Ask the remote where the full ref name points; None where there is no such ref."""
+    return dict(refs_at(repository, remote, (ref,), limit_seconds)).get(ref)
+
+
+def refs_at(
+    repository: Repository, remote: str, patterns: Sequence[str], limit_seconds: float, *options: str
+) -> Iterator[tuple[str, str]]:
+    """Ask the remote for its refs that a pattern fits, all where there is none: full names, and where they point."""
+    done = remote_command(repository, ("ls-remote", "--quiet", *options), remote, patterns, limit_seconds)
+    if done.status:
+        raise explain("ls-remote", done.stderr, done.status)
+    lines = (line.partition("\t") for line in os.fsdecode(done.stdout).split("\n"))
+    return ((name, oid) for oid, _, name in lines if name)
+
+
+def fetch_ref(
+    repository: Repository, *, remote: str, ref: str, limit_seconds: float = LIMIT_SECONDS, shallow: bool = False
+) -> str:
+    """Fetch what the full ref name points at on the remote, keeping it under the remote's own prefix, and return it.
+
+    `shallow`: the commit alone without its history, and its files only when they are read, where the server allows it.
+    """
+    space = tracking(repository, remote)
+    kept = f"{space}{ref.removeprefix('refs/').removeprefix('heads/')}"
+    options = (*FETCH, *(("--depth=1", "--filter=blob:none") if shallow else ()))
+    done = _fetched(repository, space, options, remote, (f"+{ref}:{kept}",), limit_seconds)
+    tip = ref_tip(repository, kept) if done.status == 0 else None
+    if tip is None:
+        raise explain("fetch", done.stderr, done.status)
+    return tip
+
+
+def fetch_commits(repository: Repository, *, remote: str, commits: Collection[str], depth: str = "") -> None:
+    """Fetch commits by their full ids, with their histories; no ref changes. `depth` is git's option for how much of
+    these (`--depth=1`, `--deepen=50`), empty for all that is missing. RepositoryError where the remote lacks one."""
+    options = (*FETCH, depth) if depth else FETCH
+    done = remote_command(repository, options, remote, tuple(commits), LIMIT_SECONDS)
+    if done.status:
+        raise explain("fetch", done.stderr, done.status)
+
+
+def push(
+    repository: Repository, *, remote: str, branch: str, new: str, expected: str | None,
+    limit_seconds: float = LIMIT_SECONDS,
+) -> Pushed | Moved | Rejected:  # fmt: skip
+    """Push commit `new` to `branch` of `remote` if that is still at `expected` (None: if there is no such branch)."""
+    ref = f"refs/heads/{branch}"
+    return push_ref(repository, remote=remote, ref=ref, new=new, expected=expected, limit_seconds=limit_seconds)
+
+
+def push_ref(
+    repository: Repository, *, remote: str, ref: str, new: str, expected: str | None,
+    limit_seconds: float = LIMIT_SECONDS, options: Sequence[str] = (),
+) -> Pushed | Moved | Rejected:  # fmt: skip
+    """Point `ref` of `remote` at `new` if it points at `expected` there (None: if there is no such ref).
+
+    An empty `new` removes it. The server is told the push `options` if it takes any.
+    Moved and Rejected change nothing. RepositoryError where the remote cannot be reached at all; whether it
+    took the push is then unknown, and the next fetch tells. It also says where the push would run programs that only
+    the repository's own configuration leads to.
+    """
+    require_no_programs(repository, remote)
+    lease = f"--force-with-lease={ref}:{expected or ''}"
+    told = tuple(f"--push-option={option}" for option in options)
+    done = remote_command(repository, (*_PUSH, lease, *told), remote, (f"{new}:{ref}",), limit_seconds)
+    if told and done.status and _NO_OPTIONS in done.stderr:
+        done = remote_command(repository, (*_PUSH, lease), remote, (f"{new}:{ref}",), limit_seconds)
+    for status in _STATUS.finditer(done.stdout.decode(errors="backslashreplace")):
+        if status["ref"] == ref:
+            return _outcome(status, done, new)
+    raise explain("push", done.stderr, done.status)
+
+
+def absolute_remote(remote: str) -> str:
+    """Return a remote as a `scratch_repository` can use it, which lies where a relative path means something else."""
+    return str(Path(remote).absolute()) if Path(remote).exists() else remote
+
+
+@contextmanager
+def scratch_repository(
+    environ: Mapping[str, str], remote: str, *, limit_seconds: float = LIMIT_SECONDS
+) -> Iterator[Repository]:
+    """Provide an empty bare repository in a temporary directory, for an agent that has no clone.
+
+    It has the object format of `remote`, a URL or a path, because git cannot exchange objects with another one. The
+    remote is asked once per process. RepositoryError without an answer.
+    """
+    with tempfile.TemporaryDirectory(prefix="muster-") as directory:
+        path = Path(directory)
+        git = Git(path, without_location(environ))
+        git.output("init", "--quiet", "--bare", "--template=", "--object-format=sha1")
+        repository = open_repository(path, environ)
+        if _object_format(repository, remote, limit_seconds) != repository.object_format:
+            git.output("init", "--quiet", "--bare", "--template=", "--object-format=sha256", "sha256")
+            repository = open_repository(path / "sha256", environ)
+        yield repository
+
+
+_formats: dict[str, str] = {}
+
+
+def _object_format(repository: Repository, remote: str, limit_seconds: float) -> str:
+    """Return the object format of a remote by the length of an id there; an empty one counts as sha1."""
+    if remote in _formats:
+        return _formats[remote]
+    for only in (("HEAD",), ()):  # HEAD may point nowhere; all refs may be thousands
+        if oid := next((oid for _, oid in refs_at(repository, remote, only, limit_seconds)), ""):
+            return _formats.setdefault(remote, "sha256" if len(oid) == _SHA256_DIGITS else "sha1")
+    return "sha1"
+
+
+def _outcome(status: re.Match[str], done: Completed, new: str) -> Pushed | Moved | Rejected:
+    if status["flag"] != "!":
+        return Pushed(new)
+    found = _REASON.search(status["summary"])
+    reason = found["reason"] if found else status["summary"]
+    said = [line.removeprefix("remote:").strip() for line in done.stderr.splitlines() if line.startswith("remote:")]
+    text = "\n".join(said).strip()
+    # A server that forbids this kind of push altogether also says "non-fast-forward", but in its own name.
+    if status["summary"].startswith("[remote rejected]") and reason == "non-fast-forward":
+        return Rejected(reason, text)
+    return Moved(None) if _LOST.search(reason) else Rejected(reason, text)
+
+
+def _fetched(
+    repository: Repository, space: str, options: tuple[str, ...], remote: str, refs: Sequence[str],
+    limit_seconds: float,
+) -> Completed:  # fmt: skip
+    """Fetch into refs below `space`, with a note of it: a fetch that is killed leaves locks."""
+    with noted(repository, Note(space, seconds=limit_seconds + AFTERWARDS_SECONDS)) as journal:
+        git = journal.holding(repository.git)
+        return journal.after(remote_command(repository, options, remote, refs, limit_seconds, git))
+
+
+def remote_command(
+    repository: Repository, options: tuple[str, ...], remote: str, refs: Sequence[str], limit_seconds: float,
+    git: Git | None = None,
+) -> Completed:  # fmt: skip
+    """Run a command of git's that talks to a remote, unattended."""
+    if not remote or remote.startswith("-"):
+        raise RepositoryError(f"{remote!r} is not a remote", "give a remote's name or URL")
+    git = git or repository.git
+    return git.run(*options, "--", remote, *refs, env=_unattended(repository), limit_seconds=limit_seconds)
+
+
+def _unattended(repository: Repository) -> dict[str, str]:
+    """Return the variables that keep git, ssh and credential helpers from asking anybody anything.
+
+    `GIT_ASKPASS` stays: it is how automation hands over a token.
+    """
+    environ = repository.git.environ
+    ssh = environ.get("GIT_SSH_COMMAND") or repository.git.line("config", "--get", "core.sshCommand")
+    more = {"GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never", "SSH_ASKPASS": "", "SSH_ASKPASS_REQUIRE": "never"}
+    if ssh or "GIT_SSH" not in environ:
+        more["GIT_SSH_COMMAND"] = f"{ssh or 'ssh'} -oBatchMode=yes"
+    return more

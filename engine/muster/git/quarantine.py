@@ -1,0 +1,85 @@
+"""A place of its own for what a remote sends: no more of it than is bearable, and nothing of it until all is there.
+
+As servers have it for pushes (`tmp_objdir`): objects come into a folder beside the repository's, and are moved over
+when the fetch has succeeded. In there no file may grow beyond a limit, and git writes what it receives into one file,
+or, where it is fewer than a hundred objects, into one for each. What a killed run leaves git's maintenance removes: it
+knows such folders by their name.
+"""
+
+import os
+import shutil
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from pathlib import Path
+
+from muster.git.errors import RepositoryError
+from muster.git.process import BLOCK, Git
+
+
+@dataclass(frozen=True, slots=True)
+class Quarantine:
+    """`git` puts objects into `path`, and sees those in `objects` as well. No file grows beyond `max_bytes`."""
+
+    path: Path
+    objects: Path
+    git: Git
+    max_bytes: int
+
+    def is_full(self) -> bool:
+        """Whether a file has met the limit: that, and nothing else, is then why git failed."""
+        sizes = ((Path(where) / name).lstat().st_size for where, _, names in os.walk(self.path) for name in names)
+        return any(size >= self.max_bytes for size in sizes)
+
+    def release(self) -> None:
+        """Move what came over to the repository's objects. RepositoryError where that cannot be written."""
+        try:
+            for folder in sorted(self.path.iterdir()):
+                if folder.name == "pack" or len(folder.name) == 2:
+                    _move(folder, self.objects / folder.name)
+        except OSError as error:
+            raise RepositoryError(
+                f"{error.filename} cannot be written: {error.strerror or error}",
+                "free some space, or see who may write there",
+            ) from error
+
+
+@contextmanager
+def quarantine(git: Git, max_bytes: int) -> Iterator[Quarantine]:
+    """Provide an empty one for the repository in which `git` runs; what is not released is gone afterwards."""
+    found = os.fsdecode(git.output("rev-parse", "--git-path", "objects")).removesuffix("\n")
+    objects = git.directory / found
+    blocks = -(-max_bytes // BLOCK)
+    try:
+        path = Path(tempfile.mkdtemp(prefix="tmp_objdir-muster-", dir=objects))
+    except OSError as error:
+        raise RepositoryError(
+            f"{objects} cannot be written: {error.strerror or error}", "free some space, or see who may write there"
+        ) from error
+    try:
+        known = git.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
+        environ = {
+            **git.environ,
+            "GIT_OBJECT_DIRECTORY": str(path),
+            "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(objects) + (f"{os.pathsep}{known}" if known else ""),
+        }
+        yield Quarantine(path, objects, replace(git, environ=environ, file_bytes=blocks * BLOCK), blocks * BLOCK)
+    finally:
+        shutil.rmtree(path, ignore_errors=True)
+
+
+def _move(source: Path, target: Path) -> None:
+    if not target.is_dir():
+        target.mkdir(exist_ok=True)
+        shutil.copymode(source, target)
+    # An index makes its pack visible, so it comes last.
+    for file in sorted(source.iterdir(), key=lambda file: (file.suffix == ".idx", file.name)):
+        if not file.name.startswith("tmp_") and file.suffix != ".keep":
+            file.replace(target / file.name)
+
+
+def _quoted(path: Path) -> str:
+    """A path in a list of paths, whatever it holds."""
+    escaped = str(path.absolute()).replace("\\", "\\\\").replace('"', '\\"')
+    return f'"{escaped}"'

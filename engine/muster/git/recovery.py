@@ -1,0 +1,133 @@
+"""Recovery: puts right what runs have left that were killed, and touches nothing that anybody else can have left.
+
+A run that is dead with all its git processes is known by its note (see `journal`). Its lock of an index holds that
+note. git's locks of refs say nothing of who took them: one counts as the run's where it holds the very commit that the
+run was about to put there, or where it was taken when the run was about to, is still empty, and does not move.
+"""
+
+import os
+import re
+import time
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Final
+
+from muster.git.errors import LockedError, RepositoryError
+from muster.git.journal import Journal, left_by_the_dead
+from muster.git.lentindex import lent_index
+from muster.git.process import Git
+from muster.git.repository import Repository, common_directory, has_commit
+from muster.git.settling import settle
+from muster.git.worktrees import git_directory, worktrees
+
+#: For so long a lock stays at most while its owner lives.
+_STILL_SECONDS: Final = 1.0
+_MOST_BYTES: Final = 1 << 12
+_REF: Final = re.compile(r"refs/(?:(?!\.\.)[^\0])+")
+_OID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+
+
+def recover(repository: Repository) -> tuple[str, ...]:
+    """Put right what dead runs left in the repository and its work trees; return what was done, a line each.
+
+    What cannot be put right now, because somebody holds a lock or the disk is full, is left for the next time.
+    """
+    return tuple(line for journal in left_by_the_dead(repository) if (line := _put_right(repository, journal)))
+
+
+def _put_right(repository: Repository, journal: Journal) -> str:
+    note = journal.note
+    journal.unfinished = True
+    freed = [lock for lock in _ref_locks(repository, journal) if _is_left_over(lock, journal)]
+    for lock in freed:
+        lock.unlink(missing_ok=True)
+    files = 0
+    if note.worktree:
+        index = _index_locks(repository, journal)
+        try:
+            files = _settled(repository, journal)
+        except (LockedError, OSError):
+            return ""
+        except RepositoryError as error:
+            return f"a run was killed while it wrote to {note.worktree}, and cannot be undone yet: {error.message}"
+        finally:
+            for lock in index:
+                lock.unlink(missing_ok=True)
+            freed += index
+    journal.unfinished = False
+    return _line(journal, files, len(freed))
+
+
+def _settled(repository: Repository, journal: Journal) -> int:
+    """Put the work tree right, if it is one of the repository's still; return in how many files it was not."""
+    note = journal.note
+    tree = next((tree for tree in worktrees(repository) if str(tree.path) == note.worktree), None)
+    if tree is None or not tree.path.is_dir() or not (_OID.fullmatch(note.old) and _OID.fullmatch(note.new)):
+        return 0
+    git = Git(tree.path, repository.git.environ)
+    if not all(has_commit(git, commit) for commit in (note.old, note.new)):
+        return 0  # so long ago that git has put away what it was about: nobody can tell any more whose the files are
+    with lent_index(journal, git, git_directory(repository, tree)) as lent:
+        return settle(lent, note.old, note.new, repository.object_format)
+
+
+def _line(journal: Journal, files: int, locks: int) -> str:
+    counted = ((files, "file"), (locks, "lock"))
+    left = [f"{number} {what}{'s' if number > 1 else ''}" for number, what in counted if number]
+    if not left:
+        return ""
+    where = journal.note.worktree or journal.note.ref.rstrip("/")
+    return f"a run was killed while it wrote to {where}: {' and '.join(left)} that it left half done put right"
+
+
+def _git_directories(repository: Repository) -> Iterator[Path]:
+    """The git directories of all work trees."""
+    common = common_directory(repository)
+    yield common
+    yield from sorted(common.glob("worktrees/*/"))
+
+
+def _index_locks(repository: Repository, journal: Journal) -> list[Path]:
+    locks = (folder / "index.lock" for folder in _git_directories(repository))
+    return [lock for lock in locks if journal.is_in(lock)]
+
+
+def _ref_locks(repository: Repository, journal: Journal) -> Iterable[Path]:
+    """The files by which git may have locked what the note speaks of."""
+    ref, common = journal.note.ref, common_directory(repository)
+    if not _REF.fullmatch(ref):
+        return ()
+    if not ref.endswith("/"):
+        return [common / f"{ref}.lock", *(folder / "HEAD.lock" for folder in _git_directories(repository))]
+    # `packed-refs.new` goes with its lock: git does not write over it.
+    shared = (common / name for name in ("packed-refs.new", "packed-refs.lock", "shallow.lock"))
+    return [*shared, *sorted((common / ref).glob("**/*.lock"))]
+
+
+def _is_left_over(lock: Path, journal: Journal) -> bool:
+    """Whether the dead run, and nobody else, can have left a lock."""
+    found = _looked_at(lock)
+    if found is None:
+        return False
+    status, content = found
+    text = content.decode("ascii", "replace").strip()
+    if journal.note.new and text == journal.note.new:
+        return True
+    fetched = journal.note.ref.endswith("/")
+    if text and not fetched:
+        return False
+    # Times by the clock of the file system; it ticks in steps.
+    if not journal.begun - 0.1 <= status.st_ctime <= journal.begun + journal.note.seconds:
+        return False
+    time.sleep(min(_STILL_SECONDS, max(0.0, status.st_ctime + _STILL_SECONDS - time.time())))
+    again = _looked_at(lock)
+    return again is not None and os.path.samestat(status, again[0]) and again[1] == content
+
+
+def _looked_at(lock: Path) -> tuple[os.stat_result, bytes] | None:
+    try:
+        status = lock.lstat()
+        with lock.open("rb") as file:
+            return status, file.read(_MOST_BYTES)
+    except OSError:
+        return None

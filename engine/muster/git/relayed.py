@@ -1,0 +1,138 @@
+"""What a relay's ref holds: a folder for each cluster, `<two hex digits>/<cluster>/`, with what its agent said last.
+
+The folder has the files as they would lie on the agent's own ref and, as `.commit`, the agent's commit, byte for byte:
+when it was heard, and whatever was signed. The two digits are of a hash of the name: git rewrites whole directories.
+"""
+
+import hashlib
+import os
+import re
+from collections.abc import Iterable, Iterator, Sequence
+from contextlib import closing, suppress
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, TypeAlias
+
+from muster.data.agentref import is_cluster_name
+from muster.git.errors import UnreadableError
+from muster.git.ids import format_of, object_id, tree_of
+from muster.git.importing import kept
+from muster.git.objects import GitObject, Objects
+from muster.git.paths import printable
+from muster.git.repository import Repository, common_directory
+from muster.git.trees import raw_entries
+
+if TYPE_CHECKING:
+    from muster.git.agents import Found
+
+COMMIT: Final = ".commit"
+#: A relay carries plain names only, so none is `.git`, `.gitmodules` or `.gitattributes` on any file system.
+_PLAIN: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
+_FILES: Final = (b"100644", b"100755")
+#: Of one directory: of ten thousand clusters a root holds 256 entries, and each of these folders 40.
+_MAX_TREE_BYTES: Final = 4 << 20
+_TREE: Final = b"40000"
+_COMMIT_TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
+#: Of the clusters in one of the 256 folders: name and tree.
+Shard: TypeAlias = tuple[tuple[str, str], ...]
+#: Commits of relays that are remembered, and shards: a look at refs finds most of them as they were.
+_REMEMBERED, _SHARDS = 64, 20 * 256
+_known: dict[tuple[Path, str], tuple[Shard, ...]] = {}
+_shards: dict[str, Shard] = {}
+
+
+def folder_of(cluster: str) -> str:
+    """Where what is said of a cluster lies."""
+    return f"{hashlib.sha256(cluster.encode()).hexdigest()[:2]}/{cluster}"
+
+
+def refuse_odd_paths(paths: Iterable[str]) -> None:
+    """ValueError for a path that a relay does not carry, and where one path is a file and a folder."""
+    named = set(paths)
+    for path in sorted(named):
+        names = path.split("/")
+        if not all(map(_PLAIN.fullmatch, names)):
+            raise ValueError(
+                f"{printable(os.fsencode(path))!r} is no file of an agent: names have letters, digits, '_', '-', '.',"
+                " and begin and end with no dot"
+            )
+        if any("/".join(names[:end]) in named for end in range(1, len(names))):
+            raise ValueError(f"{path!r} lies below a file")
+
+
+def placed_files(folder: str, tree: str, files: "Sequence[Found]") -> list[bytes]:
+    """Return the commands that write an agent's files, all that its `tree` holds, one by one: a tree is never taken
+    over as the agent made it. ValueError where one of them is nothing that a relay carries."""
+    for one in files:
+        if one.mode not in _FILES:
+            raise ValueError(f"{printable(one.path)!r} is no plain file")
+        if one.size is None:
+            raise ValueError(f"{printable(one.path)!r} is lost: there is no blob {one.oid}")
+    blobs = {os.fsdecode(one.path): (one.mode, one.oid) for one in files}
+    refuse_odd_paths(blobs)
+    if tree_of(blobs, format_of(tree)) != tree:
+        raise ValueError(f"its tree {tree} is not as git writes it")
+    return [kept(f"{folder}/{path}", mode, oid) for path, (mode, oid) in blobs.items()]
+
+
+def relayed_clusters(repository: Repository, commit: str) -> tuple[Shard, ...]:
+    """Return the clusters of which a relay's commit says something, each with its folder's tree, by shard; nothing of
+    what is not as it should be."""
+    key = common_directory(repository), commit
+    if key not in _known:
+        if len(_known) >= _REMEMBERED:
+            _known.clear()
+        _known[key] = _read(repository, commit)
+    return _known[key]
+
+
+def agents_commits(objects: Objects, folders: Sequence[tuple[str, bytes]]) -> dict[str, bytes]:
+    """Return the commits of agents that relays keep, by the folders, each given by its id and as git stores it.
+
+    Left out are those of which the folder does not hold the files, all of them and nothing else: then it is the relay
+    that says so, and not the agent.
+    """
+    kept = [(oid, _kept(raw, len(oid) // 2)) for oid, raw in folders]
+    found = [(oid, blob, rest) for oid, (blob, rest) in kept if blob]
+    texts = objects.read([blob for _, blob, _ in found])
+    return {
+        oid: text.content for (oid, _, rest), text in zip(found, texts, strict=True)
+        if not isinstance(text, UnreadableError)
+        and (tree := _COMMIT_TREE.match(text.content)) and tree[1].decode() == object_id("tree", rest, format_of(oid))
+    }  # fmt: skip
+
+
+def _kept(raw: bytes, id_bytes: int) -> tuple[str, bytes]:
+    """Of a cluster's folder: the id of the agent's commit, empty for none, and the folder as it would be without."""
+    try:
+        entries = list(raw_entries(raw, id_bytes))
+    except ValueError:
+        return "", b""
+    oid = next((oid for _, name, oid in entries if name == COMMIT.encode()), "")
+    others = (entry for entry in entries if entry[1] != COMMIT.encode())
+    return oid, b"".join(b"%b %b\0%b" % (mode, name, bytes.fromhex(oid)) for mode, name, oid in others)
+
+
+def _read(repository: Repository, commit: str) -> tuple[Shard, ...]:
+    with closing(Objects(repository.git, max_bytes=_MAX_TREE_BYTES)) as objects:
+        (root,) = objects.read([f"{commit}^{{tree}}"])
+        trees = [oid for _, oid in _folders(root, len(commit))]
+        # What a tree holds its id says: only those that are others than before are read.
+        read = {oid: _shards[oid] for oid in trees if oid in _shards}
+        fresh = [oid for oid in dict.fromkeys(trees) if oid not in read]
+        for oid, answer in zip(fresh, objects.read(fresh), strict=True):
+            found = tuple((name, tree) for name, tree in _folders(answer, len(commit)) if is_cluster_name(name))
+            if not isinstance(answer, UnreadableError):
+                read[oid] = found
+    if len(_shards) >= _SHARDS:
+        _shards.clear()
+    _shards.update(read)
+    return tuple(read[oid] for oid in trees if oid in read)
+
+
+def _folders(answer: GitObject | UnreadableError, digits: int) -> Iterator[tuple[str, str]]:
+    if isinstance(answer, UnreadableError) or answer.kind != "tree":
+        return
+    with suppress(ValueError):  # it is damaged from there on
+        for mode, name, oid in raw_entries(answer.content, digits // 2):
+            if mode == _TREE:
+                yield name.decode("utf-8", "surrogateescape"), oid

@@ -1,0 +1,256 @@
+"""Opening a repository and asking it about itself: where it is, which commit a name means, what is checked out.
+
+Works for a work tree, any directory inside one, a linked worktree and a bare repository.
+"""
+
+import difflib
+import os
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Final
+
+from muster.git.closed import closed
+from muster.git.errors import LostObjectError, RepositoryError, complaint, explain
+from muster.git.process import LOCATION, OBJECTS, Completed, Git, require_git, without_location
+
+#: `git log`, which is not a matter of anybody's configuration.
+LOG: Final = ("-c", "log.showSignature=false", "-c", "log.showRoot=true", "-c", "trailer.separators=:", "log",
+              "--no-color", "--no-notes")  # fmt: skip
+_FULL_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_MOST_KEPT: Final = 4
+_MOST_KEPT_BYTES: Final = 1 << 20  # the files of 3,000 clusters, listed
+_LOST: Final = b" BAD\t"  # what `ls-tree -l` says in place of a size
+
+
+class Kept:
+    """The last few answers about commits named by their whole ids, which no time changes; none that is large."""
+
+    def __init__(self) -> None:
+        """Nothing is kept yet."""
+        self._answers: dict[tuple[str, ...], Completed] = {}
+
+    def run(self, git: Git, *arguments: str, commit: str) -> Completed:
+        """Return what a command says of `commit`, as it says it now or said it before. No failure is kept, nor that an
+        object is lost: it may come back."""
+        done = self._answers.get(arguments)
+        if done is None:
+            done = git.run(*arguments)
+            lost = done.status or _LOST in done.stdout
+            if _FULL_ID.fullmatch(commit) and not lost and len(done.stdout) <= _MOST_KEPT_BYTES:
+                for oldest in list(self._answers)[: 1 - _MOST_KEPT]:
+                    self._answers.pop(oldest, None)
+                self._answers[arguments] = done
+        return done
+
+
+@dataclass(frozen=True, slots=True)
+class Repository:
+    """An opened repository.
+
+    `git_dir` is this work tree's own (HEAD and index; linked worktrees share refs and objects). `worktree` is
+    None for a bare repository and where it was opened from within its git directory, as a server's hooks do. `git`
+    runs in the work tree's root, else in `git_dir`. `object_format` is `sha1` or `sha256`. `staged_index` is the
+    index that a hook was told to look at (`GIT_INDEX_FILE`), else the work tree's. `kept` is what was read through it
+    last: a command asks for the same files of the same commit several times, by a process each.
+    """
+
+    git: Git
+    git_dir: Path
+    worktree: Path | None
+    object_format: str
+    staged_index: Path
+    kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
+
+
+def open_repository(path: Path, environ: Mapping[str, str]) -> Repository:
+    """Open the repository that `path` lies in.
+
+    `environ` is the environment for every git process, usually `os.environ`. RepositoryError where there is no
+    repository, git is missing or too old, or git does not trust the directory.
+    """
+    if not path.is_dir():
+        raise RepositoryError(f"{path} is not a directory", "give the path of a git repository")
+    probe = Git(path, without_location(environ))
+    require_git(probe)
+    done = probe.run(
+        "rev-parse", "--show-object-format", "--is-inside-work-tree", "--absolute-git-dir", "--show-toplevel"
+    )
+    if done.status and not done.stdout:  # without a work tree it fails at the last of them
+        raise _not_a_repository(path, done.stderr, done.status)
+    object_format, inside, location, *more = os.fsdecode(done.stdout).removesuffix("\n").split("\n")
+    whole = not done.status
+    if (inside == "true") != whole or len(more) != whole:  # a path with a line break, or an odd place
+        location = probe.line("rev-parse", "--absolute-git-dir") or location
+        more = [probe.line("rev-parse", "--show-toplevel") or ""] if inside == "true" else []
+    git_dir = Path(location)
+    worktree = Path(more[0]) if more and more[0] else None
+    git = closed(Git(worktree or git_dir, _environ_for(environ, git_dir)))
+    return Repository(git, git_dir, worktree, object_format, _staged_index(environ, git_dir, worktree))
+
+
+def resolve(repository: Repository, revision: str) -> str:
+    """Return the full id of the commit that `revision` names (a branch, tag, id, `HEAD~2`, ...).
+
+    RepositoryError where there is none, with the nearest names as a hint, and where the repository has no commits.
+    """
+    if not revision or revision.startswith("-") or "\0" in revision:
+        raise RepositoryError(f"{revision!r} is not a revision", "give a branch, a tag or a commit id")
+    found = repository.git.line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    if found and _FULL_ID.fullmatch(found):
+        return found
+    if is_empty(repository):
+        raise RepositoryError(
+            f"the repository {repository.git.directory} has no commits yet", "commit the fleet's files first"
+        )
+    names = [name for name in _ref_names(repository) if not name.startswith("agents/")]
+    near = difflib.get_close_matches(revision, names, n=3)
+    raise RepositoryError(
+        f"there is no commit {revision!r} in {repository.git.directory}",
+        f"did you mean {', '.join(near)}?" if near else "git branch --all and git tag list the names there are",
+    )
+
+
+def is_empty(repository: Repository) -> bool:
+    """Tell whether no branch or tag exists and HEAD has no commit."""
+    if repository.git.line("rev-parse", "--verify", "--quiet", "HEAD") is not None:
+        return False
+    return not repository.git.output("for-each-ref", "--count=1", "--format=%(refname)")
+
+
+def current_branch(repository: Repository) -> str | None:
+    """Return the short name of the branch that HEAD is on, born or not; None where HEAD is detached."""
+    head = repository.git.line("symbolic-ref", "--quiet", "HEAD")
+    return head.removeprefix("refs/heads/") if head and head.startswith("refs/heads/") else None
+
+
+def branch_tip(repository: Repository, branch: str) -> str | None:
+    """Return the commit that the local branch points at; None where there is no such branch."""
+    return ref_tip(repository, f"refs/heads/{branch}")
+
+
+def ref_tip(repository: Repository, ref: str) -> str | None:
+    """Return the object that the full ref name points at; None where there is no such ref."""
+    return repository.git.line("rev-parse", "--verify", "--quiet", "--end-of-options", ref)
+
+
+def refs_below(repository: Repository, *patterns: str) -> dict[str, str]:
+    """Return what the refs point at that a pattern of for-each-ref names, by their full names."""
+    listing = repository.git.output("for-each-ref", "--format=%(objectname) %(refname)", *patterns)
+    return {name: oid for oid, _, name in (line.partition(" ") for line in os.fsdecode(listing).split("\n")) if name}
+
+
+def has_commit(git: Git, commit: str) -> bool:
+    """Tell whether a commit is here."""
+    return git.run("cat-file", "-e", f"{commit}^{{commit}}").status == 0
+
+
+def blob_at(repository: Repository, commit: str, path: str) -> bytes | None:
+    """Return the content of a commit's file; None where there is none, or no such commit. LostObjectError where the
+    repository has lost it."""
+    done = repository.kept.run(repository.git, "cat-file", "blob", f"{commit}:{path}", commit=commit)
+    if not done.status:
+        return done.stdout
+    entry = _entry_at(repository, commit, path)
+    if entry.split(b" ")[1:2] == [b"blob"]:
+        raise LostObjectError(path, complaint(done.stderr, done.status))
+    return None
+
+
+def has_derived(repository: Repository, commit: str) -> bool:
+    """Tell whether anything is derived in a commit. LostObjectError where that cannot be read."""
+    done = repository.kept.run(repository.git, "rev-parse", "--verify", f"{commit}:derived", commit=commit)
+    return done.status == 0 or bool(_entry_at(repository, commit, "derived"))
+
+
+def _entry_at(repository: Repository, commit: str, path: str) -> bytes:
+    """Return the entry of a commit's tree as `ls-tree` lists it; nothing where there is none, or no such commit."""
+    done = repository.git.run("ls-tree", "-z", "--full-tree", commit, "--", path)
+    if done.status and repository.git.line("rev-parse", "--verify", "--quiet", commit) is not None:
+        raise LostObjectError(path, complaint(done.stderr, done.status))
+    return done.stdout
+
+
+def lines_at(repository: Repository, pattern: str, commit: str, *paths: str) -> bytes:
+    """Return the lines of a commit's files that an extended regular expression fits. LostObjectError where one of them
+    cannot be read."""
+    plain = ("-h", "-a", "-E", "--no-color", "--no-line-number", "--no-column")
+    done = repository.git.run("grep", *plain, pattern, commit, "--", *paths)
+    known = done.status <= 1 or repository.git.line("rev-parse", "--verify", "--quiet", commit) is not None
+    if known and any(line.startswith(("error: ", "fatal: ")) for line in done.stderr.splitlines()):
+        raise LostObjectError(" or ".join(paths), complaint(done.stderr, done.status))
+    return done.stdout
+
+
+def is_ancestor(repository: Repository, ancestor: str, commit: str) -> bool:
+    """Tell whether `commit` has `ancestor` in its history, or is it. RepositoryError for a commit that is not here."""
+    done = repository.git.run("merge-base", "--is-ancestor", ancestor, commit)
+    if done.status not in (0, 1):
+        raise explain("merge-base", done.stderr, done.status)
+    return done.status == 0
+
+
+def cut_off_at(repository: Repository) -> frozenset[str]:
+    """The commits at which a shallow clone ends: they look as if they had written every file."""
+    try:
+        return frozenset((common_directory(repository) / "shallow").read_text(encoding="ascii").split())
+    except OSError:
+        return frozenset()
+
+
+def common_directory(repository: Repository) -> Path:
+    """Return the directory that holds the refs and objects, also where this is a linked worktree."""
+    try:
+        named = (repository.git_dir / "commondir").read_bytes()
+    except OSError:
+        return repository.git_dir
+    return Path(os.path.normpath(repository.git_dir / os.fsdecode(named.rstrip(b"\n"))))
+
+
+def _environ_for(environ: Mapping[str, str], git_dir: Path) -> Mapping[str, str]:
+    """Return the environment for commands on `git_dir`.
+
+    The object directories of a hook are kept where the hook runs for this very repository: what a push
+    brings is readable only through them until it is accepted.
+    """
+    if _hook_git_dir(environ) == git_dir:
+        return {name: value for name, value in environ.items() if name not in LOCATION}
+    return {name: value for name, value in environ.items() if name not in LOCATION and name not in OBJECTS}
+
+
+def _hook_git_dir(environ: Mapping[str, str]) -> Path | None:
+    """Return the repository that git said a hook runs for, if it said so."""
+    git_dir = environ.get("GIT_DIR")
+    return Path(os.path.realpath(git_dir)) if git_dir else None
+
+
+def _staged_index(environ: Mapping[str, str], git_dir: Path, worktree: Path | None) -> Path:
+    """Return the index of `GIT_INDEX_FILE` where that was set for this repository, else the repository's own.
+
+    A pre-commit hook gets it without `GIT_DIR`: it then counts if the file lies in this repository, or if the
+    current directory is in this work tree.
+    """
+    own = git_dir / "index"
+    named = environ.get("GIT_INDEX_FILE")
+    if not named:
+        return own
+    index = Path(os.path.normpath((worktree or git_dir) / named))
+    hook = _hook_git_dir(environ)
+    if hook is not None:
+        return index if hook == git_dir else own
+    here = worktree is not None and Path.cwd().is_relative_to(worktree)
+    return index if here or Path(os.path.realpath(index.parent)) == git_dir else own
+
+
+def _ref_names(repository: Repository) -> list[str]:
+    names = os.fsdecode(repository.git.output("for-each-ref", "--format=%(refname:lstrip=2)"))
+    return names.splitlines()
+
+
+def _not_a_repository(path: Path, stderr: str, status: int) -> RepositoryError:
+    if "not a git repository" in stderr and "dubious" not in stderr:
+        return RepositoryError(
+            f"{path} is not in a git repository", "run it inside the fleet's repository, or name it with --repo"
+        )
+    return explain("rev-parse", stderr, status)

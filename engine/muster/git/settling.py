@@ -1,0 +1,161 @@
+"""Puts a work tree right in which somebody was stopped while he brought it from one commit to another.
+
+Only what he can have left is touched: of the paths in which the two commits differ, those where the index has what one
+of them has, and where the file is what one of them has, a beginning of that, or not there. They become what the work
+tree's HEAD has, wherever that is by now. Whatever else lies there is a person's, and stays.
+"""
+
+import errno
+import os
+import stat
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Final, NamedTuple
+
+from muster.git.errors import UnreadableError
+from muster.git.lentindex import LentIndex
+from muster.git.process import Git
+from muster.git.stored import Stored
+from muster.git.treechanges import Blob, TreeChange, changes_between, entries_of_commit, entries_of_index, folders_of
+
+_LINK: Final = "120000"
+_SUBMODULE: Final = "160000"
+_EXECUTABLE: Final = "100755"
+#: A larger file is taken for a person's.
+_MOST_BYTES: Final = 1 << 28
+
+
+def settle(lent: LentIndex, old: str, new: str, object_format: str) -> int:
+    """Put the work tree and its index right; return in how many paths they were not.
+
+    RepositoryError or OSError where that cannot be done now: a commit is gone, the disk is full.
+    """
+    git = lent.git
+    changes = [one for one in changes_between(git, old, new) if not _is_submodule(one)]
+    head = git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
+    if head is None:
+        return 0
+    wanted = entries_of_commit(git, head, (change.path for change in changes))
+    own, put = _put_index_right(git, changes, wanted)
+    with Stored(git, object_format, _MOST_BYTES) as stored:
+        stored.expect(change.path for change in own)
+        files = _Files(git, stored)
+        remove = [one.path for one in own if one.path not in wanted and files.may_be_replaced(one, None)]
+        for path in remove:  # first, so that a file can take the place of a folder, and a folder that of a file
+            _remove(os.fsencode(git.directory), path)
+        write = [one.path for one in own if one.path in wanted and files.may_be_replaced(one, wanted[one.path])]
+    if write:
+        git.output("checkout-index", "--force", "--quiet", "--index", "-z", "--stdin", stdin=_listed(write))
+    git.run("update-index", "-q", "--refresh")
+    lent.put_back()
+    return len({*write, *remove, *put})
+
+
+def _is_submodule(change: TreeChange) -> bool:
+    return any(blob is not None and blob.mode == _SUBMODULE for blob in (change.old, change.new))
+
+
+def _put_index_right(
+    git: Git, changes: list[TreeChange], wanted: Mapping[bytes, Blob]
+) -> tuple[list[TreeChange], set[bytes]]:
+    """Give the index what HEAD has where it has what one of the two commits has.
+
+    Returns the changes in whose paths the index is then as HEAD is, and the paths where it was not.
+    """
+    entries = entries_of_index(git)
+    own, lines, put = list[TreeChange](), list[bytes](), set[bytes]()
+    for change in changes:
+        path, aim = change.path, wanted.get(change.path)
+        if path in entries and entries[path] is None:
+            continue  # unmerged
+        entry = entries.get(path)
+        if entry not in (change.old, change.new, aim):
+            continue
+        own.append(change)
+        if entry != aim:
+            put.add(path)
+            mode, oid = aim or ("0", "0" * len((change.old or change.new or Blob("", "")).oid))
+            lines.append(f"{mode} {oid}\t".encode() + path)
+    if lines:
+        git.output("update-index", "-z", "--index-info", stdin=_listed(lines))
+    return own, put
+
+
+class _Found(NamedTuple):
+    """What lies in the work tree."""
+
+    mode: str
+    content: bytes
+
+
+class _Files:
+    """The files of a work tree, beside what commits have."""
+
+    def __init__(self, git: Git, stored: Stored) -> None:
+        self._git, self._stored = git, stored
+        self._root = os.fsencode(git.directory)
+        self._modes = git.line("config", "--type=bool", "--get", "core.fileMode") != "false"
+
+    def may_be_replaced(self, change: TreeChange, wanted: Blob | None) -> bool:
+        """Whether what lies at a path is not what is wanted, and is nothing of a person's."""
+        try:
+            found = _file_at(self._root, change.path)
+            if found is None:
+                return wanted is not None
+            oid = self._oid(change.path, found)
+        except (OSError, UnreadableError):
+            return False
+        known = [blob for blob in (change.old, change.new, wanted) if blob and self._same_kind(blob, found)]
+        if wanted in known and wanted is not None and oid == wanted.oid:
+            return self._modes and wanted.mode != found.mode
+        return any(oid == blob.oid or self._begins(found, blob) for blob in known)
+
+    def _oid(self, path: bytes, found: _Found) -> str:
+        if found.mode == _LINK:
+            return self._stored.id_of(found.content)
+        return self._stored.id_of(self._stored.content(path, found.content))
+
+    def _same_kind(self, blob: Blob, found: _Found) -> bool:
+        return (blob.mode == _LINK) == (found.mode == _LINK)
+
+    def _begins(self, found: _Found, blob: Blob) -> bool:
+        """Whether a file is what is there of a blob when its writing is cut short."""
+        if found.mode == _LINK:
+            return False
+        return not found.content or self._git.output("cat-file", "blob", blob.oid).startswith(found.content)
+
+
+def _file_at(root: bytes, path: bytes) -> _Found | None:
+    """What lies at a path; None where nothing does. OSError where it is nothing that git writes."""
+    for folder in reversed(list(folders_of(path))):
+        try:
+            mode = os.lstat(root + b"/" + folder).st_mode
+        except FileNotFoundError:
+            return None
+        if not stat.S_ISDIR(mode):
+            raise NotADirectoryError(errno.ENOTDIR, "in the way of a folder")
+    full = root + b"/" + path
+    try:
+        status = os.lstat(full)
+    except FileNotFoundError:
+        return None
+    if stat.S_ISDIR(status.st_mode) and not any(names for _, _, names in os.walk(full)):
+        return None  # git makes a folder before the file in it
+    if stat.S_ISLNK(status.st_mode):
+        return _Found(_LINK, os.readlink(full))  # noqa: PTH115 - paths are bytes here
+    if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
+        raise OSError(errno.EINVAL, "no file that git has written")
+    with os.fdopen(os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
+        return _Found(_EXECUTABLE if status.st_mode & stat.S_IXUSR else "100644", file.read())
+
+
+def _remove(root: bytes, path: bytes) -> None:
+    """Remove a file, and the folders that are empty then."""
+    os.unlink(root + b"/" + path)  # noqa: PTH108
+    with suppress(OSError):
+        for folder in folders_of(path):
+            os.rmdir(root + b"/" + folder)  # noqa: PTH106
+
+
+def _listed(records: list[bytes]) -> bytes:
+    return b"".join(record + b"\0" for record in records)

@@ -1,0 +1,105 @@
+"""What a work tree holds beside a commit, told from git's index, and not by reading every file.
+
+The index remembers of each file its size, its times and its inode as they were when its content was last compared, and
+doubts what is as young as itself: so git looks at every file's entry and opens few. What it says holds for what a
+commit of the work tree would have only where git stores files as they are; where it converts them, nothing is told.
+"""
+
+import os
+import re
+import stat
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Final
+
+from muster.git.changes import PathChange
+from muster.git.paths import decode
+from muster.git.repository import Repository, common_directory
+
+#: Flags of `ls-files -v` by which git does not look at a file: left out of a sparse checkout, or assumed unchanged.
+_NOT_LOOKED_AT: Final = re.compile(rb"(?:\A|\0)[a-zS] ")
+_ATTRIBUTES: Final = ".gitattributes"
+#: Attributes by which git stores another content than a file has, where they are set.
+_CONVERTS: Final = re.compile(rb"(?<![-!\w])(?:text|eol|crlf|filter|ident|working-tree-encoding)\b|\[attr\]")
+_MOST_BYTES: Final = 1 << 16
+
+
+class NotToldError(Exception):
+    """The index does not tell how the work tree differs; why."""
+
+
+def work_tree_changes(repository: Repository, commit: str) -> tuple[PathChange, ...]:
+    """Return what differs from a commit, HEAD, to the work tree, sorted by path; of new contents the id is not known.
+
+    NotToldError where every file has to be read to tell; RepositoryError where git fails.
+    """
+    tracked = repository.git.output("ls-files", "-v", "-z")
+    if _NOT_LOOKED_AT.search(tracked):
+        raise NotToldError("git does not look at every file of the work tree")
+    listing = repository.git.output(
+        "--no-optional-locks", "status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--untracked-files=all",
+        "--ignore-submodules=none",
+    )  # fmt: skip
+    found: dict[str, PathChange] = {}
+    for record in listing.split(b"\0"):
+        sort, _, rest = record.partition(b" ")
+        if sort == b"#":
+            if rest.startswith(b"branch.oid ") and rest.removeprefix(b"branch.oid ").decode() != commit:
+                raise NotToldError("HEAD has moved")
+        elif sort == b"1":
+            _, _, head_mode, _, mode, head, _, name = rest.split(b" ", 7)
+            old = head.decode() if head.strip(b"0") else None
+            new = "" if mode.strip(b"0") else None
+            change = PathChange(decode(name)[0], old, new, (head_mode.decode(), mode.decode()))
+            found[change.path] = change
+        elif sort == b"?":  # also what was taken out of the index and is still there
+            path = decode(rest)[0]
+            known = found.get(path)
+            modes = (known.modes[0] if known else "000000", _mode(repository, rest))
+            found[path] = PathChange(path, known.old if known else None, "", modes)
+        elif sort:
+            raise NotToldError("a merge is not resolved")
+    attributes = {path for path in found if path.endswith(_ATTRIBUTES)}
+    if f"{_ATTRIBUTES}\0".encode() in tracked:
+        attributes.update(os.fsdecode(line[2:]) for line in tracked.split(b"\0") if line.endswith(_ATTRIBUTES.encode()))
+    if _converts(repository, attributes):
+        raise NotToldError("git may store files otherwise than they are in the work tree")
+    return tuple(sorted(found.values()))
+
+
+def _mode(repository: Repository, path: bytes) -> str:
+    """The mode that git would give what lies at a path, as it writes modes; a repository counts as a submodule."""
+    full = os.fsencode(repository.git.directory) + b"/" + path
+    try:
+        mode = os.lstat(full).st_mode
+    except OSError:
+        return "000000"
+    return "100644" if stat.S_ISREG(mode) else "120000" if stat.S_ISLNK(mode) else "160000"
+
+
+def _converts(repository: Repository, attributes: Iterable[str]) -> bool:
+    """Whether git stores any file otherwise than it is in the work tree, or may do so."""
+    settings = repository.git.run("config", "--get-regexp", r"^core\.(autocrlf|attributesfile)$").stdout
+    if any(not line.endswith(b" false") for line in settings.splitlines()):
+        return True
+    environ = repository.git.environ
+    home = environ.get("XDG_CONFIG_HOME") or f"{environ.get('HOME', '')}/.config"
+    everywhere = (
+        Path("/etc/gitattributes"),
+        Path(home, "git/attributes"),
+        common_directory(repository) / "info/attributes",
+    )
+    ours = (repository.git.directory / path for path in attributes)
+    return any(_CONVERTS.search(_content(file)) for file in (*everywhere, *ours))
+
+
+def _content(file: Path) -> bytes:
+    """What a file of attributes says; as if it said that all is converted where that cannot be told."""
+    try:
+        if file.stat().st_size > _MOST_BYTES:
+            return b"text"
+        return file.read_bytes()
+    except FileNotFoundError:
+        return b""
+    except OSError:
+        return b"text"

@@ -1,0 +1,116 @@
+"""The entries of a commit's tree: all of them by one `ls-tree`, or some, found by walking down the trees to them.
+
+`ls-tree` compares each entry of the directories that it reads with each path that it is asked for: a few hundred paths
+cost it more the more neighbours they have.
+"""
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
+from typing import Final, TypeAlias
+
+from muster.git.entries import SUBMODULE, Entry
+from muster.git.errors import UnreadableError, explain
+from muster.git.objects import Objects
+from muster.git.process import Git
+from muster.git.repository import Repository
+
+#: So many paths are asked for with one command line.
+AT_ONCE: Final = 400
+_DIRECTORY: Final = b"40000"
+_DIRECTORY_LISTED: Final = b"040000"
+
+#: Names of directories and files, and what is looked for below each.
+_Wanted: TypeAlias = "dict[bytes, _Wanted]"
+
+
+def list_tree(repository: Repository, commit: str) -> Iterator[Entry]:
+    """Yield every entry of the commit's tree, recursively, in byte order of paths."""
+    done = repository.kept.run(repository.git, "ls-tree", "-r", "-z", "-l", "--full-tree", commit, commit=commit)
+    if done.status:
+        raise explain("ls-tree", done.stderr, done.status)
+    yield from _entries(done.stdout)
+
+
+def find_entries(repository: Repository, objects: Objects, commit: str, paths: Iterable[str]) -> Iterator[Entry]:
+    """Yield those of some paths that are in the commit's tree, and no directories, in byte order."""
+    named = sorted({path.encode("utf-8", "surrogateescape") for path in paths})
+    try:
+        found = _walk(objects, commit, named, id_bytes=32 if repository.object_format == "sha256" else 20)
+    except (UnreadableError, ValueError):  # a tree that is lost, odd or too large: git itself says what is to be said
+        yield from list_paths(repository.git, commit, named)
+        return
+    blobs = [oid for mode, oid in found.values() if mode != SUBMODULE]
+    sizes = dict(zip(blobs, objects.sizes(blobs), strict=True))
+    for path, (mode, oid) in sorted(found.items()):
+        yield Entry(mode, oid, sizes.get(oid), path)
+
+
+def _walk(
+    objects: Objects, commit: str, paths: Collection[bytes], id_bytes: int
+) -> dict[bytes, tuple[bytes, str]]:  # fmt: skip
+    """Mode and id of each path, read level by level."""
+    found: dict[bytes, tuple[bytes, str]] = {}
+    asked, level = frozenset(paths), [(b"", f"{commit}^{{tree}}", _wanted(paths))]
+    while level:
+        below = []
+        answers = objects.read([name for _, name, _ in level])
+        for (folder, _, wanted), answer in zip(level, answers, strict=True):
+            if isinstance(answer, UnreadableError):
+                raise answer
+            for name, mode, oid in _children(answer.content, wanted, id_bytes):
+                if mode == _DIRECTORY:
+                    below.append((folder + name + b"/", oid, wanted[name]))
+                elif folder + name in asked:
+                    found[folder + name] = (mode.rjust(6, b"0"), oid)
+        level = below
+    return found
+
+
+def _wanted(paths: Iterable[bytes]) -> _Wanted:
+    root: _Wanted = {}
+    for path in paths:
+        node = root
+        for name in path.split(b"/"):
+            node = node.setdefault(name, {})
+    return root
+
+
+def _children(tree: bytes, names: Collection[bytes], id_bytes: int) -> Iterator[tuple[bytes, bytes, str]]:
+    """Yield name, mode and id of those entries of a tree object that are named. ValueError where it is damaged."""
+    at, end = 0, len(tree)
+    while at < end:
+        stop = tree.index(b"\0", at)
+        mode, _, name = tree[at:stop].partition(b" ")
+        at = stop + 1 + id_bytes
+        if name in names:
+            yield name, mode, tree[stop + 1 : at].hex()
+
+
+def raw_entries(tree: bytes, id_bytes: int) -> Iterator[tuple[bytes, bytes, str]]:
+    """Yield mode, name and id of each entry of a raw tree: `<mode> <name> NUL <binary id>`. ValueError where it is
+    damaged."""
+    at, end = 0, len(tree)
+    while at < end:
+        stop = tree.index(b"\0", at)
+        mode, space, name = tree[at:stop].partition(b" ")
+        if not space:
+            raise ValueError("an entry has no name")
+        at = stop + 1 + id_bytes
+        yield mode, name, tree[stop + 1 : at].hex()
+
+
+def list_paths(git: Git, commit: str, paths: Sequence[bytes]) -> Iterator[Entry]:
+    """Yield those of some paths that are in the commit's tree, and no directories, by git's own looking."""
+    for start in range(0, len(paths), AT_ONCE):
+        named = paths[start : start + AT_ONCE]
+        listing = git.output("ls-tree", "-z", "-l", "--full-tree", commit, "--", *map(os.fsdecode, named))
+        asked = frozenset(named)  # of a directory that is asked for with a slash, git lists what is in it
+        yield from (entry for entry in _entries(listing) if entry.path in asked and entry.mode != _DIRECTORY_LISTED)
+
+
+def _entries(listing: bytes) -> Iterator[Entry]:
+    for record in listing.split(b"\0"):
+        if record:
+            head, _, path = record.partition(b"\t")
+            mode, _, oid, size = head.split()
+            yield Entry(mode, oid.decode(), int(size) if size.isdigit() else None, path)

@@ -1,1 +1,0 @@
-"""git: reading snapshots, committing by compare-and-swap, pushing without force."""

@@ -1,1 +1,0 @@
-"""From policy objects to programs, and what their expressions see."""

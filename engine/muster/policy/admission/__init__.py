@@ -1,1 +1,0 @@
-"""ValidatingAdmissionPolicies, compiled, and the requests that they are asked about."""

@@ -1,1 +1,0 @@
-"""Placements as they are written: read, compiled and checked once, so that deciding only evaluates."""

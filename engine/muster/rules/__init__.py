@@ -1,0 +1,1 @@
+"""What decides: one room per subject, with its policies, checks and stages. `pipeline` lists the stages."""

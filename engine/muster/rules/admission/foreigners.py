@@ -1,0 +1,128 @@
+"""Requests about objects of kinds that muster does not know, and what they look like to an API server.
+
+Only kinds of which some binding speaks are looked at, so a repository full of other programs' objects costs nothing
+until a policy asks for them. Two documents of one name (a base and its overlay) are two objects here: nobody merges
+them.
+"""
+
+from collections import defaultdict
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from muster.data.finding import Severity
+from muster.data.ids import ObjectId
+from muster.data.tree import Tree, mapping_at
+from muster.fleet.documents import DEFAULT_NAMESPACE
+from muster.fleet.fleet import Fleet
+from muster.fleet.foreign import Foreign, Opener, in_scope
+from muster.fleet.objects import Object
+from muster.rules.admission.defaults import defaulted
+from muster.rules.admission.request import Request, operation
+from muster.rules.admission.resources import Resource, Resources
+
+#: The label that every namespace has.
+NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
+
+
+@dataclass(frozen=True, slots=True)
+class Foreigners:
+    """The foreign objects of one revision, as an API server would hold them."""
+
+    fleet: Fleet
+    resources: Resources
+    opener: Opener
+
+    @classmethod
+    def of(cls, fleet: Fleet, base: Fleet | None) -> tuple["Foreigners", "Foreigners | None"]:
+        """Return those of a fleet and of its base. What is known of kinds is the same for both: a definition that comes
+        or goes with its objects moves none of them to another namespace."""
+        if base is None:
+            return cls(fleet, Resources(fleet.foreign), Opener()), None
+        kinds = {**base.foreign, **fleet.foreign}
+        both = Resources({kind: (*fleet.foreign.get(kind, ()), *base.foreign.get(kind, ())) for kind in kinds})
+        return cls(fleet, both, Opener()), cls(base, both, Opener())
+
+    def id_of(self, foreign: Foreign) -> ObjectId:
+        """Return the id of an object, in the namespace in which it would be."""
+        namespaced = self.resources.of(foreign.id.group, foreign.id.kind).namespaced
+        return foreign.id._replace(namespace=(foreign.id.namespace or DEFAULT_NAMESPACE) if namespaced else "")
+
+    def object(self, foreign: Foreign) -> Object:
+        """Return an object: in its namespace, with the defaults that an API server fills in."""
+        id_ = self.id_of(foreign)
+        body = defaulted(id_, in_scope(self.opener.body(foreign), id_.namespace))
+        if (id_.group, id_.kind) == ("", "Namespace"):
+            body = named_namespace(body, id_.name)
+        return self.opener.object(foreign, id_, body)
+
+    def of_kind(self, group: str, kind: str) -> Iterator[tuple[ObjectId, Foreign]]:
+        """Yield the objects of a kind, by file and document."""
+        return ((self.id_of(one), one) for one in self.fleet.foreign.get((group, kind), ()))
+
+    def broken_files(self) -> frozenset[str]:
+        """The files with an error in them: what is in them no more may be in what cannot be read."""
+        return frozenset(found.file for found in self.fleet.findings if found.severity is Severity.ERROR)
+
+
+def named_namespace(body: Tree, name: str) -> Tree:
+    """Return a Namespace with the label that every one has."""
+    metadata = mapping_at(body, "metadata")
+    labels = {**mapping_at(metadata, "labels"), NAMESPACE_NAME: name}
+    return {"apiVersion": "v1", "kind": "Namespace", **body, "metadata": {**metadata, "name": name, "labels": labels}}
+
+
+@dataclass(frozen=True, slots=True)
+class Asked:
+    """A foreign object about which policies are asked, not loaded yet: as it is and as it was."""
+
+    id: ObjectId
+    resource: Resource
+    now: Foreigners
+    one: Foreign | None
+    base: Foreigners | None
+    old: Foreign | None
+
+    def request(self) -> Request:
+        """Load both sides."""
+        obj = None if self.one is None else self.now.object(self.one)
+        before = None if self.old is None or self.base is None else self.base.object(self.old)
+        found = self.one or self.old
+        version = "" if found is None else found.version
+        return Request(self.id, self.resource, operation(obj, before), version, obj, before, {})
+
+
+def foreign_requests(now: Foreigners, base: Foreigners | None, wanted: Iterable[Resource]) -> Iterator[Asked]:
+    """Yield what is to be asked per object of the wanted kinds, and per such object of the base that is gone."""
+    fleet, broken = now.fleet, now.broken_files()
+    for resource in wanted:
+        kind = resource.group, resource.kind
+        news = _by_id(now.of_kind(*kind))
+        olds = _by_id(base.of_kind(*kind)) if base is not None else {}
+        for id_ in sorted({*news, *olds}):
+            for one, old in _paired(news.get(id_, []), olds.get(id_, [])):
+                if one is None and old is not None and (fleet.unidentified or old.source.path in broken):
+                    continue  # it may be in what cannot be read
+                yield Asked(id_, resource, now, one, base, old)
+
+
+def _by_id(found: Iterable[tuple[ObjectId, Foreign]]) -> Mapping[ObjectId, list[Foreign]]:
+    grouped: dict[ObjectId, list[Foreign]] = defaultdict(list)
+    for id_, one in found:
+        grouped[id_].append(one)
+    return grouped
+
+
+def _paired(news: list[Foreign], olds: list[Foreign]) -> Iterator[tuple[Foreign | None, Foreign | None]]:
+    """Pair the documents of one name: those of one file first, then whatever is left, in order."""
+    left, unpaired = list(olds), list[Foreign]()
+    for one in news:
+        same = next((old for old in left if old.source.path == one.source.path), None)
+        if same is None:
+            unpaired.append(one)
+        else:
+            left.remove(same)
+            yield one, same
+    for one in unpaired:
+        yield one, left.pop(0) if left else None
+    yield from ((None, old) for old in left)

@@ -1,0 +1,242 @@
+"""What the policies in force say of a revision: a finding per violation, at the object."""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from functools import cache
+
+from muster import cel
+from muster.data.decision import Path
+from muster.data.finding import Finding, Severity
+from muster.data.ids import ObjectId
+from muster.data.kinds import MANAGED_CLUSTER
+from muster.data.source import Place
+from muster.data.tree import At, Tree
+from muster.fleet.faults import each
+from muster.fleet.fleet import Fleet
+from muster.fleet.heard import has_reports, heard
+from muster.fleet.objects import Object
+from muster.fleet.schema_findings import schema_findings
+from muster.fleet.schemas import is_sound
+from muster.rules.admission.foreigners import Foreigners, foreign_requests
+from muster.rules.admission.messages import noted, refused, short
+from muster.rules.admission.pointing import NAME, fields_read, place_in
+from muster.rules.admission.policies import AdmissionPolicy, Admissions, Binding, Validation
+from muster.rules.admission.request import NOBODY, Request, operation, requests
+from muster.rules.admission.resources import Resource
+from muster.rules.admission.surroundings import Surroundings
+from muster.rules.policies.lazy import PolicyScope
+from muster.rules.policies.witness import Note, Witness, WitnessedScope
+
+
+@dataclass(frozen=True, slots=True)
+class Admission:
+    """What policies make of a revision: its objects without the reports that are refused, what is wrong with those, and
+    what else is refused. `judged` are the places of the objects of unknown kinds that policies speak of."""
+
+    objects: Mapping[ObjectId, Object]
+    unheard: tuple[Finding, ...] = ()
+    refused: tuple[Finding, ...] = ()
+    judged: frozenset[Place] = frozenset()
+
+
+def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Witness | None = None) -> Admission:
+    """Ask the policies about every object. Without a base every one is new, and none is gone.
+
+    An object that would be allowed but for what was reported of it is allowed without that: no agent keeps people's
+    changes of its cluster from taking effect.
+    """
+    if not admissions.bindings:
+        return Admission(fleet.objects)
+    objects, unheard = dict(fleet.objects), list[Finding]()
+    foreigners, earlier = Foreigners.of(fleet, base)
+    surroundings = Surroundings(fleet, foreigners, witness)
+    spoken_of = _spoken_of(foreigners, earlier, admissions)
+
+    @cache
+    def spoken(resource: Resource) -> bool:
+        return any(one.policy.match.covers(resource) and one.match.covers(resource) for one in admissions.bindings)
+
+    def judged(request: Request) -> Iterator[Finding]:
+        found = list(_of_request(surroundings, admissions, request))
+        obj = request.object
+        ours = obj is not None and obj.id in fleet.objects
+        if obj and ours and has_reports(obj) and any(one.severity is Severity.ERROR for one in found):
+            left, dropped = heard(obj, _Judge(surroundings, admissions, request))
+            if dropped:
+                unheard.extend(dropped)
+                del objects[obj.id]
+                if left is None:
+                    return
+                if obj.kind is MANAGED_CLUSTER:  # as it was accepted, also automatically
+                    left = replace(left, body={**left.body, "spec": obj.spec})
+                objects[obj.id] = left
+                found = list(_of_request(surroundings, admissions, replace(request, object=left)))
+        yield from found
+
+    asked = (request for request in requests(fleet, base) if spoken(request.resource))
+    known = each(asked if base is None else _in_force(base, asked), judged)
+    foreign = each(foreign_requests(foreigners, earlier, spoken_of), lambda asked: judged(asked.request()))
+    said = (*known, *foreign)
+    return Admission(objects, tuple(unheard), said, _places(fleet, spoken_of, admissions))
+
+
+def _spoken_of(now: Foreigners, base: Foreigners | None, admissions: Admissions) -> list[Resource]:
+    """The unknown kinds that some binding speaks of, by group and kind."""
+    kinds = {*now.fleet.foreign, *(base.fleet.foreign if base is not None else ())}
+    known = (now.resources.of(*kind) for kind in sorted(kinds))
+    bindings = admissions.bindings
+    return [
+        resource for resource in known
+        if any(one.policy.match.covers(resource) and one.match.covers(resource) for one in bindings)
+    ]  # fmt: skip
+
+
+def _places(fleet: Fleet, spoken_of: list[Resource], admissions: Admissions) -> frozenset[Place]:
+    """Where the objects of unknown kinds stand that policies judge, or read as parameters."""
+    kinds = {(resource.group, resource.kind) for resource in spoken_of}
+    kinds |= {one.policy.param_kind for one in admissions.bindings if one.policy.param_kind is not None}
+    if kinds:
+        kinds.add(("", "Namespace"))
+    found = (one for kind in kinds for one in fleet.foreign.get(kind, ()))
+    return frozenset(Place(one.source.label, one.line, 1) for one in found)
+
+
+def _in_force(base: Fleet, asked: Iterable[Request]) -> Iterator[Request]:
+    """The requests with each old object as it was in force: what its schema refused was not, and never existed for an
+    API server either."""
+    for request in asked:
+        old = request.old
+        if old is not None and not is_sound(old.kind, base.declared(old).body):
+            left, _ = heard(old, lambda one: schema_findings(base.declared(one)))
+            old = left if left is not None and is_sound(left.kind, base.declared(left).body) else None
+            if old is None and request.object is None:
+                continue
+            request = replace(request, old=old, operation=operation(request.object, old))
+        yield request
+
+
+@dataclass(frozen=True, slots=True)
+class _Judge:
+    """Asks the policies about another form of the object that a request is about."""
+
+    surroundings: Surroundings
+    admissions: Admissions
+    request: Request
+
+    def __call__(self, obj: Object) -> list[Finding]:
+        """Return what is refused of it."""
+        found = _of_request(self.surroundings, self.admissions, replace(self.request, object=obj))
+        return [one for one in found if one.severity is Severity.ERROR]
+
+
+def _of_request(around: Surroundings, admissions: Admissions, request: Request) -> Iterator[Finding]:
+    for binding in admissions.bindings:
+        if all(match.matches(request, around.namespace_labels) for match in (binding.policy.match, binding.match)):
+            yield from _judged(around, binding, request)
+
+
+def _judged(around: Surroundings, binding: Binding, request: Request) -> Iterator[Finding]:
+    params = around.params(binding, request)
+    if params.refused and binding.policy.strict:
+        yield _refused(binding, request, params.refused)
+    for body in params.bodies:
+        yield from _of_policy(binding, request, _scope(around, binding, request, body))
+
+
+def _scope(around: Surroundings, binding: Binding, request: Request, params: Tree) -> PolicyScope:
+    user = around.user(request) if binding.policy.asks_who else NOBODY
+    variables: dict[str, object] = {
+        "object": None if request.object is None else around.fleet.declared(request.object).body,
+        "oldObject": None if request.old is None else request.old.body,
+        "derived": request.derived,
+        "request": request.tree(user),
+        "params": params,
+        "namespaceObject": around.namespace(request),
+    }
+    policy, witness = binding.policy, around.witness
+    if witness is None or not witness.about(request.id):
+        return PolicyScope(variables, policy.variables, around.share)
+    return WitnessedScope(variables, policy.variables, around.share, Note(witness, request.id, policy.id))
+
+
+def _of_policy(binding: Binding, request: Request, scope: PolicyScope) -> Iterator[Finding]:
+    policy = binding.policy
+    unsaid = _unmatched(policy, scope)
+    if unsaid is not None:
+        if unsaid and policy.strict:
+            yield _refused(binding, request, unsaid)
+        return
+    for rule in policy.validations:
+        outcome = _outcome(rule.holds, scope, (*rule.at, "expression"))
+        if isinstance(outcome, str):
+            if policy.strict:
+                yield _refused(binding, request, f"the expression {short(rule.expression)} failed: {outcome}")
+        elif not outcome:
+            yield _refused(binding, request, _message(rule, scope), _place(policy, rule, request, scope))
+    yield from _noted(binding, request, scope)
+
+
+def _place(policy: AdmissionPolicy, rule: Validation, request: Request, scope: PolicyScope) -> Path | At:
+    """Where in the object stands what a rule refuses."""
+    if request.object is None:
+        return NAME
+
+    def refuses(body: Tree) -> bool:
+        seen = {name: scope[name] for name in ("oldObject", "derived", "request", "params", "namespaceObject")}
+        trial = PolicyScope({**seen, "object": body}, policy.variables, cel.EXPRESSION_LIMIT)
+        return _outcome(rule.holds, trial, (*rule.at, "expression")) is False
+
+    return place_in(request.object, fields_read(rule.holds, policy.variables), refuses)
+
+
+def _unmatched(policy: AdmissionPolicy, scope: PolicyScope) -> str | None:
+    """Why the policy says nothing of the object: empty where a match condition does not hold, else which one failed;
+    None where all of them hold. One that does not hold counts before one that fails, as upstream."""
+    failed = None
+    for guard in policy.guards:
+        outcome = _outcome(guard.when, scope, guard.at)
+        if isinstance(outcome, str):
+            failed = failed or f"matchCondition {guard.name} failed: {outcome}"
+        elif not outcome:
+            return ""
+    return failed
+
+
+def _noted(binding: Binding, request: Request, scope: PolicyScope) -> Iterator[Finding]:
+    """What the policy notes for the record. One that fails counts as a violation where failures do."""
+    policy, said = binding.policy, dict[str, str]()
+    for note in policy.notes:
+        try:
+            value = scope.evaluate(note.value, note.at)
+        except cel.EvaluationError as error:
+            if policy.strict:
+                yield _refused(binding, request, f"the audit annotation {note.key} failed: {error}")
+            continue
+        if isinstance(value, str) and value.strip():
+            said[note.key] = value
+    yield from noted(policy.id, request.id, request.object, binding.source, said)
+
+
+def _outcome(program: cel.Program, scope: PolicyScope, at: At) -> bool | str:
+    """Whether an expression holds, or why that cannot be said."""
+    try:
+        value = scope.evaluate(program, at)
+    except cel.EvaluationError as error:
+        return str(error)
+    return value if isinstance(value, bool) else f"it gave {value!r}, not true or false"
+
+
+def _message(rule: Validation, scope: PolicyScope) -> str:
+    """What is said of a violation, as upstream chooses it: computed, written, or the expression itself."""
+    if rule.message.program is not None:
+        try:
+            text = scope.evaluate(rule.message.program, (*rule.at, "messageExpression"))
+        except cel.EvaluationError:
+            text = ""
+        if isinstance(text, str) and text.strip() and "\n" not in text:
+            return text
+    return rule.message.literal or f"failed expression: {short(rule.expression)}"
+
+
+def _refused(binding: Binding, request: Request, message: str, at: Path | At = NAME) -> Finding:
+    return refused(binding.policy.id, binding.severity, request.id, request.object, binding.source, message, at)

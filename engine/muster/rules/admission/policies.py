@@ -1,0 +1,252 @@
+"""Policies and bindings, compiled: what is wrong with a rule is found once, at its place in the file."""
+
+import re
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+
+from muster import cel
+from muster.cel.types import BOOL, DYN, STRING, FieldType, ListType, MapType, ObjectType, Type, required
+from muster.data.finding import Finding, Severity
+from muster.data.ids import ObjectId
+from muster.data.kinds import BY_GROUP_KIND, VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING, Kind
+from muster.data.names import did_you_mean, nearest
+from muster.data.tree import At, Tree, mapping_at, mappings_at
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.fleet.places import finding_at
+from muster.rules.admission.matching import Match
+from muster.rules.admission.resources import REGISTERED, Resources
+from muster.rules.policies.expressions import Compiler, Text
+from muster.rules.policies.policies import Guard, guards_of
+from muster.rules.policies.types import object_type
+
+
+def no_authorizer(policy: Object, first: Finding) -> Finding:
+    """A policy that asks who may do what, at the first place where it does."""
+    return replace(
+        first,
+        code="MUS323",
+        message=f"{policy.id} asks an authorizer, and a repository has none: who may do what is the git host's to say",
+        hint="leave that out, and let owners of paths and protected branches say it; the policy is not in force",
+    )
+
+
+def matches_nothing(policy: Object, match: Match, named: Iterable[str], known: Iterable[str]) -> Finding:
+    """A policy in force that speaks of no object of the repository, nor of a kind that anybody knows."""
+    if not any(rule.asked_for for rule in match.rules):
+        said = "speaks of nothing that a file can ask for: subresources and CONNECT are not among it"
+        hint = "name the resource itself, or take the policy out of the repository"
+    else:
+        names = sorted(named)
+        said = f"matches nothing: no object and no known kind is one of {', '.join(names)}"
+        candidates = tuple(known)
+        near = (name for name in names if nearest(name, candidates))
+        hint = next((did_you_mean(name, candidates) for name in near), "") or "look at apiGroups, resources and scope"
+    return finding_at(policy, ("spec", "matchConstraints", "resourceRules"), "MUS321", f"{policy.id} {said}", hint)
+
+
+_GVK = ObjectType("kind", required(group=STRING, version=STRING, kind=STRING))
+_GVR = ObjectType("resource", required(group=STRING, version=STRING, resource=STRING))
+_STRINGS = ListType(STRING)
+_USER = ObjectType("userInfo", required(username=STRING, uid=STRING, groups=_STRINGS, extra=MapType(STRING, _STRINGS)))
+REQUEST = ObjectType(
+    "request",
+    {
+        **required(operation=STRING, name=STRING),
+        "namespace": FieldType(STRING),
+        **required(kind=_GVK, requestKind=_GVK, resource=_GVR, requestResource=_GVR),
+        "subResource": FieldType(STRING),
+        "requestSubResource": FieldType(STRING),
+        **required(dryRun=BOOL, userInfo=_USER),
+        "options": FieldType(DYN),
+    },
+)
+
+#: How the compiler speaks of the variable that there is not, and of what upstream's library asks of it.
+_AUTHORIZER = re.compile(r"\bauthorizer\b")
+_OF_AUTHORIZER = re.compile(
+    r"\bfunction '(allowed|check|errored|error|fieldSelector|group|labelSelector|name|namespace|path|reason|resource|"
+    r"serviceAccount|subresource)'"
+)
+
+
+@dataclass(frozen=True, slots=True)
+class Validation:
+    """One rule: what must hold, and what is said where it does not."""
+
+    holds: cel.Program
+    message: Text
+    expression: str
+    at: At
+
+
+@dataclass(frozen=True, slots=True)
+class AuditNote:
+    """An `auditAnnotations` entry: what the policy notes for the record under a key."""
+
+    key: str
+    value: cel.Program
+    at: At
+
+
+@dataclass(frozen=True, slots=True)
+class AdmissionPolicy:
+    """A ValidatingAdmissionPolicy. `strict`: an expression that fails counts as a violation (`failurePolicy`).
+
+    `param_kind` is the group and kind of what it reads as `params`; `asks_who`: it reads `request.userInfo`.
+    """
+
+    id: ObjectId
+    source: Object
+    match: Match
+    guards: tuple[Guard, ...]
+    variables: Mapping[str, cel.Program]
+    validations: tuple[Validation, ...]
+    notes: tuple[AuditNote, ...]
+    strict: bool
+    param_kind: tuple[str, str] | None
+    asks_who: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Binding:
+    """A ValidatingAdmissionPolicyBinding: where its policy is in force, and what a violation does."""
+
+    source: Object
+    policy: AdmissionPolicy
+    match: Match
+    severity: Severity
+
+    @property
+    def param_ref(self) -> Mapping[str, Tree]:
+        """Which object the policy reads as `params`."""
+        return mapping_at(self.source.spec, "paramRef")
+
+
+@dataclass(frozen=True, slots=True)
+class Admissions:
+    """The bindings in force, by name, and what is wrong with policies and bindings."""
+
+    bindings: tuple[Binding, ...]
+    findings: tuple[Finding, ...]
+
+
+def compile_admissions(fleet: Fleet) -> Admissions:
+    """Compile the fleet's policies and those of the bundle that it does not replace; only bound ones are in force."""
+    findings: list[Finding] = []
+    policies: dict[str, AdmissionPolicy] = {}
+    sources = {obj.id.name: obj for obj in fleet.policies(VALIDATING_ADMISSION_POLICY)}
+    for name, obj in sources.items():
+        policy, found = _policy(obj)
+        found = _in_brief(obj, found)
+        findings.extend(found)
+        if policy is not None:
+            policies[name] = policy
+    bindings = []
+    for obj in fleet.policies(VALIDATING_ADMISSION_POLICY_BINDING):
+        name = obj.spec["policyName"]
+        if name in policies:
+            match = Match.parse(obj.spec.get("matchResources"))
+            bindings.append(Binding(obj, policies[name], match, _severity(obj.spec["validationActions"])))
+        elif name not in sources and not fleet.uncertain(VALIDATING_ADMISSION_POLICY):
+            findings.append(_unknown(obj, name, sources))
+    findings.extend(_idle(fleet, bindings))
+    return Admissions(tuple(bindings), tuple(findings))
+
+
+def _severity(actions: Iterable[str]) -> Severity:
+    """The gravest of what is asked for."""
+    severities = {"Deny": Severity.ERROR, "Warn": Severity.WARNING, "Audit": Severity.NOTE}
+    return next(severity for action, severity in severities.items() if action in actions)
+
+
+def _unknown(binding: Object, name: str, known: Iterable[str]) -> Finding:
+    message = f"{binding.id} binds ValidatingAdmissionPolicy {name!r}, which does not exist"
+    return finding_at(binding, ("spec", "policyName"), "MUS210", message, did_you_mean(name, known))
+
+
+def _policy(obj: Object) -> tuple[AdmissionPolicy | None, list[Finding]]:
+    match = Match.parse(obj.spec["matchConstraints"])
+    param_kind = _param_kind(obj)
+    compiler = Compiler(obj, _environment(match.kind(), param_kind))
+    variables = _variables(obj, compiler)
+    guards = tuple(guards_of(obj, compiler))
+    validations = []
+    for index, rule in enumerate(mappings_at(obj.spec, "validations")):
+        at = ("spec", "validations", index)
+        holds = compiler.condition((*at, "expression"))
+        validations.append(Validation(holds, compiler.text(at, "message"), str(rule["expression"]), at))
+    notes = []
+    for index, note in enumerate(mappings_at(obj.spec, "auditAnnotations")):
+        where = ("spec", "auditAnnotations", index, "valueExpression")
+        notes.append(AuditNote(str(note["key"]), compiler.value(where), where))
+    strict, asks_who = obj.spec.get("failurePolicy") != "Ignore", "userInfo" in str(obj.spec)
+    policy = AdmissionPolicy(
+        obj.id, obj, match, guards, variables, tuple(validations), tuple(notes), strict, param_kind, asks_who
+    )  # fmt: skip
+    return (None if compiler.failed else policy), compiler.findings
+
+
+def _variables(obj: Object, compiler: Compiler) -> dict[str, cel.Program]:
+    """Compile the policy's variables; each sees those above it, with their types, and the rules see all."""
+    programs: dict[str, cel.Program] = {}
+    types: dict[str, FieldType] = {}
+    for index, variable in enumerate(mappings_at(obj.spec, "variables")):
+        program = compiler.value(("spec", "variables", index, "expression"))
+        programs[variable["name"]] = program
+        types[variable["name"]] = FieldType(program.type or DYN, required=True)
+        own = ObjectType("variables", dict(types))
+        known = {**compiler.environment.variables, "variables": own}
+        compiler.environment = replace(compiler.environment, variables=known)
+    return programs
+
+
+def _environment(kind: Kind | None, param_kind: tuple[str, str] | None) -> cel.Env:
+    """What expressions see. Types are known where the policy speaks of one kind; a side that is not there is null."""
+    object_: Type = DYN if kind is None else object_type(kind)
+    registered = None if param_kind is None else BY_GROUP_KIND.get(param_kind)
+    return cel.Env(
+        variables={
+            "object": object_,
+            # It may be null, which no type of an object allows for.
+            "oldObject": DYN,
+            "derived": object_,
+            "request": REQUEST,
+            "params": DYN if registered is None else object_type(registered),
+            "namespaceObject": DYN,
+            "variables": ObjectType("variables", {}),
+        }
+    )
+
+
+def _param_kind(obj: Object) -> tuple[str, str] | None:
+    named = mapping_at(obj.spec, "paramKind")
+    return (str(named["apiVersion"]).rpartition("/")[0], str(named["kind"])) if named else None
+
+
+def _in_brief(obj: Object, found: list[Finding]) -> list[Finding]:
+    """What is wrong with a policy; one finding for all that asks for an authorizer, which nothing here can be."""
+    asking = [one for one in found if one.code == "MUS302" and _AUTHORIZER.search(one.message)]
+    if not asking:
+        return found
+    rest = (one for one in found if one not in asking and not _OF_AUTHORIZER.search(one.message))
+    return [no_authorizer(obj, asking[0]), *rest]
+
+
+def _idle(fleet: Fleet, bindings: Iterable[Binding]) -> Iterator[Finding]:
+    """Yield what is said of policies in force that speak of nothing: no object, and no kind that anybody knows."""
+    resources = Resources(fleet.foreign)
+    policies = {binding.policy.id: binding.policy for binding in bindings}
+    for policy in policies.values():
+        match = policy.match
+        if policy.id in fleet.builtin or match.speaks_of_any(REGISTERED) or match.speaks_of_any(resources.present()):
+            continue
+        groups = {group for rule in match.rules for group in rule.groups}
+        if not match.speaks_of_any(resources.possible(groups)):
+            named = {name for rule in match.rules for name in rule.resources}
+            known = {
+                plural
+                for one in (*REGISTERED, *resources.present(), *resources.possible(groups))
+                for plural in one.plurals
+            }
+            yield matches_nothing(policy.source, match, named, known)

@@ -1,0 +1,81 @@
+"""Requests: what a revision does to each object, as an API server would be asked."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import kind_of
+from muster.data.tree import Tree
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.rules.admission.resources import Resource, resource_of
+
+#: What is said of who asks, where nobody knows: no name, no groups.
+NOBODY: Mapping[str, Tree] = {"username": "", "uid": "", "groups": [], "extra": {}}
+
+
+@dataclass(frozen=True, slots=True)
+class Request:
+    """One object as it is and as it was at the base; None where it is not there.
+
+    `derived` is what the last run decided of it: on a live hub it would be part of the object.
+    """
+
+    id: ObjectId
+    resource: Resource
+    operation: str
+    version: str
+    object: Object | None
+    old: Object | None
+    derived: Tree
+
+    @property
+    def is_namespace(self) -> bool:
+        """Whether it asks about a Namespace itself."""
+        return (self.resource.group, self.resource.kind) == ("", "Namespace")
+
+    @property
+    def labels(self) -> tuple[Mapping[str, str], ...]:
+        """The labels of both sides."""
+        return tuple(side.labels for side in (self.object, self.old) if side is not None)
+
+    def tree(self, user: Mapping[str, Tree]) -> Tree:
+        """As expressions see it: `request`. An object without a namespace has none, as upstream."""
+        group, version = self.resource.group, self.version
+        kind = {"group": group, "version": version, "kind": self.resource.kind}
+        resource = {"group": group, "version": version, "resource": self.resource.plural}
+        return {
+            "operation": self.operation,
+            "name": self.id.name,
+            **({"namespace": self.id.namespace} if self.id.namespace else {}),
+            "kind": kind,
+            "requestKind": kind,
+            "resource": resource,
+            "requestResource": resource,
+            "dryRun": False,
+            "userInfo": user,
+        }
+
+
+def operation(obj: Object | None, old: Object | None) -> str:
+    """Return what a revision does to an object."""
+    return "DELETE" if obj is None else "CREATE" if old is None else "UPDATE"
+
+
+def requests(fleet: Fleet, base: Fleet | None) -> Iterator[Request]:
+    """Yield a request per sound object of the fleet, and per object of the base that is gone, by id.
+
+    Without a base, everything is new. An object that did not change updates itself to what it is: a rule that it
+    breaks is broken for as long as it stands.
+    """
+    known = base.objects if base is not None else {}
+    for id_ in sorted({*fleet.objects, *known}):
+        obj, old = fleet.objects.get(id_), known.get(id_)
+        kind = kind_of(id_)
+        if id_ in fleet.broken or (obj is None and fleet.uncertain(kind)):
+            continue
+        if obj is None and old is not None and all(part.source.ref for part in old.parts):
+            continue  # an agent that fell silent removes nothing
+        parts = [part for side in (obj, old) if side is not None for part in side.parts]
+        version, derived = parts[0].version, fleet.previous.get(id_) or {}
+        yield Request(id_, resource_of(kind), operation(obj, old), version, obj, old, derived)

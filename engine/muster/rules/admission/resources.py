@@ -1,0 +1,155 @@
+"""What an API server knows of a kind and a document does not say: its plural, and whether it is namespaced.
+
+For kinds that muster knows, the registry says it. For others a CustomResourceDefinition of the repository does, then
+the table of Kubernetes' own kinds; of what is left a guess is made. Plurals as upstream guesses them
+(apimachinery, `UnsafeGuessKindToResource`), but for the endings that it gets wrong: `gateways`, `boxes`, `meshes`.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import cached_property
+from types import MappingProxyType
+from typing import Final
+
+from muster.data.kinds import ALL, BY_GROUP_KIND, Kind
+from muster.data.tree import Tree, dig
+from muster.fleet.foreign import ByKind, Foreign, Opener
+
+_DEFINITION: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")
+_VOWELS: Final = frozenset("aeiou")
+
+
+@dataclass(frozen=True, slots=True)
+class Resource:
+    """A kind as policies match it. `plurals` has every plural that may be its own, the likeliest first. `guessed`:
+    nobody defines the kind, so whether it is namespaced is what its documents make likely."""
+
+    group: str
+    kind: str
+    plurals: tuple[str, ...]
+    namespaced: bool
+    guessed: bool = False
+
+    @property
+    def plural(self) -> str:
+        """The plural as `request.resource` has it."""
+        return self.plurals[0]
+
+
+def resource_of(kind: Kind) -> Resource:
+    """Return a kind of the registry as policies match it."""
+    return Resource(kind.group, kind.name, (kind.plural,), kind.namespaced)
+
+
+REGISTERED: tuple[Resource, ...] = tuple(map(resource_of, ALL))
+
+
+def plurals(kind: str) -> tuple[str, ...]:
+    """Return the plurals that a kind may have, the likeliest first."""
+    name = kind.lower()
+    if name.endswith("endpoints"):
+        return (name,)
+    guess = f"{name}es" if name.endswith("s") else f"{name[:-1]}ies" if name.endswith("y") else f"{name}s"
+    english = guess
+    if name.endswith("y") and name[-2:-1] in _VOWELS:
+        english = f"{name}s"
+    elif name.endswith(("x", "z", "ch", "sh")):
+        english = f"{name}es"
+    return tuple(dict.fromkeys((english, guess)))
+
+
+class Resources:
+    """The kinds of a fleet's foreign objects."""
+
+    def __init__(self, foreign: ByKind) -> None:
+        """Know the kinds that are among `foreign`, and those that its CustomResourceDefinitions define."""
+        self._foreign = foreign
+        self._known: dict[tuple[str, str], Resource] = {}
+
+    def of(self, group: str, kind: str) -> Resource:
+        """Return what is known of a kind."""
+        registered = BY_GROUP_KIND.get((group, kind))
+        if registered is not None:
+            return resource_of(registered)
+        found = self._known.get((group, kind))
+        if found is None:
+            found = self._known[group, kind] = self._found(group, kind)
+        return found
+
+    def _found(self, group: str, kind: str) -> Resource:
+        for defined in self._defined_in(group):
+            if defined.kind == kind:
+                return defined
+        if group in BUILT_IN:
+            return Resource(group, kind, plurals(kind), kind not in _CLUSTER_SCOPED)
+        # Nobody says: where any of them names a namespace they have one.
+        spaced = any(one.id.namespace for one in self._foreign.get((group, kind), ()))
+        return Resource(group, kind, plurals(kind), spaced, guessed=True)
+
+    def present(self) -> Iterator[Resource]:
+        """Yield the kinds of which there is an object."""
+        return (self.of(group, kind) for group, kind in sorted(self._foreign))
+
+    def possible(self, groups: Iterable[str]) -> Iterator[Resource]:
+        """Yield the kinds of these groups (`*` for all) of which there could be an object, as far as anybody knows."""
+        wanted = frozenset(groups)
+        for group, kinds in BUILT_IN.items():
+            if group in wanted or "*" in wanted:
+                yield from (self.of(group, kind) for kind in kinds)
+        defined = {one.id.name.partition(".")[2] for one in self._definitions}
+        for group in sorted(defined if "*" in wanted else defined & wanted):
+            yield from self._defined_in(group)
+
+    def _defined_in(self, group: str) -> Iterator[Resource]:
+        """Yield what the CustomResourceDefinitions of a group define: `<plural>.<group>` is what they are called."""
+        named = [one for one in self._definitions if group and one.id.name.partition(".")[2] == group]
+        opener = Opener()
+        yield from (found for one in named if (found := _defined(group, opener.body(one))))
+
+    @cached_property
+    def _definitions(self) -> tuple[Foreign, ...]:
+        return tuple(self._foreign.get(_DEFINITION, ()))
+
+
+def _defined(group: str, body: Tree) -> Resource | None:
+    names, scope = dig(body, "spec", "names"), dig(body, "spec", "scope")
+    kind, plural = dig(names, "kind"), dig(names, "plural")
+    if dig(body, "spec", "group") != group or not isinstance(kind, str) or not isinstance(plural, str) or not plural:
+        return None
+    return Resource(group, kind, (plural,), scope != "Cluster")
+
+
+#: Kubernetes' own kinds by group, as of 1.34, less those that are in muster's registry.
+BUILT_IN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({
+    group: tuple(kinds.split())
+    for group, kinds in {
+        "": "ConfigMap ComponentStatus Endpoints Event LimitRange Namespace Node PersistentVolume "
+            "PersistentVolumeClaim Pod PodTemplate ReplicationController ResourceQuota Secret Service ServiceAccount",
+        "admissionregistration.k8s.io": "MutatingAdmissionPolicy MutatingAdmissionPolicyBinding "
+            "MutatingWebhookConfiguration ValidatingWebhookConfiguration",
+        "apiextensions.k8s.io": "CustomResourceDefinition",
+        "apiregistration.k8s.io": "APIService",
+        "apps": "ControllerRevision DaemonSet Deployment ReplicaSet StatefulSet",
+        "autoscaling": "HorizontalPodAutoscaler",
+        "batch": "CronJob Job",
+        "certificates.k8s.io": "ClusterTrustBundle PodCertificateRequest",
+        "coordination.k8s.io": "LeaseCandidate",
+        "discovery.k8s.io": "",
+        "events.k8s.io": "Event",
+        "flowcontrol.apiserver.k8s.io": "FlowSchema PriorityLevelConfiguration",
+        "networking.k8s.io": "Ingress IngressClass IPAddress NetworkPolicy ServiceCIDR",
+        "node.k8s.io": "RuntimeClass",
+        "policy": "PodDisruptionBudget",
+        "rbac.authorization.k8s.io": "ClusterRole ClusterRoleBinding Role RoleBinding",
+        "resource.k8s.io": "DeviceClass DeviceTaintRule ResourceClaim ResourceClaimTemplate ResourceSlice",
+        "scheduling.k8s.io": "PriorityClass",
+        "storage.k8s.io": "CSIDriver CSINode CSIStorageCapacity StorageClass VolumeAttachment VolumeAttributesClass",
+    }.items()
+})  # fmt: skip
+_CLUSTER_SCOPED: Final = frozenset((
+    "APIService", "CSIDriver", "CSINode", "ClusterRole", "ClusterRoleBinding", "ClusterTrustBundle", "ComponentStatus",
+    "CustomResourceDefinition", "DeviceClass", "DeviceTaintRule", "FlowSchema", "IPAddress", "IngressClass",
+    "MutatingAdmissionPolicy", "MutatingAdmissionPolicyBinding", "MutatingWebhookConfiguration", "Namespace", "Node",
+    "PersistentVolume", "PriorityClass", "PriorityLevelConfiguration", "ResourceSlice", "RuntimeClass", "ServiceCIDR",
+    "StorageClass", "ValidatingWebhookConfiguration", "VolumeAttachment", "VolumeAttributesClass",
+))  # fmt: skip

@@ -1,0 +1,132 @@
+"""What policies see around an object: its namespace, the objects that they read as `params`, and who asks.
+
+Sources: the Kubernetes API's ParamRef (and upstream's `CollectParams`), `namespaceObject`, `request.userInfo`.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import BY_GROUP_KIND
+from muster.data.tree import Tree, mapping_at
+from muster.fleet.documents import DEFAULT_NAMESPACE
+from muster.fleet.fleet import Fleet
+from muster.rules.admission.foreigners import Foreigners, named_namespace
+from muster.rules.admission.policies import Binding
+from muster.rules.admission.request import NOBODY, Request
+from muster.rules.policies.lazy import cost_share
+from muster.rules.policies.selectors import LabelSelector
+from muster.rules.policies.witness import Witness
+
+
+@dataclass(frozen=True, slots=True)
+class Params:
+    """The objects that a policy reads as `params`, one after the other; or why that cannot be said."""
+
+    bodies: tuple[Tree, ...] = ()
+    refused: str = ""
+
+
+@dataclass(frozen=True)
+class Surroundings:
+    """One revision, as it stands around the objects that policies are asked about. A `witness` is told how their
+    expressions were evaluated."""
+
+    fleet: Fleet
+    foreigners: Foreigners
+    witness: Witness | None = None
+    _spaces: dict[str, Tree] = field(default_factory=dict)
+    _params: dict[tuple[ObjectId, str], Params] = field(default_factory=dict)
+
+    @cached_property
+    def share(self) -> int:
+        """What a policy may cost for each of the fleet's sound objects, those included that are not looked at."""
+        settings, count = self.fleet.settings, sum(self.fleet.counts().values())
+        return cost_share(settings.policy_cost, settings.expression_cost, count)
+
+    # -- namespaces
+
+    def namespace(self, request: Request) -> Tree:
+        """The namespace of the object; None for one without, and for a Namespace itself."""
+        name = request.id.namespace
+        return self._space(name) if name else None
+
+    def namespace_labels(self, name: str) -> Mapping[str, str]:
+        """The labels of a namespace."""
+        return mapping_at(self._space(name), "metadata", "labels")
+
+    def _space(self, name: str) -> Tree:
+        """A namespace as the repository has it, else all that is known of one: its name."""
+        if name not in self._spaces:
+            documents = (one for id_, one in self.foreigners.of_kind("", "Namespace") if id_.name == name)
+            first = next(documents, None)
+            self._spaces[name] = self.foreigners.object(first).body if first else named_namespace({}, name)
+        return self._spaces[name]
+
+    # -- parameters
+
+    def params(self, binding: Binding, request: Request) -> Params:
+        """The parameters of a binding for a request."""
+        kind, ref = binding.policy.param_kind, binding.param_ref
+        if kind is None or not ref:
+            return Params((None,))
+        key = binding.source.id, request.id.namespace
+        if key not in self._params:
+            self._params[key] = self._found(binding, kind, ref, request.id.namespace)
+        return self._params[key]
+
+    def _found(self, binding: Binding, kind: tuple[str, str], ref: Mapping[str, Tree], asking: str) -> Params:
+        namespace = str(ref.get("namespace") or "")
+        resource = self.foreigners.resources.of(*kind)
+        if resource.namespaced:
+            namespace = namespace or asking
+            if not namespace:
+                return Params(
+                    refused=f"spec.paramRef of {binding.source.id} names no namespace, nor has the object one"
+                )
+        elif namespace and resource.guessed:
+            # The binding knows better than documents that name no namespace: those are in the default one.
+            namespace = "" if namespace == DEFAULT_NAMESPACE else namespace
+        elif namespace:
+            return Params(refused=f"spec.paramRef of {binding.source.id} names a namespace, and {kind[1]} has none")
+        if "name" in ref:
+            found = tuple(self._bodies(kind, namespace, str(ref["name"])))[:1]
+        else:
+            selector = LabelSelector.parse(ref.get("selector"))
+            bodies = self._bodies(kind, namespace)
+            found = tuple(body for body in bodies if selector.matches(mapping_at(body, "metadata", "labels")))
+        if not found and ref.get("parameterNotFoundAction") != "Allow":
+            return Params(
+                refused=f"no object matches spec.paramRef of {binding.source.id}, so nobody can say what is allowed"
+            )
+        return Params(found)
+
+    def _bodies(self, kind: tuple[str, str], namespace: str, name: str = "") -> Iterator[Tree]:
+        """The objects of a kind in a namespace, or the one of a name, as the repository has them."""
+        registered = BY_GROUP_KIND.get(kind)
+        if registered is not None:
+            yield from (
+                obj.body for obj in self.fleet.of(registered)
+                if obj.id.namespace == namespace and name in ("", obj.id.name)
+            )  # fmt: skip
+        else:
+            yield from (
+                self.foreigners.object(one).body for id_, one in self.foreigners.of_kind(*kind)
+                if id_.namespace == namespace and name in ("", id_.name)
+            )  # fmt: skip
+
+    # -- who asks
+
+    def user(self, request: Request) -> Mapping[str, Tree]:
+        """Who changed the object last, as git says: `request.userInfo`."""
+        if self.fleet.authors is None:
+            return NOBODY
+        there = request.object.parts if request.object is not None else ()
+        files = {part.source.path: part.source.oid for part in there if not part.source.ref}
+        if request.object is None and request.old is not None:
+            files = {part.source.path: "" for part in request.old.parts if not part.source.ref}
+        author = self.fleet.authors.of(files) if files else None
+        if author is None:
+            return NOBODY
+        return {**NOBODY, "username": author.mail or author.name, "extra": {"muster.dev/author-name": [author.name]}}

@@ -1,0 +1,1 @@
+"""Disruption budgets: how much of the fleet may be disrupted at once."""

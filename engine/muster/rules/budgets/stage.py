@@ -1,0 +1,241 @@
+"""Budgets: is too much of the fleet in trouble at once? Decided between conditions and their effects.
+
+A cluster is *disrupted* when a disruptive effect stands on it or is asked for. While more clusters are disrupted than a
+budget allows, and for its cooldown after that, new effects are held. When nearly nobody is heard of any more, the
+observer is the first suspect: the Fleet says since when, and what was the last thing received.
+
+A budget's past (over since, met since) lies in the Fleet's derived part and changes at transitions only.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from muster.data.decision import OF_ITSELF, Because, Decision, Input
+from muster.data.groups import grouped
+from muster.data.ids import ObjectId
+from muster.data.kinds import FLEET, is_cluster
+from muster.data.times import earliest, format_time, try_time
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.fleet.leases import leases_by_cluster, renew_time
+from muster.fleet.objects import Object
+from muster.fleet.shared import Shared
+from muster.rules.context import Context
+from muster.rules.effects.allowance import Allowance, Holding, Usage, holdings
+from muster.rules.effects.approval import REMOVAL
+from muster.rules.effects.budget import Budget
+from muster.rules.effects.population import fleet_id, headline, kept_clusters, population, sound_override
+from muster.rules.registration.removals import held_removals
+from muster.rules.stages import CONDITIONS, Wide
+from muster.rules.taints.keys import DISRUPTIVE, taints_by_key
+from muster.rules.taints.policy import TaintPolicy
+from muster.rules.transitions import condition
+
+#: Where the state of the budgets that hold lies, in the derived part of the Fleet.
+STATE = ("status", "muster", "budgets")
+HELD = "DisruptionHeld"
+SUSPECT = "ObserverSuspect"
+REMOVED = "RemovalHeld"
+_MOST_NAMED = 10
+_COUNTED = "how many clusters are disrupted, and how many may be"
+_EFFECTS = "New taints, remedy actions, traffic blocks and replacements are held."
+
+
+def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Allowance]:
+    """Decide which budgets hold, what that allows, and what the Fleet says about it."""
+    budgets = context.told(Allowance).budgets
+    id_ = fleet_id(shared)
+    past = _past(shared, id_)
+    known = holdings(shared.before(past, *STATE), budgets)
+    disrupted = context.disrupted.union(_kept_wishes(shared, context))
+    groups = list(_groups(shared, budgets))
+    counts = [sum(obj.id in disrupted for obj in group.members) for group in groups]
+    judged = (_judge(group, count, _known(known, group), now) for group, count in zip(groups, counts, strict=True))
+    found = [holding for holding in judged if holding is not None]
+    allowance = _allowance(shared, id_, budgets, found, now)
+    yield replace(allowance, approvals=context.told(Allowance).approvals, usage=tuple(_usage(groups, counts)))
+    because = Because("budgets", tuple(Input(("spec",), budget.id) for budget in budgets) or OF_ITSELF, _COUNTED)
+    yield from _state(shared, id_, found, because, now)
+    yield from _conditions(shared, (id_, past), found, groups, because, now)
+
+
+def _allowance(
+    shared: Shared, id_: ObjectId, budgets: tuple[Budget, ...], found: list[Holding], now: datetime
+) -> Allowance:
+    """What may happen. A broken Fleet goes on to say what held at the last run, and that holds."""
+    override = sound_override(shared, id_)
+    if override is not None and override.covers(now):
+        return Allowance(budgets, (), now)
+    kept = mapping_at({"muster": shared.now(id_, *STATE[:2])}, "muster").get(STATE[2])
+    return Allowance(budgets, tuple(found) or holdings(kept, budgets), now)
+
+
+def _kept_wishes(shared: Shared, context: Context) -> Iterator[ObjectId]:
+    """The broken clusters on which an effect stands, or was held: nothing is asked for anew, but it is not over."""
+    keys = {(rule.key, rule.effect) for policy in context.rules.compiled.of(TaintPolicy) for rule in policy.taints}
+    for obj in kept_clusters(shared):
+        body = shared.previous.get(obj.id)
+        standing = {key for key in taints_by_key(obj.kind, body) if key[1] in DISRUPTIVE and key[:2] in keys}
+        muster = mapping_at(body, "status", "muster")
+        waiting = any(entry.get("effect") != REMOVAL for entry in mappings_at(muster, "held"))
+        if standing or waiting or dig(body, "status", "remedyActions") or muster.get("latched"):
+            yield obj.id
+
+
+def _past(shared: Shared, id_: ObjectId) -> ObjectId:
+    """The Fleet in whose derived part the last run left its state: another one, where the repository's was renamed."""
+    known = sorted(other for other in shared.previous if (other.group, other.kind) == (id_.group, id_.kind))
+    return id_ if id_ in known or not known else known[0]
+
+
+@dataclass(frozen=True, slots=True)
+class _Group:
+    """The clusters that a budget counts together: its population, or the part of it in one failure domain."""
+
+    budget: Budget
+    domain: str
+    members: tuple[Object, ...]
+    silent: tuple[Object, ...]
+
+    @property
+    def allowed(self) -> int:
+        """How many of them may be disrupted."""
+        return self.budget.allowed(len(self.members))
+
+    @property
+    def suspicious(self) -> bool:
+        """Whether so many are silent that it is more likely that muster does not hear them."""
+        silent = len(self.silent)
+        return silent > self.allowed and silent * 100 >= len(self.members) * self.budget.suspicious_share
+
+
+def _groups(shared: Shared, budgets: Iterable[Budget]) -> Iterator[_Group]:
+    clusters = [(obj, headline(shared, obj) == "Unknown") for obj in population(shared)]
+    for budget in budgets:
+        by_domain = grouped((budget.domain(one[0]), one) for one in clusters if budget.counts(one[0]))
+        for domain, members in sorted(by_domain.items()):
+            unheard = tuple(obj for obj, silent in members if silent)
+            yield _Group(budget, domain, tuple(obj for obj, _ in members), unheard)
+
+
+def _known(known: Iterable[Holding], group: _Group) -> Holding | None:
+    same = (holding for holding in known if (holding.budget.id, holding.domain) == (group.budget.id, group.domain))
+    return next(same, None)
+
+
+def _usage(groups: Iterable[_Group], counts: Iterable[int]) -> Iterator[Usage]:
+    """How much of each budget is used."""
+    nearest: dict[str, Usage] = {}
+    for group, count in zip(groups, counts, strict=True):
+        found = Usage(group.budget.id.name, count, group.allowed)
+        known = nearest.setdefault(found.budget, found)
+        if found.allowed - found.disrupted < known.allowed - known.disrupted:
+            nearest[found.budget] = found
+    yield from nearest.values()
+
+
+def _judge(group: _Group, count: int, before: Holding | None, now: datetime) -> Holding | None:
+    """Whether a budget holds in a group, in which so many clusters are disrupted: while it is over, and until its
+    cooldown has passed after that."""
+    over = count > group.allowed or group.suspicious
+    if not over and before is None:
+        return None
+    holding = Holding(
+        group.budget, group.domain, count, len(group.members), group.allowed, group.suspicious,
+        since=before.since if before else now,
+        met=None if over or before is None else before.met or now,
+    )  # fmt: skip
+    return None if holding.until is not None and now >= holding.until else holding
+
+
+def _state(shared: Shared, id_: ObjectId, found: list[Holding], because: Because, now: datetime) -> Iterator[Decision]:
+    """The budgets that hold, as the next run needs to know them."""
+    if not found:
+        return
+    horizon = earliest(*(holding.until for holding in found), *_expiries(shared, id_, found, now))
+    entries = [holding.entry() for holding in found]
+    if id_ in shared.broken:
+        # The stage `kept` has decided the whole of status.muster: replace it as a whole.
+        value: Tree = {**mapping_at(shared.previous.get(id_), *STATE[:2]), STATE[2]: entries}
+        yield Decision(id_, STATE[:2], value, because, horizon)
+    else:
+        yield Decision(id_, STATE, entries, because, horizon)
+
+
+def _expiries(shared: Shared, id_: ObjectId, found: list[Holding], now: datetime) -> list[datetime | None]:
+    """When overrides end: from then on effects are held again."""
+    counted = (obj for obj in shared.objects.values() if obj.id == id_ or is_cluster(obj.id))
+    overrides = [*(sound_override(shared, obj.id) for obj in counted), *(holding.budget.override for holding in found)]
+    return [override.expiry for override in overrides if override is not None and override.covers(now)]
+
+
+def _conditions(
+    shared: Shared, ids: tuple[ObjectId, ObjectId], found: list[Holding], groups: list[_Group], because: Because,
+    now: datetime,
+) -> Iterator[Decision]:  # fmt: skip
+    def told(type_: str, status: str, reason: str, message: str) -> Iterator[Decision]:
+        return _condition(shared, ids, type_, (status, reason, message), because, now)
+
+    override = sound_override(shared, ids[0])
+    if found and override is not None and override.covers(now):
+        text = f"{_sentence(found)} Allowed until {format_time(override.expiry)}: {override.reason}"
+        yield from told(HELD, "False", "Overridden", text)
+    elif found:
+        reason = "BudgetExceeded" if any(holding.met is None for holding in found) else "CoolingDown"
+        yield from told(HELD, "True", reason, f"{_sentence(found)} {_EFFECTS}")
+    else:
+        yield from told(HELD, "False", "WithinBudget", "No budget is exceeded.")
+    removed = held_removals(shared)
+    if removed:
+        names = ", ".join(held.object.name for held in removed[:_MOST_NAMED])
+        more = f" and {len(removed) - _MOST_NAMED} more" if len(removed) > _MOST_NAMED else ""
+        text = f"{removed[0].reason[0].upper()}{removed[0].reason[1:]}. {names}{more} stay as they are."
+        yield from told(REMOVED, "True", "TooManyRemoved", text)
+    else:
+        yield from told(REMOVED, "False", "NoneHeld", "No removal is held.")
+    suspicious = [group for group in groups if group.suspicious]
+    if suspicious:
+        text = " ".join(_suspicion(shared, group) for group in suspicious)
+        yield from told(SUSPECT, "True", "NearlyAllSilent", text)
+    else:
+        yield from told(SUSPECT, "False", "ClustersHeard", "Clusters are heard of.")
+
+
+def _sentence(found: Iterable[Holding]) -> str:
+    return " ".join(f"{holding.text[0].upper()}{holding.text[1:]}." for holding in found)
+
+
+def _suspicion(shared: Shared, group: _Group) -> str:
+    where = f" in {group.domain}" if group.domain else ""
+    count = f"{len(group.silent)} of {len(group.members)} clusters{where} are silent"
+    instant, name = _last_word(shared, group.silent)
+    last = f"the last thing received from any of them was a lease renewed at {instant} by {name}" if instant else (
+        "nothing was ever received from any of them"
+    )  # fmt: skip
+    return f"{count}; {last}. Check that what agents push still arrives, before believing that all clusters failed."
+
+
+def _last_word(shared: Shared, silent: Iterable[Object]) -> tuple[str, str]:
+    """The latest renewal among silent clusters. Those that are heard of would change it with every heartbeat."""
+    leases = leases_by_cluster(shared)
+    renewals = ((try_time(renew_time(leases.get(obj.id.name))), obj.id.name) for obj in silent)
+    known = [(instant, name) for instant, name in renewals if instant is not None]
+    if not known:
+        return "", ""
+    instant = max(instant for instant, _ in known)
+    return format_time(instant), min(name for moment, name in known if moment == instant)
+
+
+def _condition(
+    shared: Shared, ids: tuple[ObjectId, ObjectId], type_: str, verdict: tuple[str, str, str], because: Because,
+    now: datetime,
+) -> Iterator[Decision]:  # fmt: skip
+    """A condition appears with the first incident, and says from then on how things stand."""
+    (id_, past), (status, reason, _) = ids, verdict
+    before = shared.conditions_before(past).get(type_)
+    if before is None and status == "False" and reason != "Overridden":
+        return
+    yield Decision(id_, ("status", "conditions", (type_,)), condition(before, *verdict, now=now), because)
+
+
+STAGE = Wide("budgets", stage, derives=(((FLEET,), (CONDITIONS, ("status", "muster", "budgets"))),), foundation=True)

@@ -1,0 +1,148 @@
+"""What is wrong with objects that their schemas accept, told by looking at each alone: what is written has no effect.
+
+Source of the rules for sets and bindings: upstream's webhook of ManagedClusterSetBinding.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from muster.data.finding import Finding
+from muster.data.kinds import (
+    CLUSTER_TAINT_POLICY,
+    CLUSTERS,
+    CONDITION_POLICY,
+    CSR,
+    DISRUPTION_BUDGET,
+    FLEET,
+    LEASE,
+    MANAGED_CLUSTER,
+    MANAGED_CLUSTER_SET,
+    MANAGED_CLUSTER_SET_BINDING,
+    NOTIFICATION_POLICY,
+    PULSE_POLICY,
+    TAINT_POLICY,
+    VALIDATING_ADMISSION_POLICY,
+    VALIDATING_ADMISSION_POLICY_BINDING,
+    Kind,
+)
+from muster.data.locations import FLEET_FILE
+from muster.data.names import did_you_mean
+from muster.data.tree import dig, mapping_at
+from muster.fleet.builtin import builtin_objects
+from muster.fleet.fleet import Fleet
+from muster.fleet.leases import LEASE_NAME, LONGEST_SECONDS
+from muster.fleet.objects import Object
+from muster.fleet.places import finding_at
+from muster.fleet.sets import AUTO_UPDATE, BUILT_IN, is_managed
+from muster.rules.effects.budget import ALLOW_DISRUPTION, FORM, override_of
+from muster.rules.policies.csr import decoded
+from muster.rules.policies.parameters import wanted
+from muster.rules.policies.selectors import selector_mistakes
+
+
+def policy_params_findings(fleet: Fleet) -> Iterator[Finding]:
+    """Yield a warning for each policy and parameter that does not exist, and an error for each value that a built-in
+    policy cannot take."""
+    known: dict[str, set[str]] = {}
+    for obj in (*fleet.of(CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, NOTIFICATION_POLICY), *fleet.builtin.values()):
+        known.setdefault(obj.id.name, set()).update(mapping_at(obj.spec, "params"))
+    for settings in fleet.of(FLEET):
+        for policy, params in sorted(mapping_at(settings.spec, "policyParams").items()):
+            if policy not in known:
+                yield _unknown(settings, (policy,), f"there is no policy {policy!r}", policy, known)
+                continue
+            for name in sorted(set(params) - known[policy]):
+                yield _unknown(
+                    settings, (policy, name), f"policy {policy!r} has no parameter {name!r}", name, known[policy]
+                )
+    for obj in fleet.builtin.values():
+        for settings in fleet.of(FLEET):
+            yield from _misfits(settings, obj)
+
+
+def _misfits(settings: Object, policy: Object) -> Iterator[Finding]:
+    own = mapping_at(builtin_objects()[policy.id].spec, "params")
+    for name, value in sorted(mapping_at(settings.spec, "policyParams", policy.id.name).items()):
+        if name in own and (needed := wanted(own[name], value)):
+            at = ("spec", "policyParams", policy.id.name, name)
+            message = f"{policy.id} cannot take the parameter {name}: it must be {needed}"
+            yield finding_at(settings, at, "MUS280", message, f"it is {own[name]} by default")
+
+
+def _unknown(settings: Object, at: tuple[str, ...], message: str, name: str, known: Iterable[str]) -> Finding:
+    return finding_at(settings, ("spec", "policyParams", *at), "MUS210", message, did_you_mean(name, known))
+
+
+def branch_findings(fleet: Fleet) -> Iterator[Finding]:
+    """Yield an error where the branch of what is derived is named in a file in which nobody looks for it."""
+    path = ("derived", "branch")
+    for obj in fleet.of(FLEET):
+        read = (part for part in obj.parts if part.source.path == FLEET_FILE and not part.source.ref)
+        if dig(obj.spec, *path) and not any(dig(part.body, "spec", *path) for part in read):
+            message = "spec.derived.branch has no effect here, for it has to be known before anything else is read"
+            yield finding_at(obj, ("spec", *path), "MUS276", message, f"write the Fleet into {FLEET_FILE} at the root")
+
+
+def set_findings(fleet: Fleet) -> Iterator[Finding]:
+    """Yield what is wrong with the sets and bindings of a fleet; only a binding is broken by it."""
+    for obj in fleet.of(MANAGED_CLUSTER_SET):
+        written = dig(obj.spec, "clusterSelector")
+        if is_managed(obj) and written is not None and written != BUILT_IN[obj.id.name]:
+            message = f"spec.clusterSelector of {obj.id} is muster's; what is written here has no effect"
+            hint = f'Remove it, or set the annotation {AUTO_UPDATE}: "false".'
+            yield finding_at(obj, ("spec", "clusterSelector"), "MUS231", message, hint)
+    for obj in fleet.of(MANAGED_CLUSTER_SET_BINDING):
+        if obj.spec["clusterSet"] != obj.id.name:
+            message = f"{obj.id} binds {obj.spec['clusterSet']!r}, which is not its name"
+            yield finding_at(obj, ("spec", "clusterSet"), "MUS232", message, "Give the binding the name of the set.")
+
+
+def override_findings(fleet: Fleet) -> Iterator[Finding]:
+    """Yield a warning for each annotation that has another form, and so lets nothing through."""
+    for obj in fleet.of(*CLUSTERS, FLEET, DISRUPTION_BUDGET):
+        if ALLOW_DISRUPTION in obj.annotations and override_of(obj) is None:
+            message = f"{ALLOW_DISRUPTION} lets nothing through: {obj.annotations[ALLOW_DISRUPTION]!r}"
+            hint = f"write it as {FORM!r}"
+            yield finding_at(obj, ("metadata", "annotations", ALLOW_DISRUPTION), "MUS222", message, hint)
+
+
+def lease_findings(fleet: Fleet) -> Iterator[Finding]:
+    """Yield a warning for each lease that is to last longer than any may."""
+    path = ("spec", "leaseDurationSeconds")
+    for obj in fleet.of(MANAGED_CLUSTER, LEASE):
+        seconds = dig(obj.body, *path)
+        # The hub does not go by what an agent writes into a cluster's own Lease.
+        if isinstance(seconds, int) and seconds > LONGEST_SECONDS and obj.id.name != LEASE_NAME:
+            message = f"{'.'.join(path)} of {obj.id} is {seconds}, which counts as {LONGEST_SECONDS}: a day"
+            hint = "a cluster that renews its lease less often is not watched; 60 is the default"
+            yield finding_at(obj, path, "MUS250", message, hint)
+
+
+def request_findings(fleet: Fleet) -> Iterator[Finding]:
+    """Yield a finding for each request that nobody can read."""
+    for obj in fleet.of(CSR):
+        if error := decoded(obj)["error"]:
+            message = f"spec.request of {obj.id} cannot be decoded: {error}"
+            hint = "it is a PKCS #10 request, PEM in base64; it stays pending"
+            yield finding_at(obj, ("spec", "request"), "MUS240", message, hint)
+
+
+#: Where objects select others by their labels; policies of muster's own are looked at when they are compiled.
+_SELECTORS: Final[Mapping[Kind, tuple[tuple[str, ...], ...]]] = {
+    MANAGED_CLUSTER_SET: (("clusterSelector", "labelSelector"),),
+    DISRUPTION_BUDGET: (("selector",),),
+    CLUSTER_TAINT_POLICY: (("targetClusters", "labelSelector"),),
+    VALIDATING_ADMISSION_POLICY: tuple(("matchConstraints", name) for name in ("objectSelector", "namespaceSelector")),
+    VALIDATING_ADMISSION_POLICY_BINDING: (
+        *(("matchResources", name) for name in ("objectSelector", "namespaceSelector")), ("paramRef", "selector"),
+    ),
+}  # fmt: skip
+
+
+def selector_findings(fleet: Fleet) -> Iterator[Finding]:
+    """Yield an error for each selector that no API server takes: an empty set of values would select nothing, and take
+    everything from whoever rests on it."""
+    for obj in fleet.of(*_SELECTORS):
+        for path in _SELECTORS[obj.kind]:
+            for at, mistake in selector_mistakes(mapping_at(obj.spec, *path)):
+                yield finding_at(obj, ("spec", *path, *at), "MUS281", mistake, f"until then {obj.id} stays as it was")

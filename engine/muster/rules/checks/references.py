@@ -1,0 +1,119 @@
+"""References to objects that do not exist: a set, a binding, a pool, a label that no cluster has.
+
+Such a reference is valid, because a later commit may add the object. Until then it selects nothing, so it is a warning.
+The checks read the whole fleet: `muster lint`, `muster validate --rev` and `muster validate --base` run them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from typing import Final
+
+from muster.data.finding import Finding
+from muster.data.kinds import (
+    CLUSTER_CLAIM,
+    CLUSTER_POOL,
+    MANAGED_CLUSTER,
+    MANAGED_CLUSTER_SET,
+    MANAGED_CLUSTER_SET_BINDING,
+    PLACEMENT,
+    Kind,
+)
+from muster.data.names import did_you_mean
+from muster.data.tree import At, Tree, dig, mapping_at, mappings_at
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.fleet.places import finding_at
+from muster.fleet.sets import BUILT_IN, CLUSTER_SET
+from muster.rules.placements.tolerations import NO_SELECT, Toleration
+
+_UNREACHABLE: Final = "cluster.open-cluster-management.io/unreachable"
+_UNAVAILABLE: Final = "cluster.open-cluster-management.io/unavailable"
+
+
+def reference_findings(fleet: Fleet) -> Iterator[Finding]:
+    """Yield a warning for each name of an object that does not exist, and each label that no cluster has. `fleet` is
+    whole."""
+    sets = {*BUILT_IN, *(obj.id.name for obj in fleet.of(MANAGED_CLUSTER_SET))}
+    for obj in _written(fleet, MANAGED_CLUSTER):
+        yield from _named(obj, ("metadata", "labels", CLUSTER_SET), "ManagedClusterSet", sets)
+    for obj in _written(fleet, MANAGED_CLUSTER_SET_BINDING):
+        yield from _named(obj, ("spec", "clusterSet"), "ManagedClusterSet", sets)
+    pools: dict[str, set[str]] = {}
+    for obj in fleet.of(CLUSTER_POOL):
+        pools.setdefault(obj.id.namespace, set()).add(obj.id.name)
+    for obj in _written(fleet, CLUSTER_CLAIM):
+        yield from _named(obj, ("spec", "clusterPoolName"), "ClusterPool", pools.get(obj.id.namespace, ()))
+    labels = {str(name) for obj in fleet.of(MANAGED_CLUSTER) for name in obj.labels}
+    for obj in _written(fleet, MANAGED_CLUSTER_SET):
+        yield from _labels(obj, ("spec", "clusterSelector", "labelSelector"), labels)
+    bound: dict[str, set[str]] = {}
+    for obj in fleet.of(MANAGED_CLUSTER_SET_BINDING):
+        bound.setdefault(obj.id.namespace, set()).add(obj.id.name)
+    for obj in _written(fleet, PLACEMENT):
+        yield from _placement(obj, sets, bound, labels)
+
+
+def toleration_advice(fleet: Fleet) -> Iterator[Finding]:
+    """Yield advice on Placements that tolerate `unreachable` and not `unavailable`: a cluster that is not available
+    gets its work back when it falls silent."""
+    for obj in _written(fleet, PLACEMENT):
+        tolerations = [Toleration.read(one) for one in mappings_at(obj.spec, "tolerations")]
+        if _tolerates(tolerations, _UNREACHABLE) and not _tolerates(tolerations, _UNAVAILABLE):
+            message = f"{obj.id} tolerates unreachable clusters and not unavailable ones, so silence moves work back"
+            hint = f"tolerate {_UNAVAILABLE} as well, or neither"
+            yield finding_at(obj, ("spec", "tolerations"), "MUS609", message, hint)
+
+
+def _written(fleet: Fleet, kind: Kind) -> Iterator[Object]:
+    """Yield the objects of a kind that files declare."""
+    return (obj for obj in fleet.of(kind) if obj.written)
+
+
+def _named(obj: Object, at: At, kind: str, known: Iterable[str]) -> Iterator[Finding]:
+    name = dig(obj.body, *map(str, at))
+    if isinstance(name, str) and name and name not in known:
+        message = f"{obj.id} names {kind} {name!r}, which does not exist"
+        yield finding_at(obj, at, "MUS233", message, did_you_mean(name, known))
+
+
+def _placement(
+    obj: Object, sets: Iterable[str], bound: Mapping[str, Iterable[str]], labels: Iterable[str]
+) -> Iterator[Finding]:
+    here = bound.get(obj.id.namespace, ())
+    named = [name for name in dig(obj.spec, "clusterSets") or () if isinstance(name, str)]
+    for index, name in enumerate(named):
+        at: At = ("spec", "clusterSets", index)
+        if name not in sets:
+            message = f"{obj.id} names ManagedClusterSet {name!r}, which does not exist"
+            yield finding_at(obj, at, "MUS233", message, did_you_mean(name, sets))
+        elif name not in here:
+            message = f"{obj.id} names the set {name!r}, which is not bound to namespace {obj.id.namespace!r}"
+            hint = did_you_mean(name, here) or f"add a ManagedClusterSetBinding {name!r} to the namespace"
+            yield finding_at(obj, at, "MUS234", message, hint)
+    if not named and not here:
+        message = f"{obj.id} selects no cluster: no set is bound to namespace {obj.id.namespace!r}"
+        hint = did_you_mean(obj.id.namespace, bound) or "add a ManagedClusterSetBinding to the namespace"
+        yield finding_at(obj, ("metadata", "namespace"), "MUS234", message, hint)
+    for index in range(len(mappings_at(obj.spec, "predicates"))):
+        path: At = ("spec", "predicates", index, "requiredClusterSelector", "labelSelector")
+        yield from _labels(obj, path, labels)
+
+
+def _labels(obj: Object, at: At, known: Iterable[str]) -> Iterator[Finding]:
+    """The labels that a selector asks for and no cluster has."""
+    selector: Tree = obj.body
+    for step in at:
+        selector = selector[int(step)] if isinstance(selector, list) else mapping_at(selector).get(str(step))
+    asked: list[tuple[At, object]] = [((*at, "matchLabels", key), key) for key in mapping_at(selector, "matchLabels")]
+    asked += [
+        ((*at, "matchExpressions", index, "key"), one.get("key"))
+        for index, one in enumerate(mappings_at(selector, "matchExpressions"))
+        if one.get("operator") in ("In", "Exists")
+    ]
+    for path, key in asked:
+        if isinstance(key, str) and key not in known:
+            message = f"{obj.id} asks for the label {key!r}, which no ManagedCluster has"
+            yield finding_at(obj, path, "MUS235", message, did_you_mean(key, known))
+
+
+def _tolerates(tolerations: Iterable[Toleration], key: str) -> bool:
+    return any(one.matches(key, "", NO_SELECT) for one in tolerations)

@@ -1,0 +1,163 @@
+"""Validation: schemas, then policies. What is wrong breaks the object that it is wrong with, and nothing else.
+
+What checks policies, Remedies and Placements is imported where there are any: the pre-commit hook looks at a file or
+two, and would spend most of its time on it.
+"""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import TYPE_CHECKING, TypeAlias
+
+from muster.data.finding import Finding, Severity
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTER_TAINT_POLICY, KARMADA_CLUSTER, PLACEMENT, REMEDY, is_cluster
+from muster.fleet.acceptance import with_automatic_acceptance
+from muster.fleet.faults import attempt, each, guarded, is_fault
+from muster.fleet.fleet import Fleet
+from muster.fleet.heard import has_reports, heard
+from muster.fleet.objects import Object
+from muster.fleet.schema_findings import schema_findings
+from muster.rules.checks.lints import (
+    branch_findings,
+    lease_findings,
+    override_findings,
+    policy_params_findings,
+    request_findings,
+    selector_findings,
+    set_findings,
+)
+from muster.rules.checks.waivers import waiver_findings
+from muster.rules.policies.in_force import NOTHING, Compiled, Ruled
+from muster.rules.remedies.policy import Remedy
+from muster.rules.taints.lint import decided_taints, repeated_taints
+
+if TYPE_CHECKING:
+    from muster.rules.policies.witness import Witness
+
+_Lint: TypeAlias = Callable[[Fleet], Iterable[Finding]]
+#: Each goes by itself: a fault of ours in one leaves out no other.
+_LINTS: tuple[_Lint, ...] = (
+    set_findings, selector_findings, lease_findings, request_findings, override_findings, policy_params_findings,
+    branch_findings, decided_taints, waiver_findings,
+)  # fmt: skip
+
+
+def every_policy(fleet: Fleet) -> Compiled:
+    """Compile all policies of a fleet, and those of the bundle that it does not replace."""
+    from muster.rules.compiling import compile_policies
+
+    return compile_policies(fleet)
+
+
+def remedies_only(fleet: Fleet) -> Compiled:
+    """Compile the Remedies alone: all that checking looks at of policies that have not changed."""
+    if not fleet.of(REMEDY):
+        return NOTHING
+    from muster.rules.compiling import compile_remedies
+
+    return compile_remedies(fleet)
+
+
+def validate(
+    fleet: Fleet, base: Fleet | None = None, policies: Callable[[Fleet], Compiled] = every_policy,
+    witness: "Witness | None" = None,
+) -> Ruled:  # fmt: skip
+    """Return the fleet with its policies compiled and every invalid object among the broken ones.
+
+    `base` is the fleet that it is compared with, for rules that speak of changes; as assembled is enough. `policies`
+    compiles them, or as many of them as are needed. A `witness` is told how those of admission were evaluated.
+    """
+    findings = list(fleet.findings)
+    fleet, found, sound = _with_sound_reports(fleet)
+    findings.extend(found)
+    broken = set(fleet.broken)
+    left = (fleet.objects[id_] for id_ in sorted(fleet.objects.keys() - sound) if id_ not in broken)
+    violations = list(each(left, lambda obj: schema_findings(fleet.declared(obj))))
+    findings.extend(violations)
+    broken.update(errors_of(violations))
+    checked = replace(fleet, broken=frozenset(broken))
+    compiled = policies(checked)
+    own = [*compiled.findings, *_own_findings(checked, compiled)]
+    findings.extend(own)
+    broken.update(errors_of(own))
+    from muster.rules.admission.judge import admit
+    from muster.rules.admission.policies import compile_admissions
+
+    admissions = compile_admissions(checked)
+    admission = admit(replace(checked, broken=frozenset(broken)), admissions, base, witness)
+    # Of what policies speak, nobody says that it is ignored.
+    findings = [one for one in findings if one.code != "MUS102" or one.place not in admission.judged]
+    findings.extend((*admissions.findings, *admission.unheard, *admission.refused))
+    broken.update(errors_of((*admissions.findings, *admission.refused)) & fleet.objects.keys())
+    checked = replace(checked, objects=admission.objects)
+    compiled, found = _with_placements(checked, compiled)
+    findings.extend(found)
+    broken.update(one.object for one in found if one.object and is_fault(one))
+    return Ruled.by(compiled, replace(checked, broken=frozenset(broken), findings=tuple(findings)))
+
+
+def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding], set[ObjectId]]:
+    """Leave out the reports that no schema allows; also return what is wrong with them, and which objects in the fleet
+    that is left are known to be sound."""
+
+    def wrong(obj: Object) -> list[Finding]:
+        found = schema_findings(fleet.declared(obj))
+        # What is missing in a broken object may be in the file that cannot be read.
+        return [one for one in found if one.code != "MUS204"] if obj.id in fleet.broken else found
+
+    objects, findings, sound = dict(fleet.objects), list[Finding](), set[ObjectId]()
+    for id_, obj in sorted(fleet.objects.items()):
+        if not has_reports(obj):
+            continue
+        outcome = attempt(obj, lambda obj=obj: heard(obj, wrong) if wrong(obj) else None)  # type: ignore[misc]
+        if isinstance(outcome, Finding):
+            continue  # where muster fails on it, that is found below
+        if outcome is None:
+            sound.add(id_)
+            continue
+        left, found = outcome
+        if found:
+            findings.extend(found)
+            objects.pop(id_)
+            if left is not None:
+                objects[id_] = left
+    if not findings:
+        return fleet, findings, sound
+    accepted = with_automatic_acceptance(objects, fleet.previous, fleet.settings)
+    sound = {id_ for id_ in sound if accepted[id_] is fleet.objects[id_]}
+    return replace(fleet, objects=accepted), findings, sound
+
+
+def _with_placements(fleet: Fleet, compiled: Compiled) -> tuple[Compiled, list[Finding]]:
+    if not fleet.of(PLACEMENT):
+        return compiled, []
+    from muster.rules.compiling import compile_placements
+    from muster.rules.placements.policy import CompiledPlacement
+
+    placements, found = compile_placements(fleet)
+    return replace(compiled, policies={**compiled.policies, CompiledPlacement: placements}), found
+
+
+def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
+    """What is wrong with sound objects beside each other."""
+    yield from each(fleet.of(KARMADA_CLUSTER), repeated_taints)
+    lints = _LINTS
+    if fleet.of(REMEDY):
+        from muster.rules.remedies.lint import lint_remedy
+        from muster.rules.traffic.ingresses import lint_ingresses
+
+        clusters = fleet.beyond.clusters.union(id_.name for id_ in fleet.objects if is_cluster(id_))
+        yield from each(fleet.of(REMEDY), partial(lint_remedy, clusters=clusters))
+        lints = (*lints, partial(lint_ingresses, remedies=compiled.of(Remedy)))
+    if fleet.of(CLUSTER_TAINT_POLICY):
+        from muster.rules.taints.cluster_lint import taint_policy_findings
+
+        yield from each(fleet.of(CLUSTER_TAINT_POLICY), lambda obj: taint_policy_findings(obj, fleet.settings))
+    for lint in lints:
+        yield from guarded("checking the fleet", partial(lint, fleet), "one check is left out")
+
+
+def errors_of(findings: Iterable[Finding]) -> set[ObjectId]:
+    """The objects that an error speaks of."""
+    return {found.object for found in findings if found.object and found.severity is Severity.ERROR}

@@ -1,0 +1,96 @@
+"""The policies of a fleet, compiled."""
+
+from collections.abc import Callable, Iterable, Iterator
+from dataclasses import replace
+from functools import partial
+from typing import TypeVar
+
+from muster.data.finding import Finding
+from muster.data.kinds import ALL, CONDITION_POLICY, PLACEMENT, REMEDY
+from muster.fleet.faults import attempt
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.fleet.vocabulary import type_of
+from muster.rules.conditions import rivals as messages
+from muster.rules.conditions.policy import CONDITION_POLICIES, ConditionPolicy, in_reading_order
+from muster.rules.conditions.rivals import without_rivals
+from muster.rules.notifications.policy import NOTIFICATION_POLICIES, NotificationPolicy
+from muster.rules.placements.policy import CompiledPlacement, compile_placement
+from muster.rules.policies.environments import Bounds
+from muster.rules.policies.in_force import Compiled
+from muster.rules.policies.policies import P, PolicyKind
+from muster.rules.pulses.policy import PULSE_POLICIES, PulsePolicy
+from muster.rules.remedies.policy import Remedy, compile_remedy
+from muster.rules.taints.policy import TAINT_POLICIES, TaintPolicy
+
+T = TypeVar("T")
+
+
+def compile_policies(fleet: Fleet) -> Compiled:
+    """Compile the policies of the fleet and, where it does not replace them, of the bundle.
+
+    A policy that a fleet breaks does not bring its built-in namesake back: what it decided is kept.
+    """
+    findings: list[Finding] = []
+    of_all = Bounds(fleet.settings.expression_cost)
+    of_own = replace(of_all, known=known_conditions(fleet))
+
+    def policies(sort: PolicyKind[P]) -> list[P]:
+        """Only a fleet's own policies are doubted: the bundle's read what a fleet may not have."""
+        sources = fleet.policies(sort.kind)
+        found = _compiled(
+            sources, lambda obj: sort.compile(obj, of_all if obj.id in fleet.builtin else of_own), findings
+        )
+        return [policy for _, policy in found]
+
+    conditions, rivals = without_rivals(policies(CONDITION_POLICIES))
+    ordered, circle = in_reading_order(conditions)
+    findings.extend(rivals)
+    findings.extend(messages.policy_circle(policy.source, circle) for policy in circle)
+    compiled = {
+        ConditionPolicy: tuple(ordered),
+        TaintPolicy: tuple(policies(TAINT_POLICIES)),
+        PulsePolicy: tuple(policies(PULSE_POLICIES)),
+        NotificationPolicy: tuple(policies(NOTIFICATION_POLICIES)),
+        Remedy: _remedies(fleet, findings),
+    }
+    return Compiled(compiled, tuple(findings))
+
+
+def compile_remedies(fleet: Fleet) -> Compiled:
+    """Compile the Remedies alone."""
+    findings: list[Finding] = []
+    return Compiled({Remedy: _remedies(fleet, findings)}, tuple(findings))
+
+
+def _remedies(fleet: Fleet, findings: list[Finding]) -> tuple[Remedy, ...]:
+    return tuple(remedy for _, remedy in _compiled(fleet.of(REMEDY), compile_remedy, findings))
+
+
+def compile_placements(fleet: Fleet) -> tuple[tuple[CompiledPlacement, ...], list[Finding]]:
+    """Compile the Placements. One with a mistake is not broken: it is misconfigured, and says so in its condition."""
+    findings: list[Finding] = []
+    compiled = _compiled(fleet.of(PLACEMENT), compile_placement, findings)
+    return tuple(placement for _, placement in compiled), findings
+
+
+def _compiled(
+    objects: Iterable[Object], compile_: Callable[[Object], tuple[T | None, list[Finding]]], findings: list[Finding]
+) -> Iterator[tuple[Object, T]]:
+    """Yield the objects that compile with what that gives; what is wrong with them goes to `findings`. A fault of ours
+    in one is a finding, and it counts as not compiled."""
+    for obj in objects:
+        done = attempt(obj, partial(compile_, obj))
+        compiled, found = (None, [done]) if isinstance(done, Finding) else done
+        findings.extend(found)
+        if compiled is not None:
+            yield obj, compiled
+
+
+def known_conditions(fleet: Fleet) -> frozenset[str]:
+    """The condition types that some policy decides, registration decides, or anything in the fleet reports."""
+    always = {type_ for kind in ALL for type_ in (kind.headline, *kind.conditions)}
+    decided = {type_of(obj) for obj in fleet.policies(CONDITION_POLICY)}
+    reported = {type_ for id_ in fleet.objects for type_ in fleet.reported(id_)}
+    derived = {type_ for id_ in fleet.previous for type_ in fleet.conditions_before(id_)}
+    return frozenset((decided | reported | derived | always | fleet.beyond.conditions) - {""})

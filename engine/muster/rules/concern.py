@@ -1,0 +1,236 @@
+"""Which clusters an edit of policies concerns: of all others, what they decide stays as it is.
+
+That is told from what stands of a cluster and others may read: its inputs, its conditions and taints. Where a policy
+reads more than that, everything that it speaks of is concerned; and so is whatever it has put there, for what is
+remembered of it tells one version of a policy from the next.
+"""
+
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, TypeVar
+
+from muster import cel
+from muster.data.ids import ObjectId
+from muster.data.kinds import (
+    ADMISSION,
+    CLUSTER_TAINT_POLICY,
+    CLUSTERS,
+    CONDITION_POLICY,
+    FLEET,
+    PULSE_POLICY,
+    TAINT_EFFECTS,
+    Kind,
+)
+from muster.data.tree import Tree, mappings_at
+from muster.fleet.objects import Object
+from muster.rules.conditions.doubt import conditions_of
+from muster.rules.conditions.policy import ConditionPolicy
+from muster.rules.conditions.stage import guards_hold, holds, judge
+from muster.rules.failures import PolicyFailure
+from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.policies import Policy
+from muster.rules.policies.scopes import Scopes
+from muster.rules.remedies.grounds import matched
+from muster.rules.remedies.policy import Remedy
+from muster.rules.taints.policy import TaintPolicy
+
+#: What a policy may read so that it can be asked of a cluster that only its summary is known of.
+_KNOWN: Final = frozenset(("self", "fleet", "params", "variables", "accepted", "generation"))
+#: The same of what is decided when all conditions are.
+_KNOWN_LATER: Final = _KNOWN | {"conditions"}
+#: Kinds of which an edit may concern anything.
+_OF_ALL: Final = (FLEET, PULSE_POLICY, CLUSTER_TAINT_POLICY, *ADMISSION)
+
+_P = TypeVar("_P", bound="Policy | Remedy")
+#: Tells whether an edit concerns a cluster.
+_Concerns = Callable[[Object], bool]
+
+
+class ConcernsAll(Exception):  # noqa: N818 - not an error: the whole fleet is decided
+    """An edit of which it cannot be told whom it concerns; why."""
+
+
+def concerned(
+    standing: Ruled, before: Ruled, after: Ruled, now: datetime, local: Iterable[Kind]
+) -> frozenset[ObjectId]:
+    """Return the clusters of a fleet, of which all `standing` decisions are known, that an edit of policies concerns.
+
+    `before` and `after` are the fleets of policies and settings alone; `standing` has the settings and counts of the
+    whole fleet. `local` are the kinds that belong to clusters. ConcernsAll where it cannot be told.
+    """
+    _refuse_what_concerns_all(before, after)
+    scopes, kinds = Scopes.of(standing, standing.rules, now), frozenset(local) - frozenset(CLUSTERS)
+    were, are = before.compiled, after.compiled
+    asks: list[_Concerns] = [
+        *(
+            _Condition.of(standing, scopes, *pair, kinds, are.of(ConditionPolicy)).concerns
+            for pair in _edited(were.of(ConditionPolicy), are.of(ConditionPolicy))
+        ),
+        *(_Taint(standing, scopes, *pair).concerns for pair in _edited(were.of(TaintPolicy), are.of(TaintPolicy))),
+        *(_Action(standing, scopes, *pair).concerns for pair in _edited(were.of(Remedy), are.of(Remedy))),
+    ]
+    return frozenset(obj.id for obj in standing.clusters() if any(ask(obj) for ask in asks))
+
+
+def _refuse_what_concerns_all(before: Ruled, after: Ruled) -> None:
+    if before.broken or after.broken:
+        raise ConcernsAll("a policy has an error")
+    for kind in _OF_ALL:
+        if {obj.id: obj.body for obj in before.policies(kind)} != {obj.id: obj.body for obj in after.policies(kind)}:
+            raise ConcernsAll(f"a {kind.name} was edited")
+    if before.rules.grace != after.rules.grace:
+        raise ConcernsAll("agents may be silent for longer or shorter than before")
+    order = [[(policy.id, policy.type) for policy in one.compiled.of(ConditionPolicy)] for one in (before, after)]
+    if order[0] != order[1]:
+        raise ConcernsAll(f"a {CONDITION_POLICY.name} decides another condition, or after others")
+
+
+def _edited(before: Iterable[_P], after: Iterable[_P]) -> Iterable[tuple[_P | None, _P | None]]:
+    """The policies that differ, as they were and are; None where there is none."""
+    old, new = {one.id: one for one in before}, {one.id: one for one in after}
+    for id_ in sorted(old.keys() | new.keys()):
+        was, is_ = old.get(id_), new.get(id_)
+        if was is None or is_ is None or was.source.body != is_.source.body:
+            yield was, is_
+
+
+def _selects(policy: Policy | None, obj: Object) -> bool:
+    return policy is not None and obj.kind in policy.target.kinds and policy.target.selects(obj)
+
+
+def _reads(policy: Policy, programs: Iterable[cel.Program | None]) -> frozenset[str]:
+    """The variables that the expressions of a policy read."""
+    whole = (*programs, *policy.variables.values(), *(guard.when for guard in policy.guards))
+    return frozenset(name for program in whole if program is not None for name in program.reads)
+
+
+@dataclass(frozen=True, slots=True)
+class _Condition:
+    """An edit of a ConditionPolicy. `opaque`: what it says cannot be told from what stands."""
+
+    standing: Ruled
+    scopes: Scopes
+    old: ConditionPolicy
+    new: ConditionPolicy
+    opaque: bool
+
+    @classmethod
+    def of(
+        cls, standing: Ruled, scopes: Scopes, old: ConditionPolicy | None, new: ConditionPolicy | None,
+        local: frozenset[Kind], policies: Iterable[ConditionPolicy],
+    ) -> "_Condition":  # fmt: skip
+        """The edit. ConcernsAll where it speaks of what only lies beside a cluster."""
+        assert old is not None, "none has come or gone"
+        assert new is not None, "as above"
+        if not local.isdisjoint((*old.target.kinds, *new.target.kinds)):
+            raise ConcernsAll(f"{new.label} speaks of other objects of clusters")
+        rivals = (one for one in policies if one.type == new.type and one.id != new.id)
+        rivalled = any(not set(one.target.kinds).isdisjoint((*old.target.kinds, *new.target.kinds)) for one in rivals)
+        return cls(standing, scopes, old, new, rivalled or any(map(_is_opaque, (old, new))))
+
+    def concerns(self, obj: Object) -> bool:
+        """Whether it may say something else of a cluster."""
+        decided = self.standing.conditions(obj.id).get(self.new.type)
+        if not _selects(self.new, obj):
+            return _selects(self.old, obj) and (decided is not None or self.opaque)
+        if self.opaque:
+            return True
+        self.scopes.clock.reset()
+        try:
+            said = judge(self.new, self.scopes.for_policy(self.new, self.scopes.base(obj), obj.id))
+        except PolicyFailure:
+            return True
+        if said is None or decided is None:
+            return (said is None) is not (decided is None)
+        return (said.status, said.reason, said.message) != tuple(
+            decided.get(n) for n in ("status", "reason", "message")
+        )
+
+
+def _is_opaque(policy: ConditionPolicy) -> bool:
+    """Whether more decides what it says than is known of what stands."""
+    programs = [
+        program for rule in policy.rules
+        for program in (rule.when, rule.status.program, rule.reason.program, rule.message.program)
+    ]  # fmt: skip
+    observes = any(rule.observed_generation is not None for rule in policy.rules)
+    return observes or bool(policy.hold_for) or not _reads(policy, programs) <= _KNOWN
+
+
+@dataclass(frozen=True, slots=True)
+class _Taint:
+    """An edit of a TaintPolicy."""
+
+    standing: Ruled
+    scopes: Scopes
+    old: TaintPolicy | None
+    new: TaintPolicy | None
+
+    def concerns(self, obj: Object) -> bool:
+        """Whether a taint of either version is there, or one is to be."""
+        rules = [rule for policy in (self.old, self.new) if policy is not None for rule in policy.taints]
+        keys = {(rule.key, rule.effect) for rule in rules}
+        decided = (path[2][:2] for path in self.standing.decisions(obj.id) if path[:2] == ("spec", "taints"))
+        own = ((taint.get("key"), taint.get("effect")) for taint in mappings_at(obj.body, "spec", "taints"))
+        if any(key in keys for key in (*decided, *own)):
+            return True
+        for policy in (self.old, self.new):
+            if policy is not None and _selects(policy, obj) and not _reads(
+                policy, (rule.when for rule in policy.taints)
+            ) <= _KNOWN_LATER:  # fmt: skip
+                return True
+        return self.new is not None and _selects(self.new, obj) and self._applies(self.new, obj)
+
+    def _applies(self, policy: TaintPolicy, obj: Object) -> bool:
+        scope = self.scopes.for_policy(policy, self.scopes.base(obj), obj.id)
+        effects = TAINT_EFFECTS[obj.kind.name]
+        try:
+            return guards_hold(policy.guards, scope) and any(
+                holds(rule.when, scope, rule.key, rule.at) for rule in policy.taints if rule.effect in effects
+            )
+        except PolicyFailure:
+            return True
+
+
+@dataclass(frozen=True, slots=True)
+class _Action:
+    """An edit of a Remedy."""
+
+    standing: Ruled
+    scopes: Scopes
+    old: Remedy | None
+    new: Remedy | None
+
+    def concerns(self, obj: Object) -> bool:
+        """Whether either version has asked something of a cluster, or one asks now."""
+        name = next(one.id.name for one in (self.old, self.new) if one is not None)
+        remembered = (
+            decision.value for path, decision in self.standing.decisions(obj.id).items()
+            if path[:2] == ("status", "muster")
+        )  # fmt: skip
+        if any(_names(value, name) for value in remembered):
+            return True
+        for remedy in (self.old, self.new):
+            reads = {name for one in remedy.expressions for name in one.when.reads} if remedy is not None else set()
+            if remedy is not None and remedy.speaks_of(obj.id.name) and not reads <= _KNOWN_LATER:
+                return True
+        return self.new is not None and self.new.speaks_of(obj.id.name) and self._acts(self.new, obj)
+
+    def _acts(self, remedy: Remedy, obj: Object) -> bool:
+        conditions = conditions_of(self.standing, obj.id)
+        statuses = {type_: str(condition.get("status")) for type_, condition in conditions.items()}
+        if remedy.immediate or any(matched(remedy, statuses)):
+            return True
+        scope = self.scopes.base(obj)
+        scope["conditions"] = conditions
+        budget = cel.CostBudget(self.scopes.rules.share(CLUSTERS))
+        results = (one.when.run(scope, clock=self.scopes.clock, budget=budget) for one in remedy.expressions)
+        return any(result.error is not None or result.value is True for result in results)
+
+
+def _names(value: Tree, name: str) -> bool:
+    """Whether a name stands anywhere in a tree."""
+    if isinstance(value, Mapping):
+        return any(_names(one, name) for pair in value.items() for one in pair)
+    return any(_names(one, name) for one in value) if isinstance(value, list) else value == name

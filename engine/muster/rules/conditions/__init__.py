@@ -1,0 +1,1 @@
+"""ConditionPolicies: how they are compiled, and the stage that evaluates them."""

@@ -1,0 +1,70 @@
+"""Add-ons: what is known of them while their cluster, or their own agent, is silent.
+
+Sources: upstream's add-on health check (`pkg/registration/hub/addon/healthcheck_controller.go`): while the cluster is
+Unknown, each of its add-ons is Unknown for the same reason. And its lease controller
+(`pkg/registration/spoke/addon/lease_controller.go`): an add-on whose agent renews a Lease, which is named after the
+add-on and lies in the cluster's namespace, is available while that is fresh, for 5 durations. Then it is Unknown here,
+for nobody knows. What is reported of an add-on counts before a fresh Lease, and without a Lease.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime, timedelta
+from typing import Final
+
+from muster.data.decision import Because, Decision, Input, Path, Wake
+from muster.data.finding import Finding
+from muster.data.kinds import LEASE, MANAGED_CLUSTER, MANAGED_CLUSTER_ADD_ON
+from muster.data.times import later, second_at, try_time
+from muster.data.tree import At
+from muster.fleet.faults import each
+from muster.fleet.leases import DEFAULT_SECONDS, GRACE_FACTOR, renew_time
+from muster.fleet.objects import Object
+from muster.fleet.view import View
+from muster.rules.context import Context
+from muster.rules.stages import CONDITIONS, Local
+from muster.rules.transitions import saying
+
+_OF_CLUSTER: Final[Path] = ("status", "conditions", (MANAGED_CLUSTER.headline,))
+_AVAILABLE: Final = "Available"
+_UNKNOWN = "its cluster is Unknown, and so is the add-on"
+_RENEWED: Final[At] = ("spec", "renewTime")
+_STOPPED, _UPDATED = "ManagedClusterAddOnLeaseUpdateStopped", "ManagedClusterAddOnLeaseUpdated"
+
+
+def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision | Wake | Finding]:
+    """Decide the availability of the add-ons of clusters that are Unknown, and of those that renew a Lease."""
+    leases = {lease.id: lease for lease in view.of(LEASE)}
+
+    def available(add_on: Object) -> Iterator[Decision | Wake]:
+        of = MANAGED_CLUSTER.id(add_on.id.namespace)
+        cluster = view.now(of, *_OF_CLUSTER)
+        if isinstance(cluster, dict) and cluster.get("status") == "Unknown":
+            said = ("Unknown", cluster["reason"], cluster["message"])
+            yield saying(
+                view, add_on.id, _AVAILABLE, said, Because("add-ons", (Input(_OF_CLUSTER, of),), _UNKNOWN), now
+            )
+        elif lease := leases.get(LEASE.id(add_on.id.name, add_on.id.namespace)):
+            yield from _leased(view, add_on, lease, now)
+
+    yield from each(view.of(MANAGED_CLUSTER_ADD_ON), available)
+
+
+def _leased(view: View, add_on: Object, lease: Object, now: datetime) -> Iterator[Decision | Wake]:
+    """What an add-on's Lease says of it."""
+    renewed = try_time(renew_time(lease.body))
+    if renewed is None:
+        return
+    seconds = lease.spec.get("leaseDurationSeconds") or DEFAULT_SECONDS
+    end = second_at(later(renewed, GRACE_FACTOR * timedelta(seconds=seconds)))
+    because = Because("add-ons", (Input(_RENEWED, lease.id),))
+    if end is not None and now >= end:
+        said = ("Unknown", _STOPPED, f"{add_on.id.name} add-on stopped updating its lease.")
+        yield saying(view, add_on.id, _AVAILABLE, said, because, now)
+    elif _AVAILABLE not in view.reported(add_on.id):
+        said = ("True", _UPDATED, f"{add_on.id.name} add-on is available.")
+        yield saying(view, add_on.id, _AVAILABLE, said, because, now, end)
+    elif end is not None:
+        yield Wake(add_on.id, because, end)
+
+
+STAGE = Local("add-ons", stage, derives=(((MANAGED_CLUSTER_ADD_ON,), (CONDITIONS,)),))

@@ -1,0 +1,267 @@
+"""Conditions: each ConditionPolicy's first rule that holds decides.
+
+Policies run in the order in which they read each other's conditions. An expression that fails never counts as
+true and never as healthy: the condition becomes Unknown with reason `PolicyError` and says which rule failed.
+"""
+
+from collections.abc import Iterable, Iterator
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from muster import cel
+from muster.data.decision import OF_ITSELF, Because, Decision, Failed, Input, Path
+from muster.data.finding import Finding
+from muster.data.kinds import ALL, CLUSTER_DEPLOYMENT, CONDITION_POLICY
+from muster.data.times import LAST, earliest, format_time, later, try_time
+from muster.data.tree import At, Tree
+from muster.fleet.faults import each
+from muster.fleet.objects import Object
+from muster.fleet.view import View
+from muster.rules.conditions.policy import HOLD_WHEN, OBSERVED, ConditionPolicy, Rule
+from muster.rules.context import Context
+from muster.rules.failures import Failures, PolicyFailure
+from muster.rules.policies.expressions import Text
+from muster.rules.policies.lazy import PolicyScope
+from muster.rules.policies.policies import Guard
+from muster.rules.policies.scopes import Scopes
+from muster.rules.policies.variables import generation_of
+from muster.rules.stages import CONDITIONS, Local
+from muster.rules.transitions import as_it_was, condition
+
+PENDING: Path = ("status", "muster", "pending")
+_NO_TIME = timedelta(0)
+
+
+@dataclass(frozen=True, slots=True)
+class Pending:
+    """An outcome that is not adopted yet: its status and reason, since when it lasts, and when its window ends."""
+
+    status: str
+    reason: str
+    since: datetime
+    until: datetime | None
+
+    def entry(self) -> Tree:
+        """The pending outcome as it stands in the derived file."""
+        return {"status": self.status, "reason": self.reason, "since": format_time(self.since)}
+
+
+def pending(
+    policy: ConditionPolicy, status: str, reason: str, *, current: Tree, known: Tree, now: datetime
+) -> Pending | None:
+    """Return the outcome as pending while `current` stays, or None where it is to be adopted now.
+
+    `current` is the condition as the last run derived it, `known` the entry of the outcome that was pending then;
+    either may be None. What is said for the first time is adopted at once, and so are another reason and message of
+    the same status. The window is over at its end exactly: `now == since + holdFor` adopts.
+    """
+    before = current.get("status") if isinstance(current, dict) else None
+    if not isinstance(before, str):
+        return None
+    hold = policy.hold_for.get(status, _NO_TIME)
+    if before == status or hold <= _NO_TIME or _is_no_recovery(policy, before, status):
+        return None
+    since = try_time(known.get("since")) if isinstance(known, dict) and known.get("status") == status else None
+    # A time ahead of now is one that muster did not write: a window must not be lengthened by hand.
+    since = min(since or now, now)
+    until = later(since, hold)
+    return None if until is not None and now >= until else Pending(status, reason, since, until)
+
+
+def _is_no_recovery(policy: ConditionPolicy, before: str, status: str) -> bool:
+    """Whether the change is one between False and Unknown that the policy does not damp."""
+    return not policy.hold_unhealthy and "True" not in (before, status)
+
+
+POLICY_ERROR = "PolicyError"
+_KEPT = Because("kept", OF_ITSELF, "a policy has an error, so the conditions that it may decide stay as they are")
+
+
+@dataclass(frozen=True, slots=True)
+class Statement:
+    """What a policy says of an object: the condition's status, reason and message, why it says so, and the
+    generation that it speaks of where that is another than the object's own. `must_last`: not damped already."""
+
+    status: str
+    reason: str
+    message: str
+    because: Because
+    generation: int | None = None
+    must_last: bool = True
+
+
+def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Failed | Finding]:
+    """Decide every condition that a policy of the fleet or the bundle decides.
+
+    Not those of ClusterDeployments: files may hold a report of one and no more, and the stage "pool clusters" asks
+    about the whole object.
+    """
+    targets = {kind for policy in context.rules.compiled.of(ConditionPolicy) for kind in policy.target.kinds}
+    kinds = (kind for kind in ALL if kind is not CLUSTER_DEPLOYMENT and (kind.counted or kind in targets))
+    return of_objects(view, view.of(*kinds), context, now)
+
+
+def of_objects(
+    view: View, objects: Iterable[Object], context: Context, now: datetime
+) -> Iterator[Decision | Failed | Finding]:
+    """Decide every condition of some objects, of which the view has all that policies read of them."""
+    scopes, failures = Scopes.of(view, context.rules, now), Failures()
+    kept = context.shared.uncertain(CONDITION_POLICY)
+    yield from each(objects, lambda obj: object_conditions(scopes, obj, now, failures, kept=kept))
+    yield from failures.seen
+
+
+def object_conditions(
+    scopes: Scopes, obj: Object, now: datetime, failures: Failures, *, kept: bool = False
+) -> Iterator[Decision]:
+    """Decide the conditions of one object.
+
+    Where several policies may decide one condition, the first by name that says anything does. `kept`: a policy cannot
+    be read, and what it may have decided before stays.
+    """
+    base = scopes.base(obj)
+    conditions: dict[str, Tree] = base["conditions"]  # type: ignore[assignment]
+    generation = generation_of(scopes.view, obj.id) if obj.kind.counted else None
+    silent: dict[str, Decision] = {}  # what said nothing may say something later: its horizon counts
+    spoken: set[str] = set()
+    for policy in scopes.rules.compiled.of(ConditionPolicy):
+        if policy.type in spoken or obj.kind not in policy.target.kinds or not policy.target.selects(obj):
+            continue
+        statement = _judged(scopes, policy, base, obj, failures)
+        earlier = silent.pop(policy.type, None)
+        horizon = earliest(scopes.clock.horizon, earlier.horizon if earlier else None)
+        path: Path = ("status", "conditions", (policy.type,))
+        if statement is None:
+            silent[policy.type] = Decision(obj.id, path, None, policy.because, horizon)
+            continue
+        statement, because, waiting = damped(scopes.view, policy, obj, statement, now)
+        if waiting is not None:
+            yield waiting
+            horizon = earliest(horizon, waiting.horizon)
+        decided = condition(
+            scopes.view.conditions_before(obj.id).get(policy.type),
+            statement.status, statement.reason, statement.message, now=now,
+            generation=generation if statement.generation is None else statement.generation,
+        )  # fmt: skip
+        conditions[policy.type] = {"type": policy.type, **decided}
+        spoken.add(policy.type)
+        yield Decision(obj.id, path, decided, because, horizon)
+    yield from (decision for decision in silent.values() if decision.horizon is not None)
+    if kept:
+        yield from _kept(scopes, obj, conditions)
+
+
+def _judged(
+    scopes: Scopes, policy: ConditionPolicy, base: dict[str, object], obj: Object, failures: Failures
+) -> Statement | None:
+    """What the policy says of the object; an expression that fails says Unknown. The clock then has the horizon."""
+    scopes.clock.reset()
+    try:
+        return judge(policy, scopes.for_policy(policy, base, obj.id))
+    except PolicyFailure as failure:
+        failures.add(policy, failure, obj.id)
+        return Statement("Unknown", POLICY_ERROR, f"{policy.label}: {failure}", _of_failure(policy, failure))
+
+
+def _of_failure(policy: ConditionPolicy, failure: PolicyFailure) -> Because:
+    return Because(f"{policy.label}#{failure.rule}", (Input(failure.at, policy.id),))
+
+
+def damped(
+    view: View, policy: ConditionPolicy, obj: Object, statement: Statement, now: datetime
+) -> tuple[Statement, Because, Decision | None]:
+    """The statement that counts, why, and what is remembered while a new outcome has not lasted long enough."""
+    because = statement.because
+    if not statement.must_last or not policy.hold_for:
+        return statement, because, None
+    current = view.conditions_before(obj.id).get(policy.type)
+    known = view.before(obj.id, *map(str, PENDING), policy.type)
+    waiting = pending(policy, statement.status, statement.reason, current=current, known=known, now=now)
+    if waiting is None or current is None:
+        return statement, because, None
+    remembered = Decision(obj.id, (*PENDING, policy.type), waiting.entry(), because, waiting.until)
+    why = Because(
+        "damping", (policy.damping,), f"{waiting.status} must last until {format_time(waiting.until or LAST)}"
+    )
+    return _as_it_was(current, statement), why, remembered
+
+
+def _as_it_was(current: Tree, statement: Statement) -> Statement:
+    """The condition as it stands, while a new outcome has not lasted long enough."""
+    generation = None if statement.generation is None else current.get("observedGeneration")
+    reason, message = current.get("reason", ""), current.get("message", "")
+    return Statement(current["status"], reason, message, statement.because, generation)
+
+
+def _kept(scopes: Scopes, obj: Object, conditions: dict[str, Tree]) -> Iterator[Decision]:
+    """While a policy cannot be read, what it decided before stays: an error in a rule is no news of a cluster."""
+    for type_, before in scopes.view.conditions_before(obj.id).items():
+        if type_ not in conditions:
+            yield as_it_was(obj.id, type_, before, _KEPT)
+
+
+def judge(policy: ConditionPolicy, scope: PolicyScope) -> Statement | None:
+    """Return what the policy says, or None where it says nothing of this object. PolicyFailure where it fails."""
+    if not guards_hold(policy.guards, scope):
+        return None
+    for rule in policy.rules:
+        if rule.when is None or holds(rule.when, scope, rule.name, (*rule.at, "when")):
+            statement = _statement(rule, scope)
+            if policy.hold_when is None or statement.status not in policy.hold_for:
+                return statement
+            held = holds(policy.hold_when, scope, HOLD_WHEN, ("spec", HOLD_WHEN))
+            return replace(statement, must_last=held)
+    return None
+
+
+def guards_hold(guards: Iterable[Guard], scope: PolicyScope) -> bool:
+    """Whether all `matchConditions` hold. PolicyFailure where one cannot be evaluated."""
+    return all(holds(guard.when, scope, guard.name, guard.at) for guard in guards)
+
+
+def holds(program: cel.Program, scope: PolicyScope, rule: str, at: At) -> bool:
+    """Whether the expression gives true. PolicyFailure where it fails or gives no bool."""
+    value = _value(program, scope, rule, at)
+    if not isinstance(value, bool):
+        raise PolicyFailure(rule, at, cel.EvaluationError(f"the expression gave {value!r}, not true or false"))
+    return value
+
+
+def _statement(rule: Rule, scope: PolicyScope) -> Statement:
+    status, reason, message = (
+        _text(text, scope, rule.name, (*rule.at, f"{name}Expression"))
+        for name, text in (("status", rule.status), ("reason", rule.reason), ("message", rule.message))
+    )
+    if status not in ("True", "False", "Unknown"):
+        error = cel.EvaluationError(f"status cannot be {status!r}; it is True, False or Unknown")
+        raise PolicyFailure(rule.name, (*rule.at, "statusExpression"), error)
+    return Statement(status, reason, message, rule.because, _generation(rule, scope))
+
+
+def _generation(rule: Rule, scope: PolicyScope) -> int | None:
+    if rule.observed_generation is None:
+        return None
+    at = (*rule.at, OBSERVED)
+    value = _value(rule.observed_generation, scope, rule.name, at)
+    if not isinstance(value, int) or isinstance(value, bool) or value < 0:
+        raise PolicyFailure(rule.name, at, cel.EvaluationError(f"the expression gave {value!r}, not a generation"))
+    return value
+
+
+def _text(text: Text, scope: PolicyScope, rule: str, at: At) -> str:
+    if text.program is None:
+        return text.literal
+    value = _value(text.program, scope, rule, at)
+    if not isinstance(value, str):
+        raise PolicyFailure(rule, at, cel.EvaluationError(f"the expression gave {value!r}, not a text"))
+    return value
+
+
+def _value(program: cel.Program, scope: PolicyScope, rule: str, at: At) -> object:
+    try:
+        return scope.evaluate(program, at)
+    except cel.EvaluationError as error:
+        raise PolicyFailure(rule, at, error) from None
+
+
+STAGE = Local("conditions", stage, derives=((ALL, (CONDITIONS, ("status", "muster", "pending"))),))

@@ -1,0 +1,143 @@
+"""The context of a run: what is the same for all objects, and what stages tell later stages.
+
+A local stage decides from a view, the context and the instant, and looks at nothing else of the fleet. A stage that has
+to tell later stages something besides its decisions yields a `Broadcast`: about the fleet, or about one object.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from typing import Any, TypeVar
+
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import (
+    ADAPTER_REPORT,
+    CLUSTER_POOL,
+    FLEET,
+    POLICIES,
+    TARGETS,
+    kind_of,
+)
+from muster.data.published import Memory
+from muster.data.snapshot import Identity
+from muster.fleet.faults import is_fault
+from muster.fleet.reports import required_adapters
+from muster.fleet.view import View
+from muster.rules.policies.in_force import InForce, Ruled
+
+#: Kinds outside every cluster's neighbourhood: every stage may read their objects.
+_SHARED = frozenset((*POLICIES, FLEET, CLUSTER_POOL))
+
+
+class Broadcast:
+    """What a stage tells all later stages. Of several about the same thing the last counts."""
+
+    __slots__ = ()
+
+
+@dataclass(frozen=True, slots=True)
+class ObjectBroadcast(Broadcast):
+    """What a stage tells later stages about one object."""
+
+    object: ObjectId
+
+    @property
+    def disrupts(self) -> bool:
+        """Whether it requests a disruptive effect on a cluster, or keeps one there. Budgets count such clusters."""
+        return False
+
+
+B = TypeVar("B", bound=Broadcast)
+T = TypeVar("T", bound=ObjectBroadcast)
+
+
+@dataclass(frozen=True, slots=True)
+class Context:
+    """What a run holds for all of its objects.
+
+    `shared`: the objects that belong to no cluster: policies, Remedies, the Fleet, pools. `fresh`: no run has derived
+    anything yet. `speaking`, `unheard`, `lost` and `identities`: see `muster.fleet.hearing`. `faulty`: the objects on
+    which muster itself fails; None is among them for a fault about no single object. `withheld`: the clusters whose
+    removal a budget holds. `uses_adapters`: whether any kind requires an adapter, or any adapter has reported.
+    `disrupted`: the clusters with a disruptive effect, wherever they are decided.
+    """
+
+    rules: InForce
+    shared: View
+    fresh: bool
+    speaking: frozenset[str]
+    unheard: frozenset[str]
+    lost: frozenset[ObjectId]
+    identities: Mapping[str, Identity] | None
+    published: Memory
+    faulty: frozenset[ObjectId | None]
+    withheld: frozenset[ObjectId]
+    uses_adapters: bool
+    disrupted: frozenset[ObjectId]
+    _of_fleet: Mapping[type[Broadcast], Broadcast] = field(default_factory=dict)
+    _of_objects: Mapping[type[Broadcast], Mapping[ObjectId, Broadcast]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, fleet: Ruled, withheld: Iterable[ObjectId], told: Iterable[Broadcast]) -> "Context":
+        """The context in which a fleet is decided, before the first stage; `told` is known from the start."""
+        shared = {id_ for id_ in {*fleet.objects, *fleet.previous, *fleet.broken} if kind_of(id_) in _SHARED}
+        return cls(
+            rules=fleet.rules,
+            shared=fleet.only(shared),
+            fresh=not (fleet.derived_paths or fleet.beyond.derived),
+            speaking=fleet.speaking,
+            unheard=fleet.unheard,
+            lost=fleet.lost,
+            identities=fleet.identities,
+            published=fleet.published,
+            faulty=frozenset(found.object for found in fleet.findings if is_fault(found)),
+            withheld=frozenset(withheld),
+            uses_adapters=_uses_adapters(fleet),
+            disrupted=fleet.beyond.disrupted,
+        ).after(told)
+
+    def for_fleet(self, other: "Context") -> "Context":
+        """Return the context of another fleet, with what stages have told so far."""
+        return replace(
+            other, disrupted=self.disrupted, faulty=self.faulty, _of_fleet=self._of_fleet, _of_objects=self._of_objects
+        )
+
+    def after(self, outcomes: Iterable[object]) -> "Context":
+        """Return the context for the stages after the one with these outcomes."""
+        of_fleet = dict[type[Broadcast], Broadcast]()
+        of_objects = dict[type[Broadcast], dict[ObjectId, Broadcast]]()
+        faulty, disrupted = set[ObjectId | None](), set[ObjectId]()
+        for outcome in outcomes:
+            if isinstance(outcome, ObjectBroadcast):
+                of_objects.setdefault(type(outcome), {})[outcome.object] = outcome
+                if outcome.disrupts:
+                    disrupted.add(outcome.object)
+            elif isinstance(outcome, Broadcast):
+                of_fleet[type(outcome)] = outcome
+            elif isinstance(outcome, Finding) and is_fault(outcome):
+                faulty.add(outcome.object)
+        if not (of_fleet or of_objects or faulty):
+            return self
+        return replace(
+            self,
+            faulty=self.faulty | faulty,
+            disrupted=self.disrupted | disrupted,
+            _of_fleet={**self._of_fleet, **of_fleet},
+            _of_objects={**self._of_objects, **of_objects},
+        )
+
+    def told(self, sort: type[B]) -> B:
+        """Return the last broadcast of this type about the fleet. KeyError if there is none."""
+        found: Any = self._of_fleet[sort]
+        return found  # type: ignore[no-any-return]
+
+    def told_about(self, sort: type[T], id_: ObjectId) -> T | None:
+        """Return the last broadcast of this type about an object; None if there is none."""
+        found: Any = self._of_objects.get(sort, {}).get(id_)
+        return found  # type: ignore[no-any-return]
+
+
+def _uses_adapters(fleet: Ruled) -> bool:
+    if fleet.beyond.adapters or any(required_adapters(fleet.settings, kind) for kind in TARGETS.values()):
+        return True
+    return any(ADAPTER_REPORT.has(id_) for ids in (fleet.objects, fleet.previous) for id_ in ids)

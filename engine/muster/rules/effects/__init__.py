@@ -1,0 +1,1 @@
+"""Disruptive effects: what taint policies and Remedies request, before budgets allow it."""

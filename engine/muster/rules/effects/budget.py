@@ -1,0 +1,129 @@
+"""Disruption budgets, read: how much of the fleet may be in trouble, or be removed, at once.
+
+A disruptive effect is a taint that a policy adds, a remedy action, a traffic block, or a pool's replacement of a
+cluster.
+"""
+
+import re
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import DISRUPTION_BUDGET
+from muster.data.times import try_duration, try_time
+from muster.data.tree import Tree
+from muster.fleet.builtin import builtin_objects
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.rules.policies.selectors import LabelSelector
+
+ALLOW_DISRUPTION = "muster.dev/allow-disruption"
+FORM = "until <RFC 3339 time>: <reason>"
+_FORM = re.compile(r"\s*until\s+(\S+?):\s+(\S.*?)\s*", re.ASCII | re.DOTALL)
+
+
+@dataclass(frozen=True, slots=True)
+class Override:
+    """Disruption is allowed before `expiry`, for a reason."""
+
+    expiry: datetime
+    reason: str
+
+    def covers(self, now: datetime) -> bool:
+        """Whether it is in force at an instant."""
+        return now < self.expiry
+
+
+def override_of(obj: Object) -> Override | None:
+    """Return the override that an object's annotation gives; None without one, or where it is malformed."""
+    text = obj.annotations.get(ALLOW_DISRUPTION)
+    return parse_override(text) if isinstance(text, str) else None
+
+
+def parse_override(text: str) -> Override | None:
+    """Read `until <time>: <reason>`; None where the text has another form."""
+    match = _FORM.fullmatch(text)
+    expiry = try_time(match[1]) if match else None
+    return Override(expiry, match[2]) if match and expiry else None
+
+
+@dataclass(frozen=True, slots=True)
+class Budget:
+    """A DisruptionBudget, read. `share` is in percent of the population where `most` is None, `share_removed` where
+    `most_removed` is."""
+
+    id: ObjectId
+    selector: LabelSelector
+    domain_label: str
+    most: int | None
+    share: int
+    ignored: int
+    most_removed: int | None
+    share_removed: int
+    cooldown: timedelta
+    suspicious_share: int
+    min_backends: int
+    override: Override | None
+
+    @classmethod
+    def parse(cls, obj: Object, spec: Mapping[str, Tree]) -> "Budget":
+        """Read a budget whose spec its schema has accepted; what it does not say takes the schema's defaults."""
+        most = spec.get("maxDisrupted", "55%")
+        removed = spec.get("maxRemoved", "10%")
+        cooldown = try_duration(spec.get("cooldown", "10m"))
+        return cls(
+            id=obj.id,
+            selector=LabelSelector.parse(spec.get("selector")),
+            domain_label=spec.get("domainLabel", ""),
+            most=most if isinstance(most, int) else None,
+            share=_percent(most),
+            ignored=spec.get("ignoreUpTo", 2),
+            most_removed=removed if isinstance(removed, int) else None,
+            share_removed=_percent(removed),
+            cooldown=timedelta(minutes=10) if cooldown is None else cooldown,
+            suspicious_share=_percent(spec.get("suspectObserverAt", "90%")),
+            min_backends=spec.get("minAvailableBackends", 0),
+            override=override_of(obj),
+        )
+
+    def allowed(self, population: int) -> int:
+        """How many of so many clusters may be disrupted; a share is rounded down."""
+        limit = self.most if self.most is not None else population * self.share // 100
+        return max(limit, self.ignored)
+
+    def removable(self, population: int) -> int:
+        """How many of so many clusters may be removed at once; a share is rounded down, and never less than two."""
+        return max(2, population * self.share_removed // 100) if self.most_removed is None else self.most_removed
+
+    def domain(self, obj: Object) -> str:
+        """The failure domain in which the budget counts a cluster; empty for the fleet as a whole."""
+        domain = obj.labels.get(self.domain_label, "") if self.domain_label else ""
+        return domain if isinstance(domain, str) else ""  # of one that may be broken
+
+    def counts(self, obj: Object) -> bool:
+        """Whether its selector takes in a cluster, which is in service."""
+        return not self.selector.requirements or self.selector.matches(labels_of(obj))
+
+
+def labels_of(obj: Object) -> dict[str, str]:
+    """The labels of an object that may be broken: what is no text is left out."""
+    return {name: value for name, value in obj.labels.items() if isinstance(value, str)}
+
+
+def _percent(value: Tree) -> int:
+    return int(value.rstrip("%")) if isinstance(value, str) else 100
+
+
+def budgets_of(fleet: Fleet) -> tuple[Budget, ...]:
+    """Return the budgets in force, by name.
+
+    A budget with an error in it is no licence: until it is mended, the built-in one of its name counts in its place,
+    else the defaults.
+    """
+    found = [Budget.parse(obj, obj.spec) for obj in fleet.policies(DISRUPTION_BUDGET)]
+    for id_ in fleet.broken:
+        builtin = builtin_objects().get(id_)
+        if DISRUPTION_BUDGET.has(id_) and (obj := fleet.objects.get(id_) or builtin) is not None:
+            found.append(replace(Budget.parse(obj, builtin.spec if builtin else {}), override=None))
+    return tuple(sorted(found, key=lambda budget: budget.id))

@@ -1,0 +1,1 @@
+"""Leases, silence and staleness: which agents report, and for how long each lease lasts."""

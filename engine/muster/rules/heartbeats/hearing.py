@@ -1,0 +1,76 @@
+"""Hearing: which clusters speak through refs of their own, written down so that the next run knows what it misses.
+
+And which of them people have removed, so that it does not take those for newcomers (`muster.fleet.acceptance`).
+
+See `muster.fleet.hearing`: without that record a checkout that has no agents' refs would look like a fleet gone silent.
+"""
+
+from collections.abc import Iterator
+from dataclasses import replace
+from datetime import datetime
+
+from muster.data.decision import OF_ITSELF, Because, Decision
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, FLEET, MANAGED_CLUSTER, kind_of
+from muster.fleet.acceptance import REMOVED
+from muster.fleet.hearing import AGENT_REF, of_lost
+from muster.fleet.leases import lease_id, renew_time
+from muster.fleet.shared import Shared
+from muster.fleet.view import View
+from muster.rules.context import Context
+from muster.rules.effects.population import fleet_id
+from muster.rules.heartbeats.silence import known_cluster
+from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.scopes import Scopes
+from muster.rules.policies.staleness import expiry
+from muster.rules.stages import Local, Wide
+
+
+def with_lost_kept(fleet: Ruled, now: datetime) -> Ruled:
+    """Return the fleet in which lost clusters whose leases have not run out keep what was derived of them."""
+    if not fleet.lost:
+        return fleet
+    doubtful = replace(fleet, broken=fleet.broken.union(fleet.lost))
+    scopes = Scopes.of(doubtful, fleet.rules, now)
+    kept = frozenset(id_ for id_ in fleet.lost if _lasts(doubtful, scopes, id_, now))
+    return replace(fleet, lost=kept, broken=fleet.broken.union(of_lost(fleet, kept)))
+
+
+def _lasts(fleet: Ruled, scopes: Scopes, id_: ObjectId, now: datetime) -> bool:
+    """Whether the Lease that is derived for a lost cluster has not run out; without one the loss is noticed now."""
+    lease = fleet.previous.get(lease_id(id_.name))
+    if renew_time(lease) is None:
+        return id_ in fleet.previous
+    until = expiry(known_cluster(fleet, id_), lease, scopes.grace_seconds(id_.name))
+    return until is None or now < until
+
+
+_BECAUSE = Because("hearing", OF_ITSELF, "the cluster's agents speak through this ref")
+_PROVISIONER = Because("hearing", OF_ITSELF, "the cluster's provisioner speaks through this ref")
+_REMOVED = Because(
+    "hearing", OF_ITSELF, "people have removed these clusters, and their agents are not known to be gone"
+)
+
+
+def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
+    """Decide `status.muster.agentRef` of every cluster that speaks through a ref, its agent or its provisioner."""
+    for obj in view.clusters():
+        if obj.id.name in context.speaking:
+            yield Decision(obj.id, AGENT_REF, f"agents/{obj.id.name}", _BECAUSE)
+    for obj in view.of(CLUSTER_DEPLOYMENT):
+        spoken = any(part.source.ref for part in obj.parts) or view.before(obj.id, *AGENT_REF)
+        if spoken and obj.id.name in context.speaking:
+            yield Decision(obj.id, AGENT_REF, f"agents/{obj.id.name}", _PROVISIONER)
+
+
+def departures(shared: Shared, _context: Context, _now: datetime) -> Iterator[Decision]:
+    """Decide which clusters the Fleet remembers as removed."""
+    held = {id_.name for id_ in shared.broken if kind_of(id_) is MANAGED_CLUSTER}
+    if removed := sorted(shared.departed - held):
+        yield Decision(fleet_id(shared), REMOVED, removed, _REMOVED)
+
+
+STAGE = Local("hearing", stage, derives=(((*CLUSTERS, CLUSTER_DEPLOYMENT), (("status", "muster", "agentRef"),)),))
+
+
+DEPARTURES = Wide("departures", departures, derives=(((FLEET,), (REMOVED,)),))

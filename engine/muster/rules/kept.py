@@ -1,0 +1,134 @@
+"""First stage: what is broken keeps its last derived state.
+
+An object with an error in it is not decided anew: nobody knows what it should be. Its previous derived part is
+decided again, word for word (with the Lease that is awaited from a broken cluster), so that the later stages still
+see a cluster's conditions and taints, and a typo in one file moves nothing.
+
+What a stage had derived that fails as a whole, through a fault of ours, is decided again likewise.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from muster.data.decision import OF_ITSELF, Because, Decision, Path
+from muster.data.ids import ObjectId
+from muster.data.kinds import (
+    ALL,
+    BESIDE_CLUSTERS,
+    CLUSTER_DEPLOYMENT,
+    CLUSTERS,
+    CSR,
+    LEASE,
+    MANAGED_CLUSTER_SET,
+    PLACEMENT_DECISION,
+    ListKeys,
+    kind_of,
+)
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.fleet.merge import element_key
+from muster.fleet.view import View
+from muster.rules.context import Context
+from muster.rules.effects.approval import REMOVAL
+from muster.rules.stages import METADATA, SPEC, STATUS, Local, Stage
+
+_BROKEN = Because("kept", OF_ITSELF, "the object has an error, so it keeps its last derived state")
+_LOST = Because(
+    "kept", OF_ITSELF, "no file that can be read declares it now, and that may be a slip, so it keeps its last state"
+)
+_UNHEARD = Because("kept", OF_ITSELF, "its cluster's agent could not be heard, so it stays as it is")
+_BESIDE = Because("kept", OF_ITSELF, "its cluster keeps its last derived state, and so does what belongs to it")
+_FAULT = Because("kept", OF_ITSELF, "muster could not decide this, through a fault of its own, so it stays as it is")
+_REMOVED = Because("kept", OF_ITSELF, "no file declares the cluster any more, but its removal is held")
+_MISSING = Because("kept", OF_ITSELF, "a file could not be read that may hold this object, so it stays as it is")
+_ANNOTATIONS: Path = ("metadata", "annotations")
+#: Kinds of which objects exist that nobody but muster declares.
+_OWN = (LEASE, MANAGED_CLUSTER_SET, PLACEMENT_DECISION, CLUSTER_DEPLOYMENT)
+
+
+def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
+    """Decide again what the last run derived for every broken object."""
+    clusters = {id_.name for id_ in view.broken if kind_of(id_) in CLUSTERS}
+    lost = {id_.name for id_ in view.broken if kind_of(id_) in CLUSTERS and id_ not in view.objects}
+    for id_ in sorted(view.previous):
+        awaited = kind_of(id_) is LEASE and id_.namespace in clusters and id_ not in view.objects
+        left = kind_of(id_) in BESIDE_CLUSTERS and id_.namespace in lost and id_ not in view.objects
+        if id_ in view.broken or awaited or left:
+            yield from _again(id_, _without_removal(view.previous[id_]), _why(view, context, id_))
+        elif view.unidentified and id_ not in view.objects:
+            yield from _again(id_, view.previous[id_], _MISSING)
+
+
+def _why(view: View, context: Context, id_: ObjectId) -> Because:
+    """Why the object keeps what it has: an error of its own, or what is wrong with its cluster."""
+    if id_ in context.faulty:
+        return _FAULT
+    name = id_.name if kind_of(id_) in (*CLUSTERS, CLUSTER_DEPLOYMENT) else id_.namespace
+    if any(kind.id(name) in context.withheld for kind in CLUSTERS):
+        return _REMOVED
+    if id_ not in view.broken:
+        return _BESIDE
+    if name in context.unheard or (kind_of(id_) is CSR and id_ not in view.objects and context.unheard):
+        return _UNHEARD
+    return _BROKEN if id_ in view.objects else _LOST
+
+
+def _without_removal(body: Tree) -> Tree:
+    """A derived part without the word that its removal is held: whether it is, is decided in every run."""
+    entries = mappings_at(body, "status", "muster", "held")
+    rest = [entry for entry in entries if entry.get("effect") != REMOVAL]
+    if len(rest) == len(entries):
+        return body
+    muster = {key: value for key, value in body["status"]["muster"].items() if key != "held"}
+    muster |= {"held": rest} if rest else {}
+    status = {key: value for key, value in body["status"].items() if key != "muster"}
+    return {**body, "status": {**status, **({"muster": muster} if muster else {})}}
+
+
+def of_stage(view: View, stage: Stage) -> Iterator[Decision]:
+    """Decide again what the last run derived of all that a stage derives, but for what this run has decided already."""
+    for kinds, paths in stage.derives:
+        wanted = {(kind.group, kind.name) for kind in kinds}
+        for id_ in sorted(view.previous):
+            if (id_.group, id_.kind) in wanted and (id_ in view.objects or kind_of(id_) in _OWN):
+                yield from _at_paths(view, id_, paths)
+
+
+def _at_paths(view: View, id_: ObjectId, paths: tuple[tuple[str, ...], ...]) -> Iterator[Decision]:
+    decided = view.decisions(id_)
+    for path in paths:
+        value = dig(view.previous[id_], *path)
+        if value is not None:
+            for decision in _decisions(id_, value, path, _FAULT):
+                if decision.path not in decided:
+                    yield decision
+                elif decision.path == _ANNOTATIONS:  # several stages write them, each its own
+                    both = {**mapping_at(decision.value), **mapping_at(decided[_ANNOTATIONS].value)}
+                    yield Decision(id_, _ANNOTATIONS, dict(sorted(both.items())), _FAULT)
+
+
+def _again(id_: ObjectId, body: Tree, because: Because) -> Iterator[Decision]:
+    yield from _decisions(id_, body, (), because)
+
+
+def _decisions(id_: ObjectId, tree: Tree, at: Path, because: Because) -> Iterator[Decision]:
+    for path, value in _leaves(tree, kind_of(id_).list_keys, at):
+        if path[0] in ("apiVersion", "kind") or path in (("metadata", "name"), ("metadata", "namespace")):
+            continue
+        yield Decision(id_, path, value, because)
+
+
+def _leaves(tree: Tree, list_keys: ListKeys, path: Path) -> Iterator[tuple[Path, Tree]]:
+    """The derived part cut into the same paths at which stages decide: fields of sections, elements of keyed lists."""
+    fields = list_keys.get(".".join(step for step in path if isinstance(step, str)), ())
+    if fields and isinstance(tree, list):
+        for element in tree:
+            if key := element_key(element, fields):
+                yield (*path, key), {name: value for name, value in element.items() if name not in fields}
+    elif isinstance(tree, dict) and len(path) < 2:
+        for name, value in tree.items():
+            yield from _leaves(value, list_keys, (*path, name))
+    else:
+        yield path, tree
+
+
+STAGE = Local("kept", stage, derives=((ALL, (METADATA, SPEC, STATUS)),), foundation=True)

@@ -1,0 +1,1 @@
+"""NotificationPolicies: which transitions people are notified of."""

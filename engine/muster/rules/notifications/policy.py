@@ -1,0 +1,93 @@
+"""NotificationPolicies, compiled: which transitions are told, to whom, what is told together, and when nobody is."""
+
+from dataclasses import dataclass
+from datetime import datetime, time, timedelta
+from typing import Final
+from zoneinfo import ZoneInfo
+
+from muster import cel
+from muster.cel.types import STRING, ObjectType, required
+from muster.data.kinds import NOTIFICATION_POLICY
+from muster.data.times import parse_duration
+from muster.data.tree import mapping_at
+from muster.fleet.objects import Object
+from muster.rules.policies.expressions import Compiler
+from muster.rules.policies.policies import Common, Policy, PolicyKind
+
+#: Names of days as policies write them, in the order of `datetime.weekday`.
+DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
+#: What expressions see of a transition: of which object, what changed (`condition`, `Ready`), from what to what, why.
+CHANGE: Final = ObjectType(
+    "change",
+    required(**dict.fromkeys(("kind", "namespace", "object", "sort", "name", "before", "after", "reason"), STRING)),
+)
+
+
+@dataclass(frozen=True, slots=True)
+class QuietHours:
+    """When nobody is told: from `begin` to `end` in a time zone, where they begin on one of `days` (as `weekday`
+    counts); what is of a severity in `told` is told nevertheless."""
+
+    zone: ZoneInfo
+    begin: time
+    end: time
+    days: frozenset[int]
+    told: frozenset[str]
+
+    def over(self, at: datetime) -> datetime:
+        """Return when the quiet hours are over that an instant lies in; the instant itself where it lies in none."""
+        here = at.astimezone(self.zone)
+        for first in (here.date(), here.date() - timedelta(days=1)):
+            if first.weekday() in self.days:
+                last = first if self.begin < self.end else first + timedelta(days=1)
+                begins = datetime.combine(first, self.begin, self.zone)
+                ends = datetime.combine(last, self.end, self.zone)
+                if begins <= here < ends:
+                    return ends.astimezone(at.tzinfo)
+        return at
+
+
+@dataclass(frozen=True, slots=True)
+class NotificationPolicy(Policy):
+    """Tells of transitions. `sinks` are the names of those that are told; none means all. `by` gives what the
+    transitions of one message have in common, which waits for `window`."""
+
+    when: cel.Program
+    by: cel.Program | None
+    severity: str
+    window: timedelta
+    quiet: QuietHours | None
+    sinks: frozenset[str]
+
+
+def _notification_policy(obj: Object, compiler: Compiler, common: Common) -> NotificationPolicy:
+    group = mapping_at(obj.spec, "group")
+    by = compiler.words(("spec", "group", "by")) if "by" in group else None
+    return NotificationPolicy(
+        **common,
+        when=compiler.condition(("spec", "when")),
+        by=by,
+        severity=str(obj.spec.get("severity", "warning")),
+        window=parse_duration(group.get("window", "0s")),
+        quiet=_quiet_hours(obj, compiler),
+        sinks=frozenset(obj.spec.get("sinks") or ()),
+    )
+
+
+def _quiet_hours(obj: Object, compiler: Compiler) -> QuietHours | None:
+    quiet = mapping_at(obj.spec, "quietHours")
+    if not quiet:
+        return None
+    name = str(quiet.get("timeZone", "UTC"))
+    try:
+        zone = ZoneInfo(name)
+    except (ValueError, OSError, KeyError):  # what is no name, a folder, or not there
+        hint = "take a name of the IANA database, such as Europe/Berlin or UTC"
+        compiler.refuse(("spec", "quietHours", "timeZone"), "MUS203", f"no time zone is called {name!r}", hint)
+        return None
+    days = frozenset(map(DAYS.index, quiet.get("days") or DAYS))
+    told = frozenset(quiet.get("except", ["critical"]))
+    return QuietHours(zone, time.fromisoformat(quiet["from"]), time.fromisoformat(quiet["to"]), days, told)
+
+
+NOTIFICATION_POLICIES: Final = PolicyKind(NOTIFICATION_POLICY, _notification_policy, {"change": CHANGE})

@@ -1,0 +1,117 @@
+"""Which transitions are told to people, together with which, and from when on.
+
+Unlike the stages this decides about what has been committed: transitions go in, messages come out, which are remembered
+before anything is sent. What a policy cannot decide is told: silence would be taken for good news.
+"""
+
+from collections.abc import Iterable
+from dataclasses import replace
+from datetime import datetime
+from typing import Final
+
+from muster import cel
+from muster.data.kinds import kind_of
+from muster.data.notices import Message, Notice, digest
+from muster.data.times import later
+from muster.data.tree import Tree
+from muster.fleet.objects import Object
+from muster.rules.conditions.stage import guards_hold, holds
+from muster.rules.failures import PolicyFailure
+from muster.rules.notifications.policy import NotificationPolicy
+from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.lazy import PolicyScope
+from muster.rules.policies.scopes import Scopes
+
+#: So many transitions are in one message: receivers refuse what is too long.
+MOST_TOGETHER: Final = 1000
+#: So many wait at the most, some ten MB: where a sink is gone for good, the oldest messages are given up.
+MOST_WAITING: Final = 20_000
+_WHEN, _BY = ("spec", "when"), ("spec", "group", "by")
+
+
+def messages(fleet: Ruled, notices: Iterable[Notice], standing: Iterable[Message], now: datetime) -> list[Message]:
+    """Return the messages that stand, and what of these transitions the policies of a fleet tell, in those or in new
+    ones; sorted by when they are due."""
+    found = {message.id: message for message in standing}
+    open_ = {_group(message): message.id for message in found.values() if message.due > now}
+    scopes = Scopes.of(fleet, fleet.rules, now)
+    for notice in notices:
+        for policy in fleet.compiled.of(NotificationPolicy):
+            key = _told(scopes, policy, notice)
+            if key is None:
+                continue
+            fresh = _message(policy, key, notice, now)
+            id_ = open_.setdefault(_group(fresh), fresh.id)
+            if id_ in found and len(found[id_].notices) >= MOST_TOGETHER:
+                id_ = open_[_group(fresh)] = fresh.id
+            if id_ not in found:
+                found[id_] = fresh
+            elif notice.id not in {one.id for one in found[id_].notices}:
+                found[id_] = replace(found[id_], notices=(*found[id_].notices, notice))
+    return sorted(found.values(), key=lambda message: (message.due, message.id))
+
+
+def bounded(waiting: Iterable[Message]) -> frozenset[str]:
+    """Return the ids of as many of the messages, the newest, as may wait."""
+    kept, room = set[str](), MOST_WAITING
+    for message in sorted(waiting, key=lambda message: (message.due, message.id), reverse=True):
+        room -= len(message.notices)
+        if room < 0 and kept:
+            break
+        kept.add(message.id)
+    return frozenset(kept)
+
+
+def _group(message: Message) -> tuple[str, str, str]:
+    return message.policy, message.key, message.severity
+
+
+def _message(policy: NotificationPolicy, key: str, notice: Notice, now: datetime) -> Message:
+    due = later(now, policy.window) or now
+    if policy.quiet is not None and policy.severity not in policy.quiet.told:
+        due = policy.quiet.over(due)
+    id_ = digest((policy.id.name, key, notice.id))
+    return Message(id_, policy.id.name, key, policy.severity, policy.sinks, due, (notice,))
+
+
+def _told(scopes: Scopes, policy: NotificationPolicy, notice: Notice) -> str | None:
+    """What the transition has in common with others of its message; None where the policy does not tell it."""
+    kind = kind_of(notice.object)
+    if kind not in policy.target.kinds:
+        return None
+    obj = scopes.view.declared(scopes.view.objects.get(notice.object) or _bare(notice))
+    if not policy.target.selects(obj):
+        return None
+    scope = scopes.for_policy(policy, scopes.base(obj), notice.object)
+    scope["change"] = change_tree(notice)
+    try:
+        if not (guards_hold(policy.guards, scope) and holds(policy.when, scope, "when", _WHEN)):
+            return None
+    except PolicyFailure:
+        pass  # nobody knows whether it is news: so it is
+    return _key(policy, scope)
+
+
+def _bare(notice: Notice) -> Object:
+    """An object that is gone: what is known of it is what it was called."""
+    id_ = notice.object
+    namespace = {"namespace": id_.namespace} if id_.namespace else {}
+    return Object(id_, {"kind": id_.kind, "metadata": {"name": id_.name, **namespace}}, ())
+
+
+def _key(policy: NotificationPolicy, scope: PolicyScope) -> str:
+    if policy.by is None:
+        return ""
+    try:
+        return str(scope.evaluate(policy.by, _BY))
+    except cel.EvaluationError:
+        return ""
+
+
+def change_tree(notice: Notice) -> Tree:
+    """Return what expressions and receivers see of a transition."""
+    id_ = notice.object
+    return {
+        "kind": id_.kind, "namespace": id_.namespace, "object": id_.name, "sort": notice.sort, "name": notice.name,
+        "before": notice.before, "after": notice.after, "reason": notice.reason,
+    }  # fmt: skip

@@ -1,0 +1,218 @@
+"""The pipeline: the ordered list of stages, and what becomes of the faults in them.
+
+What a stage decides is visible to the next one through what that is given; what it has to tell later ones besides goes
+through the context. A new stage is one new module and one line here.
+
+A fault of ours costs one object its change and nobody else anything: an object that a stage fails on counts as broken,
+and everything is decided again without it, so that it keeps the whole of its last derived state. Stages that go from
+object to object know which one it was (`muster.fleet.faults.each`); for the others the object is searched for by
+leaving objects out. Where no object is to blame, what the stage derived stays (`muster.rules.kept`), and the other
+stages decide.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from muster.data.decision import Failed
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.source import Part
+from muster.fleet import derived_messages as messages
+from muster.fleet import faults
+from muster.rules import generations, kept, settings
+from muster.rules.budgets import held
+from muster.rules.budgets import stage as budgets
+from muster.rules.conditions import add_ons
+from muster.rules.conditions import stage as conditions
+from muster.rules.context import Broadcast, Context
+from muster.rules.effects.allowance import Allowance
+from muster.rules.effects.approval import Approvals
+from muster.rules.effects.budget import budgets_of
+from muster.rules.failures import fault_of, findings_of
+from muster.rules.heartbeats import durations, hearing, lapses, sighting, silence, valve
+from muster.rules.heartbeats import hearing as lost
+from muster.rules.placements import stage as placements
+from muster.rules.policies.in_force import Ruled
+from muster.rules.pools import clusters as pool_clusters
+from muster.rules.pools import stage as pools
+from muster.rules.pulses import stage as pulses
+from muster.rules.registration import first_day, identity, removal, removals, requests
+from muster.rules.registration import removal as finalizing
+from muster.rules.registration import stage as registration
+from muster.rules.remedies import requested as requested_actions
+from muster.rules.remedies import stage as remedies
+from muster.rules.render import render
+from muster.rules.reports import stage as reports
+from muster.rules.sets import stage as sets
+from muster.rules.stages import Stage
+from muster.rules.taints import cluster_stage as taint_policies
+from muster.rules.taints import requested as requested_taints
+from muster.rules.taints import stage as taints
+from muster.rules.taints.cluster_policy import ClusterTaintPolicies
+from muster.rules.taints.cluster_policy import taint_policies as taint_policies_of
+from muster.rules.traffic import stage as traffic
+
+STAGES: tuple[Stage, ...] = (
+    kept.STAGE,
+    settings.STAGE,
+    finalizing.STAGE,
+    generations.STAGE,
+    hearing.STAGE,
+    hearing.DEPARTURES,
+    identity.STAGE,
+    registration.STAGE,
+    valve.STAGE,
+    valve.STRETCHING,
+    removal.STAGE,
+    durations.STAGE,
+    reports.STAGE,
+    sighting.STAGE,
+    conditions.STAGE,
+    silence.STAGE,
+    lapses.STAGE,
+    add_ons.STAGE,
+    requests.STAGE,
+    first_day.STAGE,
+    requested_taints.STAGE,
+    requested_actions.STAGE,
+    budgets.STAGE,
+    taints.STAGE,
+    taint_policies.STAGE,
+    remedies.STAGE,
+    traffic.STAGE,
+    sets.MEMBERSHIP,
+    sets.STAGE,
+    placements.STAGE,
+    pool_clusters.STAGE,
+    pools.STAGE,
+    pulses.STAGE,
+    held.STAGE,
+)
+
+#: How often objects are taken out and all is decided again, before everything stays as it is.
+_MOST_RUNS = 20
+#: How many objects are searched for in one run: each costs as many runs of a stage as halving the fleet takes.
+_MOST_SEARCHES = 4
+
+
+@dataclass(frozen=True, slots=True)
+class Decided:
+    """A fleet with all that was decided, and the context in the end: None where muster failed before it had one.
+    `failed` are the expressions that failed, object by object."""
+
+    fleet: Ruled
+    context: Context | None
+    failed: tuple[Failed, ...] = ()
+
+
+def run(fleet: Ruled, now: datetime) -> Decided:
+    """Run every stage at the instant `now` and return the fleet with all that was decided.
+
+    Objects on which muster fails are among the broken ones, each with a finding; so are those whose derived part the
+    next run could not read. Of a part of a fleet a fault is raised: the whole is to be decided then.
+    """
+    fleet = lost.with_lost_kept(fleet, now)
+    fleet = _with_removals(fleet, now) if fleet.beyond.asked else fleet
+    for number in range(_MOST_RUNS):
+        decided = _through(fleet, now, searching=number < _MOST_SEARCHES)
+        done = decided.fleet
+        found = [one for one in done.findings if one.code == faults.OF_OBJECT]
+        failed = done.broken.union(one.object for one in found if one.object)
+        if failed <= fleet.broken:
+            rendered = render(done)
+            unwritable = {id_: why for id_, why in rendered.unwritable.items() if id_ not in fleet.broken}
+            if not unwritable:
+                return replace(decided, fleet=replace(done, texts=rendered.texts).sorted_as(done))
+            told = [messages.unwritable(id_, _parts(done, id_), why) for id_, why in sorted(unwritable.items())]
+            fleet = _without(fleet, unwritable, told)
+            continue
+        carried = found if done.broken == fleet.broken else [one for one in done.findings if faults.is_fault(one)]
+        fleet = _without(fleet, failed, carried)
+    return _through(_all_broken(fleet, ()), now, searching=False)
+
+
+def _parts(fleet: Ruled, id_: ObjectId) -> tuple[Part, ...]:
+    obj = fleet.objects.get(id_)
+    return obj.parts if obj else ()
+
+
+def _with_removals(fleet: Ruled, now: datetime) -> Ruled:
+    """The fleet in which clusters whose removal a budget holds are kept. Where that cannot be told, all are."""
+    try:
+        return removals.withheld(fleet, now)
+    except Exception as error:  # noqa: BLE001 - the boundary, as in `each`
+        told = faults.of_stage("deciding removals", error)
+        return replace(fleet, unidentified=True, findings=(*fleet.findings, told))
+
+
+def _through(fleet: Ruled, now: datetime, *, searching: bool) -> Decided:
+    """Run every stage once. Stops at the first that fails on an object which had to be searched for."""
+    before, failed = fleet, list[Failed]()
+    try:
+        context = context_of(fleet, now)
+    except Exception as error:
+        if fleet.objects.keys() <= fleet.broken or fleet.partial:
+            raise
+        return Decided(_all_broken(before, [faults.of_stage("preparing to decide", error)]), None)
+    for stage in STAGES:
+        try:
+            outcomes = list(stage.ask(fleet, context, now))
+        except Exception as error:
+            if fleet.partial:
+                raise
+            culprit = _culprit(fleet, context, now, stage) if searching else None
+            if culprit is not None:
+                return Decided(_without(before, (), [faults.of_object(before.objects[culprit], error)]), context)
+            told = faults.of_stage(f"deciding {stage.name}", error)
+            if stage.foundation and not fleet.objects.keys() <= fleet.broken:
+                return Decided(_all_broken(before, [told]), context)
+            outcomes = [*kept.of_stage(fleet, stage), told]
+        context = context.after(outcomes)
+        fresh = [one._replace(stage=stage.name) for one in outcomes if isinstance(one, Failed)]
+        failed += fresh
+        standing = (one for one in fleet.beyond.failed if one.stage == stage.name)
+        of_fleet = (outcome for outcome in outcomes if not isinstance(outcome, Broadcast | Failed))
+        fleet = fleet.with_outcomes((*of_fleet, *findings_of((*fresh, *standing), fleet)))
+    fleet = fleet.with_outcomes(fault_of((*failed, *fleet.beyond.failed), fleet))
+    return Decided(fleet, context, tuple(failed))
+
+
+def context_of(fleet: Ruled, now: datetime) -> Context:
+    """The context before the first stage."""
+    told = (
+        valve.LeaseFloor(fleet.beyond.lease_floor),
+        ClusterTaintPolicies(taint_policies_of(fleet)),
+        Allowance(budgets_of(fleet), (), now, Approvals.of(fleet)),
+    )
+    return Context.of(fleet, (one.object for one in removals.held_removals(fleet)), told)
+
+
+def _all_broken(fleet: Ruled, found: Iterable[Finding]) -> Ruled:
+    return _without(fleet, {*fleet.objects, *fleet.previous}, found)
+
+
+def _without(fleet: Ruled, ids: Iterable[ObjectId], found: Iterable[Finding]) -> Ruled:
+    """The fleet with some more objects among the broken ones."""
+    return replace(fleet, broken=fleet.broken.union(ids), findings=(*fleet.findings, *found))
+
+
+def _culprit(fleet: Ruled, context: Context, now: datetime, stage: Stage) -> ObjectId | None:
+    """The object without which, and without all after it, the stage does not fail; None where it fails without any."""
+    candidates = sorted(fleet.objects.keys() - fleet.broken)
+
+    def fails(number: int) -> bool:
+        try:
+            left = _without(fleet, candidates[number:], ())
+            list(stage.ask(left, context.for_fleet(context_of(left, now)), now))
+        except Exception:  # noqa: BLE001 - told by the caller, which has met it
+            return True
+        return False
+
+    low, high = 0, len(candidates)
+    if not candidates or fails(low):
+        return None
+    while high - low > 1:
+        middle = (low + high) // 2
+        low, high = (low, middle) if fails(middle) else (middle, high)
+    return candidates[low]

@@ -1,0 +1,1 @@
+"""Placements: how they are compiled, and the stage that chooses clusters."""

@@ -1,0 +1,123 @@
+"""The choice of one Placement at one instant: tolerate, score, rank, select."""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import datetime
+from functools import cached_property
+
+from muster.data.ids import ObjectId
+from muster.rules.placements.candidates import Candidates
+from muster.rules.placements.filters import Eligible, Tolerated, eligible, tolerated
+from muster.rules.placements.prioritizers import Surroundings, expiries, totals
+from muster.rules.placements.selectors import Predicate
+from muster.rules.placements.spec import PlacementSpec
+from muster.rules.placements.spread import spread_out
+from muster.rules.placements.tolerations import Patience
+
+
+@dataclass(frozen=True)
+class Choice:
+    """What was chosen, and from what. `kept` are the clusters that stay because nobody knows what they should be.
+
+    `ranked` are the clusters that passed, best first; empty where all of them were taken.
+    """
+
+    tolerated: Tolerated
+    around: Surroundings
+    ranked: tuple[str, ...]
+    kept: frozenset[str]
+    selected: frozenset[str]
+
+    @cached_property
+    def ranks(self) -> Mapping[str, int]:
+        """The rank of each cluster in `ranked`, from 1."""
+        return {name: rank for rank, name in enumerate(self.ranked, start=1)}
+
+
+@dataclass(frozen=True)
+class Contest:
+    """One Placement before the candidates of a run: what does not depend on time or on other Placements."""
+
+    id: ObjectId
+    spec: PlacementSpec
+    candidates: Candidates
+    eligible: Eligible
+    standing: frozenset[str]
+    patience: Patience
+
+    @classmethod
+    def of(
+        cls,
+        candidates: Candidates,
+        id_: ObjectId,
+        spec: PlacementSpec,
+        predicates: Iterable[Predicate],
+        standing: frozenset[str],
+    ) -> "Contest":
+        """Apply sets and predicates; `standing` is what the last run chose."""
+        found = eligible(candidates, id_.namespace, spec.cluster_sets, predicates, standing)
+        return cls(id_, spec, candidates, found, standing, Patience(spec.tolerations))
+
+    @cached_property
+    def kept(self) -> frozenset[str]:
+        """The standing clusters that are no candidates because their files cannot be understood."""
+        lost = self.standing - self.candidates.objects.keys()
+        return frozenset(name for name in lost if self.candidates.uncertain(name))
+
+    @cached_property
+    def restless(self) -> bool:
+        """Whether what others choose, or what stands, can change the choice."""
+        return self.spec.limited
+
+    def choose(self, around: Surroundings, *, sticky: bool = False) -> Choice:
+        """Choose. `sticky` ranks what stands before all else: the way out where choices chase each other for ever."""
+        found = tolerated(self.candidates, self.eligible, self.patience, around.standing, around.now)
+        passing, room = found.passing, self._room(found)
+        if room is None:
+            return Choice(found, around, (), self.kept, self.kept.union(passing))
+        scores = totals(self.candidates, self.spec.prioritizers, passing, around)
+        ranked = _ranked(passing, scores, found.avoided, around.standing if sticky else frozenset())
+        constraints = self.spec.spread
+        taken = spread_out(self.candidates, ranked, room, constraints) if constraints else ranked[:room]
+        return Choice(found, around, tuple(ranked), self.kept, self.kept.union(taken))
+
+    def _room(self, found: Tolerated) -> int | None:
+        """How many may still be taken; None where all that pass are, whatever their rank."""
+        wanted = self.spec.wanted
+        room = len(found.passing) if wanted is None else max(0, wanted - len(self.kept))
+        hard = any(constraint.hard for constraint in self.spec.spread)
+        return None if room >= len(found.passing) and not hard else room
+
+    def horizon(self, choice: Choice, others: Mapping[str, int]) -> datetime | None:
+        """The first second at which time alone makes this another choice; `others` is what the others chose at last.
+
+        The end of a toleration that a chosen cluster needs is certain to. What else turns with time (a preference, the
+        scores of an add-on, a rival's toleration) can only matter where there is less room than clusters; then it is
+        tried out, at most `_MOST_TRIALS` times, and the next instant is taken as it is.
+        """
+        ends = choice.tolerated.ends
+        certain = min((ends[name] for name in choice.selected if name in ends), default=None)
+        if len(choice.selected - choice.kept) == len(choice.tolerated.passing):
+            return certain
+        turns = choice.tolerated.turns | set(ends.values())
+        turns |= expiries(self.candidates, self.spec.prioritizers, choice.tolerated.passing)
+        ahead = sorted(t for t in turns if t > choice.around.now and (certain is None or t < certain))
+        for trial, instant in enumerate(ahead):
+            then = Surroundings(others, choice.selected, instant)
+            if trial >= _MOST_TRIALS or self.choose(then).selected != choice.selected:
+                return instant
+        return certain
+
+
+_MOST_TRIALS = 32
+
+
+def _ranked(names: Sequence[str], scores: Sequence[int], avoided: frozenset[str], first: frozenset[str]) -> list[str]:
+    """By score, best first, then by name; avoided clusters after all others, and `first` before them."""
+    order = sorted(range(len(names)), key=scores.__getitem__, reverse=True)  # stable: the names come sorted
+    ranked = [names[position] for position in order]
+    if avoided:
+        ranked.sort(key=avoided.__contains__)
+    if first:
+        ranked.sort(key=lambda name: name not in first)
+    return ranked

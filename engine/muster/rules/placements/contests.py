@@ -1,0 +1,142 @@
+"""All Placements of a run, one after the other, until none wants to change its choice.
+
+Balance looks at what the others have chosen, and Steady at what stands. So the Placements choose in the order of their
+names, each seeing what those before it have just chosen, and again until a round changes nothing: a second evaluation
+then finds every choice as it is. Rounds converge quickly, because Steady makes moving dearer than staying; where odd
+weights let choices chase each other, the last round ranks what stands before all else.
+
+A Placement that is misconfigured, broken, on its way out or whose scheduling is switched off keeps what stands.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import PLACEMENT
+from muster.data.tree import Tree
+from muster.fleet.objects import Object
+from muster.fleet.view import View
+from muster.rules.placements.candidates import Candidates
+from muster.rules.placements.choice import Choice, Contest
+from muster.rules.placements.policy import CompiledPlacement
+from muster.rules.placements.prioritizers import Surroundings
+from muster.rules.placements.standing import Shard, clusters_of, standing_shards
+from muster.rules.policies.in_force import InForce
+
+SCHEDULING_DISABLED = "cluster.open-cluster-management.io/experimental-scheduling-disable"
+MOST_ROUNDS = 12
+_NOBODY: Mapping[str, int] = {}
+
+
+@dataclass(frozen=True, slots=True)
+class Chosen:
+    """One Placement's choice, with the contest that it came from.
+
+    `choice` is from the round in which it last changed, so its scores tell why; `others` is what the other Placements
+    have chosen in the end.
+    """
+
+    contest: Contest
+    choice: Choice
+    others: Mapping[str, int]
+
+
+class Entries(dict[str, Tree]):
+    """The entry of a cluster in PlacementDecisions: one for all of them, because trees are shared."""
+
+    def __missing__(self, name: str) -> Tree:
+        """Make the entry."""
+        entry = self[name] = {"clusterName": name, "reason": ""}
+        return entry
+
+
+@dataclass(frozen=True, slots=True)
+class Contests:
+    """What all Placements of a fleet choose.
+
+    `standing`: the last run's shards by Placement. `chosen`: those that were scheduled; every other Placement of
+    `standing` that still exists, or may, is in `kept` with the clusters that remain.
+    """
+
+    candidates: Candidates
+    standing: Mapping[ObjectId, tuple[Shard, ...]]
+    chosen: Mapping[ObjectId, Chosen]
+    kept: Mapping[ObjectId, frozenset[str]]
+    entries: Entries = field(default_factory=Entries)
+
+
+def hold(view: View, rules: InForce, now: datetime, *, scored: bool = False) -> Contests:
+    """Let all Placements choose. `scored`: count rivals also where no score can change a choice."""
+    candidates = Candidates.of(view, rules.settings)
+    standing = standing_shards(view)
+    contests: list[Contest] = []
+    placements = placements_of(rules)
+    for obj in view.of(PLACEMENT):
+        compiled = placements.get(obj.id)
+        if compiled is not None and compiled.spec is not None and not is_paused(obj):
+            before = clusters_of(standing.get(obj.id, ()))
+            contests.append(Contest.of(candidates, obj.id, compiled.spec, compiled.predicates, before))
+    scheduled = {contest.id for contest in contests}
+    kept = {
+        id_: frozenset(name for name in clusters_of(shards) if stays(candidates, name))
+        for id_, shards in standing.items()
+        if id_ not in scheduled and _may_exist(view, id_)
+    }
+    return Contests(candidates, standing, _rounds(contests, kept.values(), now, scored=scored), kept)
+
+
+def placements_of(rules: InForce) -> dict[ObjectId, CompiledPlacement]:
+    """Return the compiled Placements by their ids."""
+    return {placement.id: placement for placement in rules.compiled.of(CompiledPlacement)}
+
+
+def is_paused(obj: Object) -> bool:
+    """Whether nobody is to schedule this Placement: it is on its way out, or its annotation says so."""
+    return obj.deleting or obj.annotations.get(SCHEDULING_DISABLED) == "true"
+
+
+def stays(candidates: Candidates, name: str) -> bool:
+    """Whether a chosen cluster may stay without being asked for: denied and removed ones leave whatever happens."""
+    return name in candidates.objects or candidates.uncertain(name)
+
+
+def _may_exist(view: View, id_: ObjectId) -> bool:
+    return id_ in view.objects or id_ in view.broken or view.unidentified
+
+
+def _rounds(
+    contests: list[Contest], kept: Iterable[frozenset[str]], now: datetime, *, scored: bool
+) -> dict[ObjectId, Chosen]:
+    current = {contest.id: contest.standing for contest in contests}
+    counts: Counter[str] = Counter()
+    for names in (*kept, *current.values()):
+        counts.update(names)
+    found: dict[ObjectId, Chosen] = {}
+    playing = contests
+    for number in range(MOST_ROUNDS):
+        moved = False
+        for contest in playing:
+            before = current[contest.id]
+            others = _without(counts, before) if contest.restless or scored else _NOBODY
+            choice = contest.choose(Surroundings(others, before, now), sticky=number == MOST_ROUNDS - 1)
+            if choice.selected == before and contest.id in found:
+                choice = found[contest.id].choice
+            found[contest.id] = Chosen(contest, choice, others)
+            if choice.selected != before:
+                counts.subtract(before)
+                counts.update(choice.selected)
+                current[contest.id] = choice.selected
+                moved = True
+        playing = [contest for contest in playing if contest.restless]
+        if not moved or not playing:
+            break
+    return found
+
+
+def _without(counts: Mapping[str, int], own: Iterable[str]) -> dict[str, int]:
+    others = dict(counts)
+    for name in own:
+        others[name] -= 1
+    return others

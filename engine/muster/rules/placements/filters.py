@@ -1,0 +1,127 @@
+"""Which clusters a Placement may choose: by set, by predicate, by taint. In this order, as upstream's scheduler has it.
+
+Sets and predicates do not depend on time; taints do, so `tolerated` is asked again for every instant of interest.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import filterfalse
+
+from muster import cel
+from muster.rules.placements.candidates import Candidates
+from muster.rules.placements.selectors import Predicate
+from muster.rules.placements.tolerations import NO_SELECT_IF_NEW, PREFER_NO_SELECT, Patience, Taint
+from muster.rules.policies.lazy import cost_share
+
+_NONE: frozenset[str] = frozenset()
+
+
+@dataclass(frozen=True, slots=True)
+class Eligible:
+    """The clusters that sets and predicates let through, and what was asked of the sets.
+
+    `bound` says whether the namespace is bound to any set that exists; `sets` are those of them that the Placement
+    wants; `available` are their members, `matching` those that a predicate matches, `names` the same in order.
+    """
+
+    bound: bool
+    sets: tuple[str, ...]
+    available: frozenset[str]
+    matching: frozenset[str]
+    names: tuple[str, ...]
+
+
+def eligible(
+    candidates: Candidates,
+    namespace: str,
+    cluster_sets: tuple[str, ...],
+    predicates: Iterable[Predicate],
+    standing: frozenset[str],
+) -> Eligible:
+    """Apply sets and predicates. Without `cluster_sets`, every set that is bound counts.
+
+    While a set or binding has an error in it, the clusters that stand chosen count as available: whether they left the
+    set is not known.
+    """
+    bindings = candidates.bindings.get(namespace, ())
+    sets = tuple(name for name in bindings if not cluster_sets or name in cluster_sets)
+    available = _NONE.union(*(candidates.members(name) for name in sets))
+    if _in_doubt(candidates, namespace, sets):
+        available |= standing & candidates.objects.keys()
+    found = matching(candidates, available, predicates)
+    return Eligible(bool(bindings), sets, available, found, tuple(filter(found.__contains__, candidates.names)))
+
+
+def _in_doubt(candidates: Candidates, namespace: str, sets: Iterable[str]) -> bool:
+    fleet_unclear = candidates.fleet.unidentified or namespace in candidates.doubtful_namespaces
+    return fleet_unclear or not candidates.sets.doubtful.isdisjoint(sets)
+
+
+def matching(candidates: Candidates, names: frozenset[str], predicates: Iterable[Predicate]) -> frozenset[str]:
+    """The clusters among `names` that any of the predicates lets through; all of them where there is none."""
+    alternatives = tuple(predicates)
+    if not alternatives:
+        return names
+    return _NONE.union(*(_one(candidates, names, predicate) for predicate in alternatives))
+
+
+def _one(candidates: Candidates, names: frozenset[str], predicate: Predicate) -> frozenset[str]:
+    if predicate.labels.requirements:
+        names = names & candidates.labels.selected(predicate.labels)
+    if predicate.claims.requirements:
+        names = names & candidates.claims.selected(predicate.claims)
+    share = cost_share(candidates.settings.policy_cost, candidates.settings.expression_cost, len(names))
+    budgets = {name: cel.CostBudget(share) for name in names} if predicate.expressions else {}
+    for program in predicate.expressions:
+        # An expression that fails for a cluster lets it not through: an error never counts as true.
+        names = frozenset(
+            name
+            for name in names
+            if program.run({"managedCluster": candidates.view(name)}, budget=budgets[name]).value is True
+        )
+    return names
+
+
+@dataclass(frozen=True, slots=True)
+class Tolerated:
+    """What taints leave of the eligible clusters at one instant.
+
+    `refused`: cluster -> the first taint that keeps it out. `avoided`: those with a PreferNoSelect taint that nothing
+    tolerates; they come after all others. `ends`: cluster -> first second at which a NoSelect taint will keep it out.
+    `turns`: further instants at which a cluster becomes refused or avoided, unless it is chosen before.
+    """
+
+    passing: tuple[str, ...]
+    refused: Mapping[str, Taint]
+    avoided: frozenset[str]
+    ends: Mapping[str, datetime]
+    turns: frozenset[datetime]
+
+
+def tolerated(
+    candidates: Candidates, eligible: Eligible, patience: Patience, standing: frozenset[str], now: datetime
+) -> Tolerated:
+    """Apply the taints; `standing` are the clusters that are chosen already, which NoSelectIfNew does not touch."""
+    refused: dict[str, Taint] = {}
+    avoided: set[str] = set()
+    ends: dict[str, datetime] = {}
+    turns: set[datetime] = set()
+    for name in candidates.taints.keys() & eligible.matching:
+        for taint in candidates.taints[name]:
+            if taint.effect == NO_SELECT_IF_NEW and name in standing:
+                continue
+            until = patience.until(taint)
+            if until is None:
+                continue
+            ended = now >= until
+            if taint.effect == PREFER_NO_SELECT:
+                avoided.add(name) if ended else turns.add(until)
+            elif ended:
+                refused.setdefault(name, taint)
+            elif taint.effect == NO_SELECT_IF_NEW:
+                turns.add(until)
+            else:
+                ends[name] = min(until, ends.get(name, until))
+    passing = tuple(filterfalse(refused.__contains__, eligible.names)) if refused else eligible.names
+    return Tolerated(passing, refused, frozenset(avoided), ends, frozenset(turns))

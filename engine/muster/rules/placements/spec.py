@@ -1,0 +1,174 @@
+"""What a Placement asks for, read once: wanted number, tolerations, weights, spread, groups.
+
+What upstream's scheduler refuses raises `Misconfigured` with upstream's plugin and message; the condition then says
+`<plugin>:<message>`. Selectors are compiled by `muster.rules.placements.selectors`.
+"""
+
+import re
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from fractions import Fraction
+from math import ceil
+
+from muster.data.tree import At, Tree, dig, mapping_at, mappings_at
+from muster.rules.placements.tolerations import Toleration
+from muster.rules.policies.selectors import LabelSelector
+
+BALANCE, STEADY = "Balance", "Steady"
+CPU, MEMORY = "ResourceAllocatableCPU", "ResourceAllocatableMemory"
+_BUILT_IN = frozenset({BALANCE, STEADY, CPU, MEMORY})
+_PRIORITIES = ("prioritizerPolicy",)
+_GROUP_SIZE = ("decisionStrategy", "groupStrategy", "clustersPerDecisionGroup")
+_PERCENTAGE = re.compile(r"([0-9]+)%", re.ASCII)
+
+
+class Misconfigured(Exception):  # noqa: N818 - the condition's name for it
+    """The Placement cannot be carried out as it is written; `path` is the field below `spec` that says so."""
+
+    def __init__(self, plugin: str, message: str, *path: str | int) -> None:
+        super().__init__(f"{plugin}:{message}")
+        self.message = message
+        self.path = path
+
+
+@dataclass(frozen=True, slots=True, order=True)
+class Prioritizer:
+    """One score and its weight. `name` is Balance, Steady, a resource's, or `AddOn/<resource>/<score>`."""
+
+    name: str
+    weight: int
+    add_on: tuple[str, str] | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class Spread:
+    """One constraint: `claim` tells whether the key is a claim's or a label's, `hard` whether it stops the choice."""
+
+    key: str
+    claim: bool
+    max_skew: int
+    hard: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Group:
+    """A named decision group and who belongs to it."""
+
+    name: str
+    labels: LabelSelector
+    claims: LabelSelector
+
+
+@dataclass(frozen=True, slots=True)
+class PlacementSpec:
+    """A Placement's spec. `wanted` None means every cluster that qualifies."""
+
+    wanted: int | None
+    cluster_sets: tuple[str, ...]
+    tolerations: tuple[Toleration, ...]
+    prioritizers: tuple[Prioritizer, ...]
+    spread: tuple[Spread, ...]
+    groups: tuple[Group, ...]
+    group_size: int | Fraction
+
+    @property
+    def limited(self) -> bool:
+        """Whether scores and spread can matter: otherwise all that qualify are chosen."""
+        return self.wanted is not None or any(constraint.hard for constraint in self.spread)
+
+    def group_length(self, selected: int) -> int:
+        """How many clusters one group may have, of so many selected ones; at least 1."""
+        size = ceil(self.group_size * selected) if isinstance(self.group_size, Fraction) else self.group_size
+        return size if 0 < size < selected else max(selected, 1)
+
+
+def read_spec(spec: Tree) -> PlacementSpec:
+    """Read a spec that its schema has accepted. Raises Misconfigured for what upstream refuses when it schedules."""
+    strategy = mapping_at(spec, "decisionStrategy", "groupStrategy")
+    return PlacementSpec(
+        wanted=wanted(spec),
+        cluster_sets=tuple(dig(spec, "clusterSets") or ()),
+        tolerations=tuple(_tolerations(mappings_at(spec, "tolerations"))),
+        prioritizers=_prioritizers(mapping_at(spec, "prioritizerPolicy")),
+        spread=tuple(_spread(entry) for entry in mappings_at(spec, "spreadPolicy", "spreadConstraints")),
+        groups=tuple(_group(entry) for entry in mappings_at(strategy, "decisionGroups")),
+        group_size=_group_size(strategy.get("clustersPerDecisionGroup")),
+    )
+
+
+def wanted(spec: Tree) -> int | None:
+    """How many clusters are asked for; None for all."""
+    number = dig(spec, "numberOfClusters")
+    return number if isinstance(number, int) else None
+
+
+def _tolerations(entries: Iterable[Mapping[str, Tree]]) -> Iterable[Toleration]:
+    for index, entry in enumerate(entries):
+        toleration = Toleration.read(entry)
+        if not toleration.key and toleration.operator != "Exists":
+            raise Misconfigured(
+                "TaintToleration", "If the key is empty, operator must be Exists.", "tolerations", index
+            )
+        if toleration.operator == "Exists" and toleration.value:
+            message = "If the operator is Exists, the value should be empty."
+            raise Misconfigured("TaintToleration", message, "tolerations", index)
+        yield toleration
+
+
+def _prioritizers(policy: Mapping[str, Tree]) -> tuple[Prioritizer, ...]:
+    """The scores that count, by name. Additive starts from Balance and Steady with weight 1 each."""
+    mode = policy.get("mode") or "Additive"
+    if mode not in ("Additive", "Exact"):
+        raise Misconfigured("", f"incorrect prioritizer policy mode: {mode}", *_PRIORITIES, "mode")
+    found = {} if mode == "Exact" else {name: Prioritizer(name, 1) for name in (BALANCE, STEADY)}
+    for index, entry in enumerate(mappings_at(policy, "configurations")):
+        prioritizer = _prioritizer(entry, (*_PRIORITIES, "configurations", index))
+        found[prioritizer.name] = prioritizer
+    return tuple(sorted(p for p in found.values() if p.weight))
+
+
+def _prioritizer(entry: Mapping[str, Tree], path: At) -> Prioritizer:
+    coordinate, weight = entry.get("scoreCoordinate"), entry.get("weight", 1)
+    if not isinstance(coordinate, dict):
+        raise Misconfigured("", "scoreCoordinate field is required", *path)
+    if coordinate.get("type") == "AddOn":
+        add_on = coordinate.get("addOn")
+        if not isinstance(add_on, dict):
+            raise Misconfigured("", "addOn should not be empty", *path)
+        key = (add_on["resourceName"], add_on["scoreName"])
+        return Prioritizer(f"AddOn/{key[0]}/{key[1]}", weight, key)
+    name = coordinate.get("builtIn", "")
+    if weight and name not in _BUILT_IN:
+        raise Misconfigured("", f"incorrect builtin prioritizer: {name}", *path)
+    return Prioritizer(name, weight)
+
+
+def _spread(entry: Mapping[str, Tree]) -> Spread:
+    return Spread(
+        key=entry["topologyKey"],
+        claim=entry["topologyKeyType"] == "Claim",
+        max_skew=entry.get("maxSkew", 1),
+        hard=entry.get("whenUnsatisfiable") == "DoNotSchedule",
+    )
+
+
+def _group(entry: Mapping[str, Tree]) -> Group:
+    selector = mapping_at(entry, "groupClusterSelector")
+    return Group(
+        entry["groupName"],
+        LabelSelector.parse(selector.get("labelSelector")),
+        LabelSelector.parse(selector.get("claimSelector")),
+    )
+
+
+def _group_size(size: Tree) -> int | Fraction:
+    if size is None:
+        return Fraction(1)
+    if isinstance(size, int):
+        return size
+    if size.isascii() and size.isdigit():
+        return int(size)
+    share = _PERCENTAGE.fullmatch(size)
+    if share is None:
+        raise Misconfigured("", f"{size} invalid type: string is not a percentage", *_GROUP_SIZE)
+    return Fraction(int(share[1]), 100)

@@ -1,0 +1,253 @@
+"""The stage: PlacementDecisions, and what Placements say of them.
+
+Every run decides all PlacementDecisions again, so a cluster is never between two shards: they are one commit. A
+cluster that leaves is told by a decision of the Placement with the value None, at `left_path`, whose reason says why.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from datetime import datetime
+from typing import NamedTuple
+
+from muster.data.decision import OF_ITSELF, OF_SPEC, Because, Decision, Input, Path
+from muster.data.finding import Finding
+from muster.data.groups import grouped
+from muster.data.ids import ObjectId
+from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION
+from muster.data.tree import Tree, dig
+from muster.fleet.faults import each
+from muster.fleet.objects import Object
+from muster.fleet.shared import Shared
+from muster.rules.context import Context
+from muster.rules.placements.candidates import Candidates
+from muster.rules.placements.contests import Chosen, Contests, hold, is_paused, placements_of
+from muster.rules.placements.filters import Eligible, eligible
+from muster.rules.placements.policy import CompiledPlacement
+from muster.rules.placements.reasons import Reason, reason_of, removal_of
+from muster.rules.placements.spec import PlacementSpec
+from muster.rules.placements.standing import PLACEMENT_LABEL, Shard, clusters_of
+from muster.rules.stages import METADATA, STATUS, Wide
+from muster.rules.transitions import as_it_was, saying
+
+SATISFIED, MISCONFIGURED = "PlacementSatisfied", "PlacementMisconfigured"
+
+
+class Said(NamedTuple):
+    """What a condition says."""
+
+    status: str
+    reason: str
+    message: str
+
+
+def satisfied(eligible: Eligible, cluster_sets: tuple[str, ...], wanted: int | None, selected: int) -> Said:
+    """Say whether as many clusters are chosen as are wanted; the first reason that applies. So it is where a choice
+    is kept because the Placement is misconfigured, too."""
+    if not selected:
+        if not eligible.bound:
+            message = "No valid ManagedClusterSetBindings found in placement namespace"
+            return Said("False", "NoManagedClusterSetBindings", message)
+        if not eligible.sets:
+            message = f"None of ManagedClusterSets [{','.join(cluster_sets)}] is bound to placement namespace"
+            return Said("False", "NoIntersection", message)
+        if not eligible.available:
+            message = f"All ManagedClusterSets [{','.join(eligible.sets)}] have no member ManagedCluster"
+            return Said("False", "AllManagedClusterSetsEmpty", message)
+        return Said("False", "NoManagedClusterMatched", "No ManagedCluster matches any of the cluster predicate")
+    if wanted is None or selected >= wanted:
+        return Said("True", "AllDecisionsScheduled", "All cluster decisions scheduled")
+    return Said("False", "NotAllDecisionsScheduled", f"{wanted - selected} cluster decisions unscheduled")
+
+
+def misconfigured(error: str) -> Said:
+    """Say whether the Placement can be carried out as it is written."""
+    if error:
+        return Said("True", "Misconfigured", error)
+    return Said("False", "Succeedconfigured", "Placement configurations check pass")
+
+
+MOST_PER_DECISION = 100
+
+
+def shards_of(
+    candidates: Candidates, placement: str, spec: PlacementSpec, selected: Iterable[str]
+) -> tuple[Shard, ...]:
+    """Return the PlacementDecisions of a choice; their names number through all groups."""
+    names = sorted(selected)
+    length = spec.group_length(len(names))
+    shards: list[Shard] = []
+    index = 0
+    for group, members in _groups(candidates, spec, names):
+        for chunk in _chunks(members, length):
+            for part in _chunks(chunk, MOST_PER_DECISION):
+                shards.append(Shard(f"{placement}-decision-{len(shards) + 1}", group, index, tuple(part)))
+            index += 1
+    return tuple(shards) or (Shard(f"{placement}-decision-1", "", 0, ()),)
+
+
+def _groups(candidates: Candidates, spec: PlacementSpec, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
+    rest: Sequence[str] = names
+    for group in spec.groups:
+        members = candidates.labels.selected(group.labels) & candidates.claims.selected(group.claims)
+        yield group.name, [name for name in rest if name in members]
+        rest = [name for name in rest if name not in members]
+    yield "", list(rest)
+
+
+def _chunks(names: Sequence[str], length: int) -> Iterator[Sequence[str]]:
+    return (names[start : start + length] for start in range(0, len(names), length))
+
+
+def group_status(shards: Iterable[Shard]) -> list[Tree]:
+    """Return `status.decisionGroups` of a Placement."""
+    return [
+        {
+            "decisionGroupIndex": index,
+            "decisionGroupName": members[0].group,
+            "decisions": [shard.name for shard in members],
+            "clusterCount": sum(len(shard.clusters) for shard in members),
+        }
+        for index, members in sorted(grouped((shard.index, shard) for shard in shards).items())
+    ]
+
+
+_BECAUSE = Because("placements", OF_SPEC, "how many clusters were found of those that it wants")
+_SCHEDULABLE = Because("placements", OF_SPEC, "whether the placement can be scheduled as it is written")
+_KEPT = Because("kept", OF_ITSELF, "the placement cannot be scheduled, so it keeps its last decisions")
+_DELETED = Because(
+    "kept", (Input(("metadata", "deletionTimestamp")),), "the placement is being deleted, so it keeps them"
+)
+_PAUSED = Because("kept", (Input(("metadata", "annotations")),), "its annotation says that nothing is to schedule it")
+_BROKEN = Because("kept", OF_ITSELF, "the placement's file has an error or is out of sight, so its decisions stay")
+_GONE = Because("placements", OF_ITSELF, "the placement no longer needs this shard")
+
+
+def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Finding]:
+    """Decide what every Placement chooses."""
+    placements, contests = placements_of(context.rules), hold(shared, context.rules, now)
+
+    def placed(obj: Object) -> Iterator[Decision]:
+        if (chosen := contests.chosen.get(obj.id)) is not None:
+            yield from _scheduled(shared, contests, obj.id, chosen, now)
+        elif (compiled := placements.get(obj.id)) is not None:
+            yield from _unscheduled(shared, contests, obj, compiled, now)
+
+    yield from each(shared.of(PLACEMENT), placed)
+    for id_ in sorted(contests.kept.keys() - placements.keys()):
+        shards = remaining(contests, id_)
+        yield from _decisions(shared, contests, id_, shards, _BROKEN)
+        yield from _numbers(id_, shards, _BROKEN)
+        yield from _left(contests, id_, clusters_of(shards), None)
+
+
+def left_path(cluster: str) -> Path:
+    """Where a Placement's decision says why a cluster is no longer chosen."""
+    return ("status", "muster", "left", cluster)
+
+
+def _scheduled(shared: Shared, contests: Contests, id_: ObjectId, chosen: Chosen, now: datetime) -> Iterator[Decision]:
+    choice, contest = chosen.choice, chosen.contest
+    shards = shards_of(contests.candidates, id_.name, contest.spec, choice.selected)
+    because = Because("placements", (Input(("spec",), id_),), _summary(chosen))
+    yield from _decisions(shared, contests, id_, shards, because)
+    yield from _numbers(id_, shards, because, contest.horizon(choice, chosen.others))
+    said = satisfied(contest.eligible, contest.spec.cluster_sets, contest.spec.wanted, len(choice.selected))
+    yield from _conditions(shared, id_, said, misconfigured(""), now)
+    yield from _left(contests, id_, choice.selected, chosen)
+
+
+def _summary(chosen: Chosen) -> str:
+    found, wanted = chosen.contest.eligible, chosen.contest.spec.wanted
+    passing = len(chosen.choice.tolerated.passing)
+    asked = "all" if wanted is None else str(wanted)
+    return f"{asked} wanted: {len(found.available)} available, {len(found.matching)} match, {passing} tolerated"
+
+
+def _unscheduled(
+    shared: Shared, contests: Contests, obj: Object, compiled: CompiledPlacement, now: datetime
+) -> Iterator[Decision]:
+    """A Placement that is misconfigured or paused."""
+    paused = is_paused(obj)
+    if paused and obj.id not in contests.standing:
+        return
+    shards = remaining(contests, obj.id) or (Shard(f"{obj.id.name}-decision-1", "", 0, ()),)
+    selected = clusters_of(shards)
+    because = _DELETED if obj.deleting else _PAUSED if paused else _KEPT
+    yield from _decisions(shared, contests, obj.id, shards, because)
+    yield from _numbers(obj.id, shards, because)
+    if not paused:
+        sets = tuple(dig(obj.spec, "clusterSets") or ())
+        found = eligible(contests.candidates, obj.id.namespace, sets, (), frozenset(selected))
+        said = satisfied(found, sets, compiled.wanted, len(selected))
+        yield from _conditions(shared, obj.id, said, misconfigured(compiled.error), now)
+    else:
+        for type_, before in shared.conditions_before(obj.id).items():
+            yield as_it_was(obj.id, type_, before, because)
+    yield from _left(contests, obj.id, selected, None)
+
+
+def remaining(contests: Contests, id_: ObjectId) -> tuple[Shard, ...]:
+    """The shards that stand, without the clusters that no Placement may keep."""
+    kept = contests.kept.get(id_, frozenset())
+    return tuple(
+        Shard(shard.name, shard.group, shard.index, tuple(name for name in shard.clusters if name in kept))
+        for shard in contests.standing.get(id_, ())
+    )
+
+
+def _decisions(
+    shared: Shared, contests: Contests, id_: ObjectId, shards: Iterable[Shard], because: Because
+) -> Iterator[Decision]:
+    """The PlacementDecisions of one Placement. Those that an earlier stage kept and that are not among them go."""
+    names: set[str] = set()
+    owner = _owner(shared, id_)
+    for shard in shards:
+        names.add(shard.name)
+        decision = PLACEMENT_DECISION.id(shard.name, id_.namespace)
+        yield Decision(decision, ("metadata", "labels"), {PLACEMENT_LABEL: id_.name, **shard.labels}, because)
+        if owner is not None:
+            yield Decision(decision, ("metadata", "ownerReferences"), [owner], because)
+        yield Decision(decision, ("status", "decisions"), [contests.entries[name] for name in shard.clusters], because)
+    for shard in contests.standing.get(id_, ()):
+        if shard.name not in names:
+            stale = PLACEMENT_DECISION.id(shard.name, id_.namespace)
+            for path in shared.decisions(stale):
+                yield Decision(stale, path, None, _GONE)
+
+
+def _owner(shared: Shared, id_: ObjectId) -> dict[str, str | bool] | None:
+    """The reference to the Placement, where its uid is known: an API server refuses one without."""
+    obj = shared.objects.get(id_)
+    uid = dig(obj.body, "metadata", "uid") if obj else None
+    if not isinstance(uid, str) or not uid:
+        return None
+    return {
+        "apiVersion": PLACEMENT.api_version, "kind": PLACEMENT.name, "name": id_.name, "uid": uid,
+        "controller": True, "blockOwnerDeletion": True,
+    }  # fmt: skip
+
+
+def _numbers(
+    id_: ObjectId, shards: tuple[Shard, ...], because: Because, horizon: datetime | None = None
+) -> Iterator[Decision]:
+    selected = sum(len(shard.clusters) for shard in shards)
+    yield Decision(id_, ("status", "numberOfSelectedClusters"), selected, because, horizon)
+    yield Decision(id_, ("status", "decisionGroups"), group_status(shards), because)
+
+
+def _conditions(shared: Shared, id_: ObjectId, enough: Said, sound: Said, now: datetime) -> Iterator[Decision]:
+    for type_, said, because in ((SATISFIED, enough, _BECAUSE), (MISCONFIGURED, sound, _SCHEDULABLE)):
+        yield saying(shared, id_, type_, said, because, now)
+
+
+def _left(contests: Contests, id_: ObjectId, selected: frozenset[str], chosen: Chosen | None) -> Iterator[Decision]:
+    """Say of every cluster that stood and stands no more why it left."""
+    for name in sorted(clusters_of(contests.standing.get(id_, ())) - selected):
+        reason = removal_of(contests.candidates, name) if chosen is None else reason_of(chosen, name)
+        yield Decision(id_, left_path(name), None, _because(reason))
+
+
+def _because(reason: Reason) -> Because:
+    return Because(f"placements#{reason.rule}", OF_SPEC, reason.text)
+
+
+STAGE = Wide("placements", stage, derives=(((PLACEMENT, PLACEMENT_DECISION), (METADATA, STATUS)),))

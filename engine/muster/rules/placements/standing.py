@@ -1,0 +1,62 @@
+"""What the last run chose: the PlacementDecisions under `derived/`, by the Placement that they belong to."""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION
+from muster.data.tree import Tree, dig, mappings_at
+from muster.fleet.view import View
+
+PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
+GROUP_NAME_LABEL = "cluster.open-cluster-management.io/decision-group-name"
+GROUP_INDEX_LABEL = "cluster.open-cluster-management.io/decision-group-index"
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """One PlacementDecision: its name, its group, and its clusters in order."""
+
+    name: str
+    group: str
+    index: int
+    clusters: tuple[str, ...]
+
+    @property
+    def labels(self) -> Mapping[str, str]:
+        """The labels of its group, as upstream sets them; the Placement's comes on top."""
+        return {GROUP_NAME_LABEL: self.group, GROUP_INDEX_LABEL: str(self.index)}
+
+
+def standing_shards(view: View) -> Mapping[ObjectId, tuple[Shard, ...]]:
+    """Return the last run's decisions by Placement, in the order of their groups and names."""
+    found: dict[ObjectId, list[Shard]] = {}
+    for id_, body in view.previous.items():
+        if not PLACEMENT_DECISION.has(id_):
+            continue
+        owner = dig(body, "metadata", "labels", PLACEMENT_LABEL)
+        if isinstance(owner, str) and owner:
+            found.setdefault(PLACEMENT.id(owner, id_.namespace), []).append(_shard(id_, body))
+    return {id_: tuple(sorted(shards, key=_order)) for id_, shards in found.items()}
+
+
+def clusters_of(shards: Iterable[Shard]) -> frozenset[str]:
+    """All clusters of some shards."""
+    return frozenset(name for shard in shards for name in shard.clusters)
+
+
+def _shard(id_: ObjectId, body: Tree) -> Shard:
+    group = dig(body, "metadata", "labels", GROUP_NAME_LABEL)
+    index = dig(body, "metadata", "labels", GROUP_INDEX_LABEL)
+    entries = mappings_at(body, "status", "decisions")
+    return Shard(
+        id_.name,
+        group if isinstance(group, str) else "",
+        int(index) if isinstance(index, str) and index.isascii() and index.isdigit() and len(index) < 10 else 0,
+        tuple(name for entry in entries if isinstance(name := entry.get("clusterName"), str)),
+    )
+
+
+def _order(shard: Shard) -> tuple[int, int, str]:
+    """Names end in a number, so the shorter one of a group comes first."""
+    return (shard.index, len(shard.name), shard.name)

@@ -1,0 +1,77 @@
+"""What expressions see of adapters: `reports`, `adapters`, `updated`, `deleting` and `children`.
+
+Looked up once per stage and view, so that each object costs a few dictionary reads.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster.cel.types import BOOL, STRING, ListType, ObjectType, StringType, required
+from muster.data.ids import ObjectId
+from muster.data.kinds import NODE_POOL, TARGETS, Kind, kind_of
+from muster.data.times import try_time
+from muster.data.tree import Tree, dig
+from muster.fleet.objects import Object
+from muster.fleet.reports import accepted_by_target, required_adapters
+from muster.fleet.settings import Settings
+from muster.fleet.view import View
+
+#: How many there may be, for the estimate of what an expression costs.
+MOST_ADAPTERS = 64
+#: The type of a node pool among the `children` of a cluster.
+CHILD = ObjectType(
+    "child",
+    required(
+        kind=STRING, namespace=STRING, name=STRING, deleting=BOOL,
+        adapters=ListType(StringType(max_length=63), MOST_ADAPTERS),
+    ),
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Adapters:
+    """The adapters' side of one stage: accepted payloads by object, required names by kind, node pools by cluster."""
+
+    reports: Mapping[ObjectId, list[Tree]]
+    required: Mapping[Kind, list[str]]
+    pools: Mapping[str, list[Tree]]
+
+    @classmethod
+    def of(cls, view: View, settings: Settings) -> "Adapters":
+        """Look them up in a view."""
+        required = {kind: required_adapters(settings, kind) for kind in TARGETS.values()}
+        return cls(accepted_by_target(view), required, dict(_pools(view, required[NODE_POOL])))
+
+    def children(self, obj: Object) -> list[Tree]:
+        """The node pools of a cluster; others have no children."""
+        return [] if obj.kind is NODE_POOL else self.pools.get(obj.id.name, [])
+
+
+def spec_changed(view: View, id_: ObjectId) -> datetime | None:
+    """Since when an object that adapters look after has its present spec; None for objects that none looks after."""
+    return try_time(view.now(id_, "status", "muster", "specChanged"))
+
+
+def is_deleting(view: View, obj: Object) -> bool:
+    """Whether the object is marked for deletion, by a person or because its cluster is."""
+    return obj.deleting or view.now(obj.id, "metadata", "deletionTimestamp") is not None
+
+
+def owner_cluster(pool: Object) -> str:
+    """The name of the cluster that a node pool belongs to."""
+    named = dig(pool.body, "spec", "clusterName")
+    return named if isinstance(named, str) else pool.id.namespace
+
+
+def _pools(view: View, required: list[str]) -> Iterator[tuple[str, list[Tree]]]:
+    """Node pools by cluster, those with an error in them too: what cannot be read has not gone."""
+    found: dict[str, list[Tree]] = {}
+    broken = (view.objects[id_] for id_ in sorted(view.broken & view.objects.keys()) if kind_of(id_) is NODE_POOL)
+    for pool in (*view.of(NODE_POOL), *broken):
+        child = {
+            "kind": pool.id.kind, "namespace": pool.id.namespace, "name": pool.id.name,
+            "deleting": is_deleting(view, pool), "adapters": required,
+        }  # fmt: skip
+        found.setdefault(owner_cluster(pool), []).append(child)
+    yield from found.items()

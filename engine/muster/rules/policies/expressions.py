@@ -1,0 +1,205 @@
+"""The expressions of one object: compiled in one environment, each problem reported at its place in the file."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from functools import cache
+
+from muster import cel
+from muster.cel import ast
+from muster.cel.types import BOOL, INT, STRING, Type
+from muster.data.finding import Finding, Severity
+from muster.data.findings import finding
+from muster.data.kinds import kind_of
+from muster.data.source import Place
+from muster.data.tree import At, Tree
+from muster.fleet.objects import Object
+from muster.fleet.places import expression_place, plain_steps
+
+#: The variables that map condition types to conditions of this run; reading one makes a policy depend on another.
+_CONDITIONS = "conditions"
+
+
+@dataclass(frozen=True, slots=True)
+class Text:
+    """A text that is either written out or computed: `reason` or `reasonExpression`."""
+
+    literal: str = ""
+    program: cel.Program | None = None
+
+
+@dataclass
+class Compiler:
+    """Compiles an object's expressions, collects what is wrong with them, and which conditions they read."""
+
+    source: Object
+    environment: cel.Env
+    findings: list[Finding] = field(default_factory=list)
+    _reads: set[str] = field(default_factory=set)
+    _of_silence: set[str] = field(default_factory=set)
+    _giving: dict[Type, cel.Env] = field(default_factory=dict)
+
+    @property
+    def failed(self) -> bool:
+        """Whether any expression has an error."""
+        return any(found.severity is Severity.ERROR for found in self.findings)
+
+    @property
+    def reads(self) -> frozenset[str]:
+        """The condition types that the expressions read from `conditions`."""
+        return frozenset(self._reads)
+
+    @property
+    def of_silence(self) -> bool:
+        """Whether any of the expressions says itself what silence means to it."""
+        return bool(self._of_silence)
+
+    def with_variables(self, further: Mapping[str, cel.types.Type]) -> "Compiler":
+        """Return a compiler that also knows these variables, and reports to the same findings."""
+        variables = {**self.environment.variables, **further}
+        return Compiler(
+            self.source, replace(self.environment, variables=variables), self.findings, self._reads, self._of_silence
+        )
+
+    def condition(self, path: At) -> cel.Program:
+        """Compile the expression at `path`, which must give a bool."""
+        return self._compile(path, self._that_gives(BOOL))
+
+    def number(self, path: At) -> cel.Program:
+        """Compile the expression at `path`, which must give an int."""
+        return self._compile(path, self._that_gives(INT))
+
+    def words(self, path: At) -> cel.Program:
+        """Compile the expression at `path`, which must give a string."""
+        return self._compile(path, self._that_gives(STRING))
+
+    def value(self, path: At) -> cel.Program:
+        """Compile the expression at `path`, which may give anything."""
+        return self._compile(path, self.environment)
+
+    def text(self, at: At, name: str) -> Text:
+        """Return the text of field `name`, or compile its sibling `<name>Expression`."""
+        rule = _value(self.source.body, at)
+        if f"{name}Expression" in rule:
+            program = self._compile((*at, f"{name}Expression"), self._that_gives(STRING))
+            return Text(str(rule.get(name, "")), program)
+        return Text(literal=str(rule.get(name, "")))
+
+    def refuse(self, path: At, code: str, message: str, hint: str) -> None:
+        """Note that the field at `path` is wrong in a way that no schema tells."""
+        place = field_place(self.source, path)
+        self.findings.append(finding(code, message, place, hint=hint, object_=self.source.id))
+
+    def _that_gives(self, type_: Type) -> cel.Env:
+        """The environment of expressions of this type: one for all of them, since to describe one takes longer than to
+        look up a program for it."""
+        known = self._giving.get(type_)
+        if known is None or known.variables is not self.environment.variables:
+            known = self._giving[type_] = replace(self.environment, result=type_)
+        return known
+
+    def _compile(self, path: At, environment: cel.Env) -> cel.Program:
+        text = _value(self.source.body, path)
+        try:
+            program = cel.compile(text, environment)
+        except cel.CompileError as error:
+            self.findings.extend(expression_findings(self.source, path, error))
+            return _unsound()
+        self._reads.update(conditions_read(program.node))
+        if speaks_of_silence(program.node):
+            self._of_silence.add(text)
+        self.findings.extend(issue_finding(self.source, path, issue, "MUS303") for issue in program.warnings)
+        return program
+
+
+@cache
+def _unsound() -> cel.Program:
+    """Stands for an expression with an error: who has one is dropped whole, so this is never run."""
+    return cel.compile("dyn(null)", cel.Env())
+
+
+def _value(body: Tree, path: At) -> Tree:
+    for step in path:
+        body = body[step]
+    return body
+
+
+def expression_findings(obj: Object, path: At, error: cel.CompileError) -> Iterator[Finding]:
+    """Yield one finding per issue of an expression that did not compile."""
+    code = {cel.SyntaxIssue: "MUS301", cel.CostIssue: "MUS304"}.get(type(error), "MUS302")
+    for issue in error.issues:
+        yield issue_finding(obj, path, issue, "MUS303" if issue.is_warning else code)
+
+
+def issue_finding(obj: Object, path: At, issue: cel.Issue, code: str) -> Finding:
+    """Return the finding of one issue, at its line and column in the YAML file, with a caret."""
+    place, excerpt = expression_place(obj.parts, path, issue.offset)
+    severity = Severity.WARNING if issue.is_warning else Severity.ERROR
+    return finding(code, issue.message, place, hint=issue.hint, object_=obj.id, excerpt=excerpt, severity=severity)
+
+
+def conditions_read(node: ast.Node, variable: str = _CONDITIONS) -> Iterator[str]:
+    """Yield the condition types that an expression reads of a variable.
+
+    As in `conditions['X']`, `'X' in conditions`, `status(conditions, 'X')`.
+    """
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.IndexNode) and _is_variable(inner.operand, variable):
+            yield from _literal(inner.index)
+        elif isinstance(inner, ast.Select | ast.Has) and _is_variable(inner.operand, variable):
+            yield inner.field
+        elif isinstance(inner, ast.Call):
+            arguments = inner.args if inner.target is None else (inner.target, *inner.args)
+            if any(_is_variable(argument, variable) for argument in arguments):
+                for argument in arguments:
+                    yield from _literal(argument)
+
+
+def speaks_of_silence(node: ast.Node) -> bool:
+    """Whether an expression says itself what silence means to it: it names the status Unknown, or asks for `stale`."""
+    for inner in ast.walk(node):
+        if isinstance(inner, ast.Literal) and inner.value == "Unknown":
+            return True
+        if isinstance(inner, ast.Select | ast.Has) and inner.field == "stale":
+            return True
+        if isinstance(inner, ast.IndexNode) and "stale" in _literal(inner.index):
+            return True
+    return False
+
+
+#: What tells how long ago a cluster was heard of: variables, and a field of what is reported.
+_OF_LEASE = frozenset(("lease", "leaseDurationSeconds", "silent"))
+_STALE = "stale"
+
+
+def reads_lease(program: cel.Program, variables: Mapping[str, cel.Program]) -> bool:
+    """Whether an expression asks how long ago a cluster was heard of, by itself or through a policy's variables."""
+    # Each variable once: one that reads the one before it twice would double the work at each step.
+    waiting, seen = [program], set[str]()
+    while waiting:
+        program = waiting.pop()
+        if _OF_LEASE & program.reads:
+            return True
+        for inner in ast.walk(program.node):
+            if not isinstance(inner, ast.Select | ast.Has):
+                continue
+            if inner.field == _STALE:
+                return True
+            if inner.field in variables and inner.field not in seen and _is_variable(inner.operand, "variables"):
+                seen.add(inner.field)
+                waiting.append(variables[inner.field])
+    return False
+
+
+def _is_variable(node: ast.Node, name: str) -> bool:
+    return isinstance(node, ast.Ident) and node.name == name
+
+
+def _literal(node: ast.Node) -> Iterator[str]:
+    if isinstance(node, ast.Literal) and isinstance(node.value, str):
+        yield node.value
+
+
+def field_place(obj: Object, path: At) -> Place:
+    """Where a field of the object stands; for messages."""
+    place, _ = expression_place(obj.parts, plain_steps(obj.body, path, kind_of(obj.id).list_keys), 0)
+    return place

@@ -1,0 +1,158 @@
+"""Policies, compiled: from objects of the policy kinds to rules that can be asked.
+
+Compiling finds what is wrong with a policy once, at its place in the file; deciding only evaluates. The
+expressions of one policy share one environment, so that the checker knows every name and field.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Generic, TypedDict, TypeVar
+
+from muster import cel
+from muster.cel.types import DYN, Type
+from muster.data.decision import Because, Input
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import BY_NAME, Kind
+from muster.data.names import did_you_mean
+from muster.data.tree import At, Tree, mapping_at, mappings_at
+from muster.fleet.objects import Object
+from muster.fleet.places import finding_at
+from muster.rules.policies.environments import UNBOUNDED, Bounds, policy_environment
+from muster.rules.policies.expressions import Compiler
+from muster.rules.policies.selectors import LabelSelector, selector_mistakes
+
+
+@dataclass(frozen=True, slots=True)
+class Target:
+    """Which objects a policy speaks of."""
+
+    kinds: tuple[Kind, ...]
+    selector: LabelSelector
+    namespaces: frozenset[str]
+
+    def selects(self, obj: Object) -> bool:
+        """Whether the policy applies to an object of one of its kinds."""
+        if self.namespaces and obj.id.namespace not in self.namespaces:
+            return False
+        return not self.selector.requirements or self.selector.matches(obj.labels)
+
+
+@dataclass(frozen=True, slots=True)
+class Guard:
+    """A `matchConditions` entry: where one does not hold, the policy says nothing."""
+
+    name: str
+    when: cel.Program
+    at: At
+
+
+@dataclass(frozen=True, slots=True)
+class Policy:
+    """What all compiled policies share. `params` is the policy's own map, `variables` are evaluated lazily."""
+
+    id: ObjectId
+    source: Object
+    target: Target
+    guards: tuple[Guard, ...]
+    variables: Mapping[str, cel.Program]
+    params: Tree
+
+    @property
+    def label(self) -> str:
+        """How reasons and messages name the policy."""
+        return str(self.id)
+
+    @property
+    def because(self) -> Because:
+        """Why, where no single rule of it is the reason."""
+        return Because(self.label, (Input(("spec",), self.id),))
+
+
+class Common(TypedDict):
+    """The fields of a `Policy`."""
+
+    id: ObjectId
+    source: Object
+    target: Target
+    guards: tuple[Guard, ...]
+    variables: Mapping[str, cel.Program]
+    params: Tree
+
+
+P = TypeVar("P", bound=Policy)
+_MOST_REMEMBERED = 5_000
+
+
+@dataclass(frozen=True, slots=True)
+class PolicyKind(Generic[P]):
+    """How the policies of one kind are compiled: `build` makes one of what all share and what is its own; `further` are
+    the variables that its expressions see besides."""
+
+    kind: Kind
+    build: Callable[[Object, Compiler, Common], P]
+    further: Mapping[str, Type] = field(default_factory=dict)
+    #: By what they were compiled from: content by blob id, so that a change is never missed.
+    _known: dict[tuple[object, ...], tuple[P | None, list[Finding]]] = field(default_factory=dict)
+
+    def compile(self, obj: Object, bounds: Bounds = UNBOUNDED) -> tuple[P | None, list[Finding]]:
+        """Compile a policy; None where it has an error. How the same files compiled within the same bounds is
+        remembered: passes and watches ask again."""
+        files = tuple((part.source.label, part.source.oid, part.index, part.item) for part in obj.parts)
+        # A fleet may set parameters of a policy from elsewhere, so they are not told by the policy's files.
+        key = (obj.id, bounds, files, repr(mapping_at(obj.spec, "params")))
+        known = self._known.get(key) if all(part.source.oid for part in obj.parts) else None
+        if known is None:
+            known = self._known[key] = self._anew(obj, bounds)
+            if len(self._known) > _MOST_REMEMBERED:
+                self._known.pop(next(iter(self._known)))
+        return known
+
+    def _anew(self, obj: Object, bounds: Bounds) -> tuple[P | None, list[Finding]]:
+        target = _target(obj)
+        compiler = Compiler(obj, policy_environment(target.kinds, {}, self.further, bounds))
+        compiler.findings.extend(_target_findings(obj))
+        types: dict[str, Type] = {}
+        variables: dict[str, cel.Program] = {}
+        # Each sees those above it, with their types, and all else sees all.
+        for index, variable in enumerate(mappings_at(obj.spec, "variables")):
+            program = compiler.value(("spec", "variables", index, "expression"))
+            variables[variable["name"]], types[variable["name"]] = program, program.type or DYN
+            compiler.environment = policy_environment(target.kinds, types, self.further, bounds)
+        common = Common(
+            id=obj.id, source=obj, target=target, guards=tuple(guards_of(obj, compiler)), variables=variables,
+            params=mapping_at(obj.spec, "params"),
+        )  # fmt: skip
+        policy = self.build(obj, compiler, common)
+        return (None if compiler.failed else policy), compiler.findings
+
+
+def guards_of(obj: Object, compiler: Compiler) -> Iterator[Guard]:
+    """Compile the match conditions of a policy."""
+    for index, guard in enumerate(mappings_at(obj.spec, "matchConditions")):
+        at = ("spec", "matchConditions", index, "expression")
+        yield Guard(str(guard.get("name", index)), compiler.condition(at), at)
+
+
+def _target_findings(obj: Object) -> list[Finding]:
+    """A target that no kind is called is a slip, and the policy would silently decide nothing."""
+    target = mapping_at(obj.spec, "target")
+    named: dict[At, Tree] = {("kind",): target["kind"]} if "kind" in target else {}
+    named |= {("kinds", index): name for index, name in enumerate(target.get("kinds") or ())}
+    mistakes = selector_mistakes(target.get("selector"))
+    hint = f"until then {obj.id} decides nothing"
+    found = [finding_at(obj, ("spec", "target", "selector", *at), "MUS281", text, hint) for at, text in mistakes]
+    return found + [
+        finding_at(
+            obj, ("spec", "target", *path), "MUS203", f"no kind is called {name!r}", did_you_mean(str(name), BY_NAME)
+        )
+        for path, name in named.items()
+        if name not in BY_NAME
+    ]
+
+
+def _target(obj: Object) -> Target:
+    target = mapping_at(obj.spec, "target")
+    named = target.get("kinds") or [target.get("kind")]
+    kinds = tuple(BY_NAME[name] for name in named if name in BY_NAME)
+    return Target(kinds, LabelSelector.parse(target.get("selector")), frozenset(target.get("namespaces") or ()))

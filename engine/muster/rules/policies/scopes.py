@@ -1,0 +1,41 @@
+"""The scopes of one stage: what the expressions of a policy see of an object, and what they may cost together."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster import cel
+from muster.data.ids import ObjectId
+from muster.fleet.view import View
+from muster.rules.policies.in_force import InForce
+from muster.rules.policies.lazy import PolicyScope
+from muster.rules.policies.policies import Policy
+from muster.rules.policies.variables import Sight
+from muster.rules.policies.witness import Note, WitnessedScope
+
+
+@dataclass(frozen=True)
+class Scopes(Sight):
+    """Makes the scopes of one stage."""
+
+    rules: InForce
+
+    @classmethod
+    def of(cls, view: View, rules: InForce, now: datetime) -> "Scopes":
+        """Prepare for the objects of a view at an instant."""
+        return cls(view, rules.settings, cel.Clock(now), rules.grace, rules)
+
+    def for_policy(self, policy: Policy, base: Mapping[str, object], about: ObjectId) -> PolicyScope:
+        """The base with the policy's own `params` and `variables`, and what the policy may cost for one object."""
+        share, note = self.rules.share(policy.target.kinds), self.note(policy.id, about)
+        if note is None:
+            scope = PolicyScope(base, policy.variables, share)
+        else:
+            scope = WitnessedScope(base, policy.variables, share, note)
+        scope["params"], scope["now"] = policy.params, self.clock.now
+        return scope
+
+    def note(self, policy: ObjectId, about: ObjectId) -> Note | None:
+        """Where evaluations about an object are to be noted; None where nobody asks."""
+        witness = self.rules.witness
+        return Note(witness, about, policy, self.clock) if witness is not None and witness.about(about) else None

@@ -1,0 +1,85 @@
+"""Label selectors, as Kubernetes has them: `matchLabels` and `matchExpressions`, all ANDed."""
+
+import re
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from muster.data.tree import At, Tree, mapping_at, mappings_at
+
+_KEY = r"(?P<key>[A-Za-z0-9][-A-Za-z0-9_./]*)"
+_AMONG = re.compile(_KEY + r"\s+(?P<no>not)?in\s*\((?P<values>[^()]+)\)")
+_COMPARED = re.compile(_KEY + r"\s*(?P<operator>==?|!=)\s*(?P<value>[-A-Za-z0-9_.]*)")
+_THERE = re.compile(r"(?P<no>!)?\s*" + _KEY)
+
+
+@dataclass(frozen=True, slots=True)
+class Requirement:
+    """One `matchExpressions` entry: `operator` is In, NotIn, Exists, DoesNotExist."""
+
+    key: str
+    operator: str
+    values: frozenset[str]
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether the labels meet the requirement. NotIn holds for a missing label, as in Kubernetes."""
+        if self.operator == "In":
+            return labels.get(self.key) in self.values
+        if self.operator == "NotIn":
+            return labels.get(self.key) not in self.values
+        if self.operator == "Exists":
+            return self.key in labels
+        if self.operator == "DoesNotExist":
+            return self.key not in labels
+        return False
+
+
+@dataclass(frozen=True, slots=True)
+class LabelSelector:
+    """A parsed selector. Without requirements it matches everything; what an absent one means is its user's affair."""
+
+    requirements: tuple[Requirement, ...] = ()
+
+    @classmethod
+    def parse(cls, tree: Tree) -> "LabelSelector":
+        """Read a selector that its schema has accepted; None and `{}` give one without requirements."""
+        labels = mapping_at(tree, "matchLabels")
+        requirements = [Requirement(key, "In", frozenset((value,))) for key, value in sorted(labels.items())]
+        for entry in mappings_at(tree, "matchExpressions"):
+            values = frozenset(value for value in entry.get("values") or () if isinstance(value, str))
+            requirements.append(Requirement(str(entry.get("key")), str(entry.get("operator")), values))
+        return cls(tuple(requirements))
+
+    @classmethod
+    def written(cls, text: str) -> "LabelSelector":
+        """Read a selector as kubectl takes it: `region=eu,env!=edge,tier in (gold,silver),canary,!legacy`.
+
+        ValueError for what is none, and for an empty one.
+        """
+        found = []
+        for term in re.split(r",(?![^(]*\))", text):
+            if (among := _AMONG.fullmatch(term.strip())) is not None:
+                values = frozenset(value.strip() for value in among["values"].split(","))
+                found.append(Requirement(among["key"], "NotIn" if among["no"] else "In", values))
+            elif (compared := _COMPARED.fullmatch(term.strip())) is not None:
+                operator = "NotIn" if compared["operator"] == "!=" else "In"
+                found.append(Requirement(compared["key"], operator, frozenset((compared["value"],))))
+            elif (there := _THERE.fullmatch(term.strip())) is not None:
+                found.append(Requirement(there["key"], "DoesNotExist" if there["no"] else "Exists", frozenset()))
+            else:
+                raise ValueError(f"{term.strip()!r} is no label selector such as region=eu")
+        return cls(tuple(found))
+
+    def matches(self, labels: Mapping[str, str]) -> bool:
+        """Whether all requirements hold for the labels."""
+        return all(requirement.matches(labels) for requirement in self.requirements)
+
+
+def selector_mistakes(tree: Tree) -> Iterator[tuple[At, str]]:
+    """Yield what an API server refuses of a selector that its schema has accepted, each with its place in it: `In` and
+    `NotIn` need values, and `Exists` and `DoesNotExist` take none."""
+    for index, entry in enumerate(mappings_at(tree, "matchExpressions")):
+        operator, values = entry.get("operator"), entry.get("values")
+        if operator in ("In", "NotIn") and not values:
+            yield ("matchExpressions", index), f"{operator} needs values, and {entry.get('key')!r} has none"
+        elif operator in ("Exists", "DoesNotExist") and values:
+            yield ("matchExpressions", index, "values"), f"{operator} takes no values"

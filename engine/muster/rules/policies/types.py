@@ -1,0 +1,37 @@
+"""The types of what expressions see, read from the schemas. Dates and durations are timestamps and durations here."""
+
+from collections.abc import Mapping
+from functools import cache
+
+from muster.cel.schema import type_from_schema
+from muster.cel.types import Type
+from muster.data.kinds import Kind
+from muster.data.tree import Tree, mapping_at
+from muster.fleet.schemas import common_definitions, schema_of
+
+
+@cache
+def object_type(kind: Kind) -> Type:
+    """The type of an assembled object of a kind."""
+    return type_from_schema(schema_of(kind), temporal=True, name=kind.name, documents=_documents())
+
+
+@cache
+def spec_type(kind: Kind) -> Type:
+    """The type of the spec of a kind."""
+    schema = mapping_at(schema_of(kind), "properties", "spec")
+    return type_from_schema(schema, temporal=True, name=f"{kind.name}.spec", documents=_documents())
+
+
+@cache
+def condition_type() -> Type:
+    """The type of one condition."""
+    schema = mapping_at(common_definitions(), "$defs", "condition")
+    documents = {"": common_definitions(), **_documents()}
+    return type_from_schema(
+        {"$defs": common_definitions()["$defs"], **schema}, temporal=True, name="condition", documents=documents
+    )
+
+
+def _documents() -> Mapping[str, Mapping[str, Tree]]:
+    return {"_common.json": common_definitions()}

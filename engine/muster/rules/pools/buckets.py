@@ -1,0 +1,149 @@
+"""Buckets: where each cluster of a pool stands. What counts as assignable, standby and broken is policy.
+
+The built-in ConditionPolicies `pool-cluster-assignable`, `pool-cluster-standby` and `pool-cluster-broken` decide the
+conditions of those names on ClusterDeployments; a fleet replaces one by committing another of its name. Only True
+counts: a policy that fails leaves a cluster neither assignable nor broken.
+"""
+
+from collections.abc import Callable, Container, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+
+from muster.data.ids import ObjectId
+from muster.data.tree import Tree
+from muster.rules.pools.model import RUNNING, Bucket, Cluster, Pool
+
+#: Condition by type, as this run has decided them for a cluster.
+Decided = Callable[[ObjectId], Mapping[str, Tree]]
+
+
+@dataclass(frozen=True, slots=True)
+class Buckets:
+    """The clusters of a pool by where they stand, each list oldest first (`installing` newest first).
+
+    `standby` is upstream's bucket: installed and neither assignable nor broken, whatever it is doing. Every cluster
+    is in exactly one of the lists from `deleting` to `standby`, and in `stale` too if it is of another pool version.
+    """
+
+    deleting: tuple[Cluster, ...] = ()
+    marked: tuple[Cluster, ...] = ()
+    claimed: tuple[Cluster, ...] = ()
+    broken: tuple[Cluster, ...] = ()
+    assignable: tuple[Cluster, ...] = ()
+    installing: tuple[Cluster, ...] = ()
+    standby: tuple[Cluster, ...] = ()
+    stale: "Stale" = field(default_factory=lambda: Stale())
+
+    @property
+    def unclaimed(self) -> int:
+        """How many clusters count toward the pool's size: broken ones do, marked and deleting ones do not."""
+        return len(self.broken) + len(self.assignable) + len(self.installing) + len(self.standby)
+
+    @property
+    def total(self) -> int:
+        """Every cluster of the pool."""
+        return self.unclaimed + len(self.deleting) + len(self.marked) + len(self.claimed)
+
+    def __iter__(self) -> Iterator[Cluster]:
+        """All clusters, bucket by bucket."""
+        for bucket in (
+            self.deleting,
+            self.marked,
+            self.claimed,
+            self.broken,
+            self.assignable,
+            self.installing,
+            self.standby,
+        ):
+            yield from bucket
+
+
+@dataclass(frozen=True, slots=True)
+class Stale:
+    """Unclaimed clusters that do not match their pool: of an unknown version, of another version, or with a
+    customization that has left the inventory. Oldest first."""
+
+    unknown: tuple[Cluster, ...] = ()
+    mismatched: tuple[Cluster, ...] = ()
+    uncustomized: tuple[Cluster, ...] = ()
+
+    def __iter__(self) -> Iterator[Cluster]:
+        """In the order in which they are replaced."""
+        yield from (*self.unknown, *self.mismatched, *self.uncustomized)
+
+    def without(self, names: Container[str]) -> "Stale":
+        """Those of other names: what a claim has got meanwhile is no longer the pool's to replace."""
+
+        def left(clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
+            return tuple(cluster for cluster in clusters if cluster.name not in names)
+
+        return Stale(left(self.unknown), left(self.mismatched), left(self.uncustomized))
+
+
+def classify(pool: Pool, clusters: Iterable[Cluster], versions: Container[str], decided: Decided) -> Buckets:
+    """Sort a pool's clusters, given oldest first, into buckets. `versions` are those that match the pool."""
+    found: dict[Bucket, list[Cluster]] = {bucket: [] for bucket in Bucket}
+    unclaimed: list[Cluster] = []
+    for cluster in clusters:
+        bucket = bucket_of(cluster, decided(cluster.id))
+        found[bucket].append(cluster)
+        if bucket not in (Bucket.DELETING, Bucket.MARKED, Bucket.CLAIMED) and not cluster.frozen:
+            unclaimed.append(cluster)
+    return Buckets(
+        deleting=tuple(found[Bucket.DELETING]),
+        marked=tuple(found[Bucket.MARKED]),
+        claimed=tuple(found[Bucket.CLAIMED]),
+        broken=tuple(found[Bucket.BROKEN]),
+        assignable=tuple(found[Bucket.ASSIGNABLE]),
+        installing=tuple(sorted(found[Bucket.INSTALLING], key=_newest_first)),
+        standby=tuple(found[Bucket.STANDBY]),
+        stale=_stale(pool, unclaimed, versions),
+    )
+
+
+def bucket_of(cluster: Cluster, conditions: Mapping[str, Tree]) -> Bucket:
+    """Return upstream's bucket of a cluster; the first that applies."""
+    if cluster.deleting:
+        return Bucket.DELETING
+    if cluster.marked:
+        return Bucket.MARKED
+    if cluster.claim:
+        return Bucket.CLAIMED
+    if cluster.frozen:
+        return Bucket.STANDBY if cluster.installed else Bucket.INSTALLING
+    if _holds(conditions, "Broken"):
+        return Bucket.BROKEN
+    if _holds(conditions, "Assignable"):
+        return Bucket.ASSIGNABLE
+    return Bucket.STANDBY if cluster.installed else Bucket.INSTALLING
+
+
+def shown_bucket(cluster: Cluster, conditions: Mapping[str, Tree]) -> Bucket:
+    """Return the bucket that people see: upstream's standby is told apart by what the cluster is asked to do."""
+    bucket = bucket_of(cluster, conditions)
+    if bucket is not Bucket.STANDBY or _holds(conditions, "Standby"):
+        return bucket
+    return Bucket.RESUMING if cluster.wanted in ("", RUNNING) else Bucket.HIBERNATING
+
+
+def _holds(conditions: Mapping[str, Tree], type_: str) -> bool:
+    condition = conditions.get(type_)
+    return condition is not None and condition.get("status") == "True"
+
+
+def _newest_first(cluster: Cluster) -> tuple[float, str, str]:
+    return (-cluster.created.timestamp() if cluster.created.year > 1 else float("inf"), *cluster.age_key[1:])
+
+
+def _stale(pool: Pool, unclaimed: Iterable[Cluster], versions: Container[str]) -> Stale:
+    unknown: list[Cluster] = []
+    mismatched: list[Cluster] = []
+    uncustomized: list[Cluster] = []
+    inventory = frozenset(pool.inventory or ())
+    for cluster in unclaimed:
+        if not cluster.version:
+            unknown.append(cluster)
+        elif cluster.version not in versions:
+            mismatched.append(cluster)
+        elif pool.inventory is not None and cluster.customization and cluster.customization not in inventory:
+            uncustomized.append(cluster)
+    return Stale(tuple(unknown), tuple(mismatched), tuple(uncustomized))

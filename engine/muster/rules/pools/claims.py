@@ -1,0 +1,106 @@
+"""What becomes of a claim: its conditions, its lifetime, and what its end does to the cluster.
+
+Source: upstream's clusterclaim controller. It looks at links as they were before this pass; a
+claim that is assigned now is claimed in the next one. A claim ends when a person removes its file or marks it for
+deletion, or when its lifetime is over; muster cannot remove a person's file, so of an expired claim it keeps the
+deletion on record.
+"""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import datetime, timedelta
+
+from muster.data.times import format_duration, later, try_duration
+from muster.data.tree import Tree, dig
+from muster.rules.pools.conditions import Said
+from muster.rules.pools.model import RUNNING, Claim, Cluster, Pool, instant
+from muster.rules.pools.rules import Rules
+from muster.rules.pools.survey import Survey
+
+PENDING, CLUSTER_RUNNING = "Pending", "ClusterRunning"
+NO_CLUSTERS = Said(PENDING, "True", "NoClusters", "No clusters in pool are ready to be claimed")
+ASSIGNED = Said(PENDING, "True", "ClusterAssigned", "Cluster assigned to ClusterClaim, awaiting claim")
+_CLAIMED = Said(PENDING, "False", "ClusterClaimed", "Cluster claimed")
+_CONFLICT = Said(PENDING, "True", "AssignmentConflict", "Assigned cluster was claimed by another ClusterClaim")
+_IS_RUNNING = Said(CLUSTER_RUNNING, "True", "Running", "Cluster is running")
+_RESUMING = Said(CLUSTER_RUNNING, "False", "Resuming", "Waiting for cluster to be running")
+_DELETING = Said(CLUSTER_RUNNING, "False", "ClusterDeleting", "Assigned cluster has been marked for deletion")
+_DELETED = Said(CLUSTER_RUNNING, "False", "ClusterDeleted", "Assigned cluster has been deleted")
+
+
+@dataclass(frozen=True, slots=True)
+class Fate:
+    """What a pass decides of a claim. `ends`: it is marked for deletion now. `released`: nothing is left to do for it,
+    so nothing of it is kept. `cleared`: it loses its assignment. `removes`: its cluster is marked for removal.
+    `owns`: the cluster is its own, and its subjects may use it."""
+
+    said: tuple[Said, ...] = ()
+    lifetime: str | None = None
+    ends: bool = False
+    released: bool = False
+    cleared: bool = False
+    removes: Cluster | None = None
+    owns: Cluster | None = None
+    horizon: datetime | None = None
+
+
+def fate_of(
+    claim: Claim, view: Survey, pool: Pool | None, conditions: Mapping[str, Tree], now: datetime, rules: Rules
+) -> Fate:
+    """Return what becomes of a claim. `conditions` are those that the last run derived."""
+    cluster = view.cluster_called(claim.cluster)
+    if claim.deleting:
+        return _ended(claim, view.holder_of(claim), conditions)
+    if not claim.cluster:
+        return Fate()
+    lifetime = _lifetime(claim, pool)
+    text = None if lifetime is None else format_duration(lifetime)
+    horizon: datetime | None = None
+    pending = conditions.get(PENDING, {})
+    if lifetime is not None and pending.get("status") == "False":
+        since = instant(pending, "lastTransitionTime")
+        over = later(since, lifetime) if since is not None else None
+        if over is not None and now >= over:
+            return Fate(lifetime=text, ends=True)
+        horizon = over
+    return _with_cluster(claim, cluster, Fate(lifetime=text, horizon=horizon), rules)
+
+
+def _with_cluster(claim: Claim, cluster: Cluster | None, fate: Fate, rules: Rules) -> Fate:
+    if cluster is None:
+        return _saying(fate, _DELETED)
+    if cluster.deleting or cluster.marked:
+        return _saying(fate, _DELETING)
+    if not cluster.claim or cluster.frozen:
+        return fate
+    if cluster.claim != claim.name:
+        said = (_CONFLICT,) if rules.names_conflicts else ()
+        return Fate(said=said, lifetime=fate.lifetime, cleared=True, horizon=fate.horizon)
+    running = _IS_RUNNING if cluster.power == RUNNING else _RESUMING
+    return Fate(said=(_CLAIMED, running), lifetime=fate.lifetime, owns=cluster, horizon=fate.horizon)
+
+
+def _saying(fate: Fate, *said: Said) -> Fate:
+    return Fate(said=said, lifetime=fate.lifetime, horizon=fate.horizon)
+
+
+def _ended(claim: Claim, cluster: Cluster | None, conditions: Mapping[str, Tree]) -> Fate:
+    """The end of a claim: its own cluster goes with it; once there is none left, nothing remains to be done."""
+    if cluster is None:
+        gone = (_DELETED,) if claim.cluster else ()
+        return Fate(released=True, said=gone)
+    if cluster.deleting or cluster.marked:
+        return Fate(said=(_DELETING,))
+    if cluster.frozen:
+        return Fate()  # it goes when it can be read again
+    return Fate(removes=cluster, said=(_DELETING,) if conditions.get(CLUSTER_RUNNING) else ())
+
+
+def _lifetime(claim: Claim, pool: Pool | None) -> timedelta | None:
+    """The claim's own lifetime, else the pool's default, and never more than the pool's maximum."""
+    own = try_duration(dig(claim.body, "spec", "lifetime"))
+    if pool is None:
+        return own
+    own = try_duration(dig(pool.spec, "claimLifetime", "default")) if own is None else own
+    most = try_duration(dig(pool.spec, "claimLifetime", "maximum"))
+    return most if own is None else own if most is None else min(own, most)

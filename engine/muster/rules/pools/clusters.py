@@ -1,0 +1,155 @@
+"""The stage before pools: what each of their clusters says by itself, and what policies say of it.
+
+What is stated of a cluster's power, and which waits are over, is decided first, because the policies that sort clusters
+into buckets read it. The manifest of a cluster is carried from the last run; its pool changes it where it wants to.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster.data.decision import OF_CONDITIONS, Because, Decision, Failed, Input
+from muster.data.finding import Finding
+from muster.data.times import format_time, second_at
+from muster.data.tree import Tree
+from muster.fleet.faults import attempt
+from muster.fleet.objects import Object
+from muster.fleet.view import View
+from muster.rules.conditions.stage import of_objects
+from muster.rules.context import Context
+from muster.rules.pools.carried import of_cluster
+from muster.rules.pools.ledger import ClusterStatement, Ledger
+from muster.rules.pools.manifest import TO_HIBERNATING, TO_RUNNING, carried, timeouts
+from muster.rules.pools.model import HIBERNATING, Cluster, PoolKey, instant
+from muster.rules.pools.powerstate import power_view
+from muster.rules.pools.rules import Rules, rules_of
+from muster.rules.pools.survey import clusters_of, pools_of
+from muster.rules.pools.timeouts import failed_condition, wait_of
+from muster.rules.stages import Local
+from muster.rules.transitions import as_it_was
+
+ASKED = "powerStateSince"
+_POWER = Because("pools power state", (Input(("spec", "powerState")), Input(("status", "conditions"))))
+_HIBERNATE_AFTER = Because("pools hibernateAfter", (Input(("spec", "hibernateAfter")),))
+_TIMEOUT = Because("pools timeout", (Input(("spec", "powerState")),))
+_BROKEN = Because("pools", OF_CONDITIONS, "it is broken, and it is being deleted")
+_STATED = frozenset(("Hibernating", "Ready"))
+
+
+def stage(view: View, context: Context, now: datetime) -> Iterator[ClusterStatement | Failed | Finding]:
+    """State what there is to say of every ClusterDeployment that can be read.
+
+    Policies see a cluster with muster's spec in it, the reported status, and as `status.muster` when muster last asked
+    for a power state.
+    """
+    rules, ledger = rules_of(context.rules.settings), Ledger()
+    clusters = [found for _, found in clusters_of(view, now, rules) if found is not None and not found.frozen]
+    if not clusters:
+        return
+    limits = {
+        pool.key: {str(path[1]): value for path, value in timeouts(pool).items()} for pool in pools_of(context.shared)
+    }
+    alone = _Alone(view, ledger, limits, rules, now)
+    for cluster in clusters:
+        if (fault := attempt(cluster, lambda cluster=cluster: alone.state(cluster))) is not None:  # type: ignore[misc]
+            yield fault
+    seen = view.with_decisions(decision for by_path in ledger.entries.values() for decision in by_path.values())
+    asked = [_as_policies_see_it(view, cluster, now) for cluster in clusters if not (cluster.deleting and cluster.pool)]
+    for outcome in of_objects(seen, asked, context, now):
+        if not isinstance(outcome, Decision):
+            yield outcome
+        elif outcome.path[-1][0] not in _STATED:
+            ledger.add(outcome)
+    for cluster in clusters:
+        yield ledger.stated(cluster.id)
+
+
+def asked_since(view: View, cluster: Cluster, now: datetime) -> datetime:
+    """When muster last changed the cluster's power state; for one of a pool that it has just met, now."""
+    return instant(view.previous.get(cluster.id), "status", "muster", ASKED) or now
+
+
+def _as_policies_see_it(view: View, cluster: Cluster, now: datetime) -> Object:
+    asked = {ASKED: format_time(asked_since(view, cluster, now))}
+    status = {**cluster.body.get("status", {}), "muster": asked}
+    obj = view.objects.get(cluster.id)
+    return Object(cluster.id, {**cluster.body, "status": status}, obj.parts if obj is not None else ())
+
+
+@dataclass(frozen=True, slots=True)
+class _Alone:
+    """States what clusters say by themselves. `limits` are the timeouts that those of each pool inherit."""
+
+    view: View
+    ledger: Ledger
+    limits: Mapping[PoolKey, Tree]
+    rules: Rules
+    now: datetime
+
+    def state(self, cluster: Cluster) -> None:
+        """Carry what muster declared of a cluster, and decide its power state's conditions, hibernateAfter and
+        timeouts. One that is deleted because it is broken goes on to say why."""
+        self._carry(cluster)
+        self._power(cluster)
+        broken = self.view.conditions_before(cluster.id).get("Broken", {})
+        if cluster.deleting and broken.get("status") == "True":
+            self.ledger.add(as_it_was(cluster.id, "Broken", broken, _BROKEN))
+
+    def _carry(self, cluster: Cluster) -> None:
+        """Decide again what muster has declared of a cluster; only the timeouts follow its pool."""
+        fields = carried(self.view.previous.get(cluster.id))
+        if cluster.told:
+            fields.pop(("spec", "powerState"), None)
+        if cluster.declared and cluster.pool in self.limits:
+            own = self._own(cluster)
+            for name in (TO_RUNNING, TO_HIBERNATING):
+                fields.pop(("spec", name), None)
+            fields |= {("spec", name): value for name, value in self._inherited(cluster).items() if name not in own}
+        conditions, asked = self.view.conditions_before(cluster.id), asked_since(self.view, cluster, self.now)
+        for path, value in fields.items():
+            self.ledger.set(cluster.id, path, value, of_cluster(cluster, path, value, conditions, asked))
+
+    def _power(self, cluster: Cluster) -> None:
+        before = self.view.conditions_before(cluster.id)
+        power = power_view(cluster, before, self.now, keeps_failures=self.rules.keeps_failures)
+        path, wanted = ("status", "conditions", ("Hibernating",)), ("spec", "powerState")
+        for type_, said in {**_stated_before(cluster, before), **power.stated}.items():
+            self.ledger.add(as_it_was(cluster.id, type_, said, _POWER))
+        state = power.state or (self.view.before(cluster.id, "status", "powerState") if cluster.fake else None)
+        if state is not None:
+            self.ledger.set(cluster.id, ("status", "powerState"), state, _POWER)
+        if power.hibernate:
+            self.ledger.set(cluster.id, wanted, HIBERNATING, _HIBERNATE_AFTER)
+        else:
+            self.ledger.wake(cluster.id, wanted, _HIBERNATE_AFTER, power.horizon)
+        # Of a cluster without a pool the power state is a person's: it counts from what the cluster itself says.
+        asked = None if cluster.pool is None else asked_since(self.view, cluster, self.now)
+        wait = wait_of(cluster, self._limits(cluster), power, asked, self.rules)
+        if wait is None:
+            return
+        if self.now >= wait.deadline:
+            self.ledger.set(cluster.id, path, failed_condition(wait, before.get("Hibernating"), self.now), _TIMEOUT)
+        else:
+            self.ledger.wake(cluster.id, path, _TIMEOUT, second_at(wait.deadline))
+
+    def _limits(self, cluster: Cluster) -> Tree:
+        """The timeouts that apply: what a person wrote on the cluster, else what its pool says now."""
+        own = self._own(cluster)
+        written = {name: own[name] for name in (TO_RUNNING, TO_HIBERNATING) if own.get(name) is not None}
+        return {**self._inherited(cluster), **written}
+
+    def _inherited(self, cluster: Cluster) -> Tree:
+        return self.limits.get(cluster.pool, {}) if cluster.pool else {}
+
+    def _own(self, cluster: Cluster) -> Mapping[str, Tree]:
+        """The spec that a person wrote."""
+        obj = self.view.objects.get(cluster.id)
+        return obj.spec if obj is not None else {}
+
+
+def _stated_before(cluster: Cluster, before: Mapping[str, Tree]) -> dict[str, Tree]:
+    """What muster goes on to say of a fake cluster's power, for nobody else does."""
+    return {type_: said for type_, said in before.items() if cluster.fake and type_ in _STATED}
+
+
+STAGE = Local("pool clusters", stage, foundation=True)

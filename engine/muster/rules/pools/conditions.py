@@ -1,0 +1,78 @@
+"""The conditions of a pool: its capacity, its dependencies, whether its clusters are current, and what is held.
+
+Reasons and messages are upstream's; `ReplacementHeld` is muster's own and only there while
+something is held.
+"""
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from muster.rules.pools.buckets import Buckets, Stale
+from muster.rules.pools.inventory import Inventory
+from muster.rules.pools.model import Cluster, Pool
+from muster.rules.pools.scaling import capacity_of
+
+CAPACITY = "CapacityAvailable"
+DEPENDENCIES = "MissingDependencies"
+CURRENT = "AllClustersCurrent"
+INVENTORY = "InventoryValid"
+DELETION = "DeletionPossible"
+HELD = "ReplacementHeld"
+
+
+class Said(NamedTuple):
+    """A condition without its times."""
+
+    type: str
+    status: str
+    reason: str
+    message: str
+
+
+def capacity(pool: Pool, buckets: Buckets) -> Said:
+    """Whether the pool may hold more clusters than it does."""
+    if capacity_of(pool, buckets) > 0:
+        return Said(CAPACITY, "True", "Available", "There is capacity to add more clusters to the pool.")
+    message = f"Pool is at maximum capacity of {pool.max_size} waiting and claimed clusters."
+    return Said(CAPACITY, "False", "MaxCapacity", message)
+
+
+def dependencies(missing: str) -> Said:
+    """Whether everything is there that a new cluster needs."""
+    if missing:
+        return Said(DEPENDENCIES, "True", "Missing", missing)
+    return Said(DEPENDENCIES, "False", "Verified", "Dependencies verified")
+
+
+def current(stale: Stale, deleted: Iterable[str]) -> Said:
+    """Whether the unclaimed clusters match the pool's spec, those apart that are deleted in this pass."""
+    gone = frozenset(deleted)
+    if mismatched := _names(stale.mismatched, gone):
+        message = f"Some unassigned ClusterDeployments do not match the pool configuration: {mismatched}"
+        return Said(CURRENT, "False", "SomeClusterDeploymentsStale", message)
+    if unknown := _names(stale.unknown, gone):
+        message = f"Some unassigned ClusterDeployments are missing their pool spec hash annotation: {unknown}"
+        return Said(CURRENT, "Unknown", "SomeClusterDeploymentsUnknown", message)
+    message = "All unassigned ClusterDeployments match the pool configuration"
+    return Said(CURRENT, "True", "ClusterDeploymentsCurrent", message)
+
+
+def inventory(stock: Inventory) -> Said:
+    """Whether the inventory's customizations exist and worked."""
+    return Said(INVENTORY, "True", "Valid", "") if stock.valid else Said(INVENTORY, "False", "Invalid", stock.message)
+
+
+def pending_cleanup(buckets: Buckets) -> Said:
+    """Which clusters keep a pool from being gone."""
+    names = _names(buckets, frozenset())
+    message = f"The following ClusterDeployments are pending cleanup: {names}"
+    return Said(DELETION, "False", "ClusterDeploymentsPendingCleanup", message)
+
+
+def held(reason: str, message: str) -> Said:
+    """That replacements are held back, and until when or by what."""
+    return Said(HELD, "True", reason, message)
+
+
+def _names(clusters: Iterable[Cluster], without: frozenset[str]) -> str:
+    return ", ".join(sorted(cluster.name for cluster in clusters if cluster.name not in without))

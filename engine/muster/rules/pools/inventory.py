@@ -1,0 +1,166 @@
+"""The inventory: one ClusterDeploymentCustomization per cluster, reserved when the cluster is made.
+
+Source: upstream's cdcCollection. A reservation is released when its cluster is gone, restored
+when only the cluster remembers it, and remembers how its last cluster fared, so that the next cluster is made from
+the customization that is least likely to be the trouble. Patches are applied by the provisioner, so a broken syntax is
+its report, never found here.
+"""
+
+import json
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+
+from muster.data.decision import OF_ITSELF, Because, Decision
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTER_DEPLOYMENT_CUSTOMIZATION as CUSTOMIZATION
+from muster.data.tree import Tree, mapping_at, mappings_at
+from muster.fleet.view import View
+from muster.rules.pools.buckets import Buckets
+from muster.rules.pools.model import Cluster, Pool, instant, text
+from muster.rules.transitions import as_it_was, condition
+
+AVAILABLE, APPLIED = "Available", "ApplySucceeded"
+_FREE = ("True", "Available", "available")
+_RESERVED = ("False", "Reserved", "reserved")
+_SUCCEEDED = ("True", "Succeeded", "Patches applied and cluster installed successfully")
+_PENDING = ("False", "InstallationPending", "Patches applied; the cluster is being installed")
+_BROKEN = (
+    "False", "BrokenByCloud",
+    "Cluster installation failed. This may or may not be the fault of patches. Check the installation logs.",
+)  # fmt: skip
+
+
+@dataclass(frozen=True, slots=True)
+class Customization:
+    """One customization: the cluster and pool that have reserved it, and its conditions by type."""
+
+    id: ObjectId
+    cluster: str
+    pool: str
+    conditions: Mapping[str, Tree]
+
+    def reason(self, type_: str) -> str:
+        """The reason of a condition; empty where there is none."""
+        return text(self.conditions.get(type_), "reason")
+
+    def stating(self, type_: str, said: tuple[str, str, str], now: datetime) -> "Customization":
+        """The same with a condition of status, reason and message."""
+        decided = condition(self.conditions.get(type_), *said, now=now)
+        return replace(self, conditions={**self.conditions, type_: decided})
+
+    def order(self, now: datetime) -> tuple[bool, str, datetime, str]:
+        """Sorts those first that succeeded, or were never used; then the one that was used longest ago."""
+        applied = self.conditions.get(APPLIED)
+        if applied is None or applied.get("status") == "Unknown":
+            return (False, "", now, self.id.name)
+        reason = self.reason(APPLIED)
+        since = instant(applied, "lastTransitionTime") or now
+        if reason == "Succeeded":
+            return (False, "", since, self.id.name)
+        return (True, "", since, self.id.name)
+
+
+@dataclass(slots=True)
+class Stock:
+    """The customizations of a fleet during one pass: pools take from it one after the other."""
+
+    items: dict[ObjectId, Customization]
+    now: datetime
+
+    @classmethod
+    def of(cls, view: View, now: datetime) -> "Stock":
+        """Read every customization as the last run left it."""
+        return cls({obj.id: _read(view, obj.id) for obj in view.of(CUSTOMIZATION)}, now)
+
+    def put(self, item: Customization) -> None:
+        """Keep a changed customization."""
+        self.items[item.id] = item
+
+    def decisions(self) -> Iterator[Decision]:
+        """Decide what is known of every customization; those that were never used have nothing decided."""
+        because = Because("inventory", OF_ITSELF, "which cluster has reserved it, and how that fared")
+        for id_, item in sorted(self.items.items()):
+            for type_, decided in sorted(item.conditions.items()):
+                yield as_it_was(id_, type_, decided, because)
+            for name, holder in (("clusterDeploymentRef", item.cluster), ("clusterPoolRef", item.pool)):
+                if holder:
+                    yield Decision(id_, ("status", name), {"name": holder}, because)
+
+
+def _read(view: View, id_: ObjectId) -> Customization:
+    body = view.previous.get(id_)
+    status = mapping_at(body, "status")
+    conditions = {str(c.get("type")): c for c in mappings_at(status, "conditions")}
+    cluster, pool = text(status, "clusterDeploymentRef", "name"), text(status, "clusterPoolRef", "name")
+    return Customization(id_, cluster, pool, conditions)
+
+
+@dataclass(frozen=True, slots=True)
+class Inventory:
+    """A pool's inventory after it was brought up to date: the customizations that are free, in the order in which
+    they are used, and what its condition says."""
+
+    free: tuple[Customization, ...]
+    cloud: tuple[str, ...]
+    syntax: tuple[str, ...]
+    missing: tuple[str, ...]
+
+    @property
+    def valid(self) -> bool:
+        """Whether nothing in it is broken or missing."""
+        return not (self.cloud or self.syntax or self.missing)
+
+    @property
+    def message(self) -> str:
+        """What is wrong, as upstream writes it; empty where nothing is."""
+        if self.valid:
+            return ""
+        lists = {"BrokenByCloud": self.cloud, "BrokenBySyntax": self.syntax, "Missing": self.missing}
+        return json.dumps({name: sorted(names) for name, names in lists.items()}, separators=(",", ":"))
+
+
+def synchronize(stock: Stock, pool: Pool, buckets: Buckets, exists: Iterable[str]) -> Inventory | None:
+    """Bring the reservations of a pool's inventory in line with its clusters; None where it has no inventory.
+
+    `exists` are the names of all clusters of the fleet.
+    """
+    if pool.inventory is None:
+        return None
+    ids = {name: CUSTOMIZATION.id(name, pool.id.namespace) for name in pool.inventory}
+    present = {name: id_ for name, id_ in ids.items() if id_ in stock.items}
+    names = frozenset(exists)
+    for id_ in present.values():
+        item = stock.items[id_]
+        if item.cluster and item.cluster not in names:
+            stock.put(replace(item, cluster="", pool="").stating(AVAILABLE, _FREE, stock.now))
+    for cluster in buckets:
+        _restore(stock, pool, cluster, names)
+    for members, said in ((buckets.broken, _BROKEN), ((*buckets.standby, *buckets.assignable), _SUCCEEDED)):
+        for cluster in members:
+            held = present.get(cluster.customization)
+            if held is not None:
+                stock.put(stock.items[held].stating(APPLIED, said, stock.now))
+    items = [stock.items[id_] for id_ in present.values()]
+    return Inventory(
+        free=tuple(sorted((item for item in items if not item.cluster), key=lambda item: item.order(stock.now))),
+        cloud=tuple(item.id.name for item in items if item.reason(APPLIED) == "BrokenByCloud"),
+        syntax=tuple(item.id.name for item in items if item.reason(APPLIED) == "BrokenBySyntax"),
+        missing=tuple(name for name in pool.inventory if name not in present),
+    )
+
+
+def _restore(stock: Stock, pool: Pool, cluster: Cluster, names: frozenset[str]) -> None:
+    """Reserve again what a cluster uses and nobody has reserved, unless another cluster that exists holds it."""
+    item = stock.items.get(CUSTOMIZATION.id(cluster.customization, pool.id.namespace))
+    if item is None or text(item.conditions.get(AVAILABLE), "status") == "False":
+        return
+    if item.cluster and item.cluster != cluster.name and item.cluster in names:
+        return
+    reserve(stock, item, cluster.name, pool, installed=cluster.installed)
+
+
+def reserve(stock: Stock, item: Customization, cluster: str, pool: Pool, *, installed: bool = False) -> None:
+    """Reserve a customization for a cluster of a pool."""
+    taken = replace(item, cluster=cluster, pool=pool.id.name).stating(AVAILABLE, _RESERVED, stock.now)
+    stock.put(taken.stating(APPLIED, _SUCCEEDED if installed else _PENDING, stock.now))

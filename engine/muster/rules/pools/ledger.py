@@ -1,0 +1,112 @@
+"""The fields that a pass decides, collected by object; a later word on a field replaces an earlier one."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from muster.data.decision import OF_ITSELF, Because, Decision, Path, Wake
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, kind_of
+from muster.data.tree import Tree, mapping_at
+from muster.fleet.merge import leaf_at
+from muster.fleet.view import View
+from muster.rules.context import ObjectBroadcast
+
+_AGAIN = Because("pools", OF_ITSELF, "another pass may go on from here")
+_KINDS = frozenset((CLUSTER_CLAIM.name, CLUSTER_DEPLOYMENT.name))
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterStatement(ObjectBroadcast):
+    """What a ClusterDeployment says by itself, and policies say of it, for its pool to go on from. `wakes`: when time
+    alone would change a field, unless the pool does."""
+
+    decisions: tuple[Decision, ...]
+    wakes: Mapping[Path, Wake]
+
+
+@dataclass(slots=True)
+class Ledger:
+    """What a pass decides so far."""
+
+    entries: dict[ObjectId, dict[Path, Decision]] = field(default_factory=dict)
+    wakes: dict[ObjectId, dict[Path, Wake]] = field(default_factory=dict)
+
+    def set(self, id_: ObjectId, path: Path, value: Tree, because: Because, horizon: datetime | None = None) -> None:
+        """Decide a field; None decides that it is absent."""
+        self.add(Decision(id_, path, value, because, horizon))
+
+    def set_all(self, id_: ObjectId, fields: Mapping[Path, Tree], because: Because) -> None:
+        """Decide several fields of an object for one reason."""
+        for path, value in fields.items():
+            self.set(id_, path, value, because)
+
+    def add(self, decision: Decision) -> None:
+        """Take a decision as it is."""
+        self.wakes.get(decision.object, {}).pop(decision.path, None)
+        self.entries.setdefault(decision.object, {})[decision.path] = decision
+
+    def stated(self, id_: ObjectId) -> ClusterStatement:
+        """Return what is decided of an object so far, for another ledger to go on from."""
+        return ClusterStatement(id_, tuple(self.entries.get(id_, {}).values()), self.wakes.get(id_, {}))
+
+    def take(self, stated: ClusterStatement) -> None:
+        """Go on from what is stated of an object."""
+        for decision in stated.decisions:
+            self.add(decision)
+        self.wakes[stated.object] = dict(stated.wakes)
+
+    def wake(self, id_: ObjectId, path: Path, because: Because, horizon: datetime | None) -> None:
+        """Have the object looked at again when time alone would change a field, unless that is decided otherwise."""
+        if horizon is not None:
+            self.wakes.setdefault(id_, {})[path] = Wake(id_, because, horizon)
+
+    def value(self, id_: ObjectId, path: Path) -> Tree:
+        """What is decided for a field so far; None where nothing is."""
+        decision = self.entries.get(id_, {}).get(path)
+        return None if decision is None else decision.value
+
+    def forget(self, id_: ObjectId) -> None:
+        """Decide nothing about an object."""
+        self.entries.pop(id_, None)
+        self.wakes.pop(id_, None)
+
+    def outcomes(self, view: View, now: datetime) -> Iterator[Decision | Wake]:
+        """Yield every decision, by object and path, and every wake.
+
+        Where any decision changes what the last run derived, or something of it is not decided again, another pass
+        at the same instant may go on from there: then one wake is `now`.
+        """
+        changed = self._drops(view)
+        for id_, by_path in sorted(self.entries.items()):
+            before, list_keys = view.previous.get(id_), kind_of(id_).list_keys
+            for decision in by_path.values():
+                changed = changed or _differs(before, decision, list_keys)
+                yield decision
+        if changed and self.entries:
+            yield Wake(min(self.entries), _AGAIN, now)
+        for wakes in self.wakes.values():
+            yield from wakes.values()
+
+    def _drops(self, view: View) -> bool:
+        """Whether the last run derived something of a cluster or claim that nobody decides any more."""
+        for id_, before in view.previous.items():
+            if id_.kind not in _KINDS or id_ in view.broken:
+                continue
+            decided = {*self.entries.get(id_, ()), *view.decisions(id_)}
+            paths: list[Path] = [("spec", name) for name in mapping_at(before, "spec")]
+            paths += [("status", "conditions", (type_,)) for type_ in view.conditions_before(id_)]
+            if not decided.issuperset(paths):
+                return True
+        return False
+
+
+def _differs(before: Tree, decision: Decision, list_keys: Mapping[str, tuple[str, ...]]) -> bool:
+    found, value = leaf_at(before, decision.path, list_keys) if before is not None else (False, None)
+    if not found or decision.value is None:
+        return found or decision.value is not None
+    if isinstance(decision.path[-1], tuple) and isinstance(value, dict):
+        fields = list_keys[".".join(step for step in decision.path if isinstance(step, str))]
+        value = {name: part for name, part in value.items() if name not in fields}
+        return bool(value != {name: part for name, part in decision.value.items() if name not in fields})
+    return bool(value != decision.value)

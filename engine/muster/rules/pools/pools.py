@@ -1,0 +1,320 @@
+"""One pass over one pool: from its clusters and claims to what is created, assigned, resumed and deleted.
+
+The order is upstream's: links first, then the counts that people see, then assignment, then
+size, then power. Counts are those before this pass acts, except of a pool that is being deleted.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from itertools import islice
+
+from muster.data.decision import Because, Held, Input, Outcome
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTER_DEPLOYMENT
+from muster.data.times import format_time
+from muster.data.tree import Tree, mapping_at
+from muster.fleet.shared import Shared
+from muster.rules.effects.allowance import Allowance
+from muster.rules.pools import conditions as words
+from muster.rules.pools import messages
+from muster.rules.pools.buckets import Buckets, classify, shown_bucket
+from muster.rules.pools.claims import ASSIGNED, NO_CLUSTERS
+from muster.rules.pools.consent import Consent
+from muster.rules.pools.dependencies import Dependencies
+from muster.rules.pools.inventory import Inventory, Stock, reserve, synchronize
+from muster.rules.pools.ledger import Ledger
+from muster.rules.pools.links import Links, assign, repair
+from muster.rules.pools.manifest import hub_version, matching, newborn, reference_to, version_of
+from muster.rules.pools.model import RUNNING, Claim, Cluster, Pool, text, whole
+from muster.rules.pools.powerstate import power_states
+from muster.rules.pools.rules import Rules
+from muster.rules.pools.scaling import (
+    EFFECT,
+    Hold,
+    Means,
+    Plan,
+    free_ordinals,
+    held_by_budget,
+    ordinal_of,
+    plan,
+    stem,
+    wind_down,
+)
+from muster.rules.pools.survey import Survey
+from muster.rules.pools.timeouts import Streak
+from muster.rules.transitions import as_it_was, saying
+
+_KEPT_CONDITIONS = (words.CAPACITY, words.DEPENDENCIES, words.CURRENT, words.INVENTORY, words.DELETION)
+#: How many clusters that failed a pool remembers.
+_MOST_FAILURES = 5
+_NO_HIBERNATION = ("openstack", "vsphere")
+
+
+@dataclass(slots=True)
+class World:
+    """What the pools of a run share. Each pass writes what the next ones have to know into `ledger`, `stock`, `taken`
+    (the names of clusters) and `owners` (who may use a cluster, by its name)."""
+
+    fleet: Shared
+    view: Survey
+    ledger: Ledger
+    stock: Stock
+    dependencies: Dependencies
+    allowance: Allowance
+    taken: set[str]
+    owners: dict[str, Tree]
+    now: datetime
+    rules: Rules
+
+    def decided(self, id_: ObjectId) -> Mapping[str, Tree]:
+        """Condition by type, as this run has decided them for a cluster."""
+        entries = self.ledger.entries.get(id_, {})
+        return {
+            path[2][0]: decision.value
+            for path, decision in entries.items()
+            if len(path) == 3 and path[1] == "conditions" and decision.value is not None
+        }
+
+
+def pass_over(world: World, pool: Pool) -> Iterator[Outcome]:
+    """Decide one pass over a pool; yield what is held back and what is wrong."""
+    always_running = any(name in _NO_HIBERNATION for name in mapping_at(pool.spec, "platform"))
+    if always_running and pool.running_count != pool.size and not pool.deleting:
+        _PoolPass(world, pool).keep()
+        yield messages.hibernation_unsupported(world.fleet.objects[pool.id], pool.running_count, pool.size)
+    else:
+        yield from _PoolPass(world, pool).run()
+
+
+class _PoolPass:
+    """The steps of one pass over one pool."""
+
+    def __init__(self, world: World, pool: Pool) -> None:
+        self.world, self.pool, self.ledger, self.rules = world, pool, world.ledger, world.rules
+        self.because = Because(f"pools {pool.key.namespace}/{pool.key.name}", (Input(("spec",), pool.id),))
+        self.version = version_of(pool.spec)
+        self.hub = hub_version(world.fleet, pool, self.clusters, self.version)
+        self.stem = stem(pool.key, unique=world.view.namesakes.get(pool.id.name, 0) < 2)
+        self.before = world.fleet.conditions_before(pool.id)
+        self.streak = Streak.read(world.fleet.before(pool.id, "status", "muster", "replacements"))
+        self.holds: dict[str, Hold] = {}
+        self.consent = Consent(world.fleet, world.allowance)
+        self.broken: frozenset[str] = frozenset()
+        self.decided = {cluster.id: world.decided(cluster.id) for cluster in self.clusters}
+
+    @property
+    def clusters(self) -> tuple[Cluster, ...]:
+        return self.world.view.of_pool.get(self.pool.key, ())
+
+    def run(self) -> Iterator[Outcome]:
+        clusters, claims = self.clusters, self.world.view.claims_on.get(self.pool.key, ())
+        versions = matching(self.version, self.hub)
+        buckets = classify(self.pool, clusters, versions, lambda id_: self.decided[id_])
+        self.broken = frozenset(cluster.name for cluster in buckets.broken)
+        if self.pool.deleting:
+            self._wind_down(buckets)
+            yield from self.consent.held()
+            return
+        links, stale = repair(buckets, claims, self.rules), buckets.stale
+        buckets = _after(buckets, links)
+        inventory = synchronize(self.world.stock, self.pool, buckets, self.world.view.names)
+        self._count(buckets)
+        self._say(words.capacity(self.pool, buckets))
+        links = assign(links, stale, self.rules)
+        self._link(links)
+        served = _after(buckets, links)
+        missing = self.world.dependencies.missing(self.pool)
+        free = None if inventory is None else len(inventory.free)
+        step = self.consent.within(
+            self.pool, lambda pool, may_go: plan(pool, served, len(links.waiting),
+                                                 Means(bool(missing), free, self._replaceable, may_go), self.rules)
+        )  # fmt: skip
+        born = list(self._create(step, inventory))
+        self._delete(step.delete)
+        if not (step.blocked and self.rules.starved_by_dependencies):
+            deleted = [cluster.name for cluster in step.delete]
+            self._power(power_states(self.pool, served, deleted, born, len(links.waiting), self.rules))
+            self._say(words.current(stale, deleted))
+        self._say_of_means(step, missing, inventory)
+        self._record(step, links, born)
+        yield from self._held(step)
+        yield from self.consent.held()
+
+    def keep(self) -> None:
+        """Leave everything as the last run left it."""
+        for name in ("size", "standby", "ready"):
+            self._set(("status", name), self.world.fleet.before(self.pool.id, "status", name))
+        kept = mapping_at(self.world.fleet.previous.get(self.pool.id), "status", "muster")
+        names = ("nextOrdinal", "buckets", "replacements", "failures", "hubVersion")
+        self._book({name: kept[name] for name in names if name in kept})
+        self._keep_conditions()
+
+    # -- claims and clusters
+
+    def _link(self, links: Links) -> None:
+        for claim, cluster in links.to_claim:
+            self.ledger.set(claim.id, ("spec", "namespace"), cluster.name, self.because)
+            self._say_to(claim, ASSIGNED)
+        for claim in links.waiting:
+            self._say_to(claim, NO_CLUSTERS)
+        for claim, cluster in links.to_cluster:
+            fields = {path: d.value for path, d in self.ledger.entries.get(cluster.id, {}).items()}
+            reference = reference_to(fields, cluster.body, self.pool.key)
+            reference |= {"claimName": claim.name, "claimedTimestamp": format_time(self.world.now)}
+            self.ledger.set(cluster.id, ("spec", "clusterPoolRef"), reference, self.because)
+            self._set_power(cluster.id, RUNNING)
+
+    def _create(self, step: Plan, inventory: Inventory | None) -> Iterator[str]:
+        free = free_ordinals(self.stem, self._next_ordinal(), self.world.taken)
+        for index, (_, name) in enumerate(islice(free, step.create)):
+            customization = text(self.pool.spec, "customizationRef", "name")
+            if inventory is not None:
+                item = self.world.stock.items[inventory.free[index].id]
+                reserve(self.world.stock, item, name, self.pool)
+                customization = item.id.name
+            fields = newborn(self.pool, name, self.version, customization, self.world.now)
+            self.ledger.set_all(CLUSTER_DEPLOYMENT.id(name, name), fields, self.because)
+            self.world.taken.add(name)
+            yield name
+
+    def _next_ordinal(self) -> int:
+        recorded = whole(self.world.fleet.before(self.pool.id, "status", "muster"), "nextOrdinal") or 1
+        return max((recorded, *(ordinal_of(cluster.name, self.stem) + 1 for cluster in self.clusters)))
+
+    def _delete(self, clusters: Iterable[Cluster]) -> None:
+        for cluster in clusters:
+            self.ledger.set(cluster.id, ("metadata", "deletionTimestamp"), format_time(self.world.now), self.because)
+
+    def _power(self, states: Mapping[str, str]) -> None:
+        for name, state in states.items():
+            self._set_power(CLUSTER_DEPLOYMENT.id(name, name), state)
+
+    def _set_power(self, id_: ObjectId, state: str) -> None:
+        self.ledger.set(id_, ("spec", "powerState"), state, self.because)
+
+    # -- what may be replaced
+
+    def _replaceable(self, cluster: Cluster) -> bool:
+        """Whether a broken or stale cluster may be replaced now; remembers why not."""
+        if cluster.name in self.broken and not self.streak.may_replace(cluster, self.world.now, self.rules):
+            due = self.streak.next_at(self.rules)
+            self.holds[cluster.name] = Hold("BackingOff", messages.backing_off(self.streak.failures, due), due)
+        elif (hold := held_by_budget(self.world.fleet, self.world.allowance, cluster, self.rules)) is not None:
+            self.holds[cluster.name] = hold
+        return cluster.name not in self.holds
+
+    def _held(self, step: Plan) -> Iterator[Held]:
+        for cluster in step.held:
+            hold = self.holds[cluster.name]
+            yield Held(cluster.id, EFFECT, hold.message, self.because, hold.until)
+
+    # -- what people see
+
+    def _count(self, buckets: Buckets) -> None:
+        counts = {"size": buckets.unclaimed, "standby": len(buckets.standby), "ready": len(buckets.assignable)}
+        for name, number in counts.items():
+            self._set(("status", name), number)
+
+    def _say(self, said: words.Said, horizon: datetime | None = None) -> None:
+        world = self.world
+        self.ledger.add(saying(world.fleet, self.pool.id, said.type, said[1:], self.because, world.now, horizon))
+
+    def _say_to(self, claim: Claim, said: words.Said) -> None:
+        self.ledger.add(saying(self.world.fleet, claim.id, said.type, said[1:], self.because, self.world.now))
+
+    def _say_of_means(self, step: Plan, missing: str, inventory: Inventory | None) -> None:
+        if step.asked or self.rules.checks_dependencies_always:
+            self._say(words.dependencies(missing))
+        if inventory is not None:
+            self._say(words.inventory(inventory))
+        if step.held:
+            until = [hold.until for hold in self.holds.values() if hold.until is not None]
+            first = self.holds[step.held[0].name]
+            names = ", ".join(sorted(cluster.name for cluster in step.held))
+            self._say(words.held(first.reason, f"{names}: {first.message}"), min(until, default=None))
+        self._keep_conditions()
+
+    def _keep_conditions(self) -> None:
+        """What this pass did not look at stays said."""
+        for type_ in _KEPT_CONDITIONS:
+            path = ("status", "conditions", (type_,))
+            if type_ in self.before and self.ledger.value(self.pool.id, path) is None:
+                self.ledger.add(as_it_was(self.pool.id, type_, self.before[type_], self.because))
+
+    def _record(self, step: Plan, links: Links, born: list[str]) -> None:
+        following = max((self._next_ordinal(), *(ordinal_of(name, self.stem) + 1 for name in born)))
+        streak = self.streak.served(cluster for _, cluster in links.to_cluster)
+        streak = streak.after(step.replaced, self.world.now, self.rules)
+        record: Tree = {"nextOrdinal": following, "buckets": self._shown()}
+        if (row := streak.tree()) is not None:
+            record["replacements"] = row
+        if failures := [
+            *self._failures(),
+            *(self._failure(cluster) for cluster in step.delete if self._failed(cluster)),
+        ]:
+            record["failures"] = failures[-_MOST_FAILURES:]
+        if self.hub is not None:
+            record["hubVersion"] = self.hub
+        self._book(record)
+
+    def _failures(self) -> list[Tree]:
+        """The clusters that were deleted last because they were broken: what became of them is else forgotten."""
+        known = self.world.fleet.before(self.pool.id, "status", "muster", "failures")
+        return known if isinstance(known, list) else []
+
+    def _failed(self, cluster: Cluster) -> bool:
+        return cluster.name in self.broken
+
+    def _failure(self, cluster: Cluster) -> Tree:
+        said = self.decided[cluster.id]["Broken"]
+        at = format_time(self.world.now)
+        return {"cluster": cluster.name, "at": at, "reason": said["reason"], "message": said["message"]}
+
+    def _shown(self) -> Tree:
+        counts = Counter(shown_bucket(cluster, self.decided[cluster.id]).value for cluster in self.clusters)
+        return dict(sorted(counts.items()))
+
+    def _book(self, record: Tree) -> None:
+        """Record what the next pass has to know; beside what other stages note of the pool."""
+        for name, value in record.items():
+            self._set(("status", "muster", name), value)
+
+    def _set(self, path: tuple[str | tuple[str, ...], ...], value: Tree) -> None:
+        if value is not None:
+            self.ledger.set(self.pool.id, path, value, self.because)
+
+    # -- the end of a pool
+
+    def _wind_down(self, buckets: Buckets) -> None:
+        """Delete what nobody has claimed; when the last cluster is gone nothing of the pool is kept."""
+        if buckets.total == 0:
+            return
+        step = self.consent.within(self.pool, lambda pool, may_go: wind_down(pool, buckets, may_go))
+        self._delete(step.delete)
+        gone = {cluster.name for cluster in step.delete}
+        self._count(_without(buckets, gone))
+        self._say(words.pending_cleanup(buckets))
+        self._keep_conditions()
+        record = {"nextOrdinal": self._next_ordinal(), "buckets": self._shown()}
+        self._book(record | ({"failures": failures} if (failures := self._failures()) else {}))
+
+
+def _after(buckets: Buckets, links: Links) -> Buckets:
+    """The buckets after linking: what is no longer assignable counts as claimed, also where claims contradict it."""
+    left = {cluster.name for cluster in links.assignable}
+    assignable = tuple(cluster for cluster in buckets.assignable if cluster.name in left)
+    taken = tuple(cluster for cluster in buckets.assignable if cluster.name not in left)
+    stale = buckets.stale.without({cluster.name for cluster in taken})
+    return replace(buckets, assignable=assignable, claimed=(*buckets.claimed, *taken), stale=stale)
+
+
+def _without(buckets: Buckets, names: set[str]) -> Buckets:
+    """The buckets without some clusters."""
+
+    def left(clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
+        return tuple(cluster for cluster in clusters if cluster.name not in names)
+
+    return Buckets(left(buckets.deleting), left(buckets.marked), left(buckets.claimed), left(buckets.broken),
+                   left(buckets.assignable), left(buckets.installing), left(buckets.standby))  # fmt: skip

@@ -1,0 +1,211 @@
+"""What a cluster is asked to be and what it says it is: the hub's half of hibernation.
+
+The provisioner starts and stops machines and reports what it sees. Between muster's request and that report the
+cluster would look as if nobody had asked; so muster states the request itself, with the reasons that upstream's
+hibernation controller gives, and is silent as soon as the provisioner speaks. Fake clusters have no provisioner:
+their power state follows at once (with `hibernateAfter` in two passes, as upstream's), and what muster has stated of it
+stands. What only a look at machines and nodes can tell is never decided here.
+
+Source: upstream's hibernation controller, without its probes.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from muster.data.times import later, second_after
+from muster.data.tree import Tree, dig, mappings_at
+from muster.rules.pools.buckets import Buckets
+from muster.rules.pools.model import HIBERNATING, HIVE, OLDEST, RUNNING, Cluster, Pool, annotated, instant, span
+from muster.rules.pools.rules import Rules
+from muster.rules.transitions import condition
+
+
+def power_states(
+    pool: Pool, buckets: Buckets, deleted: Iterable[str], born: Iterable[str], waiting: int, rules: Rules
+) -> Mapping[str, str]:
+    """Return spec.powerState by cluster name. `deleted` are left alone; `born` are the youngest, in that order."""
+    gone = frozenset(deleted)
+    members: Iterable[Cluster] = (*buckets.assignable, *buckets.installing, *buckets.standby)
+    aged = sorted((c for c in members if c.name not in gone and not c.frozen), key=lambda c: c.age_key)
+    kept = max(0, pool.running_count)
+    if rules.resumes_what_can_serve:
+        unfit = frozenset(cluster.name for cluster in buckets.stale)
+        aged[kept:] = sorted(aged[kept:], key=lambda c: (c.name in unfit, _distance(c), c.age_key))
+    names = [*(cluster.name for cluster in aged), *born]
+    return {name: RUNNING if index < kept + waiting else HIBERNATING for index, name in enumerate(names)}
+
+
+def _distance(cluster: Cluster) -> int:
+    """How far a cluster is from serving a claim."""
+    if not cluster.installed:
+        return 3
+    if cluster.wanted == RUNNING:
+        return 0  # it runs or resumes; another one in its place would begin anew
+    return 1 if cluster.power == HIBERNATING else 2
+
+
+RESUMING, STOPPING = "ResumingOrRunning", "Stopping"
+#: Reasons under which a resume is under way: upstream's, and the seed's, with which the condition may be True.
+RESUME_REASONS = frozenset((RESUMING, "Resuming"))
+#: Reasons of the Hibernating condition under which a stop is under way.
+STOP_REASONS = frozenset((STOPPING, "WaitingForMachinesToStop"))
+FAILED_TO_START, FAILED_TO_STOP = "FailedToStart", "FailedToStop"
+FAILURES = frozenset((FAILED_TO_START, FAILED_TO_STOP))
+_FAILED_STARTS = frozenset((FAILED_TO_START, "FailedToStartMachines"))
+_UNSUPPORTED = "Unsupported"
+_DELETED = ("ClusterDeploymentDeleted", "ClusterDeployment has been marked for deletion")
+_PAUSED = ("PowerStatePaused", "the powerstate-pause annotation is set")
+
+Conditions = Mapping[str, Tree]
+
+
+@dataclass(frozen=True, slots=True)
+class PowerView:
+    """What is known of a cluster's power: the conditions and the power state as the provisioner reports them, with
+    muster's own statements over them.
+
+    `stated` are the conditions, and `state` the power state, that muster states itself; `hibernate` asks for
+    spec.powerState Hibernating because hibernateAfter has passed; `machines` says what the request amounts to.
+    """
+
+    conditions: Conditions
+    power: str
+    stated: dict[str, Tree] = field(default_factory=dict)
+    state: str | None = None
+    hibernate: bool = False
+    machines: str | None = None
+    horizon: datetime | None = None
+
+    def saying(self, type_: str, said: Tree) -> "PowerView":
+        """The same with one more condition stated."""
+        return replace(self, conditions={**self.conditions, type_: said}, stated={**self.stated, type_: said})
+
+
+def reported_conditions(cluster: Cluster) -> dict[str, Tree]:
+    """Condition by type, as the provisioner reports them (for a fake cluster: as muster stated them)."""
+    return {str(c.get("type")): c for c in mappings_at(cluster.body, "status", "conditions")}
+
+
+def power_view(cluster: Cluster, before: Conditions, now: datetime, *, keeps_failures: bool) -> PowerView:
+    """Return what muster states about a cluster's power. `before` are the conditions that the last run derived.
+
+    `keeps_failures`: that a cluster failed to start or to stop stands, also while it is deleted for it.
+    """
+    reported = reported_conditions(cluster)
+    silent = PowerView(reported, cluster.power)
+    if annotated(cluster.body, f"{HIVE}/reconcile-pause"):
+        return silent
+    writer = _Writer(reported, before, now)
+    said = (before.get("Hibernating", {}), reported.get("Hibernating", {}))
+    failed = next((one for one in said if one.get("reason") in FAILURES), None)
+    if cluster.deleting and keeps_failures and failed is not None:
+        return writer.view("Unknown", ("Ready", "Unknown", *_DELETED)).saying("Hibernating", failed)
+    if cluster.deleting:
+        return writer.view("Unknown", ("Hibernating", "Unknown", *_DELETED), ("Ready", "Unknown", *_DELETED))
+    if not cluster.installed:
+        return silent
+    if annotated(cluster.body, f"{HIVE}/powerstate-pause"):
+        return writer.view("Unknown", ("Hibernating", "Unknown", *_PAUSED), ("Ready", "Unknown", *_PAUSED))
+    due = _hibernate_due(cluster, reported)
+    if due is not None and cluster.wanted != HIBERNATING:
+        if now > due:
+            return PowerView(reported, cluster.power, hibernate=True)
+        asked = _ask_to_run(cluster, reported, writer)
+        return PowerView(asked.conditions, asked.power, asked.stated, asked.state, machines=asked.machines,
+                         horizon=second_after(due))  # fmt: skip
+    if keeps_failures and _has_failed(cluster, reported):
+        return silent
+    if cluster.wanted == HIBERNATING:
+        return _ask_to_stop(cluster, reported, writer)
+    return _ask_to_run(cluster, reported, writer)
+
+
+def _has_failed(cluster: Cluster, reported: Conditions) -> bool:
+    """Whether the provisioner says, on a condition or as the power state, that it could not do what is asked for."""
+    words = {reported.get("Hibernating", {}).get("reason"), reported.get("Ready", {}).get("reason"), cluster.power}
+    return not words.isdisjoint((FAILED_TO_STOP,) if cluster.wanted == HIBERNATING else _FAILED_STARTS)
+
+
+def _ask_to_stop(cluster: Cluster, reported: Conditions, writer: "_Writer") -> PowerView:
+    hibernating = reported.get("Hibernating", {})
+    asleep = hibernating.get("status") == "True" and hibernating.get("reason") not in RESUME_REASONS
+    if asleep or (not hibernating and cluster.power == HIBERNATING):
+        return PowerView(reported, cluster.power)
+    if cluster.fake and dig(cluster.body, "spec", "hibernateAfter") is None:
+        return writer.view(
+            HIBERNATING, ("Hibernating", "True", "Hibernating", "Fake cluster is stopped"), _NOT_READY, machines=None
+        )
+    if cluster.fake and hibernating.get("reason") in STOP_REASONS:
+        return writer.view(HIBERNATING, ("Hibernating", "True", "Hibernating", "Cluster is stopped"), _NOT_READY)
+    if hibernating.get("reason") in STOP_REASONS or hibernating.get("reason") == _UNSUPPORTED:
+        return PowerView(reported, cluster.power)
+    stopping = ("Hibernating", "False", STOPPING, "Stopping cluster machines")
+    return writer.view(STOPPING, stopping, _NOT_READY, machines="stop")
+
+
+_NOT_READY = (
+    "Ready", "False", "StoppingOrHibernating",
+    "Cluster is shutting down or hibernating, see Hibernating condition for details",
+)  # fmt: skip
+_RESUMED = (
+    "Hibernating", "False", RESUMING, "Cluster is resuming or running, see Ready condition for details",
+)  # fmt: skip
+
+
+def _ask_to_run(cluster: Cluster, reported: Conditions, writer: "_Writer") -> PowerView:
+    hibernating, ready = reported.get("Hibernating", {}), reported.get("Ready", {})
+    if cluster.fake:
+        if cluster.power == RUNNING and ready.get("status") == "True":
+            return PowerView(reported, cluster.power)
+        return writer.view(RUNNING, _RESUMED, ("Ready", "True", RUNNING, "Cluster is running"))
+    started = ready.get("status") == "True" or ready.get("reason") == "StartingMachines"
+    started = started or hibernating.get("reason") in RESUME_REASONS | FAILURES
+    if started or hibernating.get("status") == "False" or (not hibernating and cluster.power == RUNNING):
+        return PowerView(reported, cluster.power)
+    starting = ("Ready", "False", "StartingMachines", "Starting cluster machines (step 1/4)")
+    return writer.view("StartingMachines", _RESUMED, starting, machines="start")
+
+
+def _hibernate_due(cluster: Cluster, reported: Conditions) -> datetime | None:
+    """The instant after which hibernateAfter asks for hibernation; None where it never does.
+
+    Clusters of a pool wait until they are claimed, and a person's word is never worked against. The clock runs from
+    the latest of installation, claim and the moment at which the cluster became ready. A platform that cannot
+    hibernate runs on.
+    """
+    if cluster.told or reported.get("Hibernating", {}).get("reason") == _UNSUPPORTED:
+        return None
+    limit = span(cluster.body, "spec", "hibernateAfter")
+    claimed = instant(cluster.body, "spec", "clusterPoolRef", "claimedTimestamp")
+    if limit is None or (cluster.pool is not None and (not cluster.claim or claimed is None)):
+        return None
+    ready = reported.get("Ready", {})
+    running = ready.get("status") == "True"
+    if not running and reported.get("Hibernating", {}).get("status", "Unknown") != "Unknown":
+        return None
+    since = [
+        instant(cluster.body, "status", "installedTimestamp"),
+        claimed,
+        instant(ready, "lastTransitionTime") if running else None,
+    ]
+    known = [moment for moment in since if moment is not None]
+    if not known and not cluster.fake:
+        return OLDEST  # nobody knows since when it is installed: as upstream, since before any limit
+    return later(max(known), limit) if known else None
+
+
+@dataclass(frozen=True, slots=True)
+class _Writer:
+    """Writes conditions so that lastTransitionTime moves only with the status, whoever said the last word."""
+
+    reported: Conditions
+    before: Conditions
+    now: datetime
+
+    def view(self, power: str, *conditions: tuple[str, str, str, str], machines: str | None = None) -> PowerView:
+        stated = {
+            type_: condition(self.before.get(type_) or self.reported.get(type_), *said, now=self.now)
+            for type_, *said in conditions
+        }
+        return PowerView({**self.reported, **stated}, power, stated, power, machines=machines)

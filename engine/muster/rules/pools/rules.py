@@ -1,0 +1,92 @@
+"""The two rulebooks: the seed's, which is the default, and upstream Hive's, kept to the letter.
+
+`Fleet.spec.pools.compatibility` chooses. Everything in which the two differ is named here and nowhere else, so that
+a reader finds the whole difference in one place.
+"""
+
+from dataclasses import dataclass
+from datetime import timedelta
+
+from muster.data.times import try_duration
+from muster.fleet.settings import Settings
+
+DEFAULT_BACKOFF = timedelta(minutes=5)
+LONGEST_BACKOFF = timedelta(hours=4)
+
+
+@dataclass(frozen=True, slots=True)
+class Rules:
+    """What differs between the rulebooks.
+
+    `stamps_creation`: an object without a creationTimestamp counts as created when it is first seen; upstream sorts
+    it before all others. `assigns_stale`: whether a claim may get a cluster of an older pool version.
+    `links_leaving_clusters`: whether a claim without a cluster is linked to one that names it and is on its way out.
+    `resumes_what_can_serve`: whether for a waiting claim a cluster is resumed that it could get, and not just the
+    oldest.
+    `serves_deleting_claims`: whether a claim that is being deleted still gets a cluster. `starved_by_dependencies`:
+    whether a creation that cannot be carried out keeps broken clusters from being deleted.
+    `checks_dependencies_always`: whether MissingDependencies is kept current between creations. `stop_timeout`:
+    whether powerstateTransitionToHibernatingTimeout exists. `names_conflicts`: whether a claim is told that its
+    cluster went to another. `asks_budgets`: whether a DisruptionBudget may hold a replacement. `keeps_failures`:
+    whether a report of having failed to stop stands (upstream tries again), as does any failure while the cluster is
+    deleted for it. `first_backoff` and `longest_backoff` bound the wait before a replacement is replaced again; None:
+    no wait.
+    """
+
+    stamps_creation: bool
+    assigns_stale: bool
+    links_leaving_clusters: bool
+    resumes_what_can_serve: bool
+    serves_deleting_claims: bool
+    starved_by_dependencies: bool
+    checks_dependencies_always: bool
+    stop_timeout: bool
+    names_conflicts: bool
+    asks_budgets: bool
+    keeps_failures: bool
+    first_backoff: timedelta | None
+    longest_backoff: timedelta
+
+
+UPSTREAM = Rules(
+    stamps_creation=False,
+    assigns_stale=True,
+    links_leaving_clusters=True,
+    resumes_what_can_serve=False,
+    serves_deleting_claims=True,
+    starved_by_dependencies=True,
+    checks_dependencies_always=False,
+    stop_timeout=False,
+    names_conflicts=False,
+    asks_budgets=False,
+    keeps_failures=False,
+    first_backoff=None,
+    longest_backoff=LONGEST_BACKOFF,
+)
+
+
+def rules_of(settings: Settings) -> Rules:
+    """Return the rulebook that a fleet has chosen, with its own back-off where it sets one."""
+    if settings.get("pools", "compatibility") == "hive":
+        return UPSTREAM
+    return Rules(
+        stamps_creation=True,
+        assigns_stale=False,
+        links_leaving_clusters=False,
+        resumes_what_can_serve=True,
+        serves_deleting_claims=False,
+        starved_by_dependencies=False,
+        checks_dependencies_always=True,
+        stop_timeout=True,
+        names_conflicts=True,
+        asks_budgets=True,
+        keeps_failures=True,
+        first_backoff=_span(settings, "initial", DEFAULT_BACKOFF),
+        longest_backoff=_span(settings, "maximum", LONGEST_BACKOFF),
+    )
+
+
+def _span(settings: Settings, name: str, default: timedelta) -> timedelta:
+    """A duration of `pools.replacementBackoff`."""
+    span = try_duration(settings.get("pools", "replacementBackoff", name))
+    return default if span is None else span

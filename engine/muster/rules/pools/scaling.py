@@ -1,0 +1,173 @@
+"""How many clusters a pool creates and which it deletes in one pass, within its budgets.
+
+Source: upstream's reconcile. After clusters that are marked for removal, a
+pass does one thing only: create, or delete the broken, or the excess, or one stale cluster. Creating goes first, so
+that a waiting claim is served before anything is tidied up; the next pass does the rest. A hold concerns
+replacements: a pool that shrinks loses its broken clusters first, held or not, and then those that work.
+"""
+
+import hashlib
+import re
+from collections.abc import Callable, Collection, Iterable, Iterator
+from dataclasses import dataclass
+from datetime import datetime
+from itertools import chain
+
+from muster.fleet.view import View
+from muster.rules.effects.allowance import Allowance
+from muster.rules.pools.buckets import Buckets
+from muster.rules.pools.model import Cluster, Pool, PoolKey
+from muster.rules.pools.rules import Rules
+
+_LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
+_LONGEST_STEM = 50  # of the 63 characters of a label: the rest is for the hash and the ordinal
+
+
+def stem(key: PoolKey, *, unique: bool) -> str:
+    """Return what the names of a pool's clusters begin with. `unique`: no other namespace has a pool of the name."""
+    if unique and len(key.name) <= _LONGEST_STEM and _LABEL.fullmatch(key.name):
+        return key.name
+    digest = hashlib.sha256(f"{key.namespace}/{key.name}".encode()).hexdigest()[:5]
+    return f"{key.name.replace('.', '-')[:_LONGEST_STEM].rstrip('-')}-{digest}"
+
+
+def ordinal_of(name: str, beginning: str) -> int:
+    """Return the ordinal in a cluster's name; 0 where it has another form."""
+    head, _, tail = name.rpartition("-")
+    return int(tail) if head == beginning and tail.isascii() and tail.isdigit() and len(tail) < 18 else 0
+
+
+def free_ordinals(beginning: str, first: int, taken: Collection[str]) -> Iterator[tuple[int, str]]:
+    """Yield ordinals from `first` on, with the names that they give, without the names that are taken."""
+    ordinal = first
+    while True:
+        name = f"{beginning}-{ordinal}"
+        if name not in taken:
+            yield ordinal, name
+        ordinal += 1
+
+
+EFFECT = "replacement"
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """Why a replacement waits: a reason for programs, a sentence for people, and when time alone ends the wait."""
+
+    reason: str
+    message: str
+    until: datetime | None = None
+
+
+def held_by_budget(view: View, allowance: Allowance, cluster: Cluster, rules: Rules) -> Hold | None:
+    """Return what a DisruptionBudget says against replacing a cluster; None where it may go."""
+    held = allowance.holds(view, cluster.id, EFFECT) if rules.asks_budgets else None
+    return None if held is None else Hold("DisruptionBudget", f"{held.because.rule}: {held.reason}", held.horizon)
+
+
+_UNLIMITED = 1 << 31
+
+
+@dataclass(frozen=True, slots=True)
+class Plan:
+    """What a pass does: `create` that many clusters, and mark these for deletion, in order. `replaced` are those of
+    them that are broken; `held` are broken or stale clusters that something holds back. `blocked` says that clusters
+    should be created and a dependency is missing, `asked` that dependencies had to be looked at."""
+
+    create: int = 0
+    delete: tuple[Cluster, ...] = ()
+    replaced: tuple[Cluster, ...] = ()
+    held: tuple[Cluster, ...] = ()
+    asked: bool = False
+    blocked: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Means:
+    """What stands in the way of a pass: whether a dependency is missing, how many customizations are free (None: the
+    pool has no inventory), which clusters may be replaced now, and which may be deleted at all."""
+
+    missing: bool
+    customizations: int | None
+    replaceable: Callable[[Cluster], bool]
+    may_go: Callable[[Cluster], bool] = lambda _: True
+
+
+def capacity_of(pool: Pool, buckets: Buckets) -> int:
+    """How many more clusters the pool may hold; claimed and deleting ones count."""
+    return _UNLIMITED if pool.max_size is None else pool.max_size - buckets.total
+
+
+def concurrency_of(pool: Pool, buckets: Buckets) -> int:
+    """How many more clusters may be installed or deleted at the same time."""
+    if pool.max_concurrent is None:
+        return _UNLIMITED
+    return max(0, pool.max_concurrent - len(buckets.installing) - len(buckets.deleting))
+
+
+def plan(pool: Pool, buckets: Buckets, waiting: int, means: Means, rules: Rules) -> Plan:
+    """Return what a pass does with a pool that is kept. `buckets` are those after assignment."""
+    slots = concurrency_of(pool, buckets)
+    marked = _movable(buckets.marked, means.may_go)[:slots]
+    slots -= len(marked)
+    drift = buckets.unclaimed - pool.size - waiting
+    if slots <= 0:
+        return Plan(delete=marked)
+    asked = blocked = False
+    capacity = capacity_of(pool, buckets)
+    if drift < 0 and capacity > 0:
+        asked, blocked = True, means.missing
+        wanted = min(-drift, capacity, slots, _UNLIMITED if means.customizations is None else means.customizations)
+        if not blocked and (wanted > 0 or rules.starved_by_dependencies):
+            return Plan(create=wanted, delete=marked, asked=True)
+        if rules.starved_by_dependencies:
+            return Plan(delete=marked, asked=True, blocked=True)
+    replaced, held = _replaced(buckets, drift, slots, means)
+    if not buckets.broken:
+        excess = _excess(buckets, min(drift, slots), means)
+        return Plan(delete=(*marked, *replaced, *excess), held=held, asked=asked, blocked=blocked)
+    shed, held = _shed(held, min(drift, slots) - len(replaced))
+    excess = _excess(buckets, min(drift, slots) - len(replaced) - len(shed), means) if shed else ()
+    delete = (*marked, *replaced, *shed, *excess)
+    return Plan(delete=delete, replaced=replaced, held=held, asked=asked, blocked=blocked)
+
+
+def _shed(held: tuple[Cluster, ...], number: int) -> tuple[tuple[Cluster, ...], tuple[Cluster, ...]]:
+    """Broken clusters that go although their replacement is held, for nothing is made in their place; and the rest."""
+    number = max(0, number)
+    return held[:number], held[number:]
+
+
+def _replaced(
+    buckets: Buckets, drift: int, slots: int, means: Means
+) -> tuple[tuple[Cluster, ...], tuple[Cluster, ...]]:
+    """The broken clusters, or the one stale cluster, that go now, and those that are held back."""
+    candidates = _movable(buckets.broken, means.may_go)
+    if not candidates and drift == 0 and not buckets.installing:
+        candidates = _movable(buckets.stale, means.may_go)
+        slots = 1
+    go: list[Cluster] = []
+    held: list[Cluster] = []
+    for cluster in candidates:
+        if len(go) == slots:
+            break
+        (go if means.replaceable(cluster) else held).append(cluster)
+    return tuple(go), tuple(held)
+
+
+def _excess(buckets: Buckets, number: int, means: Means) -> tuple[Cluster, ...]:
+    """The clusters that could serve a claim last go first: installing, newest first; then standby, then assignable,
+    oldest first."""
+    ordered = _movable(chain(buckets.installing, buckets.standby, buckets.assignable), means.may_go)
+    return ordered[: max(0, number)]
+
+
+def wind_down(pool: Pool, buckets: Buckets, may_go: Callable[[Cluster], bool] = lambda _: True) -> Plan:
+    """Return what a pass does with a pool that is being deleted: what is marked goes, then all that is unclaimed."""
+    unclaimed = chain(buckets.marked, buckets.installing, buckets.standby, buckets.assignable, buckets.broken)
+    return Plan(delete=_movable(unclaimed, may_go)[: concurrency_of(pool, buckets)])
+
+
+def _movable(clusters: Iterable[Cluster], may_go: Callable[[Cluster], bool]) -> tuple[Cluster, ...]:
+    """Without the clusters that cannot be read, are protected or may not go."""
+    return tuple(cluster for cluster in clusters if cluster.deletable and may_go(cluster))

@@ -1,0 +1,225 @@
+"""The pools stage: one pass over all pools, claims and clusters, as upstream's controllers would make one.
+
+It goes on from what is stated of each cluster (`muster.rules.pools.clusters`). First each pool; then the claims, which
+look at links as they were before the pass. The manifests of clusters and claims are carried from the last run and
+changed where the pass changes them. Everything is read once (`survey`) and the cost is linear.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from muster.data.decision import OF_SPEC, Because, Held, Input, Outcome
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL
+from muster.data.times import format_time, try_duration
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.fleet.shared import Shared
+from muster.fleet.view import View
+from muster.rules.context import Context
+from muster.rules.effects.allowance import Allowance
+from muster.rules.pools import messages
+from muster.rules.pools.buckets import shown_bucket
+from muster.rules.pools.carried import AWAITED, NOTED, of_claim, of_condition
+from muster.rules.pools.claims import CLUSTER_RUNNING, PENDING, Fate, fate_of
+from muster.rules.pools.clusters import ASKED, asked_since
+from muster.rules.pools.consent import Consent
+from muster.rules.pools.dependencies import Dependencies
+from muster.rules.pools.inventory import Stock
+from muster.rules.pools.ledger import ClusterStatement, Ledger
+from muster.rules.pools.manifest import carried
+from muster.rules.pools.model import REMOVE, Claim, Cluster, Pool, PoolKey
+from muster.rules.pools.pools import World, pass_over
+from muster.rules.pools.rules import rules_of
+from muster.rules.pools.survey import survey
+from muster.rules.stages import METADATA, SPEC, STATUS, Wide
+from muster.rules.transitions import as_it_was, saying
+
+OWNER_ROLE = "hive-claim-owner"
+_ORPHANED = Because("pools", (Input(("spec", "clusterPoolRef")),), "its pool is gone, and it is marked for removal")
+_CLAIMS = Because("claims", OF_SPEC, "what becomes of the claim, and of its cluster")
+
+
+def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Outcome]:
+    """Decide one pass over every pool, claim and cluster."""
+    rules = rules_of(context.rules.settings)
+    view = survey(shared, now, rules, shared.undeclared)
+    if not (view.pools or view.clusters or view.claims):
+        return
+    ledger = Ledger()
+    world = World(
+        fleet=shared,
+        view=view,
+        ledger=ledger,
+        stock=Stock.of(shared, now),
+        dependencies=Dependencies.of(shared, context.rules.settings),
+        allowance=context.told(Allowance),
+        taken=set(view.names),
+        owners={},
+        now=now,
+        rules=rules,
+    )
+    pools = {pool.key: pool for pool in view.pools}
+    for cluster in view.clusters.values():
+        if not cluster.frozen and cluster.id not in context.faulty:
+            stated = context.told_about(ClusterStatement, cluster.id)
+            assert stated is not None  # the stage "pool clusters" is a foundation
+            ledger.take(stated)
+    _carry(world)
+    for pool in view.pools:
+        yield from pass_over(world, pool)  # a fault here is found by the pipeline: the ledger is shared by all pools
+    yield from _claims(world, pools)
+    yield from _orphans(world, pools)
+    yield from _protected(world, pools)
+    _remember(world)
+    for decision in world.stock.decisions():
+        ledger.add(decision)
+    yield from ledger.outcomes(shared, now)
+
+
+def _carry(world: World) -> None:
+    """Decide again what muster has declared of claims."""
+    for claim in world.view.claims.values():
+        if not claim.frozen:
+            fields = carried(world.fleet.previous.get(claim.id))
+            if world.rules.stamps_creation and dig(claim.body, "metadata", "creationTimestamp") is None:
+                fields["metadata", "creationTimestamp"] = format_time(world.now)
+            for path, value in fields.items():
+                world.ledger.set(claim.id, path, value, of_claim(path, value))
+
+
+def _claims(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
+    """Decide what becomes of every claim, and mark the clusters of those that have ended."""
+    for claim in world.view.claims.values():
+        if claim.frozen:
+            assigned = CLUSTER_DEPLOYMENT.id(claim.cluster, claim.cluster)
+            if owner := world.fleet.before(assigned, "status", "muster", "owner"):
+                world.owners[claim.cluster] = owner
+            continue
+        pool = pools.get(claim.pool)
+        linked_now = world.ledger.value(claim.id, ("spec", "namespace")) not in (None, claim.cluster)
+        if not linked_now:
+            before = world.fleet.conditions_before(claim.id)
+            holder = world.view.holder_of(claim)
+            terms = pools.get(holder.pool) if holder is not None and holder.pool is not None else pool
+            _carry_out(world, claim, fate_of(claim, world.view, terms, before, world.now, world.rules))
+            if holder is not None and holder.pool not in (None, claim.pool):
+                yield messages.keeps_its_cluster(claim, holder, world.fleet.objects[claim.id])
+        if pool is None and not world.fleet.uncertain(CLUSTER_POOL):
+            yield messages.unknown_pool(claim, world.fleet.objects[claim.id])
+    lost = {(id_.namespace, id_.name): id_ for id_ in world.view.lost_claims}
+    for cluster in world.view.clusters.values():
+        claim_id = lost.get((cluster.pool.namespace, cluster.claim)) if cluster.pool is not None else None
+        if claim_id is None or cluster.marked or cluster.deleting:
+            continue
+        if cluster.frozen:
+            _await_report(world, claim_id)
+        else:
+            _mark(world, cluster)
+
+
+def _await_report(world: World, claim: ObjectId) -> None:
+    """A claim whose file is gone stays on record while nothing may be done to its cluster: else it is never let go."""
+    before = world.fleet.previous[claim]
+    world.ledger.set_all(claim, carried(before), AWAITED)
+    for type_, said in world.fleet.conditions_before(claim).items():
+        world.ledger.add(as_it_was(claim, type_, said, AWAITED))
+    if (lifetime := dig(before, "status", "lifetime")) is not None:
+        world.ledger.set(claim, ("status", "lifetime"), lifetime, AWAITED)
+
+
+def _carry_out(world: World, claim: Claim, fate: Fate) -> None:
+    ledger, before = world.ledger, world.fleet.conditions_before(claim.id)
+    if fate.released and dig(world.fleet.objects[claim.id].body, "metadata", "deletionTimestamp") is not None:
+        ledger.forget(claim.id)
+        return
+    if fate.ends:
+        ledger.set(claim.id, ("metadata", "deletionTimestamp"), format_time(world.now), _CLAIMS)
+    if fate.cleared:
+        ledger.set(claim.id, ("spec", "namespace"), None, _CLAIMS)
+    unread = CLUSTER_POOL.id(claim.pool.name, claim.pool.namespace) in world.fleet.broken
+    before_it = world.fleet.before(claim.id, "status", "lifetime")
+    # A live hub writes `8h0m0s`: another spelling of a duration is no change.
+    same = fate.lifetime is not None and try_duration(before_it) == try_duration(fate.lifetime)
+    lifetime = before_it if claim.deleting or unread or same else fate.lifetime
+    if lifetime is not None:
+        ledger.set(claim.id, ("status", "lifetime"), lifetime, _CLAIMS)
+    for said in fate.said:
+        ledger.add(saying(world.fleet, claim.id, said.type, said[1:], _CLAIMS, world.now))
+    for type_ in (PENDING, CLUSTER_RUNNING):
+        if type_ in before and ledger.value(claim.id, ("status", "conditions", (type_,))) is None:
+            ledger.add(as_it_was(claim.id, type_, before[type_], of_condition(before[type_])))
+    ledger.wake(claim.id, ("metadata", "deletionTimestamp"), _CLAIMS, fate.horizon)
+    if fate.removes is not None:
+        _mark(world, fate.removes)
+    if fate.owns is not None and (subjects := mappings_at(claim.body, "spec", "subjects")):
+        world.owners[fate.owns.name] = {"role": OWNER_ROLE, "subjects": subjects}
+
+
+def _mark(world: World, cluster: Cluster) -> None:
+    """Ask the pool to delete a cluster, within its budget."""
+    path = ("metadata", "annotations")
+    annotations = {**mapping_at(world.ledger.value(cluster.id, path)), REMOVE: "true"}
+    world.ledger.set(cluster.id, path, dict(sorted(annotations.items())), _CLAIMS)
+
+
+def _orphans(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding | Held]:
+    """Clusters whose pool is gone stay; those that are marked go, for nobody else will delete them."""
+    if world.fleet.unidentified:
+        return
+    consent = Consent(world.fleet, world.allowance)
+    for key, members in sorted(world.view.of_pool.items()):
+        if key in pools or CLUSTER_POOL.id(key.name, key.namespace) in world.fleet.broken:
+            continue
+        for cluster in members:
+            if cluster.marked and not cluster.deleting and cluster.deletable and consent.approved(cluster):
+                stamp = format_time(world.now)
+                world.ledger.set(cluster.id, ("metadata", "deletionTimestamp"), stamp, _ORPHANED)
+                consent.waits.pop(cluster.id, None)
+        left = sorted(cluster.name for cluster in members if not cluster.deleting)
+        if left:
+            known = (world.fleet.objects.get(cluster.id) for cluster in members)
+            yield messages.orphaned(key, left, next((obj for obj in known if obj is not None), None))
+    yield from consent.held()
+
+
+def _protected(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
+    """Clusters that are to go and that somebody protects stay, and take up their place until that is over."""
+    for cluster in world.view.clusters.values():
+        if not cluster.protected or cluster.pool is None or cluster.deleting or cluster.frozen:
+            continue
+        broken = world.decided(cluster.id).get("Broken", {}).get("status") == "True"
+        pool = pools.get(cluster.pool)
+        if cluster.marked or broken or (pool is not None and pool.deleting and not cluster.claim):
+            yield messages.protected(cluster, world.fleet.objects.get(cluster.id))
+
+
+def _remember(world: World) -> None:
+    """Record what the next run has to know of each cluster, and who may use it."""
+    known = world.view.clusters
+    for id_, entries in tuple(world.ledger.entries.items()):
+        if not CLUSTER_DEPLOYMENT.has(id_):
+            continue
+        cluster = known.get(id_)
+        if cluster is not None and cluster.pool is None:
+            continue
+        record: Tree = {}
+        if cluster is not None:
+            record["bucket"] = shown_bucket(cluster, world.decided(id_)).value
+        asked = entries.get(("spec", "powerState"))
+        changed = cluster is None or (asked is not None and (asked.value or "") != cluster.wanted)
+        record[ASKED] = format_time(
+            world.now if changed or cluster is None else asked_since(world.fleet, cluster, world.now)
+        )
+        if cluster is not None and (id_ in world.fleet.objects or _was_reported(world.fleet, cluster)):
+            record["reported"] = True
+        if id_.name in world.owners:
+            record["owner"] = world.owners[id_.name]
+        world.ledger.set_all(id_, {("status", "muster", name): value for name, value in record.items()}, NOTED)
+
+
+def _was_reported(fleet: View, cluster: Cluster) -> bool:
+    return fleet.before(cluster.id, "status", "muster", "reported") is True
+
+
+STAGE = Wide("pools", stage, derives=(((CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT), (METADATA, SPEC, STATUS)),))

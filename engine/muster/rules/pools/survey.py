@@ -1,0 +1,202 @@
+"""One look at everything that pools are made of: pools, claims and clusters, sorted and joined, in linear time."""
+
+from collections import defaultdict
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, Kind, of_kinds
+from muster.data.tree import Tree, dig, mapping_at
+from muster.fleet.merge import overlay
+from muster.fleet.objects import Object
+from muster.fleet.view import View
+from muster.rules.pools.model import (
+    FAKE,
+    OLDEST,
+    Claim,
+    Cluster,
+    Pool,
+    PoolKey,
+    annotated,
+    instant,
+    marked_for_removal,
+    text,
+)
+from muster.rules.pools.rules import Rules
+
+
+@dataclass(frozen=True, slots=True)
+class Survey:
+    """What the pools stage looks at, as it was before this pass.
+
+    `clusters` holds every ClusterDeployment that still exists, by name and namespace in that order of the id;
+    `gone` those that the provisioner has reported to be gone since. `lost_claims` are claims whose file a person
+    has removed. `stems` counts in how many namespaces a pool of each name lives.
+    """
+
+    pools: tuple[Pool, ...]
+    clusters: Mapping[ObjectId, Cluster]
+    claims: Mapping[ObjectId, Claim]
+    of_pool: Mapping[PoolKey, tuple[Cluster, ...]]
+    claims_on: Mapping[PoolKey, tuple[Claim, ...]]
+    gone: frozenset[ObjectId]
+    lost_claims: frozenset[ObjectId]
+    names: frozenset[str]
+    namesakes: Mapping[str, int]
+
+    def cluster_called(self, name: str) -> Cluster | None:
+        """The cluster in the namespace of its own name: how claims name clusters."""
+        return self.clusters.get(CLUSTER_DEPLOYMENT.id(name, name)) if name else None
+
+    def holder_of(self, claim: "Claim") -> Cluster | None:
+        """The cluster that is the claim's own, of whichever pool; None while it has none."""
+        cluster = self.cluster_called(claim.cluster)
+        if cluster is None or cluster.pool is None or cluster.pool.namespace != claim.id.namespace:
+            return None
+        return cluster if cluster.claim == claim.name else None
+
+
+def pools_of(view: View) -> tuple[Pool, ...]:
+    """Return the sound pools."""
+    return tuple(Pool.of(obj.id, obj.body, deleting=obj.deleting) for obj in view.of(CLUSTER_POOL))
+
+
+def clusters_of(view: View, now: datetime, rules: Rules) -> Iterator[tuple[ObjectId, Cluster | None]]:
+    """Yield every ClusterDeployment; None for one that exists no more."""
+    missing = _missing(now, rules)
+    return ((id_, _cluster(view, id_, missing)) for id_ in _ids(view, CLUSTER_DEPLOYMENT))
+
+
+def _missing(now: datetime, rules: Rules) -> datetime:
+    """When an object was created that does not say it."""
+    return now if rules.stamps_creation else OLDEST
+
+
+def survey(view: View, now: datetime, rules: Rules, undeclared: Collection[ObjectId] = ()) -> Survey:
+    """Read the fleet; of what is `undeclared` there are no more than reports."""
+    pools, missing = pools_of(view), _missing(now, rules)
+    clusters: dict[ObjectId, Cluster] = {}
+    gone: set[ObjectId] = set()
+    for id_, cluster in clusters_of(view, now, rules):
+        if cluster is None:
+            gone.add(id_)
+        else:
+            clusters[id_] = cluster
+    claims = {id_: _claim(view, id_, missing) for id_ in _ids(view, CLUSTER_CLAIM) if _declared(view, id_)}
+    lost = frozenset(id_ for id_ in _ids(view, CLUSTER_CLAIM) if id_ not in claims)
+    of_pool: dict[PoolKey, list[Cluster]] = defaultdict(list)
+    for cluster in sorted(clusters.values(), key=lambda c: c.age_key):
+        if cluster.pool is not None:
+            of_pool[cluster.pool].append(cluster)
+    claims_on: dict[PoolKey, list[Claim]] = defaultdict(list)
+    for claim in sorted(claims.values(), key=lambda c: c.age_key):
+        claims_on[claim.pool].append(claim)
+    namesakes: dict[str, int] = defaultdict(int)
+    for pool in pools:
+        namesakes[pool.id.name] += 1
+    return Survey(
+        pools=pools,
+        clusters=clusters,
+        claims=claims,
+        of_pool={key: tuple(members) for key, members in of_pool.items()},
+        claims_on={key: tuple(waiting) for key, waiting in claims_on.items()},
+        gone=frozenset(gone),
+        lost_claims=lost,
+        # What a provisioner still says of a cluster that is gone would be taken for the word on a new one of its name.
+        names=frozenset(id_.name for id_ in (*clusters, *undeclared) if id_.kind == CLUSTER_DEPLOYMENT.name),
+        namesakes=namesakes,
+    )
+
+
+def _ids(view: View, kind: Kind) -> Iterator[ObjectId]:
+    """Every object of a kind in the inputs or in the last run's derived part, sorted."""
+    return iter(sorted({*of_kinds(view.objects, kind), *of_kinds(view.previous, kind)}))
+
+
+def _declared(view: View, id_: ObjectId) -> bool:
+    """Whether an input still stands for the object, or may stand in a file that could not be read."""
+    return id_ in view.objects or id_ in view.broken or view.unidentified
+
+
+def _cluster(view: View, id_: ObjectId, missing: datetime) -> Cluster | None:
+    """The view of a cluster; None for one that is gone, or that no more than a report speaks of."""
+    obj, before = view.objects.get(id_), view.previous.get(id_)
+    declared = dig(before, "spec", "clusterName") is not None
+    frozen = id_ in view.broken or (obj is None and view.unidentified)
+    if not frozen and _is_gone(obj, before, declared=declared):
+        return None
+    reported = obj.body if obj is not None else None
+    body = _joined(reported, before, obj)
+    pool = PoolKey(text(body, "spec", "clusterPoolRef", "namespace"), text(body, "spec", "clusterPoolRef", "poolName"))
+    return Cluster(
+        id=id_,
+        body=body,
+        pool=pool if pool.name else None,
+        created=instant(body, "metadata", "creationTimestamp") or missing,
+        claim=text(body, "spec", "clusterPoolRef", "claimName"),
+        installed=dig(body, "spec", "installed") is True,
+        wanted=text(body, "spec", "powerState"),
+        power=text(body, "status", "powerState"),
+        deleting=dig(body, "metadata", "deletionTimestamp") is not None,
+        marked=marked_for_removal(body),
+        version=text(body, "metadata", "annotations", "hive.openshift.io/cluster-pool-spec-hash"),
+        customization=text(body, "spec", "clusterPoolRef", "clusterDeploymentCustomization", "name"),
+        told=_own_word(obj, before),
+        frozen=frozen,
+        declared=declared,
+    )
+
+
+def _is_gone(obj: Object | None, before: Tree, *, declared: bool) -> bool:
+    """Whether the object exists no more.
+
+    A person's own object is gone with its file. One that muster declares is gone when it was marked for deletion
+    and the provisioner either says so (condition Provisioned, reason Deprovisioned) or has removed its report.
+    """
+    if not declared:
+        return obj is None or dig(obj.body, "spec", "clusterName") is None
+    if dig(before, "metadata", "deletionTimestamp") is None:
+        return False
+    if obj is None:
+        return dig(before, "status", "muster", "reported") is True
+    return any(
+        condition.get("type") == "Provisioned" and condition.get("reason") == "Deprovisioned"
+        for condition in dig(obj.body, "status", "conditions") or ()
+        if isinstance(condition, dict)
+    )
+
+
+def _joined(reported: Tree, before: Tree, obj: Object | None) -> Tree:
+    """Inputs with muster's metadata and spec over them. Of a fake cluster muster itself decides the status."""
+    over = {name: before[name] for name in ("metadata", "spec") if name in before} if before else {}
+    if _own_word(obj, before) and "spec" in over:
+        over["spec"] = {name: value for name, value in over["spec"].items() if name != "powerState"}
+    if before and (annotated(before, FAKE) or annotated(reported, FAKE)):
+        over["status"] = {k: v for k, v in mapping_at(before, "status").items() if k != "muster"}
+    if not reported:
+        return over
+    return overlay(reported, over, obj.kind.list_keys) if over and obj else reported
+
+
+def _own_word(obj: Object | None, before: Tree) -> bool:
+    """Whether a person's power state counts: of a cluster of no pool, and of one that muster has given to a claim."""
+    if obj is None or not text(obj.body, "spec", "powerState"):
+        return False
+    references = (dig(before, "spec", "clusterPoolRef"), dig(obj.body, "spec", "clusterPoolRef"))
+    return any(text(reference, "claimName") for reference in references) or not any(references)
+
+
+def _claim(view: View, id_: ObjectId, missing: datetime) -> Claim:
+    """The view of a claim."""
+    obj, before = view.objects.get(id_), view.previous.get(id_)
+    body = _joined(obj.body if obj else None, before, obj)
+    return Claim(
+        id=id_,
+        body=body,
+        pool=PoolKey(id_.namespace, text(body, "spec", "clusterPoolName")),
+        created=instant(body, "metadata", "creationTimestamp") or missing,
+        cluster=text(body, "spec", "namespace"),
+        deleting=dig(body, "metadata", "deletionTimestamp") is not None,
+        frozen=id_ in view.broken or obj is None,
+    )

@@ -1,0 +1,159 @@
+"""Clusters that never woke up or never fell asleep: the two timeouts of the seed.
+
+A wait begins when the power state was asked for and the Hibernating condition's reason says that the change is under
+way (its status differs between versions of Hive). It counts from the latest of the condition's transition, the moment
+the cluster was last ready, and the request. So a request that came while an earlier stop was unfinished counts from
+the request, and a cluster that has run for days is not given up for one bad poll. When the limit is reached the
+Hibernating condition says FailedToStart or FailedToStop. There is no limit by default, and none for fake clusters,
+whose power state changes at once.
+"""
+
+from collections.abc import Iterable
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import Final
+
+from muster.data.times import format_duration, format_time, later
+from muster.data.tree import Tree
+from muster.rules.pools.manifest import TO_HIBERNATING, TO_RUNNING
+from muster.rules.pools.model import HIBERNATING, RUNNING, Cluster, instant, span, whole
+from muster.rules.pools.powerstate import (
+    FAILED_TO_START,
+    FAILED_TO_STOP,
+    RESUME_REASONS,
+    RESUMING,
+    STOP_REASONS,
+    PowerView,
+    reported_conditions,
+)
+from muster.rules.pools.rules import Rules
+from muster.rules.transitions import condition
+
+
+@dataclass(frozen=True, slots=True)
+class Streak:
+    """A row of failures: when the first and the last replacement was made, and how many replacements failed since."""
+
+    first: datetime | None = None
+    last: datetime | None = None
+    failures: int = 0
+
+    @classmethod
+    def read(cls, tree: Tree) -> "Streak":
+        """Read what the last run recorded."""
+        return cls(instant(tree, "first"), instant(tree, "last"), whole(tree, "failures") or 0)
+
+    def tree(self) -> Tree:
+        """What is recorded; None where nothing has failed."""
+        if self.first is None or self.last is None:
+            return None
+        return {"first": format_time(self.first), "last": format_time(self.last), "failures": self.failures}
+
+    def repeats(self, cluster: Cluster) -> bool:
+        """Whether a cluster is itself a replacement of this row."""
+        return self.first is not None and cluster.created >= self.first
+
+    def next_at(self, rules: Rules) -> datetime | None:
+        """When a replacement may be replaced again; None: at any time."""
+        if self.last is None or rules.first_backoff is None:
+            return None
+        wait = min(rules.first_backoff * 2 ** min(self.failures, 30), rules.longest_backoff)
+        return later(self.last, wait)
+
+    def may_replace(self, cluster: Cluster, now: datetime, rules: Rules) -> bool:
+        """Whether a broken cluster may be replaced now."""
+        due = self.next_at(rules) if self.repeats(cluster) else None
+        return due is None or now >= due
+
+    def after(self, replaced: Iterable[Cluster], now: datetime, rules: Rules) -> "Streak":
+        """The row after these broken clusters were marked for deletion."""
+        clusters = tuple(replaced)
+        if not clusters or rules.first_backoff is None:
+            return self
+        over = later(self.last, 2 * rules.longest_backoff) if self.last is not None else now
+        if self.first is None or (over is not None and now >= over):
+            return Streak(first=now, last=now)
+        if any(self.repeats(cluster) for cluster in clusters):
+            return replace(self, last=now, failures=self.failures + 1)
+        return self
+
+    def served(self, clusters: Iterable[Cluster]) -> "Streak":
+        """The row after these clusters were given to claims: one that was made since the first failure ends it."""
+        return Streak() if any(self.repeats(cluster) for cluster in clusters) else self
+
+
+_WORDS: Final = {FAILED_TO_START: ("start", "resume"), FAILED_TO_STOP: ("stop", "hibernate")}
+
+
+@dataclass(frozen=True, slots=True)
+class Wait:
+    """A change of power state that has a limit: until when it may take, and what is said when it took longer."""
+
+    deadline: datetime
+    reason: str
+    message: str
+
+
+def wait_of(cluster: Cluster, timeouts: Tree, view: PowerView, asked: datetime | None, rules: Rules) -> Wait | None:
+    """Return the limited wait that a cluster is in; None where it waits for nothing or has no limit.
+
+    `timeouts` are the limits that apply, by the names of their fields; `asked` is when muster last changed
+    spec.powerState.
+    """
+    if cluster.fake or not cluster.installed or cluster.deleting:
+        return None
+    if not rules.stop_timeout:
+        return _upstream_wait(cluster, timeouts)
+    reason = view.conditions.get("Hibernating", {}).get("reason")
+    if view.power == (cluster.wanted or RUNNING):
+        return None
+    since = _since(view, asked)
+    if cluster.wanted in ("", RUNNING) and reason in RESUME_REASONS | STOP_REASONS:
+        return _wait(timeouts, TO_RUNNING, since, asked, FAILED_TO_START)
+    if cluster.wanted == HIBERNATING and reason in STOP_REASONS:
+        return _wait(timeouts, TO_HIBERNATING, since, asked, FAILED_TO_STOP)
+    return None
+
+
+def _since(view: PowerView, asked: datetime | None) -> datetime | None:
+    """From when on the wait counts: a condition's transition, but not before the cluster stopped being ready."""
+    ready = view.conditions.get("Ready", {})
+    moments = [
+        instant(view.conditions.get("Hibernating", {}), "lastTransitionTime"),
+        instant(ready, "lastTransitionTime") if ready.get("status") == "False" else None,
+        asked,
+    ]
+    return max((moment for moment in moments if moment is not None), default=None)
+
+
+def _upstream_wait(cluster: Cluster, timeouts: Tree) -> Wait | None:
+    """Upstream's only timeout, with all of its conditions."""
+    reported = reported_conditions(cluster)
+    hibernating = reported.get("Hibernating", {})
+    if "ProvisionStopped" not in reported or cluster.wanted != RUNNING or cluster.power in (RUNNING, HIBERNATING):
+        return None
+    if hibernating.get("reason") != RESUMING:
+        return None
+    since = instant(hibernating, "lastTransitionTime")
+    return _wait(timeouts, TO_RUNNING, since, None, FAILED_TO_START)
+
+
+def _wait(
+    timeouts: Tree, field: str, since: datetime | None, asked: datetime | None, reason: str
+) -> Wait | None:  # fmt: skip
+    """The wait that counts `since` an instant; `asked`: when muster asked for it, None where a person did."""
+    limit = span(timeouts, field)
+    deadline = later(since, limit) if since is not None and limit is not None else None
+    if limit is None or since is None or deadline is None:
+        return None
+    verb, doing = _WORDS[reason]
+    when = "" if asked is None else f": it was asked to {doing} at {format_time(asked)}"
+    if asked != since:
+        when += f"{', and' if when else ':'} the wait counts from {format_time(since)}"
+    message = f"Timed out after waiting {format_duration(limit)} for the cluster to {verb}{when}"
+    return Wait(deadline, reason, message)
+
+
+def failed_condition(wait: Wait, before: Tree, now: datetime) -> Tree:
+    """Return the Hibernating condition of a cluster whose wait is over."""
+    return condition(before, "False", wait.reason, wait.message, now=now)

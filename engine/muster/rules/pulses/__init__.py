@@ -1,0 +1,1 @@
+"""PulsePolicies: which objects adapters are asked to look at again, and when."""

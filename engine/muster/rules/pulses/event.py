@@ -1,0 +1,102 @@
+"""The CloudEvent of a pulse (CloudEvents 1.0), in its JSON form.
+
+Thin on purpose, as HyperFleet's is: it names an object and why to look at it; what is true of the object, the
+receiver reads for itself. The id follows from the object, the policy and the pulse before, so that a pulse that is
+published again because nobody knows whether it went out is the same event to its receivers.
+"""
+
+import json
+from collections.abc import Mapping
+from datetime import datetime
+from uuid import UUID, uuid5
+
+from muster import cel
+from muster.data.ids import ObjectId
+from muster.data.published import Published
+from muster.data.times import format_time
+from muster.data.tree import Tree
+from muster.rules.policies.lazy import PolicyScope
+from muster.rules.pulses.policy import Payload, PulsePolicy
+
+TYPE = "com.redhat.hyperfleet.{kind}.reconcile"
+SOURCE = "muster"
+_NAMESPACE = UUID("6f0e6a2c-6a39-4f0b-9c55-3f2b8a2d9c10")
+
+
+def pulse_event(
+    policy: PulsePolicy, id_: ObjectId, scope: Mapping[str, object], last: Published | None, now: datetime,
+    created: Tree = None,
+) -> Tree:  # fmt: skip
+    """Return the event of a pulse as JSON would carry it. `scope` has `reason` and `generation` in it; `created` is
+    when the object came to be, as text, where that is known."""
+    from cloudevents.core.formats.json import JSONFormat
+    from cloudevents.core.v1.event import CloudEvent
+
+    attributes: dict[str, object] = {
+        "specversion": "1.0",
+        "id": event_id(policy, id_, scope, last, created),
+        "source": policy.event.source or SOURCE,
+        "type": policy.event.type or TYPE.format(kind=id_.kind.lower()),
+        "subject": str(id_),
+        "time": now,
+        "datacontenttype": "application/json",
+    }
+    if policy.event.topic:
+        attributes["topic"] = policy.event.topic
+    event = CloudEvent(attributes, _data(policy.event.data, id_, scope))
+    document: Tree = json.loads(JSONFormat().write(event))
+    return document
+
+
+def event_id(
+    policy: PulsePolicy, id_: ObjectId, scope: Mapping[str, object], last: Published | None, created: Tree = None
+) -> str:
+    """Return a UUID that is the same for every attempt at one pulse, and another for every pulse.
+
+    Where nothing is remembered, the last word of the adapters tells one pulse from the next, and the time at which the
+    object came to be its first one from that of a predecessor.
+    """
+    reports = scope["reports"]
+    assert isinstance(reports, list)
+    heard = max((report["observed_time"] for report in reports), default="never")
+    since = str(created or "never") if last is None else format_time(last.time)
+    return str(uuid5(_NAMESPACE, "\n".join((*id_, policy.id.name, str(scope["generation"]), since, heard))))
+
+
+def _data(payload: Payload | None, id_: ObjectId, scope: Mapping[str, object]) -> Tree:
+    if payload is not None:
+        return _computed(payload, scope) or {}
+    own = {"kind": id_.kind, "namespace": id_.namespace, "name": id_.name}
+    return {name: value for name, value in own.items() if value} | {
+        "generation": scope["generation"],
+        "reason": scope["reason"],
+    }
+
+
+def _computed(payload: Payload, scope: Mapping[str, object]) -> Tree:
+    """The payload's values. What fails or is null is left out, and so is a mapping in which nothing is left."""
+    values: Tree = {}
+    for name, part in payload.fields.items():
+        value = _computed(part, scope) if isinstance(part, Payload) else _value(part, scope)
+        if value is not None:
+            values[name] = value
+    return values or None
+
+
+def _value(program: cel.Program, scope: Mapping[str, object]) -> Tree:
+    budget = scope.budget if isinstance(scope, PolicyScope) else None
+    result = program.run(scope, budget=budget)
+    return None if result.error is not None else _plain(result.value)
+
+
+def _plain(value: object) -> Tree:
+    """A CEL value as JSON can say it; None where it cannot."""
+    if isinstance(value, datetime):
+        return format_time(value)
+    if isinstance(value, Mapping):
+        return {str(name): _plain(inner) for name, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_plain(inner) for inner in value]
+    if isinstance(value, bool | int | float | str):
+        return value
+    return None

@@ -1,0 +1,97 @@
+"""PulsePolicies, compiled: when pulses go out, how often, to whom, and what their events say."""
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import timedelta
+from typing import Final
+
+from muster import cel
+from muster.cel.types import STRING
+from muster.data.decision import Because, Input
+from muster.data.kinds import PULSE_POLICY
+from muster.data.times import parse_duration
+from muster.data.tree import At, Tree, mapping_at, mappings_at
+from muster.fleet.objects import Object
+from muster.rules.policies.expressions import Compiler
+from muster.rules.policies.policies import Common, Policy, PolicyKind
+from muster.rules.policies.variables import PULSE_VARIABLES
+
+
+@dataclass(frozen=True, slots=True)
+class Payload:
+    """A mapping of an event's data: an expression, or a further mapping, per field."""
+
+    fields: Mapping[str, "cel.Program | Payload"]
+
+
+@dataclass(frozen=True, slots=True)
+class EventTemplate:
+    """How a PulsePolicy's events look; empty texts and None stand for the defaults."""
+
+    type: str
+    source: str
+    topic: str
+    data: Payload | None
+
+
+@dataclass(frozen=True, slots=True)
+class PulseRule:
+    """One rule of a PulsePolicy, and the reason that it gives."""
+
+    name: str
+    when: cel.Program
+    reason: str
+    at: At
+    because: Because
+
+
+@dataclass(frozen=True, slots=True)
+class Backoff:
+    """By what the interval grows with each pulse that nobody answers, and how long it may become."""
+
+    factor: float
+    longest: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class PulsePolicy(Policy):
+    """Asks for pulses. `sinks` are the names of those that get them; none means all."""
+
+    rules: tuple[PulseRule, ...]
+    interval: timedelta
+    backoff: Backoff | None
+    event: EventTemplate
+    sinks: frozenset[str]
+
+
+def _pulse_policy(obj: Object, compiler: Compiler, common: Common) -> PulsePolicy:
+    rules = []
+    for index, rule in enumerate(mappings_at(obj.spec, "rules")):
+        at = ("spec", "rules", index, "when")
+        name = str(rule.get("name", index))
+        reason = str(rule.get("reason") or name)
+        because = Because(f"{obj.id}#{name}", (Input(at, obj.id),), reason)
+        rules.append(PulseRule(name, compiler.condition(at), reason, at, because))
+    event, backoff = mapping_at(obj.spec, "event"), mapping_at(obj.spec, "backoff")
+    with_reason = compiler.with_variables({"reason": STRING})
+    data = _payload(with_reason, ("spec", "event", "data"), event["data"]) if "data" in event else None
+    return PulsePolicy(
+        **common,
+        rules=tuple(rules),
+        interval=parse_duration(obj.spec.get("interval", "5s")),
+        backoff=Backoff(float(backoff["factor"]), parse_duration(backoff.get("max", "30m"))) if backoff else None,
+        event=EventTemplate(event.get("type", ""), event.get("source", ""), event.get("topic", ""), data),
+        sinks=frozenset(obj.spec.get("sinks") or ()),
+    )
+
+
+def _payload(compiler: Compiler, at: At, fields: Mapping[str, Tree]) -> Payload:
+    return Payload(
+        {
+            name: _payload(compiler, (*at, name), part) if isinstance(part, dict) else compiler.value((*at, name))
+            for name, part in fields.items()
+        }
+    )
+
+
+PULSE_POLICIES: Final = PolicyKind(PULSE_POLICY, _pulse_policy, PULSE_VARIABLES)

@@ -1,0 +1,1 @@
+"""Registration and removal of clusters, and requests for certificates."""

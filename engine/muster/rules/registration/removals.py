@@ -1,0 +1,148 @@
+"""Removals: clusters whose files are gone, and whether so many may go at once.
+
+One cluster that nobody declares any more is removed. Many at once are more likely a bad merge or a lost folder: while
+more are gone than a budget's `maxRemoved` allows, none of them is removed. They keep the whole of what was derived,
+stay chosen where they were, count in every budget, and the Fleet says which they are.
+
+What lets them go: fewer of them; the Fleet's (or the budget's) annotation `muster.dev/allow-disruption`; the trailer
+`Muster-Allow-Removal: <names>` of the very commit that removes them (`muster.fleet.missed.allowed`); or an Approval
+that names them, where `Fleet.spec.approval` has removals proposed. Decided before all else, because what is held back
+is in the fleet for every stage.
+"""
+
+from collections.abc import Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+from typing import Final
+
+from muster.data.decision import Because, Held, Input, Wait
+from muster.data.finding import Finding
+from muster.data.findings import finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import is_cluster
+from muster.fleet.acceptance import is_left_alone
+from muster.fleet.fleet import AnyFleet, Fleet
+from muster.fleet.hearing import proposed
+from muster.fleet.view import View
+from muster.rules.effects.approval import REMOVAL, Approvals, awaits
+from muster.rules.effects.budget import Budget, budgets_of, override_of
+from muster.rules.effects.population import fleet_id, in_service, kept_clusters, was_in_service
+
+TRAILER: Final = "Muster-Allow-Removal"
+
+_MOST_NAMED = 10
+_MOST_HINTED = 50
+
+
+@dataclass(frozen=True, slots=True)
+class Removals:
+    """The clusters that are to be removed, and how many there are with them; without those that a commit or an Approval
+    lets go.
+
+    `budget` is the one that holds all of them back; None: they go. `waits` says of each that is proposed since when.
+    """
+
+    gone: tuple[ObjectId, ...]
+    population: int
+    budget: Budget | None
+    allowed: int
+    waits: Mapping[ObjectId, Wait] = field(default_factory=dict)
+
+    @property
+    def topic(self) -> str:
+        """The topic under which they are proposed; empty where they are not."""
+        return next((wait.topic for wait in self.waits.values()), "")
+
+    @property
+    def text(self) -> str:
+        """What is held and why, in one sentence without its full stop."""
+        name = self.budget.id.name if self.budget else ""
+        count = f"{len(self.gone)} of {self.population} clusters are no longer declared"
+        proposed = f": {awaits(self.topic)}" if self.topic else ""
+        return f"{count}, budget {name!r} lets {self.allowed} be removed at once{proposed}"
+
+
+def removals(fleet: Fleet, now: datetime) -> Removals:
+    """Return which clusters nobody declares any more, and whether a budget holds their removal."""
+    known = (id_ for id_ in fleet.previous if is_cluster(id_) and was_in_service(fleet, id_))
+    gone = tuple(sorted(id_ for id_ in known if not _stays(fleet, id_)))
+    approvals = Approvals.of(fleet)
+    waits = {id_: wait for id_ in gone if (wait := approvals.wait(fleet, id_, REMOVAL, now))}
+    gone = tuple(id_ for id_ in gone if id_ not in fleet.allowed and not (id_ in waits and waits[id_].approved))
+    # Newcomers count: what stands on the next run must be judged as it was on this one.
+    total = len(gone) + len(list(kept_clusters(fleet))) + sum(map(in_service, fleet.clusters()))
+    none = Removals(gone, total, None, 0)
+    if not gone:
+        return none
+    whole = fleet.objects.get(fleet_id(fleet))
+    override = override_of(whole) if whole else None
+    if override is not None and override.covers(now):
+        return none
+    limits = sorted(((budget.removable(total), budget) for budget in _asked(fleet, now)), key=lambda one: one[0])
+    if not limits or len(gone) <= limits[0][0]:
+        return none
+    return Removals(gone, total, limits[0][1], limits[0][0], waits)
+
+
+def _stays(fleet: Fleet, id_: ObjectId) -> bool:
+    """Whether a cluster of the last run is still there, or is kept on account of a slip."""
+    obj = fleet.objects.get(id_)
+    declared = obj is not None and not is_left_alone(id_, obj.parts, fleet.previous.get(id_))
+    return declared or id_ in fleet.broken or fleet.unidentified
+
+
+def _asked(fleet: Fleet, now: datetime) -> Iterator[Budget]:
+    """The budgets that have a say: those with a selector only where there are no others, because of a cluster that is
+    gone nobody knows the labels."""
+    budgets = budgets_of(fleet)
+    for budget in [budget for budget in budgets if not budget.selector.requirements] or budgets:
+        if budget.override is None or not budget.override.covers(now):
+            yield budget
+
+
+def withheld(fleet: AnyFleet, now: datetime) -> AnyFleet:
+    """Return the fleet in which clusters whose removal is held are among those that keep what they had."""
+    found = removals(fleet, now)
+    fleet = replace(fleet, findings=(*fleet.findings, *_findings(fleet, found)))
+    if found.budget is None:
+        return fleet
+    because = Because(str(found.budget.id), (Input(("spec", "maxRemoved"), found.budget.id),), found.text)
+    held = tuple(Held(id_, REMOVAL, found.text, because, wait=found.waits.get(id_)) for id_ in found.gone)
+    return replace(fleet, broken=fleet.broken.union(found.gone), held=(*fleet.held, *held))
+
+
+def removal_findings(fleet: Fleet, now: datetime) -> list[Finding]:
+    """Return what a run would say of removals: for whoever only checks files, and has perhaps not heard the agents.
+
+    Clusters that nobody but their agents declares may then be in sight of those alone.
+    """
+    fleet = replace(fleet, broken=fleet.broken.union(proposed(fleet)))
+    return list(_findings(fleet, removals(fleet, now)))
+
+
+def _findings(fleet: Fleet, found: Removals) -> Iterator[Finding]:
+    if found.budget is not None:
+        named = ", ".join(id_.name for id_ in found.gone[:_MOST_NAMED])
+        more = f" and {len(found.gone) - _MOST_NAMED} more" if len(found.gone) > _MOST_NAMED else ""
+        yield finding(
+            "MUS420",
+            f"{named}{more} stay: {found.text}",
+            hint="restore their files; to remove them, name them in the last paragraph of the commit that does it: "
+            f"`{TRAILER}: {_names(found.gone)}`; or annotate the Fleet with muster.dev/allow-disruption",
+        )
+    for text in fleet.idle_allowances if found.budget is not None else ():
+        yield finding(
+            "MUS421",
+            f"{TRAILER}: {text!r} names no cluster that its commit removes, and allows nothing",
+            hint="name the clusters, separated by commas, in the commit that removes them",
+        )
+
+
+def _names(gone: Sequence[ObjectId]) -> str:
+    """The names as a commit has to say them; so many that nobody would type them are not listed."""
+    return ", ".join(id_.name for id_ in gone) if len(gone) <= _MOST_HINTED else "<the names, separated by commas>"
+
+
+def held_removals(view: View) -> list[Held]:
+    """The removals that are held in this run."""
+    return [held for held in view.held if held.effect == REMOVAL]

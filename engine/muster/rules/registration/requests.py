@@ -1,0 +1,69 @@
+"""Requests for certificates: of which content each was decided, so that another content is a new request, and the
+certificates that were made of them.
+
+What is remembered, and what it is for, is said in `muster.fleet.approvals`. It changes when a decision does, or when
+people say something else. Certificates are made by signers (`muster.features.sign.signing`); here they stand for as
+long as their request is approved.
+"""
+
+from collections.abc import Iterator
+from datetime import datetime
+
+from muster.data.decision import OF_CONDITIONS, OF_ITSELF, OF_SPEC, Because, Decision
+from muster.data.finding import Finding
+from muster.data.kinds import CSR
+from muster.data.tree import Tree
+from muster.fleet.approvals import (
+    CERTIFICATE,
+    DECIDED,
+    SIGNED,
+    VOUCHED,
+    WORDS,
+    is_approved,
+    is_denied,
+    issued,
+    lineage,
+    request_digest,
+    word_of,
+)
+from muster.fleet.faults import each
+from muster.fleet.leases import CLUSTER_NAME
+from muster.fleet.neighbourhoods import cluster_of
+from muster.fleet.objects import Object
+from muster.fleet.view import View
+from muster.rules.context import Context
+from muster.rules.stages import Local
+
+_BECAUSE = Because("requests", OF_SPEC, "the request of which this was decided: another content is decided anew")
+_WHOSE = Because("requests", OF_ITSELF, "whose it was is known by this when the request is there no more")
+_SIGNED = Because("requests", OF_CONDITIONS, "a signer made it, and the request is still approved")
+
+
+def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | Finding]:
+    """Remember of every request that somebody has decided which one it was, and keep its certificate."""
+
+    def bound(obj: Object) -> Iterator[Decision]:
+        entry: Tree = {}
+        if any(type_ in view.conditions(obj.id) for type_ in WORDS):
+            entry["request"] = request_digest(obj)
+        if (word := word_of(obj, view.previous.get(obj.id))) is not None:
+            entry["word"] = word.entry
+        if is_denied(view.reported(obj.id)):
+            entry["denied"] = True
+        certificate = issued(obj, view.previous.get(obj.id))
+        approved = is_approved({**view.reported(obj.id), **view.conditions(obj.id)})
+        if certificate and approved:
+            entry[SIGNED] = request_digest(obj)
+            yield Decision(obj.id, CERTIFICATE, certificate, _SIGNED)
+        if entry and (vouchers := lineage(obj, view.previous, context.identities)):
+            entry.setdefault("request", request_digest(obj))
+            entry[VOUCHED] = vouchers
+        if entry:
+            yield Decision(obj.id, DECIDED, entry, _BECAUSE)
+        if (entry or view.decisions(obj.id)) and (cluster := cluster_of(obj)):
+            yield Decision(obj.id, ("metadata", "labels"), {CLUSTER_NAME: cluster}, _WHOSE)
+
+    yield from each(view.of(CSR), bound)
+
+
+STAGE = Local("requests", stage, derives=(((CSR,), (DECIDED, CERTIFICATE, ("metadata", "labels"))),))

@@ -1,0 +1,143 @@
+"""Registration: is a ManagedCluster accepted, was it denied, and from when on is it expected to renew its lease.
+
+Source: seed 002 (double opt-in, removal), seed 000 (who creates the Lease) and upstream's managedcluster and lease
+controllers. A cluster that was never accepted gets no condition at all; one that was accepted once and is not any
+more is denied. An accepted cluster without a Lease gets a derived one that was renewed just now, so that a new
+cluster has a full grace period; it goes when the agent's own Lease exists.
+
+A cluster joined the fleet, in upstream's words, when its agent has said a first word after it was accepted: with its
+own Lease, or by reporting that it joined. Where the fleet's agents need certificates, only when a request of its agent
+is signed, too. That it joined is never taken back.
+"""
+
+from collections.abc import Iterator, Set
+from datetime import datetime
+
+from muster.data.decision import OF_ITSELF, Because, Decision, Input
+from muster.data.finding import Finding
+from muster.data.kinds import ACCEPTED, CSR, LEASE, MANAGED_CLUSTER
+from muster.data.times import format_time
+from muster.data.tree import Tree, mapping_at
+from muster.fleet.acceptance import ACCEPTED_ON, automatic, is_accepted
+from muster.fleet.approvals import issued
+from muster.fleet.faults import each
+from muster.fleet.hearing import JOINED
+from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, lease_id, leases_by_cluster, renew_time
+from muster.fleet.neighbourhoods import cluster_of
+from muster.fleet.objects import Object
+from muster.fleet.view import View
+from muster.rules.context import Context
+from muster.rules.heartbeats.silence import kept_clusters
+from muster.rules.stages import CONDITIONS, METADATA, SPEC, Local
+from muster.rules.transitions import condition, saying
+
+_BECAUSE = Because("registration", (Input(("spec", "hubAcceptsClient")),))
+_AUTOMATIC = Because("registration", OF_ITSELF, "the Fleet accepts clusters of which nobody has said anything else")
+_JOINED = "it was accepted, and its agent has spoken"
+_REPORTED = "its agent reports that it joined"
+_JOINED_BEFORE = Because("registration", OF_ITSELF, "it joined before, and joining happens once")
+
+
+def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
+    """Decide acceptance, joining, and the leases that are waited for."""
+    leases, certificates = leases_by_cluster(view), context.rules.settings.certificates_required
+
+    def registered(obj: Object) -> Iterator[Decision]:
+        decision = _acceptance(view, obj, now)
+        if decision is not None:
+            yield decision
+            yield from _automatically(view, obj, now)
+            yield from _joined(view, obj, leases.get(obj.id.name), now, certificates=certificates)
+            if obj.id.name not in leases and not obj.deleting:
+                yield from _awaited_lease(view, obj, now)
+
+    def awaited(obj: Object) -> Iterator[Decision]:
+        known = obj.id.name in leases or lease_id(obj.id.name) in view.previous
+        expected = obj.kind is MANAGED_CLUSTER and ACCEPTED in view.conditions_before(obj.id)
+        if (expected or obj.id in context.lost) and not known:
+            yield from _awaited_lease(view, obj, now)
+
+    yield from each(view.of(MANAGED_CLUSTER), registered)
+    yield from each(kept_clusters(view, context), awaited)
+
+
+def _acceptance(view: View, obj: Object, now: datetime) -> Decision | None:
+    before = view.conditions_before(obj.id).get(ACCEPTED)
+    if is_accepted(obj):
+        said = ("True", "HubClusterAdminAccepted", "Accepted by hub cluster admin")
+    elif before is not None and before.get("status") == "True":
+        said = ("False", "HubClusterAdminDenied", "Denied by hub cluster admin")
+    elif before is not None:  # it was out already, for whatever reason stands there
+        said = ("False", str(before.get("reason", "")), str(before.get("message", "")))
+    else:
+        return None
+    return saying(view, obj.id, ACCEPTED, said, _BECAUSE, now)
+
+
+def _automatically(view: View, obj: Object, now: datetime) -> Iterator[Decision]:
+    """What is written of a cluster that the fleet's settings accepted: since when, and that it is."""
+    if not automatic(obj):
+        return
+    since = view.before(obj.id, "metadata", "annotations", ACCEPTED_ON)
+    annotations = {**mapping_at(view.now(obj.id, "metadata", "annotations"))}
+    annotations[ACCEPTED_ON] = since if isinstance(since, str) else format_time(now)
+    yield Decision(obj.id, ("metadata", "annotations"), annotations, _AUTOMATIC)
+    yield Decision(obj.id, ("spec", "hubAcceptsClient"), value=True, because=_AUTOMATIC)
+
+
+def _with_certificates(view: View) -> Set[str]:
+    """The clusters whose agents have a certificate."""
+    return view.once(_found_certificates)
+
+
+def _found_certificates(view: View) -> Set[str]:
+    return {cluster_of(obj) for obj in view.of(CSR) if issued(obj, view.previous.get(obj.id))}
+
+
+def _joined(view: View, obj: Object, lease: Tree, now: datetime, *, certificates: bool) -> Iterator[Decision]:
+    """Upstream's agent writes this condition of itself: its word counts where it needs no certificate, and is
+    remembered when the agent has gone."""
+    reported = view.reported(obj.id).get(JOINED)
+    said = reported if not certificates and reported is not None and reported.get("status") == "True" else None
+    known = view.conditions_before(obj.id).get(JOINED)
+    spoke = renew_time(lease) is not None or bool(view.reported(obj.id))
+    certified = not certificates or obj.id.name in _with_certificates(view)
+    if spoke and certified and is_accepted(obj):
+        because = Because("registration", (Input(("spec", "hubAcceptsClient")), _spoken(lease)), _JOINED)
+    elif known is not None:
+        because = _JOINED_BEFORE
+    elif said is not None:
+        because = Because("registration", (Input(("status", "conditions", (JOINED,))),), _REPORTED)
+    else:
+        return
+    decided = condition(known or said, "True", JOINED, "Managed cluster joined", now=now)
+    yield Decision(obj.id, ("status", "conditions", (JOINED,)), decided, because)
+
+
+def _spoken(lease: Tree) -> Input:
+    """Where an agent has spoken: in its Lease, else in the conditions that it reports."""
+    if renew_time(lease) is None:
+        return Input(("status", "conditions"))
+    metadata = mapping_at(lease, "metadata")
+    return Input(("spec", "renewTime"), LEASE.id(metadata["name"], metadata.get("namespace", "")))
+
+
+def _awaited_lease(view: View, obj: Object, now: datetime) -> Iterator[Decision]:
+    id_ = lease_id(obj.id.name)
+    renewed = view.before(id_, "spec", "renewTime")
+    since = renewed if isinstance(renewed, str) else format_time(now)
+    text = f"no Lease of the cluster's agent is there: it is waited for from {since} on"
+    because = Because("registration", (Input(("spec", "hubAcceptsClient"), obj.id),), text)
+    yield Decision(id_, ("metadata", "labels"), {CLUSTER_NAME: obj.id.name}, because)
+    yield Decision(id_, ("spec", "holderIdentity"), LEASE_NAME, because)
+    yield Decision(id_, ("spec", "renewTime"), since, because)
+
+
+STAGE = Local(
+    "registration",
+    stage,
+    derives=(
+        ((MANAGED_CLUSTER,), (("spec", "hubAcceptsClient"), ("metadata", "annotations"), CONDITIONS)),
+        ((LEASE,), (METADATA, SPEC)),
+    ),
+)

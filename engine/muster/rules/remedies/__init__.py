@@ -1,0 +1,1 @@
+"""Remedies: which actions each cluster needs."""

@@ -1,0 +1,94 @@
+"""Remedies, compiled: which clusters each speaks of, what it waits for, and what it asks for (seed 003).
+
+Empty means the same as absent, as the seed's API comments say: no `clusterAffinity` speaks of all clusters, no
+`decisionMatches` acts at once, no `actions` does nothing. Karmada's controller reads an explicit `{}` or `[]` as
+"nothing", so an explicit empty value gets a warning that says what it means here.
+"""
+
+from dataclasses import dataclass, replace
+
+from muster import cel
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTERS
+from muster.data.tree import At, dig, mapping_at, mappings_at
+from muster.fleet.objects import Object
+from muster.rules.policies.environments import policy_environment
+from muster.rules.policies.expressions import Compiler, speaks_of_silence
+
+#: The statuses that a condition can have; comparing with another one is a slip.
+STATUSES = ("True", "False", "Unknown")
+_VARIABLES = ("self", "reported", "previous", "conditions", "fleet", "now")
+
+#: The one action that anything carries out, here as in Karmada: no traffic to the cluster.
+TRAFFIC_CONTROL = "TrafficControl"
+#: The actions that there are.
+ACTIONS = (TRAFFIC_CONTROL,)
+
+
+@dataclass(frozen=True, slots=True)
+class ConditionMatch:
+    """A `clusterConditionMatch`: a condition that a cluster has, with a status that is, or is not, the one given."""
+
+    type: str
+    equal: bool
+    status: str
+
+    def holds(self, status: str) -> bool:
+        """Whether a condition with this status matches. One that is missing is not asked about: it matches nothing."""
+        return (status == self.status) is self.equal
+
+
+@dataclass(frozen=True, slots=True)
+class ExpressionMatch:
+    """An `expression` in place of a `clusterConditionMatch`, and where it stands. `of_silence`: it says itself what
+    silence means to it."""
+
+    when: cel.Program
+    at: At
+    of_silence: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Remedy:
+    """A compiled Remedy. `clusters` None means all; without any match it acts `immediate`ly."""
+
+    id: ObjectId
+    source: Object
+    clusters: frozenset[str] | None
+    matches: tuple[ConditionMatch, ...]
+    expressions: tuple[ExpressionMatch, ...]
+    immediate: bool
+    actions: tuple[str, ...]
+
+    def speaks_of(self, cluster: str) -> bool:
+        """Whether a cluster of this name is in its affinity."""
+        return self.clusters is None or cluster in self.clusters
+
+    def of_silence(self, type_: str) -> bool:
+        """Whether it says itself what is to happen while the condition of this type is Unknown."""
+        return any(match.type == type_ and match.status == "Unknown" for match in self.matches)
+
+
+def compile_remedy(obj: Object) -> tuple[Remedy | None, list[Finding]]:
+    """Compile one Remedy; None where an expression of it has an error."""
+    environment = policy_environment(CLUSTERS, {})
+    seen = {name: type_ for name, type_ in environment.variables.items() if name in _VARIABLES}
+    compiler = Compiler(obj, replace(environment, variables=seen))
+    matches, expressions = [], []
+    entries = mappings_at(obj.spec, "decisionMatches")
+    for index, entry in enumerate(entries):
+        condition = mapping_at(entry, "clusterConditionMatch")
+        if condition:
+            equal = condition["operator"] == "Equal"
+            matches.append(ConditionMatch(condition["conditionType"], equal, condition["conditionStatus"]))
+        if "expression" in entry:
+            at = ("spec", "decisionMatches", index, "expression")
+            program = compiler.condition(at)
+            expressions.append(ExpressionMatch(program, at, speaks_of_silence(program.node)))
+    named = frozenset(dig(obj.spec, "clusterAffinity", "clusterNames") or ())
+    remedy = Remedy(
+        obj.id, obj, named or None, tuple(matches), tuple(expressions), immediate=not entries,
+        actions=tuple(sorted(set(obj.spec.get("actions") or ()))),
+    )  # fmt: skip
+    return (None if compiler.failed else remedy), compiler.findings

@@ -1,0 +1,247 @@
+"""What Remedies ask for on a cluster, by its conditions as they are now (seed 003).
+
+Silence is no recovery: while nothing new is known of the condition behind an action it is asked for, until there is
+news or the Remedy changes (`muster.rules.remedies.grounds`).
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from muster import cel
+from muster.data.decision import Failed
+from muster.data.finding import Finding
+from muster.data.kinds import CLUSTERS, REMEDY
+from muster.fleet.faults import each
+from muster.fleet.objects import Object
+from muster.fleet.view import View
+from muster.rules.conditions.doubt import Doubt, Doubts, conditions_of, watch
+from muster.rules.context import Context
+from muster.rules.effects.population import in_service
+from muster.rules.failures import Failures, PolicyFailure
+from muster.rules.policies.lazy import Variables
+from muster.rules.policies.scopes import Scopes
+from muster.rules.remedies.grounds import (
+    Ground,
+    Pair,
+    RequestedActions,
+    digest_of,
+    grounds_before,
+    in_doubt,
+    matched,
+    pairs_before,
+)
+from muster.rules.remedies.policy import Remedy
+from muster.rules.stages import Local
+
+
+@dataclass(frozen=True)
+class Index:
+    """The Remedies by the clusters that they speak of: all, all with an expression to ask, or the named ones.
+
+    Those that speak of all clusters are matched once per combination of statuses: a thousand Remedies over ten
+    thousand clusters meet few combinations.
+    """
+
+    everywhere: tuple[Remedy, ...]
+    asked_everywhere: tuple[Remedy, ...]
+    named: Mapping[str, tuple[Remedy, ...]]
+    types: frozenset[str]
+    _matched: dict[frozenset[tuple[str, str]], tuple[Remedy, ...]] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, remedies: Iterable[Remedy]) -> "Index":
+        """Sort Remedies that do something."""
+        named: dict[str, list[Remedy]] = {}
+        everywhere = []
+        for remedy in remedies:
+            if not remedy.actions:
+                continue
+            if remedy.clusters is None:
+                everywhere.append(remedy)
+            for cluster in remedy.clusters or ():
+                named.setdefault(cluster, []).append(remedy)
+        types = frozenset(match.type for remedy in everywhere for match in remedy.matches)
+        asked = tuple(remedy for remedy in everywhere if remedy.expressions)
+        return cls(tuple(everywhere), asked, {name: tuple(found) for name, found in named.items()}, types)
+
+    def matching(self, cluster: str, statuses: Mapping[str, str]) -> list[Remedy]:
+        """The Remedies that act on a cluster by its conditions alone, given as status by type."""
+        key = frozenset(item for item in statuses.items() if item[0] in self.types)
+        if key not in self._matched:
+            self._matched[key] = tuple(remedy for remedy in self.everywhere if _acts(remedy, statuses))
+        return [*self._matched[key], *(remedy for remedy in self.named.get(cluster, ()) if _acts(remedy, statuses))]
+
+    def expressive(self, cluster: str) -> Iterator[Remedy]:
+        """The Remedies that speak of a cluster and have expressions."""
+        yield from self.asked_everywhere
+        yield from (remedy for remedy in self.named.get(cluster, ()) if remedy.expressions)
+
+
+def _acts(remedy: Remedy, statuses: Mapping[str, str]) -> bool:
+    """One match is enough, and without any the Remedy acts at once."""
+    return remedy.immediate or any(
+        match.type in statuses and match.holds(statuses[match.type]) for match in remedy.matches
+    )
+
+
+@dataclass(frozen=True, slots=True)
+class _Answer:
+    """What the expressions of a Remedy say: one holds, one failed, or those that do not looked at what is in doubt."""
+
+    holds: bool = False
+    failed: bool = False
+    doubtful: frozenset[str] = frozenset()
+
+    @property
+    def open(self) -> bool:
+        """Whether it is no news."""
+        return self.failed or bool(self.doubtful)
+
+
+def stage(view: View, context: Context, now: datetime) -> Iterator[RequestedActions | Failed | Finding]:
+    """Say which actions are requested on each cluster: none on one that was never accepted, was denied, or is being
+    deleted."""
+    scopes, doubts, failures = Scopes.of(view, context.rules, now), Doubts.of(view, context.rules, now), Failures()
+    remedies = Remedies.of(view, context, scopes, doubts, failures)
+
+    def requested(obj: Object) -> Iterator[RequestedActions]:
+        if in_service(obj) and (found := remedies.request(obj)) != RequestedActions(obj.id):
+            yield found
+
+    yield from each(view.clusters(), requested)
+    yield from failures.seen
+
+
+@dataclass(frozen=True, slots=True)
+class Remedies:
+    """Asks the Remedies of one run what they want of a cluster."""
+
+    view: View
+    shared: View
+    index: Index
+    scopes: Scopes
+    doubts: Doubts
+    failures: Failures
+    _by_name: Mapping[str, Remedy]
+    _digests: dict[str, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, view: View, context: Context, scopes: Scopes, doubts: Doubts, failures: Failures) -> "Remedies":
+        """Prepare for the clusters of a view."""
+        remedies = context.rules.compiled.of(Remedy)
+        by_name = {remedy.id.name: remedy for remedy in remedies}
+        return cls(view, context.shared, Index.of(remedies), scopes, doubts, failures, by_name)
+
+    def request(self, obj: Object) -> RequestedActions:
+        """What is requested on a cluster that is in service."""
+        self.scopes.clock.reset()
+        conditions = conditions_of(self.view, obj.id)
+        statuses = {type_: str(condition.get("status")) for type_, condition in conditions.items()}
+        pairs, known = self._before(obj)
+        standing = dict(self._standing(obj, pairs, known))
+        asked = {remedy.id: remedy for remedy in self.index.matching(obj.id.name, statuses)}
+        asked.update((remedy.id, remedy) for remedy in self.index.expressive(obj.id.name))
+        asked.update((self._by_name[name].id, self._by_name[name]) for name in standing)
+        wanted, grounds, doubtful = set(self._kept(pairs)), {}, set[str]()
+        doubt = self.doubts.about(obj) if asked else None
+        scope: Variables | None = None
+        for remedy in asked.values():
+            assert doubt is not None
+            name, before = remedy.id.name, standing.get(remedy.id.name)
+            held = frozenset(matched(remedy, statuses))
+            kept = in_doubt(remedy, before, doubt)
+            expression = _Answer()
+            if remedy.expressions and not held:
+                if scope is None:
+                    scope = self.scopes.base(obj)
+                    scope["conditions"] = conditions
+                expression = self._answer(remedy, obj, scope, doubt)
+            stays = before is not None and before.expression and expression.open
+            ground = Ground(self._digest(remedy), held | kept, expression.holds or stays)
+            if remedy.immediate or held or expression.holds:
+                wanted.update((action, name) for action in remedy.actions)
+            elif ground.stands:
+                wanted.update(pair for pair in pairs if pair[1] == name and pair[0] in remedy.actions)
+                doubtful.update(kept or expression.doubtful)
+            else:
+                continue
+            grounds[name] = ground
+        could = (pair for pair in pairs if pair[1] in standing and pair[0] in self._by_name[pair[1]].actions)
+        at_once = frozenset(action for remedy in asked.values() if remedy.immediate for action in remedy.actions)
+        return RequestedActions(
+            obj.id,
+            frozenset(wanted),
+            grounds,
+            frozenset(could),
+            frozenset(doubtful),
+            at_once,
+            self.scopes.clock.horizon,
+        )
+
+    def _digest(self, remedy: Remedy) -> str:
+        if remedy.id.name not in self._digests:
+            self._digests[remedy.id.name] = digest_of(remedy)
+        return self._digests[remedy.id.name]
+
+    def _before(self, obj: Object) -> tuple[list[Pair], Mapping[str, Ground]]:
+        """The actions of the last run with their Remedies, and on what those stood, by the names that they have now."""
+        pairs = pairs_before(self.view, obj.id)
+        if not pairs:
+            return pairs, {}
+        known = grounds_before(self.view.previous.get(obj.id))
+        names = {name: self._name_now(obj, name, known.get(name)) for _, name in pairs}
+        now = sorted({(action, names[name]) for action, name in pairs})
+        return now, {names[name]: known[name] for name in sorted(names) if name in known}
+
+    def _name_now(self, obj: Object, name: str, ground: Ground | None) -> str:
+        """The name of the Remedy that was called `name`: another one where one that is the same has taken its place."""
+        if name in self._by_name or ground is None or self._is_out_of_sight(name):
+            return name
+        same = (one for one in self._by_name.values() if one.actions and one.speaks_of(obj.id.name))
+        return min((one.id.name for one in same if self._digest(one) == ground.digest), default=name)
+
+    def _standing(
+        self, obj: Object, pairs: Iterable[Pair], known: Mapping[str, Ground]
+    ) -> Iterator[tuple[str, Ground]]:
+        """The Remedies that acted on the cluster in the last run, are the same today, and still speak of it."""
+        for name in {name for _, name in pairs}:
+            remedy = self._by_name.get(name)
+            if remedy is None or not remedy.actions or not remedy.speaks_of(obj.id.name):
+                continue
+            ground = known.get(name, Ground(self._digest(remedy), None, expression=True))
+            if ground.digest == self._digest(remedy):
+                yield name, ground
+
+    def _answer(self, remedy: Remedy, obj: Object, scope: Variables, doubt: Doubt) -> _Answer:
+        """What the expressions say. One that fails does not hold, but takes nothing off; nor does one that looked at
+        what is in doubt, unless it says itself what silence means to it."""
+        answer = _Answer()
+        budget, note = cel.CostBudget(self.scopes.rules.share(CLUSTERS)), self.scopes.note(remedy.id, obj.id)
+        for expression in remedy.expressions:
+            seen = Variables(scope.__getitem__)
+            watched = () if expression.of_silence else watch(seen, doubt)
+            result = expression.when.run(seen, clock=self.scopes.clock, budget=budget, trace=note is not None)
+            if note is not None:
+                note.take(expression.when, expression.at, result)
+            if result.error is not None:
+                self.failures.add(remedy, PolicyFailure(remedy.id.name, expression.at, result.error), obj.id)
+                answer = replace(answer, failed=True)
+            elif result.value is True:
+                return _Answer(holds=True)
+            looked_at = frozenset(type_ for one in watched for type_ in one.doubtful)
+            answer = replace(answer, doubtful=answer.doubtful | looked_at)
+        return answer
+
+    def _kept(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+        """What a Remedy that cannot be read had asked for: a typo in it is no recovery."""
+        if self.shared.uncertain(REMEDY):
+            yield from ((action, name) for action, name in pairs if self._is_out_of_sight(name))
+
+    def _is_out_of_sight(self, name: str) -> bool:
+        """Whether a Remedy cannot be read, or may be in a file that cannot."""
+        id_ = REMEDY.id(name)
+        return id_ in self.shared.broken or (self.shared.unidentified and id_ not in self.shared.objects)
+
+
+STAGE = Local("requested actions", stage, foundation=True)

@@ -1,0 +1,116 @@
+"""Remedies: which actions each cluster needs, from which Remedy, by its conditions as they are now (seed 003).
+
+Level-based: what Remedies ask for is found out anew in every run (`muster.rules.remedies.requested`), so actions go
+when the condition recovers or the Remedy goes, and nothing that was written by hand survives.
+
+`status.remedyActions` is the sorted set; `status.muster.remedies` says which Remedy each action comes from. A new
+action is a disruptive effect, which a budget may hold, but not if a person asks for it: a Remedy without
+`decisionMatches`. Budgets count it all the same.
+"""
+
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from datetime import datetime
+
+from muster.data.decision import OF_CONDITIONS, OF_ITSELF, Because, Decision, Held, Input, Path
+from muster.data.finding import Finding
+from muster.data.kinds import CLUSTERS, REMEDY
+from muster.data.tree import Tree, dig
+from muster.fleet.faults import each
+from muster.fleet.objects import Object
+from muster.fleet.view import View
+from muster.rules.context import Context
+from muster.rules.effects.allowance import Allowance
+from muster.rules.effects.population import in_service
+from muster.rules.remedies.grounds import (
+    GROUNDS,
+    ORIGINS,
+    Ground,
+    Pair,
+    RequestedActions,
+    entries,
+    grounds_before,
+    pairs_before,
+)
+from muster.rules.stages import Local
+
+ACTIONS: Path = ("status", "remedyActions")
+
+_MOST_NAMED = 10
+_BECAUSE = Because("remedies", OF_CONDITIONS, "no Remedy asks for an action now")
+_ALL_HELD = Because("remedies", OF_CONDITIONS, "every action that a Remedy asks for is held")
+_FROZEN = "a budget holds and nothing is heard of the cluster, so no action is lifted"
+_KEPT = Because("kept", OF_ITSELF, "the cluster is being removed, so its actions stay as they are")
+
+
+def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | Held | Finding]:
+    """Decide the actions of every cluster, as far as budgets allow what is asked for."""
+    yield from each(view.clusters(), lambda obj: cluster_actions(view, context, obj))
+
+
+def cluster_actions(view: View, context: Context, obj: Object) -> Iterator[Decision | Held]:
+    """Decide the actions of one cluster."""
+    before = _texts(view.before(obj.id, *map(str, ACTIONS)))
+    known = grounds_before(view.previous.get(obj.id))
+    if obj.deleting:
+        yield from _decide(obj, before, pairs_before(view, obj.id), known, _KEPT, None)
+        return
+    if not in_service(obj):
+        return
+    requested = context.told_about(RequestedActions, obj.id) or RequestedActions(obj.id)
+    pairs, asked = set(requested.pairs), bool(requested.pairs)
+    frozen = requested.standing - pairs
+    if frozen and not context.told(Allowance).freezes(view, obj.id):
+        frozen = frozenset()
+    pairs.update(frozen)
+    for action in sorted({action for action, _ in pairs} - set(before)):
+        held = context.told(Allowance).holds(view, obj.id, f"remedy {action}", by_person=action in requested.at_once)
+        if held is not None:
+            yield held
+            pairs = {pair for pair in pairs if pair[0] != action}
+    because = _because(pairs, requested, frozen=bool(frozen)) if pairs else _ALL_HELD if asked else _BECAUSE
+    actions = sorted({action for action, _ in pairs})
+    yield from _decide(obj, actions, sorted(pairs), {**known, **requested.grounds}, because, requested.horizon)
+
+
+def _decide(
+    obj: Object, actions: list[str], pairs: Collection[Pair], grounds: Mapping[str, Ground], because: Because,
+    horizon: datetime | None,
+) -> Iterator[Decision]:  # fmt: skip
+    """An empty set is spelled out only where an input says otherwise; otherwise the field is absent."""
+    origins = [{"action": action, "remedy": remedy} for action, remedy in pairs]
+    overwritten = bool(dig(obj.body, *map(str, ACTIONS)))
+    if actions or overwritten or horizon is not None:
+        yield Decision(obj.id, ACTIONS, actions if actions or overwritten else None, because, horizon)
+    if origins:
+        yield Decision(obj.id, ORIGINS, origins, because, horizon)
+    if standing := entries(grounds, (remedy for _, remedy in pairs)):
+        yield Decision(obj.id, GROUNDS, standing, because, horizon)
+
+
+def _because(pairs: Iterable[Pair], requested: RequestedActions, *, frozen: bool) -> Because:
+    """The Remedies behind the actions, and the conditions that they match; of very many, the first few Remedies. And
+    what they wait for, where they do. `frozen`: some stay only because a budget holds."""
+    names = sorted({name for _, name in pairs})
+    ids = [REMEDY.id(name) for name in names[:_MOST_NAMED]]
+    types = sorted(
+        {type_ for name in names if name in requested.grounds for type_ in requested.grounds[name].matches or ()}
+    )
+    inputs = [Input(("spec",), id_) for id_ in ids] + [Input(("status", "conditions", (type_,))) for type_ in types]
+    more = f" and {len(names) - len(ids)} more" if len(names) > len(ids) else ""
+    silent = ", ".join(sorted(requested.doubtful))
+    texts = [f"nothing new is known of {silent}, so what stands because of it stays until there is news"]
+    texts = [*(texts if silent else ()), *([_FROZEN] if frozen else ())]
+    return Because(f"{', '.join(map(str, ids))}{more}", tuple(inputs), "; ".join(texts))
+
+
+def _texts(value: Tree) -> list[str]:
+    return sorted({text for text in value if isinstance(text, str)}) if isinstance(value, list) else []
+
+
+STAGE = Local(
+    "remedies",
+    stage,
+    derives=(
+        (CLUSTERS, (("status", "remedyActions"), ("status", "muster", "remedies"), ("status", "muster", "grounds"))),
+    ),
+)

@@ -1,0 +1,87 @@
+"""From decisions to derived files: what a commit would write and remove."""
+
+from dataclasses import dataclass, field
+
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.locations import derived_path
+from muster.data.tree import Tree, is_same
+from muster.data.yaml.writing import UnwritableError
+from muster.fleet import faults
+from muster.fleet.derived import content_id, derived_body, derived_text
+from muster.fleet.fleet import Fleet
+
+_YAML = (".yaml", ".yml", ".json")
+
+
+@dataclass
+class Rendered:
+    """Derived files by path, and the texts by object, None for one whose file stands as it would be written.
+
+    `kept` are the files that stay as they are: those, and the ones of objects on which muster failed, which `findings`
+    tell, and of those in `unwritable`, whose derived part the next run could not read, each with the reason.
+    """
+
+    files: dict[str, str] = field(default_factory=dict)
+    texts: dict[ObjectId, str | None] = field(default_factory=dict)
+    kept: set[str] = field(default_factory=set)
+    findings: list[Finding] = field(default_factory=list)
+    unwritable: dict[ObjectId, str] = field(default_factory=dict)
+
+
+def render(fleet: Fleet) -> Rendered:
+    """Return every derived file of the fleet as decided."""
+    done, shards = Rendered(), fleet.settings.shards
+    for id_ in sorted(fleet.decided.keys() - fleet.beyond.standing):
+        try:
+            _render(fleet, id_, shards, done)
+        except UnwritableError as error:
+            done.unwritable[id_] = str(error)
+            done.kept.update(path for path in (fleet.derived_paths.get(id_),) if path)
+        except Exception as error:  # noqa: BLE001 - the boundary for files, as `each` is for decisions
+            done.findings.append(faults.of_object(fleet.objects.get(id_) or _Named(id_), error))
+            done.kept.update(path for path in (fleet.derived_paths.get(id_),) if path)
+    return done
+
+
+@dataclass(frozen=True, slots=True)
+class _Named:
+    id: ObjectId
+
+
+def _render(fleet: Fleet, id_: ObjectId, shards: int, done: Rendered) -> None:
+    path = derived_path(id_, shards)
+    if id_ in fleet.texts:
+        text = fleet.texts[id_]
+    else:
+        body = derived_body(id_, fleet.decided[id_])
+        if body is None:
+            return
+        text = None if _stands(fleet, id_, path, body) else derived_text(body)
+    done.texts[id_] = text
+    if text is None:
+        done.kept.add(path)
+    else:
+        done.files[path] = text
+
+
+def _stands(fleet: Fleet, id_: ObjectId, path: str, body: Tree) -> bool:
+    """Whether the file is there as it would be written, and all that it says counted. Nearly all are; comparing trees
+    takes a fifth of making a text."""
+    standing = fleet.as_written.get(path)
+    return standing is not None and standing is fleet.previous.get(id_) and is_same(standing, body)
+
+
+def changed(fleet: Fleet, rendered: Rendered) -> dict[str, str | None]:
+    """Return the derived files that differ from the snapshot's; None means: to be removed.
+
+    Only YAML and JSON files are muster's to remove: a person's note under `derived/` stays.
+    """
+    found: dict[str, str | None] = {
+        path: text
+        for path, text in rendered.files.items()
+        if fleet.derived_files.get(path) != content_id(text.encode())
+    }
+    stay = rendered.files.keys() | rendered.kept | {fleet.derived_paths.get(id_) for id_ in fleet.beyond.standing}
+    found.update({path: None for path in fleet.derived_files if path not in stay and path.endswith(_YAML)})
+    return dict(sorted(found.items()))

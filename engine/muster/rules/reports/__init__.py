@@ -1,0 +1,1 @@
+"""Adapter reports: which of them count."""

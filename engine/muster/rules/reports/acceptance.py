@@ -1,0 +1,189 @@
+"""Which reports count: HyperFleet's acceptance rules, in their order.
+
+Source: seed 004, "Some other rules for the API", 1 and 2; where the seed is silent, HyperFleet's API. Refusing and
+discarding are one thing here: what is stored stays as it is, and the report says why in its condition `Accepted`.
+What the API checks of one payload alone (a name, a positive generation, statuses that are True, False or Unknown) is
+the schema's business and a finding.
+
+The seed's rule 2 has no exception: an `Available` of Unknown is discarded even where nothing is stored yet, and so can
+never make a later report of an older generation stale.
+"""
+
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+from typing import TypeAlias
+
+from muster.data.times import format_duration, later, second_at
+from muster.data.tree import Tree
+from muster.fleet.reports import Accepted, Payload, same_report
+
+ACCEPTED = "Accepted"
+_OUT_OF_TIME = frozenset(("ObservedTimeAhead", "ObservedTimeTooOld"))
+_MANDATORY = ("Available", "Applied", "Health")
+
+
+@dataclass(frozen=True, slots=True)
+class Limits:
+    """How far a report's `observed_time` may lie before and after the instant at which it is first read."""
+
+    age: timedelta
+    ahead: timedelta
+
+
+@dataclass(frozen=True, slots=True)
+class Verdict:
+    """Whether a report counts, and why: `reason` in CamelCase, `message` a sentence without any instant in it, so
+    that it stays as it is while an adapter says the same again. `horizon`: when time alone changes the verdict.
+    `repeated`: it is the report that counts already."""
+
+    reason: str
+    message: str
+    horizon: datetime | None = None
+    repeated: bool = False
+
+    @property
+    def accepted(self) -> bool:
+        """Whether the report is the one that counts."""
+        return self.reason == ACCEPTED
+
+    @property
+    def in_time(self) -> bool:
+        """Whether the report came neither too early nor too late."""
+        return self.reason not in _OUT_OF_TIME
+
+
+@dataclass(frozen=True, slots=True)
+class Report(Payload):
+    """One report as read: its payload, which satisfies the schema of AdapterReport, and the namespace it lies in.
+    `judged`: a run before this one has read it, in time."""
+
+    spec: Tree
+    namespace: str
+    judged: bool = False
+
+    def status(self, type_: str) -> str | None:
+        """The status of a condition; None where the report has none of that type."""
+        return next((c["status"] for c in self.spec["conditions"] if c["type"] == type_), None)
+
+
+@dataclass(frozen=True, slots=True)
+class Situation:
+    """What a report is judged against: the object's name for messages, the cluster that it is or belongs to and its
+    generation (None where there is no such object), what this adapter has said before, the instant and the limits, and
+    since when the object is there (None: nobody knows)."""
+
+    target: str
+    cluster: str
+    generation: int | None
+    stored: Accepted | None
+    now: datetime
+    limits: Limits
+    since: datetime | None = None
+
+
+Rule: TypeAlias = Callable[[Report, Situation], Verdict | None]
+
+
+def judge(report: Report, situation: Situation) -> Verdict:
+    """Return what becomes of a report: the first rule that objects decides.
+
+    A report that is the stored one word for word has been judged before and stays accepted: that verdict is `repeated`.
+    One that came in time grows too old no more, whatever became of it.
+    """
+    stored = situation.stored
+    if situation.generation is not None and stored is not None and same_report(stored.spec, report.spec):
+        return replace(_GOOD, repeated=True)
+    return next((verdict for rule in RULES if (verdict := rule(report, situation)) is not None), _GOOD)
+
+
+_GOOD = Verdict(ACCEPTED, "The report counts.")
+
+
+def _repeated_condition(report: Report, _: Situation) -> Verdict | None:
+    types = [condition["type"] for condition in report.spec["conditions"]]
+    twice = next((name for index, name in enumerate(types) if name in types[:index]), None)
+    return Verdict("DuplicateCondition", f"The condition {twice} is given twice.") if twice else None
+
+
+def _out_of_time(report: Report, at: Situation) -> Verdict | None:
+    if report.time - at.now > at.limits.ahead:
+        text = f"observed_time must not be more than {format_duration(at.limits.ahead)} in the future."
+        return Verdict("ObservedTimeAhead", text, second_at(later(report.time, -at.limits.ahead)))
+    if at.now - report.time > at.limits.age and not report.judged:
+        text = f"observed_time must not be more than {format_duration(at.limits.age)} in the past."
+        return Verdict("ObservedTimeTooOld", text)
+    return None
+
+
+def _no_such_object(_: Report, at: Situation) -> Verdict | None:
+    return Verdict("ResourceNotFound", f"There is no {at.target}.") if at.generation is None else None
+
+
+def _other_cluster(report: Report, at: Situation) -> Verdict | None:
+    """An agent may write what lies in its cluster's namespace, so nothing there speaks for another cluster."""
+    if report.namespace == at.cluster:
+        return None
+    text = f"{at.target} belongs to cluster {at.cluster}, so reports on it live in namespace {at.cluster}."
+    return Verdict("OtherCluster", text)
+
+
+def _earlier_object(report: Report, at: Situation) -> Verdict | None:
+    """What was said of another object of that name, which is gone, does not count for the one that took its place."""
+    if at.since is None or report.time >= at.since:
+        return None
+    return Verdict("BeforeObject", f"It was made before {at.target} came to be.")
+
+
+def _future_generation(report: Report, at: Situation) -> Verdict | None:
+    if at.generation is None or report.generation <= at.generation:
+        return None
+    return Verdict(
+        "FutureGeneration", f"Generation {report.generation} is not reached yet: {at.target} is at {at.generation}."
+    )
+
+
+def _stale_generation(report: Report, at: Situation) -> Verdict | None:
+    if at.stored is None or report.generation >= at.stored.generation:
+        return None
+    text = f"Generation {report.generation} is older than {at.stored.generation}, of which the adapter has reported."
+    return Verdict("StaleGeneration", text)
+
+
+def _stale_time(report: Report, at: Situation) -> Verdict | None:
+    if at.stored is None or report.generation != at.stored.generation or report.time >= at.stored.time:
+        return None
+    return Verdict("StaleTime", f"The adapter has reported of generation {report.generation} at a later time.")
+
+
+def _missing_condition(report: Report, _: Situation) -> Verdict | None:
+    missing = next((name for name in _MANDATORY if report.status(name) is None), None)
+    return Verdict("MissingCondition", f"missing mandatory condition: {missing}.") if missing else None
+
+
+def _unknown(report: Report, _: Situation) -> Verdict | None:
+    if report.status("Available") != "Unknown":
+        return None
+    return Verdict("AvailableUnknown", "Available is Unknown: the work is under way, so what was said before stands.")
+
+
+def _same_time(report: Report, at: Situation) -> Verdict | None:
+    if at.stored is None or (report.generation, report.time) != (at.stored.generation, at.stored.time):
+        return None
+    return Verdict("SameTime", f"Another report of generation {report.generation} at the same instant came first.")
+
+
+#: The rules in HyperFleet's order: a stale report is discarded as stale even where it is incomplete, too.
+RULES: Sequence[Rule] = (
+    _repeated_condition,
+    _out_of_time,
+    _no_such_object,
+    _other_cluster,
+    _earlier_object,
+    _future_generation,
+    _stale_generation,
+    _stale_time,
+    _missing_condition,
+    _unknown,
+    _same_time,
+)

@@ -1,0 +1,221 @@
+"""The reports stage: judges every AdapterReport, and remembers what was accepted and when specs changed.
+
+However many files carry reports of one adapter on one object, and in whatever order they arrived, the same one counts:
+the newest by generation and then by time of those that the rules accept.
+
+A report comes in time or not when it is first read. One that came in time and does not count is remembered by a digest,
+`status.muster.judged`: it grows too old no more, whoever reads it next.
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime, timedelta
+
+from muster.data.decision import OF_ITSELF, OF_SPEC, Because, Decision, Input, Path
+from muster.data.finding import Finding
+from muster.data.groups import grouped
+from muster.data.ids import ObjectId
+from muster.data.kinds import ADAPTER_REPORT, CLUSTERS, NODE_POOL, TARGETS
+from muster.data.source import Part
+from muster.data.times import format_time, try_duration
+from muster.data.tree import Tree, mapping_at
+from muster.fleet.faults import each
+from muster.fleet.neighbourhoods import cluster_of
+from muster.fleet.objects import Object
+from muster.fleet.reports import (
+    RULE,
+    Accepted,
+    accept,
+    accepted_in,
+    remembered,
+    required_adapters,
+    same_report,
+    target_of,
+)
+from muster.fleet.settings import Settings
+from muster.fleet.view import View
+from muster.rules.context import Context
+from muster.rules.generations import spec_digest
+from muster.rules.incarnations import came_to_be, creations
+from muster.rules.policies.variables import generation_of
+from muster.rules.reports.acceptance import ACCEPTED, Limits, Report, Situation, Verdict, judge
+from muster.rules.stages import STATUS, Local
+from muster.rules.transitions import saying
+
+_BECAUSE = Because(RULE, OF_SPEC, "what counts of the adapter on the object, for the reports to come")
+_COUNTS = "it is still reported, and nothing newer of the adapter on the object counts"
+_OUTLASTS = Because(RULE, OF_SPEC, "the report says something else now, which does not count; what it said before does")
+_GONE = Because(RULE, OF_ITSELF, "no file has the report any more; what it said counts as long as the object is there")
+_BROKEN = Because(RULE, OF_ITSELF, "the report has an error now; what it said before counts")
+_ONCE = Because("reports", OF_SPEC, "the report came in time, and grows too old no more")
+_CHANGED = Because("reports", OF_SPEC, "when the spec last changed; adapters have to answer from then on")
+_JUDGED = tuple(Input(("spec", name)) for name in ("observed_generation", "observed_time", "conditions"))
+#: Where it is remembered what counts.
+MUSTER: Path = ("status", "muster")
+_AGE, _AHEAD = timedelta(minutes=30), timedelta(minutes=5)
+
+
+def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
+    """Decide what becomes of every report, and since when the adapters' objects have their specs."""
+    stored = remembered(view)
+    incoming, limits = _by_adapter(view), _limits(context.rules.settings)
+
+    def judged(of: Reports) -> Iterator[Decision]:
+        situation = _situation(view, context, limits, of.key[0], stored.get(of.key), now)
+        yield from _of_adapter(view, incoming.get(of.key, []), situation)
+
+    keys = sorted({*stored, *incoming})
+    yield from each((Reports(key, stored.get(key), tuple(incoming.get(key, ()))) for key in keys), judged)
+    yield from _spec_changes(view, context, now)
+    yield from creations(view, context, now)
+
+
+@dataclass(frozen=True, slots=True)
+class Reports:
+    """What one adapter says, and has said, on one object: a fault costs the report that came last its verdict."""
+
+    key: tuple[ObjectId, str]
+    stored: Accepted | None
+    incoming: tuple[Object, ...]
+
+    @property
+    def id(self) -> ObjectId:
+        """The AdapterReport to which a fault is put down."""
+        return self.incoming[0].id if self.incoming else self.stored.holder if self.stored else self.key[0]
+
+    @property
+    def parts(self) -> tuple[Part, ...]:
+        """Where that report stands."""
+        return self.incoming[0].parts if self.incoming else ()
+
+
+def _by_adapter(view: View) -> Mapping[tuple[ObjectId, str], list[Object]]:
+    """The sound reports by object and adapter, the newest first; of equals the first by name."""
+    found = grouped(
+        ((target_of(obj.spec, obj.id.namespace), str(obj.spec["adapter"])), obj) for obj in view.of(ADAPTER_REPORT)
+    )
+    for objects in found.values():
+        if len(objects) > 1:
+            objects.sort(key=_newness, reverse=True)
+    return found
+
+
+def _newness(obj: Object) -> tuple[int, datetime]:
+    report = Report(obj.spec, obj.id.namespace)
+    return report.generation, report.time
+
+
+def _of_adapter(view: View, reports: list[Object], situation: Situation) -> Iterator[Decision]:
+    """Judge the reports of one adapter on one object; what counts in the end is held by one of them."""
+    counts = situation.stored
+    verdicts: list[tuple[Object, Verdict]] = []
+    for obj in reports:
+        at = situation if counts is situation.stored else replace(situation, stored=counts)
+        verdict = judge(Report(obj.spec, obj.id.namespace, _was_judged(view, obj)), at)
+        verdicts.append((obj, verdict))
+        if verdict.accepted and not verdict.repeated:
+            counts = accept(obj.id, obj.spec, counts)
+    for obj, verdict in verdicts:
+        yield _told(view, obj, verdict, situation.now)
+    if situation.generation is None:
+        counts = None
+    judged = {
+        obj.id: spec_digest(obj.spec) for obj, verdict in verdicts
+        if verdict.in_time and not (counts and counts.holder == obj.id and same_report(counts.spec, obj.spec))
+    }  # fmt: skip
+    said = {obj.id: verdict for obj, verdict in verdicts}
+    yield from _remembered_by(view, counts, situation.stored, said, judged)
+
+
+def _was_judged(view: View, obj: Object) -> bool:
+    """Whether a run before this one has read the report in time: what it remembers is that report."""
+    known = mapping_at(view.previous.get(obj.id), "status", "muster")
+    if "judged" in known and known["judged"] == spec_digest(obj.spec):
+        return True
+    stored = accepted_in(view, obj.id)
+    return stored is not None and same_report(stored.spec, obj.spec)
+
+
+def _remembered_by(
+    view: View, counts: Accepted | None, before: Accepted | None, said: Mapping[ObjectId, Verdict],
+    judged: Mapping[ObjectId, str],
+) -> Iterator[Decision]:  # fmt: skip
+    left = dict(judged)
+    if counts is not None:
+        own = left.pop(counts.holder, None)
+        if counts.holder not in said:  # nobody judged it in this run, so what was remembered of it stays
+            own = mapping_at(view.previous.get(counts.holder), "status", "muster").get("judged")
+        value = {**counts.bookkeeping, "judged": own} if own else counts.bookkeeping
+        yield Decision(counts.holder, MUSTER, value, _why(view, counts, before, said))
+        if before is not None and before.holder != counts.holder and before.holder not in left:
+            yield Decision(before.holder, MUSTER, None, _BECAUSE)
+    for id_, digest in left.items():
+        yield Decision(id_, (*MUSTER, "judged"), digest, _ONCE)
+
+
+def _why(view: View, counts: Accepted, before: Accepted | None, said: Mapping[ObjectId, Verdict]) -> Because:
+    """Why a report counts: it was just accepted, it still says the same, or nothing that counts has followed it."""
+    if counts is not before:
+        return _BECAUSE
+    if (same := next((id_ for id_, verdict in said.items() if verdict.repeated), None)) is not None:
+        return Because(RULE, (Input(("spec",), same),), _COUNTS)
+    if counts.holder in said:
+        return _OUTLASTS
+    return _BROKEN if counts.holder in view.broken or view.unidentified else _GONE
+
+
+def _told(view: View, obj: Object, verdict: Verdict, now: datetime) -> Decision:
+    """The condition that says what became of a report: a discard is never silent."""
+    said = ("True" if verdict.accepted else "False", verdict.reason, verdict.message)
+    because, generation = Because(f"reports#{verdict.reason}", _JUDGED), obj.spec["observed_generation"]
+    return saying(view, obj.id, ACCEPTED, said, because, now, verdict.horizon, generation)
+
+
+def _situation(
+    view: View, context: Context, limits: Limits, target: ObjectId, stored: Accepted | None, now: datetime
+) -> Situation:
+    """What reports on an object are judged against. A broken object is at its last generation."""
+    obj = view.objects.get(target)
+    unseen = obj is None and (view.unidentified or target in view.broken) and target in view.previous
+    generation = generation_of(view, target) if obj is not None or unseen else None
+    cluster = cluster_of(obj) if obj is not None else target.namespace or target.name
+    since = None if generation is None else came_to_be(view, context, target, now)
+    if stored is not None and since is not None and stored.time < since:
+        stored = None  # it was about a predecessor
+    return Situation(str(target), cluster, generation, stored, now, limits, since)
+
+
+def _spec_changes(view: View, context: Context, now: datetime) -> Iterator[Decision]:
+    """When each object that adapters look after got its present generation: the time from which silence is counted."""
+    for kind in TARGETS.values():
+        if not required_adapters(context.rules.settings, kind):
+            continue
+        for obj in view.of(kind):
+            yield Decision(obj.id, ("status", "muster", "specChanged"), _spec_changed(view, obj.id, now), _CHANGED)
+
+
+def _spec_changed(view: View, id_: ObjectId, now: datetime) -> str:
+    before = view.before(id_, "status", "muster", "specChanged")
+    same = view.before(id_, "metadata", "generation") == view.now(id_, "metadata", "generation")
+    return before if same and isinstance(before, str) else format_time(now)
+
+
+def _limits(settings: Settings) -> Limits:
+    return Limits(_setting(settings, "maxAge", _AGE), _setting(settings, "maxAhead", _AHEAD))
+
+
+def _setting(settings: Settings, name: str, default: timedelta) -> timedelta:
+    value: Tree = settings.get("reports", name)
+    span = try_duration(value)
+    return default if span is None else span
+
+
+STAGE = Local(
+    "reports",
+    stage,
+    derives=(
+        ((ADAPTER_REPORT,), (STATUS,)),
+        ((*CLUSTERS, NODE_POOL), (("status", "muster", "specChanged"), ("status", "muster", "created"))),
+    ),
+    foundation=True,
+)

@@ -1,0 +1,158 @@
+"""Sets of clusters: who is a member, what the sets and their bindings say of themselves.
+
+Source: upstream's managedclusterset, managedclustersetbinding and default-set controllers. `default` and `global`
+exist in every fleet without being committed, and are written as derived objects where a binding names them; what a
+file says of their selector has no effect unless it carries the annotation
+`cluster.open-cluster-management.io/autoupdate: "false"`. A cluster whose label names no set is in `default`. A denied
+cluster is in no set; one that was never accepted, or is being deleted, still counts as a member.
+"""
+
+from collections.abc import Collection, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+
+from muster.data.decision import OF_ITSELF, Because, Decision, Input
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import ACCEPTED, MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING
+from muster.data.tree import Tree, mapping_at
+from muster.fleet.faults import each
+from muster.fleet.objects import Object
+from muster.fleet.sets import BUILT_IN, CLUSTER_SET, DEFAULT, is_managed, members_text
+from muster.fleet.shared import Shared
+from muster.fleet.view import View
+from muster.rules.context import Context
+from muster.rules.policies.facets import Facets
+from muster.rules.policies.selectors import LabelSelector
+from muster.rules.stages import SPEC, STATUS, Local, Wide
+from muster.rules.transitions import as_it_was, saying
+
+_EXCLUSIVE = frozenset({"", "ExclusiveClusterSetLabel", "LegacyClusterSetLabel"})
+_MEMBERSHIP = Because("sets", (Input(("metadata", "labels")),), "a cluster that names no set is in `default`")
+_BUILT_IN = Because("sets", OF_ITSELF, "upstream makes this set, and puts its selector right")
+_MEMBERS = Because("sets", (Input(("spec", "clusterSelector")),), "the clusters that the set selects")
+_BINDING = Because("sets", (Input(("spec", "clusterSet")),), "whether there is such a set")
+_KEPT = Because("kept", OF_ITSELF, "the labels of some cluster are not known, so the set stays as it is")
+_SET_EMPTY = "ClusterSetEmpty"
+
+
+@dataclass(frozen=True, slots=True)
+class Sets:
+    """The sets of a fleet by name, each with its selector; `doubtful` are those whose file has an error."""
+
+    selectors: Mapping[str, Mapping[str, Tree]]
+    doubtful: frozenset[str]
+
+    @classmethod
+    def of(cls, view: View) -> "Sets":
+        """Read the sets of a fleet, those that every fleet has among them."""
+        selectors: dict[str, Mapping[str, Tree]] = dict(BUILT_IN)
+        for obj in view.of(MANAGED_CLUSTER_SET):
+            if not is_managed(obj):
+                selectors[obj.id.name] = obj.spec.get("clusterSelector") or {}
+        doubtful = {id_.name for id_ in view.broken if _is_set(id_)} - BUILT_IN.keys()
+        return cls(selectors, frozenset(doubtful))
+
+    def __contains__(self, name: object) -> bool:
+        """Whether a set of that name exists, be it broken."""
+        return name in self.selectors or name in self.doubtful
+
+    def members(self, name: str, labels: Facets) -> frozenset[str]:
+        """The clusters, among those that `labels` knows, that are in the set; a broken set has none to name."""
+        selector = self.selectors.get(name)
+        if selector is None:
+            return frozenset()
+        if selector.get("selectorType", "") in _EXCLUSIVE:
+            return labels.having(CLUSTER_SET, name)
+        wanted = selector.get("labelSelector")
+        return frozenset() if wanted is None else labels.selected(LabelSelector.parse(wanted))
+
+
+def cluster_labels(obj: Object) -> Mapping[str, str]:
+    """The labels of a cluster as upstream's webhook leaves them: one without a set is in `default`."""
+    labels = obj.labels
+    return labels if labels.get(CLUSTER_SET) else {**labels, CLUSTER_SET: DEFAULT}
+
+
+def membership(view: View, _context: Context, _now: datetime) -> Iterator[Decision]:
+    """Decide the label of each cluster that names no set."""
+    for obj in view.of(MANAGED_CLUSTER):
+        if not obj.labels.get(CLUSTER_SET) and not was_denied(view, obj.id):
+            yield Decision(obj.id, ("metadata", "labels"), {CLUSTER_SET: DEFAULT}, _MEMBERSHIP)
+
+
+def stage(shared: Shared, _context: Context, now: datetime) -> Iterator[Decision | Finding]:
+    """Decide the built-in sets, and what sets and bindings say."""
+    clusters = [obj for obj in shared.of(MANAGED_CLUSTER) if not was_denied(shared, obj.id)]
+    kept = [obj for id_ in shared.broken if (obj := shared.objects.get(id_)) and obj.kind is MANAGED_CLUSTER]
+    sets = Sets.of(shared)
+    members = [*clusters, *(obj for obj in kept if not was_denied(shared, obj.id))]
+    labels = Facets({obj.id.name: cluster_labels(obj) for obj in members})
+    bindings = shared.of(MANAGED_CLUSTER_SET_BINDING)
+    shown = {obj.id.name for obj in shared.of(MANAGED_CLUSTER_SET)} | {obj.spec["clusterSet"] for obj in bindings}
+    if shared.uncertain(MANAGED_CLUSTER_SET_BINDING):
+        shown |= {name for name in BUILT_IN if MANAGED_CLUSTER_SET.id(name) in shared.previous}
+    yield from _built_in(shared, shown)
+    for name in sorted(sets.selectors.keys() & shown):
+        yield _as_it_was(shared, name) or _emptiness(shared, name, len(sets.members(name, labels)), now)
+    yield from each(bindings, lambda obj: [_bound(shared, obj, sets, now)])
+
+
+def _built_in(shared: Shared, shown: Collection[str]) -> Iterator[Decision]:
+    """Upstream creates these sets and reverts their selectors; so does what lies over the input here."""
+    for name, selector in BUILT_IN.items():
+        obj = shared.objects.get(MANAGED_CLUSTER_SET.id(name))
+        if name in shown and (obj is None or is_managed(obj)):
+            written = mapping_at(obj.body, "spec", "clusterSelector") if obj else {}
+            value = _over(written, selector)
+            yield Decision(MANAGED_CLUSTER_SET.id(name), ("spec", "clusterSelector"), value, _BUILT_IN)
+
+
+def _over(written: Tree, wanted: Tree) -> Tree:
+    """What has to lie over `written` so that `wanted` is seen: null removes a field that only the file has."""
+    if not isinstance(written, dict) or not isinstance(wanted, Mapping):
+        return wanted
+    return {key: _over(written.get(key), wanted.get(key)) for key in sorted({*written, *wanted})}
+
+
+def _is_set(id_: ObjectId) -> bool:
+    return MANAGED_CLUSTER_SET.has(id_)
+
+
+def was_denied(view: View, id_: ObjectId) -> bool:
+    """Whether a cluster that was accepted once is not any more."""
+    said = view.now(id_, "status", "conditions", (ACCEPTED,))
+    return isinstance(said, dict) and said.get("status") == "False"
+
+
+def _as_it_was(shared: Shared, name: str) -> Decision | None:
+    """What a set said at the last run, while the labels of some cluster are not known; None where all of them are."""
+    id_ = MANAGED_CLUSTER_SET.id(name)
+    before = shared.conditions_before(id_).get(_SET_EMPTY)
+    if before is None or not (shared.unidentified or any(_is_lost(shared, lost) for lost in shared.broken)):
+        return None
+    return as_it_was(id_, _SET_EMPTY, before, _KEPT)
+
+
+def _is_lost(shared: Shared, id_: ObjectId) -> bool:
+    """Whether a cluster of the last run is broken in such a way that nobody knows its labels."""
+    obj = shared.objects.get(id_)
+    unknown = obj is None or "spec" not in obj.body
+    return MANAGED_CLUSTER.has(id_) and unknown and id_ in shared.previous
+
+
+def _emptiness(shared: Shared, name: str, members: int, now: datetime) -> Decision:
+    said = (*(("False", "ClustersSelected") if members else ("True", "NoClusterMatched")), members_text(members))
+    return saying(shared, MANAGED_CLUSTER_SET.id(name), _SET_EMPTY, said, _MEMBERS, now)
+
+
+def _bound(shared: Shared, obj: Object, sets: Sets, now: datetime) -> Decision:
+    exists = obj.spec.get("clusterSet") in sets
+    said = ("True", "ClusterSetBound", "") if exists else ("False", "ClusterSetNotFound", "")
+    return saying(shared, obj.id, "Bound", said, _BINDING, now)
+
+
+MEMBERSHIP = Local("membership", membership, derives=(((MANAGED_CLUSTER,), (("metadata", "labels"),)),))
+
+
+STAGE = Wide("sets", stage, derives=(((MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING), (SPEC, STATUS)),))

@@ -1,0 +1,1 @@
+"""Taints: those of policies and those that people set."""

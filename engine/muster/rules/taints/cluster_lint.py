@@ -1,0 +1,51 @@
+"""What is wrong with a ClusterTaintPolicy that its schema has accepted."""
+
+from collections.abc import Iterator, Mapping
+
+from muster.data.finding import Finding
+from muster.data.kinds import TAINT_EFFECTS
+from muster.data.names import did_you_mean
+from muster.data.tree import At, Tree, mappings_at
+from muster.fleet.objects import Object
+from muster.fleet.places import finding_at
+from muster.fleet.settings import Settings
+from muster.rules.remedies.policy import STATUSES
+from muster.rules.taints.cluster_policy import OPERATORS
+
+
+def taint_policy_findings(obj: Object, settings: Settings) -> Iterator[Finding]:
+    """Yield what Karmada's webhook refuses (a taint twice, and NoExecute where the fleet has not allowed it), and words
+    that can do nothing."""
+    taints = [(str(taint.get("key")), str(taint.get("effect"))) for taint in mappings_at(obj.spec, "taints")]
+    for index, taint in enumerate(taints):
+        where = f"spec.taints[{index}]"
+        if taints.count(taint) > 1 and taints.index(taint) == index:
+            message = f"{where} adds {taint[0]}:{taint[1]}, and so does another entry"
+            yield _finding(obj, "MUS223", index, message, "keep one of them")
+        if taint[1] == "NoExecute" and not settings.no_execute:
+            message = f"{where} adds a NoExecute taint, which moves work off clusters"
+            hint = "set spec.taints.allowNoExecute: true on the Fleet if policies may do that"
+            yield _finding(obj, "MUS224", index, message, hint)
+        if not any(taint[1] in effects for effects in TAINT_EFFECTS.values()):
+            yield _finding(obj, "MUS225", index, f"{where}: no cluster takes the effect {taint[1]!r}",
+                           "use NoSchedule or NoExecute")  # fmt: skip
+    for name in ("addOnConditions", "removeOnConditions"):
+        for index, entry in enumerate(mappings_at(obj.spec, name)):
+            yield from _slips(obj, ("spec", name, index), entry)
+
+
+def _slips(obj: Object, at: At, entry: Mapping[str, Tree]) -> Iterator[Finding]:
+    """Words that upstream's schema takes and that match nothing."""
+    operator = str(entry.get("operator"))
+    if operator not in OPERATORS:
+        message = f"the operator {operator!r} matches nothing; it is In or NotIn"
+        yield finding_at(obj, (*at, "operator"), "MUS249", message, did_you_mean(operator, OPERATORS))
+    for index, status in enumerate(entry.get("statusValues") or ()):
+        if status not in STATUSES:
+            message = f"no condition ever has the status {status!r}; it is True, False or Unknown"
+            hint = did_you_mean(str(status), STATUSES)
+            yield finding_at(obj, (*at, "statusValues", index), "MUS221", message, hint)
+
+
+def _finding(obj: Object, code: str, index: int, message: str, hint: str) -> Finding:
+    return finding_at(obj, ("spec", "taints", index), code, message, hint)

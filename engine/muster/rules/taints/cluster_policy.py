@@ -1,0 +1,108 @@
+"""ClusterTaintPolicies (Karmada), read: which clusters each speaks of, and when it adds and removes its taints."""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTER_TAINT_POLICY
+from muster.data.times import try_time
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.fleet.fleet import Fleet
+from muster.fleet.objects import Object
+from muster.rules.context import Broadcast
+from muster.rules.policies.selectors import LabelSelector
+
+OPERATORS = ("In", "NotIn")
+
+
+@dataclass(frozen=True, slots=True)
+class StatusMatch:
+    """A condition that a cluster has, with a status that is (`In`) or is not (`NotIn`) among some."""
+
+    type: str
+    operator: str
+    values: frozenset[str]
+
+    def holds(self, statuses: Mapping[str, str]) -> bool:
+        """Whether it matches. A missing condition matches nothing, and neither does an operator that nobody knows."""
+        status = statuses.get(self.type)
+        if status is None or self.operator not in OPERATORS:
+            return False
+        return (status in self.values) is (self.operator == "In")
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterTaintPolicy:
+    """A ClusterTaintPolicy. `taints` are (key, effect) with their value."""
+
+    id: ObjectId
+    source: Object
+    add_on: tuple[StatusMatch, ...]
+    remove_on: tuple[StatusMatch, ...]
+    taints: Mapping[tuple[str, str], str]
+
+    def adds(self, statuses: Mapping[str, str]) -> bool:
+        """Whether all conditions for adding hold; none at all never do."""
+        return bool(self.add_on) and all(match.holds(statuses) for match in self.add_on)
+
+    def removes(self, statuses: Mapping[str, str]) -> bool:
+        """Whether all conditions for removing hold; none at all never do."""
+        return bool(self.remove_on) and all(match.holds(statuses) for match in self.remove_on)
+
+    def removal_rests_on(self, doubtful: Callable[[str], bool]) -> bool:
+        """Whether the conditions for removing rest on one of which nothing new is known, without naming Unknown."""
+        return any(doubtful(match.type) and "Unknown" not in match.values for match in self.remove_on)
+
+    def targets(self, cluster: Object) -> bool:
+        """Whether the policy speaks of a cluster: exclusion first, then labels, fields and names. Empty means all."""
+        target = mapping_at(self.source.spec, "targetClusters")
+        if cluster.id.name in (target.get("exclude") or ()):
+            return False
+        if not LabelSelector.parse(target.get("labelSelector")).matches(cluster.labels):
+            return False
+        fields = mappings_at(target, "fieldSelector", "matchExpressions")
+        if not all(_field_matches(entry, cluster) for entry in fields):
+            return False
+        names = target.get("clusterNames")
+        return not names or cluster.id.name in names
+
+
+def _field_matches(entry: Mapping[str, Tree], cluster: Object) -> bool:
+    """Whether a requirement on provider, region or zone holds. All zones of a cluster must be among those of `In`."""
+    values, wanted = set(entry.get("values") or ()), entry.get("operator") == "In"
+    if entry.get("key") == "zone":
+        zones = cluster.spec.get("zones") or [zone for zone in [cluster.spec.get("zone")] if zone]
+        return bool(zones) and set(zones) <= values if wanted else not set(zones) & values
+    return (cluster.spec.get(str(entry.get("key"))) in values) is wanted
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterTaintPolicies(Broadcast):
+    """The ClusterTaintPolicies of a fleet, in the order in which they act."""
+
+    policies: tuple[ClusterTaintPolicy, ...]
+
+
+def taint_policies(fleet: Fleet) -> tuple[ClusterTaintPolicy, ...]:
+    """Return the sound policies in the order in which they act: by creation where it is given, then by name."""
+    found = [_read(obj) for obj in fleet.of(CLUSTER_TAINT_POLICY)]
+    return tuple(sorted(found, key=_order))
+
+
+def _order(policy: ClusterTaintPolicy) -> tuple[bool, str, str]:
+    created = try_time(dig(policy.source.body, "metadata", "creationTimestamp"))
+    return (created is None, created.isoformat() if created else "", policy.id.name)
+
+
+def _read(obj: Object) -> ClusterTaintPolicy:
+    taints = {(taint["key"], taint["effect"]): taint.get("value") or "" for taint in mappings_at(obj.spec, "taints")}
+    return ClusterTaintPolicy(
+        obj.id, obj, _matches(obj, "addOnConditions"), _matches(obj, "removeOnConditions"), taints
+    )
+
+
+def _matches(obj: Object, name: str) -> tuple[StatusMatch, ...]:
+    return tuple(
+        StatusMatch(entry["conditionType"], entry["operator"], frozenset(entry["statusValues"]))
+        for entry in mappings_at(obj.spec, name)
+    )

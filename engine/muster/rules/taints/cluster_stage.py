@@ -1,0 +1,146 @@
+"""ClusterTaintPolicies: taints that latch (Karmada).
+
+A policy adds its taints when all its conditions for adding hold, and takes them off when all those for removing do.
+In between nothing changes: neither when the conditions for adding stop to hold, nor when the policy, or what it
+targets, is edited or goes. Which conditions hold was found out before (`muster.rules.taints.requested`); the policies
+act one after the other, removing last, so that the newest wins. The memory of a latch is the derived file: a taint that
+a person deletes there is off.
+
+Taints that people commit are theirs: a policy cannot take those off.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field, replace
+from datetime import datetime
+
+from muster.data.decision import OF_CONDITIONS, Because, Decision, Held, Input, Path
+from muster.data.finding import Finding
+from muster.data.kinds import CLUSTER_TAINT_POLICY, CLUSTERS, TAINT_EFFECTS
+from muster.data.times import format_time
+from muster.data.tree import Tree, mappings_at
+from muster.fleet.faults import each
+from muster.fleet.objects import Object
+from muster.fleet.view import View
+from muster.rules.context import Context
+from muster.rules.effects.allowance import EVERYTHING, Allowance
+from muster.rules.stages import Local
+from muster.rules.taints.cluster_policy import ClusterTaintPolicy
+from muster.rules.taints.keys import DISRUPTIVE, TaintKey, taint_fields, taint_key, taint_text, taints_by_key
+from muster.rules.taints.requests import RequestedLatch, RequestedLatches
+
+LATCHED: Path = ("status", "muster", "latched")
+_LATCHED = Because("taint policies", OF_CONDITIONS, "what stays until conditions say otherwise")
+
+
+def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
+    """Decide the latching taints of every cluster, as far as budgets allow what is asked for."""
+
+    def latching(obj: Object) -> Iterator[Decision | Held]:
+        # What latched stays on a cluster that is being deleted, as any taint of a policy does: nothing is asked of it.
+        cluster = _Cluster.of(view, obj)
+        requested = context.told_about(RequestedLatches, obj.id)
+        yield from cluster.act(requested.latches if requested else (), context.told(Allowance))
+        yield from cluster.decisions(now)
+
+    yield from each(view.clusters(), latching)
+
+
+def would_disrupt(view: View, obj: Object, asked: Iterable[RequestedLatch]) -> bool:
+    """Whether a latching taint keeps work away from a cluster, be it there already or about to be added."""
+    cluster = _Cluster.of(view, obj)
+    for _ in cluster.act(asked, replace(EVERYTHING, asked=set())):
+        pass
+    return any(key[1] in DISRUPTIVE for key in cluster.latched)
+
+
+@dataclass
+class _Cluster:
+    """One cluster while the policies act on it: `latched` says which policy put each taint there."""
+
+    view: View
+    obj: Object
+    before: Mapping[TaintKey, Tree]
+    latched: dict[TaintKey, str]
+    removed: dict[TaintKey, str] = field(default_factory=dict)
+    added: dict[TaintKey, str] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, view: View, obj: Object) -> "_Cluster":
+        """The cluster as the last run left it."""
+        previous = view.previous.get(obj.id)
+        before = taints_by_key(obj.kind, previous)
+        latched = {
+            taint_key(obj.kind, entry): str(entry.get("policy")) for entry in mappings_at(previous, *map(str, LATCHED))
+        }
+        return cls(view, obj, before, {key: policy for key, policy in latched.items() if key in before})
+
+    def act(self, asked: Iterable[RequestedLatch], allowed: Allowance) -> Iterator[Held]:
+        """Let the policies act in order, and yield what is held."""
+        for one in asked:
+            if one.adds:
+                yield from self._add(one.policy, allowed)
+            if one.removes:
+                self._remove(one.policy, allowed)
+
+    def _taints(self, policy: ClusterTaintPolicy) -> Iterator[tuple[TaintKey, str]]:
+        """The policy's taints as they are told apart on this cluster, each with its value."""
+        for (key, effect), value in policy.taints.items():
+            yield taint_key(self.obj.kind, {"key": key, "effect": effect, "value": value}), value
+
+    def _stands(self, key: TaintKey) -> bool:
+        """Whether the cluster has the taint at this point: from a person, a TaintPolicy or a policy before this one."""
+        return key in self.latched or (self._decided(key) and key not in self.removed)
+
+    def _decided(self, key: TaintKey) -> bool:
+        return self.view.now(self.obj.id, "spec", "taints", key) is not None
+
+    def _add(self, policy: ClusterTaintPolicy, allowed: Allowance) -> Iterator[Held]:
+        for key, value in self._taints(policy):
+            if key[1] not in TAINT_EFFECTS[self.obj.id.kind] or self._stands(key):
+                continue
+            new = key[1] in DISRUPTIVE and key not in self.before
+            held = allowed.holds(self.view, self.obj.id, f"taint {taint_text(key)}") if new else None
+            if held is not None:
+                yield held
+                continue
+            self.latched[key] = policy.id.name
+            self.added[key] = value
+            self.removed.pop(key, None)
+
+    def _remove(self, policy: ClusterTaintPolicy, allowed: Allowance) -> None:
+        own = taints_by_key(self.obj.kind, self.obj.body)
+        going = [key for key, _ in self._taints(policy) if key not in own and self._stands(key)]
+        if not going or allowed.freezes(self.view, self.obj.id):
+            return
+        for key in going:
+            self.latched.pop(key, None)
+            self.added.pop(key, None)
+            self.removed[key] = policy.id.name
+
+    def decisions(self, now: datetime) -> Iterator[Decision]:
+        """What follows."""
+        for key, name in sorted(self.removed.items()):
+            if self._decided(key):
+                yield Decision(self.obj.id, ("spec", "taints", key), None, _because(name))
+        for key, name in sorted(self.latched.items()):
+            taint = self._taint(key, now)
+            put = "" if key in self.added else f"it was put there at {taint['timeAdded']}, and nothing has taken it off"
+            yield Decision(self.obj.id, ("spec", "taints", key), taint, _because(name, put))
+        if self.latched:
+            entries = [{**taint_fields(key), "policy": name} for key, name in sorted(self.latched.items())]
+            yield Decision(self.obj.id, LATCHED, entries, _LATCHED)
+
+    def _taint(self, key: TaintKey, now: datetime) -> Tree:
+        """The taint as it stands, or as it is added now. What was taken off and put back in one run never went."""
+        known = self.before.get(key)
+        if known is not None and self.added.get(key, known.get("value") or "") == (known.get("value") or ""):
+            return {name: known[name] for name in ("timeAdded", "value") if name in known}
+        value = self.added[key]
+        return {"timeAdded": format_time(now), **({"value": value} if value else {})}
+
+
+def _because(policy: str, text: str = "") -> Because:
+    return Because(str(id_ := CLUSTER_TAINT_POLICY.id(policy)), (Input(("spec",), id_),), text)
+
+
+STAGE = Local("taint policies", stage, derives=((CLUSTERS, (("spec", "taints"), ("status", "muster", "latched"))),))

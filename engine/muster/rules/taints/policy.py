@@ -1,0 +1,52 @@
+"""TaintPolicies, compiled: which taints there are, and when."""
+
+from dataclasses import dataclass
+from typing import Final
+
+from muster import cel
+from muster.data.decision import Because, Input
+from muster.data.kinds import TAINT_EFFECTS, TAINT_POLICY
+from muster.data.tree import At, mappings_at
+from muster.fleet.objects import Object
+from muster.rules.policies.expressions import Compiler
+from muster.rules.policies.policies import Common, Policy, PolicyKind
+
+
+@dataclass(frozen=True, slots=True)
+class TaintRule:
+    """One taint of a TaintPolicy and when it is there."""
+
+    key: str
+    value: str | None
+    effect: str
+    when: cel.Program
+    at: At
+    because: Because
+
+
+@dataclass(frozen=True, slots=True)
+class TaintPolicy(Policy):
+    """Decides taints. `of_silence`: it says itself what silence means, as one does that has a taint for Unknown."""
+
+    taints: tuple[TaintRule, ...]
+    of_silence: bool = False
+
+
+def _taint_policy(obj: Object, compiler: Compiler, common: Common) -> TaintPolicy:
+    taints, kinds = [], [kind.name for kind in common["target"].kinds]
+    taken = sorted({effect for kind in kinds for effect in TAINT_EFFECTS.get(kind, ())})
+    for index, taint in enumerate(mappings_at(obj.spec, "taints")):
+        at = ("spec", "taints", index, "when")
+        if kinds and taint["effect"] not in taken:
+            compiler.refuse(
+                ("spec", "taints", index, "effect"), "MUS203",
+                f"no {' or '.join(kinds)} takes the effect {taint['effect']!r}",
+                f"it takes {', '.join(taken) or 'no taints'}",
+            )  # fmt: skip
+        because = Because(f"{obj.id}#{taint['key']}:{taint['effect']}", (Input(at, obj.id),))
+        when = compiler.condition(at)
+        taints.append(TaintRule(taint["key"], taint.get("value"), taint["effect"], when, at, because))
+    return TaintPolicy(**common, taints=tuple(taints), of_silence=compiler.of_silence)
+
+
+TAINT_POLICIES: Final = PolicyKind(TAINT_POLICY, _taint_policy)

@@ -1,0 +1,163 @@
+"""The taints that TaintPolicies and ClusterTaintPolicies request on a cluster, before budgets allow them.
+
+Policies are asked once in a run, before `budgets`, which counts the clusters with a disruptive effect.
+
+A condition that cannot be evaluated never counts as true, so its taint is not asked for; one that stands already is,
+because an error is no recovery. Neither is silence: a policy that looked at a condition of which nothing new is known
+(`muster.rules.conditions.doubt`) goes on asking for a taint of its own, until there is news or the policy changes. A
+policy with a taint for Unknown, as the built-in ones are, says itself what silence means. Of the others
+`status.muster.taints` says which taint each put there. Nor does silence take off what a ClusterTaintPolicy added
+(Karmada): a condition of which nothing new is known fulfils none for removing, unless that one names the status
+Unknown.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+
+from muster.data.decision import Decision, Failed
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import TAINT_EFFECTS
+from muster.data.tree import Tree
+from muster.fleet.faults import each
+from muster.fleet.objects import Object
+from muster.fleet.view import View
+from muster.rules.conditions.doubt import Doubts, Watched, watch
+from muster.rules.conditions.stage import guards_hold, holds
+from muster.rules.context import Context
+from muster.rules.failures import Failures, PolicyFailure
+from muster.rules.generations import spec_digest
+from muster.rules.policies.lazy import PolicyScope, Variables
+from muster.rules.policies.scopes import Scopes
+from muster.rules.stages import Local
+from muster.rules.taints.cluster_policy import ClusterTaintPolicies, ClusterTaintPolicy
+from muster.rules.taints.cluster_stage import would_disrupt
+from muster.rules.taints.keys import TaintKey, present, put_before, rule_key, taint_fields, taints_by_key
+from muster.rules.taints.policy import TaintPolicy, TaintRule
+from muster.rules.taints.requests import RequestedLatch, RequestedLatches, RequestedTaints
+
+_SILENT = "nothing new is known of what the policy looks at, so what stands stays until there is news"
+
+
+def stage(
+    view: View, context: Context, now: datetime
+) -> Iterator[RequestedTaints | RequestedLatches | Failed | Finding]:
+    """Say which taints are requested on each cluster; none on a cluster that is being deleted."""
+    scopes, doubts, failures = Scopes.of(view, context.rules, now), Doubts.of(view, context.rules, now), Failures()
+    taints, policies = Taints(view, now, scopes, doubts, failures), context.told(ClusterTaintPolicies).policies
+
+    def requested(obj: Object) -> Iterator[RequestedTaints | RequestedLatches]:
+        if obj.deleting:
+            return
+        found = taints.request(obj)
+        if found.decisions:
+            yield found
+        latching = latches(obj, policies, doubts)
+        keeps_away = would_disrupt(view, obj, latching)
+        if latching or keeps_away:
+            yield RequestedLatches(obj.id, latching, keeps_away)
+
+    yield from each(view.clusters(), requested)
+    yield from failures.seen
+
+
+@dataclass(frozen=True, slots=True)
+class Taints:
+    """Asks the TaintPolicies of one run what they want of a cluster."""
+
+    view: View
+    now: datetime
+    scopes: Scopes
+    doubts: Doubts
+    failures: Failures
+    _digests: dict[ObjectId, str] = field(default_factory=dict)
+
+    def request(self, obj: Object) -> RequestedTaints:
+        """What is requested on a cluster."""
+        previous = self.view.previous.get(obj.id)
+        cluster = _Cluster(self, obj, taints_by_key(obj.kind, previous), put_before(obj.kind, previous))
+        return RequestedTaints(obj.id, tuple(cluster.asked()), cluster.put)
+
+    def entry(self, policy: TaintPolicy, key: TaintKey) -> Tree:
+        """What is remembered of a taint that a policy put there."""
+        if policy.id not in self._digests:
+            self._digests[policy.id] = spec_digest(policy.source.spec)
+        return {**taint_fields(key), "policy": policy.id.name, "digest": self._digests[policy.id]}
+
+
+@dataclass(frozen=True, slots=True)
+class _Cluster:
+    """One cluster that policies are asked about: `before` is what the last run derived, `standing` what it remembered
+    of who put the taints there; `put` is what this run is to remember."""
+
+    run: Taints
+    obj: Object
+    before: Mapping[TaintKey, Tree]
+    standing: Mapping[TaintKey, Tree]
+    put: dict[TaintKey, Tree] = field(default_factory=dict)
+
+    def asked(self) -> Iterator[Decision]:
+        """What the policies ask for: a taint, or none until some instant."""
+        scopes, base = self.run.scopes, None
+        for policy in scopes.rules.compiled.of(TaintPolicy):
+            if self.obj.kind not in policy.target.kinds or not policy.target.selects(self.obj):
+                continue
+            base = scopes.base(self.obj) if base is None else base
+            seen, watched = base, tuple[Watched, ...]()
+            # A policy may speak of clusters of both kinds; none takes the other's effects.
+            rules = [rule for rule in policy.taints if rule.effect in TAINT_EFFECTS[self.obj.kind.name]]
+            if any(self._put_by(policy, rule_key(self.obj.kind, rule)) for rule in rules):
+                seen = Variables(base.__getitem__)
+                watched = watch(seen, self.run.doubts.about(self.obj))
+            scope = scopes.for_policy(policy, seen, self.obj.id)
+            for rule in rules:
+                yield from self._of_rule(policy, rule, scope, watched)
+
+    def _put_by(self, policy: TaintPolicy, key: TaintKey) -> bool:
+        """Whether this policy put the taint there, as it is, and has no word for silence."""
+        known = self.standing.get(key)
+        return known is not None and not policy.of_silence and known == self.run.entry(policy, key)
+
+    def _of_rule(
+        self, policy: TaintPolicy, rule: TaintRule, scope: PolicyScope, watched: tuple[Watched, ...]
+    ) -> Iterator[Decision]:
+        key, clock = rule_key(self.obj.kind, rule), self.run.scopes.clock
+        clock.reset()
+        applies = self._applies(policy, rule, scope)
+        stays = not applies and self._put_by(policy, key) and any(one.doubtful for one in watched)
+        if (applies or stays) and not policy.of_silence:
+            self.put[key] = self.run.entry(policy, key)
+        horizon = clock.horizon
+        if not applies and not stays and horizon is None:
+            return
+        because = rule.because._replace(text=_SILENT) if stays else rule.because
+        path = ("spec", "taints", key)
+        taint = present(self.before.get(key), rule.value or "", self.run.now) if applies or stays else None
+        yield Decision(self.obj.id, path, taint, because, horizon)
+
+    def _applies(self, policy: TaintPolicy, rule: TaintRule, scope: PolicyScope) -> bool:
+        try:
+            return guards_hold(policy.guards, scope) and holds(rule.when, scope, rule.key, rule.at)
+        except PolicyFailure as failure:
+            self.run.failures.add(policy, failure, self.obj.id)
+            return rule_key(self.obj.kind, rule) in self.before
+
+
+def latches(obj: Object, policies: Iterable[ClusterTaintPolicy], doubts: Doubts) -> tuple[RequestedLatch, ...]:
+    """Return what is requested by each policy that targets the cluster, in the order in which they act."""
+    return tuple(_latches(obj, policies, doubts)) if policies else ()
+
+
+def _latches(obj: Object, policies: Iterable[ClusterTaintPolicy], doubts: Doubts) -> Iterator[RequestedLatch]:
+    doubt = doubts.about(obj)
+    statuses = {type_: str(condition.get("status")) for type_, condition in doubt.conditions.items()}
+    for policy in policies:
+        if policy.targets(obj):
+            adds = policy.adds(statuses)
+            removes = policy.removes(statuses) and not policy.removal_rests_on(doubt.covers)
+            if adds or removes:
+                yield RequestedLatch(policy, adds, removes)
+
+
+STAGE = Local("requested taints", stage, foundation=True)

@@ -1,0 +1,132 @@
+"""Taints: what TaintPolicies add, and the time at which each taint of a person appeared.
+
+`timeAdded` is set once, when the taint appears or its value or effect changes, and kept (upstream's mutating
+webhook; seed 002: "set automatically, the user should not set it"). What policies ask for was found out before
+(`muster.rules.taints.requested`); a new taint that keeps work away is a disruptive effect, which a budget may hold.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import cast
+
+from muster.data.decision import OF_CONDITIONS, OF_ITSELF, Because, Decision, Held, Input, Path
+from muster.data.finding import Finding
+from muster.data.kinds import CLUSTERS, TAINT_POLICY
+from muster.data.tree import Tree
+from muster.fleet.faults import each
+from muster.fleet.objects import Object
+from muster.fleet.view import View
+from muster.rules.context import Context
+from muster.rules.effects.allowance import Allowance
+from muster.rules.stages import Local
+from muster.rules.taints.keys import (
+    STANDING,
+    TaintKey,
+    present,
+    put_before,
+    rule_key,
+    taint_key,
+    taint_text,
+    taints_by_key,
+    without_key,
+)
+from muster.rules.taints.policy import TaintPolicy
+from muster.rules.taints.requests import RequestedTaints, disrupts
+
+_TAINTS = (Input(("spec", "taints")),)
+_OWN = Because("taints", _TAINTS, "a person's taint; the time is when it appeared")
+_KEPT = Because("kept", OF_ITSELF, "a policy has an error, so the taints that it may have added stay")
+_GOING = Because(
+    "taints",
+    (Input(("metadata", "deletionTimestamp")),),
+    "the cluster is being deleted, so the taints that policies gave it stay as they are",
+)
+_FROZEN = Because(
+    "budgets",
+    OF_CONDITIONS,
+    "nothing is heard of the cluster, and a budget holds: its taints stay",
+)
+_REMEMBERED = Because("taints", _TAINTS, "which policy put which taint there")
+
+
+def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
+    """Decide the taints of every cluster, as far as budgets allow what is asked for."""
+    uncertain, policies = context.shared.uncertain(TAINT_POLICY), context.rules.compiled.of(TaintPolicy)
+
+    def tainted(obj: Object) -> Iterator[Decision | Held]:
+        taints, requested = (
+            _Taints(view, obj, taints_by_key(obj.kind, view.previous.get(obj.id))),
+            context.told_about(RequestedTaints, obj.id),
+        )
+        decisions = [*taints.own(now), *(requested.decisions if requested else ())]
+        outcomes = list(taints.within(context.told(Allowance), policies, decisions))
+        if uncertain:
+            outcomes.extend(taints.kept({decision.path for decision in decisions if decision.value is not None}))
+        yield from outcomes
+        decided = (outcome for outcome in outcomes if isinstance(outcome, Decision))
+        yield from taints.remembered(requested.put if requested else {}, decided)
+
+    yield from each(view.clusters(), tainted)
+
+
+@dataclass(frozen=True, slots=True)
+class _Taints:
+    """The taints of one cluster: `before` is what the last run derived."""
+
+    view: View
+    obj: Object
+    before: Mapping[TaintKey, Tree]
+
+    def own(self, now: datetime) -> Iterator[Decision]:
+        """People's taints, with the time at which they appeared."""
+        for key, taint in taints_by_key(self.obj.kind, self.obj.body).items():
+            value = present(self.before.get(key), taint.get("value") or "", now)
+            yield Decision(self.obj.id, ("spec", "taints", key), value, _OWN)
+
+    def within(
+        self, allowed: Allowance, policies: Iterable[TaintPolicy], decisions: Iterable[Decision]
+    ) -> Iterator[Decision | Held]:
+        """What of the decisions the budgets let through. A held taint is named; where all is silent, nothing goes.
+
+        Nor does it where the cluster itself goes: upstream's controllers leave the taints of such a one alone.
+        """
+        wanted: set[object] = set()
+        for decision in decisions:
+            new = decision.path[2] not in self.before and decision.because is not _OWN and disrupts(decision)
+            key = cast("TaintKey", decision.path[2])
+            held = allowed.holds(self.view, self.obj.id, f"taint {taint_text(key)}") if new else None
+            yield held or decision
+            if decision.value is not None:
+                wanted.add(decision.path[2])
+        left = self.before.keys() - wanted
+        of_policies = {rule_key(self.obj.kind, rule) for policy in policies for rule in policy.taints} if left else ()
+        going = sorted(left.intersection(of_policies))
+        if going and (self.obj.deleting or allowed.freezes(self.view, self.obj.id)):
+            frozen = _GOING if self.obj.deleting else _FROZEN
+            for key in going:
+                yield Decision(self.obj.id, ("spec", "taints", key), without_key(self.before[key]), frozen)
+
+    def kept(self, decided: set[Path]) -> Iterator[Decision]:
+        """While a policy cannot be read, the taints that it may have added stay."""
+        for key, taint in self.before.items():
+            path = ("spec", "taints", key)
+            if path not in decided:
+                yield Decision(self.obj.id, path, without_key(taint), _KEPT)
+
+    def remembered(self, put: Mapping[TaintKey, Tree], decided: Iterable[Decision]) -> Iterator[Decision]:
+        """Who put the taints there that stand now: as this run `put` them, or as the last remembered what stays."""
+        before = put_before(self.obj.kind, self.view.previous.get(self.obj.id))
+        entries = []
+        for decision in decided:
+            if decision.value is not None:
+                key = cast("TaintKey", decision.path[2])
+                known = before if decision.because in (_FROZEN, _KEPT, _GOING) else put
+                if key in known and known[key] not in entries:
+                    entries.append(known[key])
+        if entries:
+            entries.sort(key=lambda entry: taint_key(self.obj.kind, entry))
+            yield Decision(self.obj.id, STANDING, entries, _REMEMBERED)
+
+
+STAGE = Local("taints", stage, derives=((CLUSTERS, (("spec", "taints"), ("status", "muster", "taints"))),))

@@ -1,0 +1,1 @@
+"""MultiClusterIngresses: where backends run, and which clusters get no traffic."""

@@ -1,0 +1,125 @@
+"""What follows from a question, and what of it is kept for the next one."""
+
+import sqlite3
+from collections import Counter
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from typing import Final
+
+from muster.data.finding import Finding
+from muster.data.tree import Tree
+from muster.fleet.agent_messages import AGENTS_WITHHELD
+from muster.fleet.faults import is_fault
+from muster.fleet.fleet import Fleet
+from muster.rules.admission.reach import looks_further
+from muster.rules.effects.allowance import Allowance
+from muster.rules.failures import OF_FAILURES
+from muster.rules.heartbeats.valve import LeaseFloor
+from muster.run.homes import Kept, keep
+from muster.run.provisional import Provisional
+from muster.run.question import Question, WholeNeeded, digest, names_of, published_entries, tips_of, withheld_of
+from muster.run.records import put_findings, put_held
+from muster.run.run import Run
+from muster.run.settled import Settled
+from muster.run.state import State
+
+#: Findings that say something of many objects at once.
+_OF_MANY: Final = frozenset(("MUS262", "MUS133"))  # what an agent said may be readable again with no ref moving
+
+
+@dataclass(frozen=True, slots=True)
+class Answer:
+    """What follows, and what is to be kept of it once it is committed.
+
+    `kept` are the neighbourhoods that take the place of those that are `gone` (None: of all), `facts` what is kept of
+    the run as a whole; both None where nothing can be. `looked_at` says how much was looked at. `rest`: the
+    neighbourhoods in whose place they come, where that is not the state. `unkept`: why nothing can be kept.
+    """
+
+    settled: Settled
+    facts: Mapping[str, Tree] | None
+    kept: Kept | None
+    gone: frozenset[int] | None
+    looked_at: str
+    rest: Provisional | None = None
+    unkept: str = ""
+
+    def remember(self, state: State) -> None:
+        """Keep it. What cannot be kept is forgotten."""
+        try:
+            if self.rest is not None and self.facts is not None and self.kept is not None:
+                self.rest.replaces(state, self.facts, self.kept.homes, self.gone or ())
+            elif self.facts is not None and self.kept is not None:
+                state.replace(self.facts, self.kept.homes, self.gone)
+            elif self.gone is None:
+                state.drop(self.unkept)
+        except sqlite3.Error:
+            return
+
+
+def of_whole(question: Question, settled: Settled, why: str) -> Answer:
+    """The answer that looked at the whole fleet, and why it did."""
+    run = settled.last
+    unkept = beyond_record(run.fleet, settled.findings, slips=True)
+    if run.context is None or not settled.rested:
+        unkept = "not all came to rest, or muster failed in deciding it"
+    if unkept:
+        told = f"nothing is kept of the last run: {unkept}"
+        return Answer(settled, None, None, None, f"the whole fleet: {why}", unkept=told)
+    there = settled.first.fleet.parts
+    kept = keep(
+        run.fleet,
+        run.context,
+        run.now,
+        settled.findings,
+        written=settled.files.keys(),
+        there=there,
+        failed=run.failures,
+    )
+    return Answer(settled, facts_of(question, run, kept.totals, kept.loose), kept, None, f"the whole fleet: {why}")
+
+
+def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable[Finding]) -> dict[str, Tree]:
+    """What is kept of a run as a whole."""
+    assert run.context is not None
+    tips = tips_of(question)
+    return {
+        "commit": question.commit,
+        "now": question.second,
+        "tips": tips,
+        "tips digest": digest(tips),
+        "withheld": withheld_of(question),
+        "memory": question.remembered.at,
+        "published": published_entries(question.remembered.memory),
+        "lease floor": run.context.told(LeaseFloor).seconds,
+        "settings": run.fleet.settings.spec,
+        "holds": run.context.told(Allowance).terms,
+        "slips": [sorted(run.fleet.slips.files), sorted(names_of(run.fleet.slips.ids))],
+        "totals": {name: count for name, count in sorted(totals.items()) if count},
+        "held": put_held(run.fleet.held),
+        "usage": [list(one) for one in run.context.told(Allowance).usage],
+        "loose": put_findings(one for one in loose if one.code != AGENTS_WITHHELD),  # which each run says for itself
+        "failed": put_findings(one for one in run.fleet.findings if one.code in OF_FAILURES),
+    }
+
+
+def beyond_record(fleet: Fleet, findings: Iterable[Finding], *, slips: bool = False) -> str:
+    """What stands that speaks of more than one neighbourhood, so that none can record it; empty for nothing.
+
+    `slips`: a record can hold the objects of files that are not whole, if it is known which these are.
+    """
+    if fleet.unidentified or fleet.slips.elsewhere or (fleet.slips and not slips):
+        return "a file is not whole"
+    if fleet.unheard - fleet.withheld:
+        return "not every agent could be heard"
+    if looks_further(fleet):
+        return "an admission policy of the fleet's own speaks of more than objects by themselves"
+    if any(found.code in _OF_MANY or is_fault(found) for found in findings):
+        return "a finding speaks of many objects"
+    return ""
+
+
+def require_record(fleet: Fleet, findings: Iterable[Finding], *, slips: bool = False) -> None:
+    """WholeNeeded where something stands that no record of a part has."""
+    if why := beyond_record(fleet, findings, slips=slips):
+        raise WholeNeeded(why)

@@ -1,0 +1,157 @@
+"""One transition, as commit messages and plans tell it."""
+
+from dataclasses import dataclass
+
+from muster.data.ids import ObjectId
+from muster.run.facts import Fact
+
+#: What subject lines call objects of a kind.
+NOUNS = {
+    "ManagedCluster": "cluster",
+    "Cluster": "cluster",
+    "NodePool": "node pool",
+    "Placement": "placement",
+    "AdapterReport": "report",
+    "ClusterDeployment": "pool cluster",
+    "ClusterClaim": "claim",
+}
+
+
+#: How subject lines count objects to which this comes, and those from which it goes, where nothing louder is to tell.
+_QUIET = {
+    "taint": ("tainted", "untainted"),
+    "held": ("held back", "no longer held back"),
+    "agent ref": ("heard through a branch", "no longer heard through a branch"),
+    "report": ("reported", "no longer reported"),
+    "clusters": ("with other clusters", "with other clusters"),
+    "remedy": ("with another cause", "with another cause"),
+    "label": ("relabelled", "relabelled"),
+    "annotation": ("annotated", "annotated"),
+    "cluster": ("with other clusters", "with other clusters"),
+}
+#: What subject lines call objects of which nothing louder is told.
+_QUIET_NOUNS = {
+    "ManagedClusterSet": "cluster set",
+    "ManagedClusterSetBinding": "set binding",
+    "ManagedClusterAddOn": "add-on",
+    "MultiClusterIngress": "ingress",
+    "ClusterPool": "pool",
+    "Lease": "lease",
+    "Fleet": "fleet",
+    "CertificateSigningRequest": "certificate request",
+}
+
+
+def _short(type_: str) -> str:
+    """A condition's type as people speak of it."""
+    return type_.removeprefix("ManagedClusterCondition").rpartition("/")[2]
+
+
+def _last(path: str) -> str:
+    """The last step of a field's path, as people speak of it."""
+    return path.rpartition(".")[2]
+
+
+@dataclass(frozen=True, slots=True)
+class Change:
+    """One transition: a fact that `was` so of an object and one that `now` is, either None for nothing; at least one is
+    there. `source` is the rule that decided."""
+
+    object: ObjectId
+    was: Fact | None
+    now: Fact | None
+    source: str = ""
+
+    @property
+    def fact(self) -> Fact:
+        """The fact that changed, as it is now or else as it was."""
+        found = self.now or self.was
+        assert found is not None
+        return found
+
+    @property
+    def field(self) -> str:
+        """What changed: `condition Ready`, `taint unreachable:NoSelect`."""
+        return self.fact.label
+
+    @property
+    def before(self) -> str:
+        """How it was, in short; empty for not at all."""
+        return self._text(self.was)
+
+    @property
+    def after(self) -> str:
+        """How it is now, in short; empty for not at all."""
+        return self._text(self.now)
+
+    @property
+    def note(self) -> str:
+        """Why, by whom or since when it is so."""
+        return self.now.note if self.now else ""
+
+    @property
+    def word(self) -> str:
+        """How a subject line counts it (`3 clusters Unknown`); empty for what is no news."""
+        if self._reason_only:
+            return ""
+        if self.now is None:
+            return self.fact.gone
+        return self.now.word if self.now.anew or self.was else ""
+
+    @property
+    def quiet_word(self) -> str:
+        """How a subject line counts an object of which there is nothing louder to tell; empty for bookkeeping."""
+        fact, gone = self.fact, self.now is None
+        match fact.sort:
+            case "note":
+                return ""
+            case "condition" if self._reason_only:
+                return f"{_short(fact.name)} because of {fact.note}"
+            case "condition" | "pending":
+                pending = "pending " if fact.sort == "pending" else ""
+                return f"{'no longer ' if gone else ''}{pending}{_short(fact.name)} {fact.text}"
+            case "edited":
+                return "edited"
+            case "field":
+                what = "with another" if self.was and self.now else "without" if gone else "with"
+                return f"{what} {_last(fact.name)}"
+            case "":
+                return "gone" if gone else "new"
+            case "generation":
+                return "with a new spec"
+            case "set":
+                return f"in set {fact.text}" if not gone else "in no set"
+            case "bucket" | "power state" if not gone:
+                return fact.text
+            case "claim":
+                return "ended"
+            case sort if sort in _QUIET:
+                comes, goes = _QUIET[sort]
+                return goes if gone else comes
+            case _:
+                return f"{'without' if gone else 'with'} {fact.label} {'' if gone else fact.text}".strip()
+
+    @property
+    def noun(self) -> str:
+        """What a subject line counts."""
+        return self.fact.counted or NOUNS.get(self.object.kind) or _QUIET_NOUNS.get(self.object.kind, self.object.kind)
+
+    @property
+    def _reason_only(self) -> bool:
+        return self.was is not None and self.now is not None and self.was.text == self.now.text
+
+    def _text(self, fact: Fact | None) -> str:
+        if fact is None:
+            return ""
+        return f"{fact.text} {fact.note}".strip() if self._reason_only else fact.text
+
+    def __str__(self) -> str:
+        """`ManagedCluster/a: condition Ready True -> Unknown (LeaseStopped)`."""
+        if self.fact.sentence:
+            return self.fact.sentence
+        before, after = self.before, self.after
+        note = f" ({self.note})" if self.note and not self._reason_only else ""
+        said = f"{self.object}: {self.field}".rstrip()  # that anything is derived at all has no field
+        if not before:
+            return f"{said} {after}".rstrip() + note
+        return f"{said} {before} -> {after or 'gone'}{note}"

@@ -1,0 +1,159 @@
+"""What one revision of a fleet changes in what would be derived of another, both decided as of the same instant.
+
+So what time alone changes, and what the other has not carried out yet, is in both and shows in neither: what is left is
+the branch's own doing.
+"""
+
+from collections import Counter
+from collections.abc import Collection, Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from functools import partial
+
+from muster.data.decision import Held
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import PLACEMENT_DECISION
+from muster.data.tree import Tree
+from muster.fleet.fleet import Fleet
+from muster.rules.checks.waivers import marked, told
+from muster.run.change import Change
+from muster.run.changes import object_changes, set_of, source_of
+from muster.run.derivation import Derivation, derivation_of
+from muster.run.edits import edited
+from muster.run.facts import UNTOLD
+from muster.run.placed import chosen, joined, left
+from muster.run.settled import Settled
+
+
+@dataclass(frozen=True, slots=True)
+class Comparison:
+    """What a branch changes.
+
+    `removed` and `added` are objects by what people and agents declare. `changes` tell what people edit of each object,
+    and how it would be derived, before by what the branch left and now by the branch; `differing` counts the objects
+    of which anything is. `sizes` are the clusters of each Placement that gains or loses any, before and now. `held` is
+    what a budget would hold back because of the branch, and `released` what it would no longer. `found` are the
+    findings that are new and `mended` those that are gone.
+    """
+
+    changes: Sequence[Change]
+    differing: int = 0
+    removed: Sequence[ObjectId] = ()
+    added: Sequence[ObjectId] = ()
+    sizes: Mapping[ObjectId, tuple[int, int]] | None = None
+    held: Sequence[Held] = ()
+    released: Sequence[Held] = ()
+    found: Sequence[Finding] = ()
+    mended: Sequence[Finding] = ()
+
+    def __bool__(self) -> bool:
+        """Whether anything that is derived differs."""
+        return bool(self.differing)
+
+
+def compare(base: Settled, head: Settled, paths: Collection[str]) -> Comparison:
+    """Compare what follows from a commit with what follows from the one that a branch made of it.
+
+    `paths` are the files that differ between them. Each run may have looked at a part of the fleet only: what neither
+    looked at stands, and is the same.
+    """
+    was, now = _both(derivation_of(base), derivation_of(head))
+    differing = sorted(id_ for id_ in {*was, *now} if was.get(id_) != now.get(id_))
+    moved, sizes = _placed(head.last.fleet, was, now, differing)
+    told = {change.object for change in moved}
+    found = [
+        change
+        for id_ in differing if not PLACEMENT_DECISION.has(id_)
+        for change in object_changes(
+            id_, was.get(id_), now.get(id_), partial(source_of, head.last.fleet, id_), set_of(head.first.fleet, id_)
+        )
+        if not (id_ in told and change.fact.sort in UNTOLD)
+    ]  # fmt: skip
+    before, after = _declared(base, head, paths)
+    edits = list(edited(base.first.fleet, head.first.fleet, _in_files(base, head, paths)))
+    names = {(change.object, change.field) for change in edits}
+    found = [*edits, *(change for change in found if (change.object, change.field) not in names)]
+    old, new = _held(base), _held(head)
+    return Comparison(
+        sorted([*moved, *found], key=lambda change: (change.object, change.field)),
+        len(differing),
+        sorted(before - after),
+        sorted(after - before),
+        sizes,
+        [held for key, held in new.items() if key not in old],
+        [held for key, held in old.items() if key not in new],
+        marked(_only(head.findings, base.findings), head.findings, head.last.now),
+        _only(base.findings, head.findings),
+    )
+
+
+def comparison_of(settled: Settled) -> Comparison:
+    """What a reconcile would change, told in the same way: what stands compared with what follows."""
+    derivation = derivation_of(settled)
+    _, sizes = _placed(settled.last.fleet, derivation.before, derivation.after, settled.last.fleet.decided)
+    found = told(settled.findings, settled.last.now)
+    return Comparison(settled.changes, len(settled.files), sizes=sizes, held=settled.last.fleet.held, found=found)
+
+
+def _both(base: Derivation, head: Derivation) -> tuple[dict[ObjectId, Tree], dict[ObjectId, Tree]]:
+    """The derived parts of all objects that either run looked at, after both."""
+    was = {**_standing(head, base), **base.after}
+    now = {**_standing(base, head), **head.after}
+    return was, now
+
+
+def _standing(other: Derivation, own: Derivation) -> dict[ObjectId, Tree]:
+    """What stands of the objects that only the other run looked at."""
+    return {id_: body for id_, body in other.before.items() if id_ not in own.looked_at}
+
+
+def _placed(
+    fleet: Fleet, was: Mapping[ObjectId, Tree], now: Mapping[ObjectId, Tree], differing: Iterable[ObjectId]
+) -> tuple[list[Change], dict[ObjectId, tuple[int, int]]]:
+    """Which clusters Placements gain and lose, and how many they have."""
+    touched = {id_ for id_ in differing if PLACEMENT_DECISION.has(id_)}
+    if not touched:
+        return [], {}
+    before, after = chosen(was.items()), chosen(now.items())
+    moved: list[Change] = []
+    sizes: dict[ObjectId, tuple[int, int]] = {}
+    for id_ in sorted({*before, *after}):
+        old, new = before.get(id_, frozenset()), after.get(id_, frozenset())
+        if old == new or (id_ in was and id_ not in now):
+            continue
+        sizes[id_] = (len(old), len(new))
+        moved.extend(joined(id_, name) for name in sorted(new - old))
+        moved.extend(left(fleet, id_, name) for name in sorted(old - new))
+    return moved, sizes
+
+
+def _in_files(base: Settled, head: Settled, paths: Collection[str]) -> set[ObjectId]:
+    """The objects of which any of these files has a part."""
+    names = set(paths)
+    return {part.id for one in (base, head) for part in one.first.fleet.parts if part.source.path in names}
+
+
+def _declared(base: Settled, head: Settled, paths: Collection[str]) -> tuple[set[ObjectId], set[ObjectId]]:
+    """The objects that are declared in either, as far as the files that differ may tell them apart."""
+    fleets = base.first.fleet, head.first.fleet
+    before, after = (set(fleet.objects) for fleet in fleets)
+    if any(fleet.partial for fleet in fleets):
+        there = _in_files(base, head, paths)
+        return before & there, after & there
+    return before, after
+
+
+def _held(settled: Settled) -> dict[tuple[ObjectId, str], Held]:
+    return {(held.object, held.effect): held for held in settled.last.fleet.held}
+
+
+def _only(findings: Iterable[Finding], others: Iterable[Finding]) -> list[Finding]:
+    """The findings that are not among the others. Lines move with what stands above them: they tell none apart."""
+    there = Counter(other.identity for other in others)
+    found = []
+    for one in findings:
+        if there[one.identity]:
+            there[one.identity] -= 1
+        else:
+            found.append(one)
+    return found

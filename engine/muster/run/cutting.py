@@ -1,0 +1,169 @@
+"""Cutting a fleet: which files probably belong to which neighbourhood, found out without reading them properly.
+
+Paths carry no meaning and contents are not parsed here, so this is a guess, from the layout that most fleets have and
+from a glance at all other files. Whoever decides a shard knows better what lies in it, and whoever cut it makes up for
+what lay in the wrong one: a bad guess costs time and nothing else.
+"""
+
+import re
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from dataclasses import dataclass, field
+from posixpath import basename, dirname
+from typing import Final, NamedTuple
+
+from muster.data.agentref import cluster_of
+from muster.data.kinds import ADAPTER_REPORT, ALL, CLUSTERS, CSR, LEASE, Kind
+from muster.data.locations import FOLDER, SUFFIX
+from muster.fleet.shared import OF_CLUSTERS
+from muster.run.homes import CONTEXT
+
+#: The file that a cluster's folder has, by convention.
+_CLUSTER: Final = ("cluster.yaml", "cluster.yml", "cluster.json")
+_PLURALS: Final = {kind.plural: kind for kind in ALL if kind not in CLUSTERS} | {kind.plural: kind for kind in CLUSTERS}
+_NAMES: Final = {kind.name.encode(): kind for kind in ALL}
+_DOCUMENT: Final = re.compile(rb"^---", re.MULTILINE)
+_VALUE: Final = rb"""["']?\s*:\s*["']?([A-Za-z0-9][-\w.]*)"""
+_KIND: Final = re.compile(rb"""(?:^|[{,])[ \t]*["']?kind""" + _VALUE, re.MULTILINE)
+_NAME: Final = re.compile(rb"""\bname""" + _VALUE)
+_NAMESPACE: Final = re.compile(rb"""\bnamespace""" + _VALUE)
+_OF_CLUSTER: Final = re.compile(rb"""\bclusterName""" + _VALUE)
+_LABEL: Final = re.compile(rb"""open-cluster-management\.io/cluster-name""" + _VALUE)
+
+
+class Listed(NamedTuple):
+    """A file of a snapshot, not read: see `muster.data.source.SourceFile`."""
+
+    path: str
+    oid: str
+    ref: str = ""
+
+    @property
+    def label(self) -> str:
+        """How messages name it."""
+        return f"{self.ref}:{self.path}" if self.ref else self.path
+
+
+@dataclass
+class Cut:
+    """Which files belong together, by guess: those of each neighbourhood, those that every shard needs because they
+    hold policies or settings (`common`), and the `rest`, which many clusters share."""
+
+    homes: dict[str, list[Listed]] = field(default_factory=dict)
+    common: list[Listed] = field(default_factory=list)
+    rest: list[Listed] = field(default_factory=list)
+    derived: bool = False
+    adapters: bool = False
+
+    def shards(self, files: int) -> Iterator[list[str]]:
+        """Yield the names of neighbourhoods that have about so many files together."""
+        names, count = list[str](), 0
+        for name in list(self.homes):
+            names.append(name)
+            count += len(self.homes[name])
+            if count >= files:
+                yield names
+                names, count = [], 0
+        if names:
+            yield names
+
+
+def cut(listed: Sequence[Listed], policies: Iterable[str], read: Callable[[Sequence[str]], Iterable[bytes]]) -> Cut:
+    """Guess what belongs together. `policies` are files that are known to hold any; `read` gives blobs by their ids."""
+    found, known, folders = Cut(), frozenset(policies), _folders(listed)
+    homes: defaultdict[str, list[Listed]] = defaultdict(list)
+    unseen, derived = [], []
+    for file in listed:
+        if file.ref:
+            homes[cluster_of(file.ref)].append(file)
+        elif file.path in known:
+            found.common.append(file)
+        elif file.path.startswith(FOLDER):
+            derived.append(file)
+        elif folder := _within(file.path, folders):
+            homes[basename(folder)].append(file)
+        else:
+            unseen.append(file)
+    elsewhere = dict[str, str]()
+    for file, data in zip(unseen, read([file.oid for file in unseen]), strict=True):
+        glance = _glance(data)
+        found.adapters = found.adapters or ADAPTER_REPORT in glance.kinds
+        elsewhere.update((name, min(glance.homes)) for name in glance.elsewhere)
+        if not glance.kinds.isdisjoint(CONTEXT):
+            found.common.append(file)
+        elif glance.kinds <= OF_CLUSTERS and len(glance.homes) == 1:
+            homes[min(glance.homes)].append(file)
+        else:
+            found.rest.append(file)
+    for file in derived:
+        kind = _PLURALS.get(file.path.split("/")[1])
+        found.adapters = found.adapters or kind is ADAPTER_REPORT
+        if kind in CONTEXT:
+            found.common.append(file)
+        elif kind in OF_CLUSTERS and file.path.endswith(SUFFIX):
+            homes[_derived_of(kind, file.path, elsewhere)].append(file)
+        else:
+            found.rest.append(file)
+    found.derived = bool(derived)
+    found.rest.extend(homes.pop("", ()))
+    found.homes = dict(homes)
+    return found
+
+
+def _folders(listed: Iterable[Listed]) -> frozenset[str]:
+    """The folders of clusters."""
+    ends = tuple(f"/{name}" for name in _CLUSTER)
+    return frozenset(
+        dirname(file.path) for file in listed
+        if not file.ref and file.path.endswith(ends) and not file.path.startswith(FOLDER)
+    )  # fmt: skip
+
+
+def _within(path: str, folders: frozenset[str]) -> str:
+    """The cluster's folder in which a file lies; empty for none."""
+    while path := dirname(path):
+        if path in folders:
+            return path
+    return ""
+
+
+def _derived_of(kind: Kind, path: str, elsewhere: dict[str, str]) -> str:
+    """The neighbourhood of a derived file of a kind."""
+    *_, above, file = path.split("/")
+    name = file.removesuffix(SUFFIX)
+    if kind in CLUSTERS:
+        return name
+    return elsewhere.get(f"{kind.name}/{'' if kind is CSR else above}/{name}", "" if kind is CSR else above)
+
+
+class _Glance(NamedTuple):
+    """What a file seems to hold: kinds, the neighbourhoods of its objects, and those of its objects that are not in
+    the neighbourhood that their own name says."""
+
+    kinds: set[Kind]
+    homes: set[str]
+    elsewhere: list[str]
+
+
+def _glance(data: bytes) -> _Glance:
+    found = _Glance(set(), set(), [])
+    for document in _DOCUMENT.split(data):
+        kind = _NAMES.get(_first(_KIND, document))
+        if kind is None:
+            continue
+        found.kinds.add(kind)
+        if kind not in OF_CLUSTERS:
+            continue
+        _, _, metadata = document.partition(b"metadata")
+        name, namespace = _first(_NAME, metadata).decode(), _first(_NAMESPACE, metadata).decode()
+        named = _first(_LABEL if kind in (CSR, LEASE) else _OF_CLUSTER, document).decode()
+        home = name if kind in CLUSTERS else named or ("" if kind is CSR else namespace)
+        found.homes.add(home)
+        if kind not in CLUSTERS and home != namespace:
+            found.elsewhere.append(f"{kind.name}/{'' if kind is CSR else namespace}/{name}")
+    return found
+
+
+def _first(pattern: re.Pattern[bytes], data: bytes) -> bytes:
+    match = pattern.search(data)
+    return match[1] if match else b""

@@ -1,0 +1,73 @@
+"""The function on which everything rests: a fleet repository and an instant in, all that follows out."""
+
+import os
+from collections.abc import Mapping
+from dataclasses import replace
+from datetime import UTC, datetime
+from pathlib import Path
+from types import MappingProxyType
+
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.published import NOTHING_PUBLISHED, Memory
+from muster.data.snapshot import Snapshot
+from muster.fleet.hearing import hear
+from muster.git.open import open_snapshot
+from muster.git.pulse_memory import memory_of
+from muster.rules import pipeline
+from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.witness import Witness
+from muster.run.checking import check_snapshot
+from muster.run.collector import without_collection
+from muster.run.progress import Step, doing
+from muster.run.run import Run
+
+NOBODY: Mapping[ObjectId, Finding] = MappingProxyType({})
+
+
+def evaluate(path: str | Path, now: datetime, rev: str | None = None) -> Run:
+    """Evaluate a directory (no git needed), or a repository at a revision, at the instant `now`.
+
+    A repository remembers which pulses it has published; a directory does not, so its pulses follow from generations
+    and reports alone. Nor has it agents' refs: clusters that spoke through such refs at the last run keep what was
+    derived of them, and a finding says so. The network is never asked.
+
+    `now` must carry a time zone; fractions of a second are dropped. Raises `muster.git.errors.RepositoryError` where
+    there is nothing to read; everything that is wrong inside is a finding.
+    """
+    published = NOTHING_PUBLISHED if rev is None else memory_of(Path(path), os.environ)
+    return evaluate_snapshot(open_snapshot(Path(path), rev), now, published)
+
+
+def evaluate_snapshot(
+    snapshot: Snapshot,
+    now: datetime,
+    published: Memory = NOTHING_PUBLISHED,
+    restless: Mapping[ObjectId, Finding] = NOBODY,
+    witness: Witness | None = None,
+) -> Run:
+    """Evaluate what a snapshot holds; `published` are the pulses that went out before.
+
+    The `restless` objects keep their last derived state as if they were broken, each with its finding. A `witness` is
+    told how expressions were evaluated.
+    """
+    if now.tzinfo is None:
+        raise ValueError("now must carry a time zone, for example datetime.now(timezone.utc)")
+    instant = now.astimezone(UTC).replace(microsecond=0)
+    with without_collection():
+        doing(Step.READING)
+        fleet = hear(check_snapshot(snapshot), snapshot.agents)
+        doing(Step.DECIDING)
+        return decide(replace(fleet, published=published, witness=witness), instant, restless, snapshot.commit)
+
+
+def decide(fleet: Ruled, now: datetime, restless: Mapping[ObjectId, Finding], commit: str | None) -> Run:
+    """Decide a fleet whose agents are heard, at a whole second; the `restless` objects keep what they had.
+
+    What is held comes in the order of objects, whether it is decided now or stands.
+    """
+    broken, findings = fleet.broken | restless.keys(), (*fleet.findings, *restless.values())
+    decided = pipeline.run(replace(fleet, broken=broken, findings=findings), now)
+    fleet = decided.fleet
+    held = tuple(sorted(fleet.held, key=lambda one: (one.object, one.effect, one.because.rule, one.reason)))
+    return Run(replace(fleet, held=held).sorted_as(fleet), now, commit, decided.context, decided.failed)

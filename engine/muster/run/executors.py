@@ -1,0 +1,169 @@
+"""Where shards are decided: in this process, in processes of its own, or wherever Dask has workers (`on_dask`).
+
+An executor takes shards one by one, no more ahead than keep its workers busy, and gives back each with what follows of
+it, in whatever order they come. A worker that is lost costs a repetition. A shard that loses its worker when it is
+alone with it, twice, comes back without an answer.
+"""
+
+import contextlib
+import multiprocessing
+import os
+import signal
+import sys
+import threading
+from collections.abc import Iterable, Iterator
+from concurrent.futures import FIRST_COMPLETED, Future, ProcessPoolExecutor, wait
+from concurrent.futures.process import BrokenProcessPool
+from multiprocessing import forkserver
+from multiprocessing.context import BaseContext
+from pathlib import Path
+from types import TracebackType
+from typing import Final, Protocol, Self
+
+from muster.run.shard import Answered, Decide, Shard, decide_shard
+from muster.version import __version__
+
+#: So many shards are with each worker, or on the way to it.
+_AHEAD: Final = 2
+#: How often a shard is alone with a worker that dies before it is given up.
+_ATTEMPTS: Final = 2
+
+
+class Executor(Protocol):
+    """Decides shards. A context manager: what it started ends with the block, however that ends."""
+
+    def __enter__(self) -> Self: ...
+
+    def __exit__(
+        self, sort: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+    def decide(self, shards: Iterable[Shard]) -> Iterator[tuple[Shard, Answered | None]]:
+        """Yield each shard with what follows of it; None where it killed whoever decided it."""
+        ...
+
+
+class Here:
+    """Decides shards in this process, one after the other."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None: ...
+
+    def decide(self, shards: Iterable[Shard]) -> Iterator[tuple[Shard, Answered | None]]:
+        """Yield each shard with what follows of it."""
+        for shard in shards:
+            yield shard, decide_shard(shard)
+
+
+class Processes:
+    """Decides shards in processes of its own, which end with this one however it ends.
+
+    They are started from a server that has done nothing else, because this process may have threads. `cache` is the
+    folder of compiled expressions.
+    """
+
+    def __init__(self, count: int, cache: Path | None = None, decide: Decide = decide_shard) -> None:
+        self._count, self._cache, self._decide = count, cache, decide
+        self._pool: ProcessPoolExecutor | None = None
+        self._context = _context()
+        self._others: frozenset[int | None] = frozenset()
+        self._minds_terms = False
+
+    def __enter__(self) -> Self:
+        """Begin. Until the end SIGTERM is an exception, so that what is open is closed, where nobody else minds it.
+
+        What workers are forked from takes a third of a second to start: meanwhile this process makes the first shards.
+        """
+        if self._context.get_start_method() == "forkserver":
+            forkserver.ensure_running()
+        free = signal.getsignal(signal.SIGTERM) is signal.SIG_DFL
+        if free and threading.current_thread() is threading.main_thread():
+            signal.signal(signal.SIGTERM, _leave)
+            self._minds_terms = True
+        return self
+
+    def __exit__(self, sort: type[BaseException] | None, *_: object) -> None:
+        self._stop(at_once=sort is not None)
+        if self._minds_terms:
+            signal.signal(signal.SIGTERM, signal.SIG_DFL)
+
+    def decide(self, shards: Iterable[Shard]) -> Iterator[tuple[Shard, Answered | None]]:
+        """Yield each shard with what follows of it; None where it killed whoever decided it."""
+        left, asked = iter(shards), dict[Future[Answered], Shard]()
+        while True:
+            while len(asked) < self._count * _AHEAD and (shard := next(left, None)) is not None:
+                asked[self._submit(shard)] = shard
+            if not asked:
+                return
+            done, _ = wait(asked, return_when=FIRST_COMPLETED)
+            lost = []
+            for future in done:
+                shard = asked.pop(future)
+                try:
+                    answered = future.result()
+                except BrokenProcessPool:
+                    lost.append(shard)
+                else:
+                    yield shard, answered
+            if lost:
+                lost.extend(asked.values())
+                asked.clear()
+                yield from ((shard, self._alone(shard)) for shard in lost)
+
+    def _alone(self, shard: Shard) -> Answered | None:
+        for _ in range(_ATTEMPTS):
+            try:
+                return self._submit(shard).result()
+            except BrokenProcessPool:
+                continue
+        return None
+
+    def _submit(self, shard: Shard) -> "Future[Answered]":
+        if self._pool is not None:
+            with contextlib.suppress(BrokenProcessPool):
+                return self._pool.submit(self._decide, shard)
+            self._stop(at_once=True)
+        self._others = frozenset(process.pid for process in multiprocessing.active_children())
+        self._pool = ProcessPoolExecutor(self._count, self._context, _begin, (self._cache,))
+        return self._pool.submit(self._decide, shard)
+
+    def _stop(self, *, at_once: bool) -> None:
+        pool, self._pool = self._pool, None
+        if pool is None:
+            return
+        if at_once:
+            # Not only those on the pool's list: one in whose start this process was interrupted is on none, and at its
+            # end this process would wait for it.
+            for process in multiprocessing.active_children():
+                if process.pid not in self._others:
+                    process.kill()
+        pool.shutdown(wait=True, cancel_futures=True)
+
+
+def _context() -> BaseContext:
+    methods = multiprocessing.get_all_start_methods()
+    context = multiprocessing.get_context("forkserver" if "forkserver" in methods else "spawn")
+    context.set_forkserver_preload([__name__])
+    return context
+
+
+def _leave(number: int, _: object) -> None:
+    sys.exit(128 + number)
+
+
+def _begin(cache: Path | None) -> None:
+    """What a worker does first: it leaves Ctrl-C to the process that started it, and ends when that ends."""
+    from muster.cel import cache as expressions
+
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    parent = multiprocessing.parent_process()
+    if parent is not None:
+
+        def follow() -> None:
+            parent.join()
+            os._exit(1)
+
+        threading.Thread(target=follow, daemon=True, name="muster-parent").start()
+    expressions.use(cache, __version__)

@@ -1,0 +1,207 @@
+"""What people are told of an object: facts that are read from its derived part, each with the words for it.
+
+A stage that decides something new that people should see gets a reader here.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from itertools import chain
+from typing import Final
+
+from muster.data.groups import grouped
+from muster.data.kinds import ACCEPTED, BY_NAME, MANAGED_CLUSTER
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.fleet.leases import DEFAULT_SECONDS, standing_seconds
+from muster.fleet.objects import by_type
+from muster.fleet.sets import CLUSTER_SET, members_told
+from muster.fleet.state import DENIED, NOT_JOINED, state_of
+from muster.rules.effects.approval import HELD_BY
+from muster.rules.taints.keys import taint_key, taint_text
+
+
+@dataclass(frozen=True, slots=True)
+class Fact:
+    """Something that is so of an object. What has the same `sort` and `name` (`condition`, `Ready`) is the same thing
+    at two times; `text` says in short how it is, empty for not at all, and `note` why, by whom or since when.
+
+    `word` is how a subject line counts objects of which it has become so, `gone` those of which it is no longer, empty
+    where that is no news. What is not so `anew` is news only where something else was. `counted` is what is counted
+    where that is not the object, and `sentence` how a commit message tells it where its parts would be clumsy.
+    """
+
+    sort: str
+    name: str = ""
+    text: str = ""
+    note: str = ""
+    word: str = field(default="", compare=False)
+    gone: str = field(default="", compare=False)
+    anew: bool = field(default=True, compare=False)
+    counted: str = field(default="", compare=False)
+    sentence: str = field(default="", compare=False)
+
+    @property
+    def label(self) -> str:
+        """`condition Ready`."""
+        return f"{self.sort} {self.name}".rstrip()
+
+
+#: Facts of objects of which no other fact tells what has changed: a field, and a note that muster keeps for itself.
+UNTOLD: Final = frozenset(("field", "note"))
+
+_READY: Final = {"True": "ready", "False": "not ready"}
+_AVAILABLE: Final = {"True": "available", "False": "unavailable"}
+#: Words for the headline condition of a cluster that the hub denied, or whose agent has not joined yet.
+_APART: Final[Mapping[str, Mapping[str, str]]] = {
+    DENIED: {"Unknown": "denied and silent", "True": "denied but heard", "False": "denied but heard"},
+    NOT_JOINED: {"Unknown": "not joined"},
+}
+#: Words for a condition's status, by its type; a status without one is its own word.
+_STATUS_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
+    "Ready": _READY,
+    "Reconciled": {"True": "reconciled", "False": "not reconciled"},
+    ACCEPTED: {"True": "accepted", "False": "denied", "Unknown": "denied"},
+    "DisruptionHeld": {"True": "exceeded", "False": "met again", "Unknown": "met again"},
+}
+#: The same for conditions of which only one kind has words, or none.
+_STATUS_WORDS_OF: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
+    ("ManagedCluster", MANAGED_CLUSTER.headline): _AVAILABLE,
+    ("AdapterReport", "Accepted"): {"True": "accepted", "False": "discarded"},
+    ("ClusterDeployment", "Ready"): {},
+}
+#: Buckets of a pool's cluster that are news.
+_BUCKET_WORDS: Final = {"assignable": "assignable", "standby": "standing by", "broken": "broken"}
+
+
+def facts_of(body: Tree) -> dict[str, Fact]:
+    """Return what a derived part (None: there is none) says, by label."""
+    return {fact.label: fact for fact in chain.from_iterable(read(body) for read in READERS)}
+
+
+def _conditions(body: Tree) -> Iterator[Fact]:
+    conditions = mappings_at(body, "status", "conditions")
+    managed = dig(body, "kind") == MANAGED_CLUSTER.name
+    apart = _APART.get(state_of(MANAGED_CLUSTER, by_type(conditions)), {}) if managed else {}
+    for condition in conditions:
+        type_, status = str(condition.get("type")), str(condition.get("status"))
+        words = _STATUS_WORDS_OF.get((dig(body, "kind"), type_), _STATUS_WORDS.get(type_, {}))
+        word, reason = words.get(status, status if words else ""), str(condition.get("reason") or "")
+        gone, counted = ("met again", "budget") if type_ == "DisruptionHeld" else ("", "")
+        anew = not (apart and type_ == MANAGED_CLUSTER.headline)
+        word = word if anew else apart.get(status, "")
+        yield Fact("condition", type_, status, reason, word=word, gone=gone, anew=anew, counted=counted)
+
+
+def _taints(body: Tree) -> Iterator[Fact]:
+    for taint in mappings_at(body, "spec", "taints"):
+        key = taint_key(BY_NAME[body["kind"]], taint)
+        # Where the value tells taints apart, it is in the name already.
+        yield Fact("taint", taint_text(key), str((taint.get("value") if len(key) == 2 else "") or "present"))
+
+
+def _generation(body: Tree) -> Iterator[Fact]:
+    if (value := dig(body, "metadata", "generation")) is not None:
+        yield Fact("generation", text=str(value))
+
+
+def _set(body: Tree) -> Iterator[Fact]:
+    """The set that a cluster is in as long as it names none."""
+    if dig(body, "kind") == MANAGED_CLUSTER.name and (name := mapping_at(body, "metadata", "labels").get(CLUSTER_SET)):
+        yield Fact("set", text=str(name))
+
+
+def _lease(body: Tree) -> Iterator[Fact]:
+    """How long a lease lasts, where it is not the default."""
+    if dig(body, "kind") == MANAGED_CLUSTER.name and (seconds := standing_seconds(body)) != DEFAULT_SECONDS:
+        yield Fact("lease duration", text=f"{seconds}s")
+
+
+def _members(body: Tree) -> Iterator[Fact]:
+    """How many clusters a set selects."""
+    if dig(body, "kind") == "ManagedClusterSet":
+        for condition in mappings_at(body, "status", "conditions"):
+            if condition.get("type") == "ClusterSetEmpty":
+                yield Fact("clusters", text=str(members_told(condition.get("message"))), word="resized", anew=False)
+
+
+def _remedies(body: Tree) -> Iterator[Fact]:
+    """Remedy actions, each with the Remedies that ask for it."""
+    entries = mappings_at(body, "status", "muster", "remedies")
+    names = grouped((str(entry.get("action")), str(entry.get("remedy"))) for entry in entries)
+    for action, found in names.items():
+        yield Fact("remedy", action, "applied", ", ".join(found), word="applied", gone="lifted", counted="remedy")
+
+
+def _held(body: Tree) -> Iterator[Fact]:
+    """Effects that are held back."""
+    for entry in mappings_at(body, "status", "muster", "held"):
+        effect, by = str(entry.get("effect")), str(entry.get("heldBy") or "")
+        word = "kept from removal" if effect == "removal" else ""
+        word = "awaiting approval" if by.partition(" ")[0] == HELD_BY else word
+        yield Fact("held", effect, "held", by, word=word)
+
+
+def _pending(body: Tree) -> Iterator[Fact]:
+    """Outcomes that must last before they are adopted."""
+    for type_, entry in mapping_at(body, "status", "muster", "pending").items():
+        if isinstance(entry, dict):
+            yield Fact("pending", type_, str(entry.get("status")), f"since {entry.get('since')}")
+
+
+def _blocks(body: Tree) -> Iterator[Fact]:
+    """Clusters that get no traffic."""
+    for name in dig(body, "status", "trafficBlockClusters") or ():
+        yield Fact("traffic", f"to {name}", "blocked", word="rerouted", gone="rerouted", counted="ingress")
+
+
+def _report(body: Tree) -> Iterator[Fact]:
+    """The report of an adapter that counts."""
+    accepted = dig(body, "status", "muster", "accepted")
+    if isinstance(accepted, dict):
+        said = (c.get("status") for c in mappings_at(accepted, "conditions") if c.get("type") == "Available")
+        told = f"generation {accepted.get('observed_generation')}, Available={next(said, '-')}"
+        yield Fact("report", text=str(accepted.get("observed_time")), note=told, word="accepted")
+
+
+def _agent_ref(body: Tree) -> Iterator[Fact]:
+    """The ref that a cluster's agents speak through."""
+    if ref := dig(body, "status", "muster", "agentRef"):
+        yield Fact("agent ref", text=str(ref))
+
+
+def _claim(body: Tree) -> Iterator[Fact]:
+    if dig(body, "kind") != "ClusterClaim":
+        return
+    if cluster := dig(body, "spec", "namespace"):
+        yield Fact("assigned cluster", text=str(cluster), word="assigned")
+    if ended := dig(body, "metadata", "deletionTimestamp"):
+        yield Fact("claim", text="ended", note=f"at {ended}")
+
+
+def _pool(body: Tree) -> Iterator[Fact]:
+    if dig(body, "kind") == "ClusterPool":
+        counts = mapping_at(body, "status", "muster", "buckets")
+        yield Fact("clusters", text=", ".join(f"{number} {name}" for name, number in counts.items()) or "none")
+
+
+def _pool_cluster(body: Tree) -> Iterator[Fact]:
+    if dig(body, "kind") != "ClusterDeployment":
+        return
+    if bucket := dig(body, "status", "muster", "bucket"):
+        yield Fact("bucket", text=str(bucket), word=_BUCKET_WORDS.get(bucket, ""))
+    if power := dig(body, "spec", "powerState"):
+        word = "resumed" if power == "Running" else "sent to sleep"
+        yield Fact("power state", text=str(power), word=word, anew=False)
+    if deleted := dig(body, "metadata", "deletionTimestamp"):
+        yield Fact("deletion", text="asked for", note=f"at {deleted}{_why_broken(body)}", word="being deleted")
+
+
+def _why_broken(body: Tree) -> str:
+    """Why a cluster of a pool is broken, in full: a commit is the last place where that is read."""
+    broken = next((c for c in mappings_at(body, "status", "conditions") if c.get("type") == "Broken"), {})
+    return f", {broken.get('reason')}: {broken.get('message')}" if broken.get("status") == "True" else ""
+
+
+READERS: Final[tuple[Callable[[Tree], Iterator[Fact]], ...]] = (
+    _report, _conditions, _taints, _remedies, _blocks, _held, _pending, _claim, _pool, _pool_cluster, _agent_ref,
+    _generation, _set, _members, _lease,
+)  # fmt: skip

@@ -1,0 +1,109 @@
+"""A fleet in numbers: how many clusters stand how, how much of its budgets is used, when agents were last heard.
+
+They are those of the whole fleet, also where a run has looked at a part of it, or at nothing: each neighbourhood keeps
+its own, and the state what they are together.
+"""
+
+import sqlite3
+from array import array
+from collections import Counter
+from collections.abc import Collection, Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import ADAPTER_REPORT, LEASE, is_cluster, kind_of
+from muster.data.times import try_time
+from muster.data.tree import dig
+from muster.fleet.leases import leased_cluster, leases_by_cluster, renew_time
+from muster.fleet.state import state_of
+from muster.fleet.view import View
+from muster.rules.effects.allowance import Allowance, Usage
+from muster.run.state import HOW, State
+
+if TYPE_CHECKING:
+    from muster.run.answer import Answer
+
+_PREFIX: Final = "status "
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """`clusters`: how many there are of each kind in each state (`muster.fleet.state`), `none` where nothing is
+    decided. `words`: see `muster.run.state.State.words`."""
+
+    clusters: Mapping[tuple[str, str], int]
+    usage: tuple[Usage, ...]
+    words: Mapping[str, "array[int]"]
+
+
+def figures(answer: "Answer", state: "State | None") -> Figures:
+    """Return those of an answer; where anything was kept of it, `state` has it."""
+    run, facts = answer.settled.last, answer.facts
+    if facts is None:  # then it has looked at the whole fleet
+        clusters = Counter(status_of(run.fleet, id_) for id_ in run.fleet.objects if is_cluster(id_))
+        usage = run.context.told(Allowance).usage if run.context else ()
+        return Figures(clusters, usage, _sorted([last_words(run.fleet, run.fleet.objects.keys())]))
+    clusters = Counter({_status(name): n for name, n in facts["totals"].items() if name.startswith(_PREFIX)})
+    return Figures(clusters, tuple(Usage(*one) for one in facts["usage"]), _kept_words(answer, state))
+
+
+def _kept_words(answer: "Answer", state: "State | None") -> Mapping[str, "array[int]"]:
+    if state is not None:
+        try:
+            return state.words()
+        except sqlite3.Error:
+            return {}
+    known: list[Mapping[str, Iterable[int]]] = [home.words for home in answer.kept.homes] if answer.kept else []
+    if answer.rest is not None:  # what shards said of those that were decided again counts no more
+        known.append(answer.rest.words(answer.gone or ()))
+    return _sorted(known)
+
+
+def _sorted(found: Iterable[Mapping[str, Iterable[int]]]) -> Mapping[str, "array[int]"]:
+    known = list(found)
+    return {how: array("q", sorted(second for one in known for second in one.get(how, ()))) for how in HOW}
+
+
+def status_of(view: View, id_: ObjectId) -> tuple[str, str]:
+    """A cluster's kind, and how it stands."""
+    return id_.kind, state_of(kind_of(id_), {**view.reported(id_), **view.conditions(id_)}) or "none"
+
+
+def status_total(kind: str, status: str) -> str:
+    """Under which name it is kept how many clusters stand so."""
+    return f"{_PREFIX}{kind} {status}"
+
+
+def _status(name: str) -> tuple[str, str]:
+    kind, _, status = name.removeprefix(_PREFIX).partition(" ")
+    return kind, status
+
+
+def last_words(view: View, ids: Collection[ObjectId]) -> dict[str, list[int]]:
+    """When each cluster among some objects was last heard of, by how: in seconds since the epoch, sorted.
+
+    By the Lease by which the cluster is judged, and by the newest report in its namespace. That is said of a cluster
+    and not of a neighbourhood, for which clusters are neighbours may change from run to run while nobody says a word.
+    """
+    found: dict[tuple[str, str], int] = {}
+    clusters = {id_.name for id_ in ids if is_cluster(id_) and id_ in view.objects}
+    for how, cluster, text in _words(view, ids):
+        instant = try_time(text) if cluster in clusters else None
+        if instant is not None:
+            found[how, cluster] = max(found.get((how, cluster), 0), int(instant.timestamp()))
+    return {how: sorted(second for (by, _), second in found.items() if by == how) for how in HOW}
+
+
+def _words(view: View, ids: Iterable[ObjectId]) -> Iterator[tuple[str, str, str | None]]:
+    """How a cluster was heard of, its name, and when, as written."""
+    for id_ in ids:
+        obj = view.objects.get(id_)
+        if obj is None:
+            continue
+        if LEASE.has(id_):
+            cluster = leased_cluster(obj)
+            yield "lease", cluster, renew_time(leases_by_cluster(view).get(cluster))
+        elif ADAPTER_REPORT.has(id_):
+            observed = dig(obj.body, "spec", "observed_time")
+            yield "report", id_.namespace, observed if isinstance(observed, str) else None

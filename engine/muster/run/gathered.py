@@ -1,0 +1,120 @@
+"""What the shards of a cold run come to: gathered while workers are busy, joined with what is decided of the rest."""
+
+from array import array
+from collections import Counter
+from collections.abc import Collection, Sequence
+from dataclasses import replace
+from itertools import pairwise
+
+from muster.data.decision import Pulse
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import kind_of
+from muster.data.published import Memory
+from muster.data.tree import Tree
+from muster.rules.policies.in_force import Ruled
+from muster.rules.pulses.policy import PulsePolicy
+from muster.run.answer import Answer
+from muster.run.changes import changes
+from muster.run.homes import Summary, read_summaries
+from muster.run.provisional import Provisional
+from muster.run.question import WholeNeeded
+from muster.run.records import put_findings
+from muster.run.shard import Answered, Common, Local, Shard, number_of
+
+
+class Gathered:
+    """What the shards come to."""
+
+    def __init__(self, common: Common) -> None:
+        self.common, self.kept = common, Provisional()
+        self.loose: list[Finding] = []
+        self.odd: set[str] = set()
+        self.summaries: dict[str, Summary] = {}
+        self.shards = 0
+        self._totals: Counter[str] = Counter()
+        self._outcomes: dict[int, Local] = {}
+        self._again: set[int] = set()
+        self._names: dict[str, int] = {}
+        self._ids, self._homes = array("Q"), array("L")
+        self._sent: dict[int, set[int]] = {}
+
+    def take(self, shard: Shard, answered: Answered) -> None:
+        """Add what follows of a shard."""
+        self.shards += 1
+        self.loose.extend(answered.loose)
+        self.odd |= answered.odd
+        numbers = self.kept.add(local.home for local in answered.homes)
+        # Here rather than in the end: meanwhile workers are busy.
+        self.summaries.update(read_summaries((local.home.name, local.home.summary) for local in answered.homes))
+        known = {number_of(key.object) for key in shard.published}
+        for number, local in zip(numbers, answered.homes, strict=True):
+            self._totals.update(local.home.totals)
+            self._ids.extend(local.ids)
+            self._homes.extend([number] * len(local.ids))
+            if known:
+                self._sent[number] = known.intersection(local.ids)
+            if local.again:
+                self._again.add(number)
+            for name in local.home.names:
+                if (other := self._names.setdefault(name, number)) != number:
+                    self._again.update((number, other))
+            if not local.silent or local.later != (local.home.due, local.home.settled):
+                self._outcomes[number] = replace(local, home=replace(local.home, summary="", totals={}), ids=())
+
+    def again(self, published: Memory) -> set[int]:
+        """The neighbourhoods of which too little was seen: part of them lies in another shard, or what went out of
+        their pulses was told to another one."""
+        order = sorted(range(len(self._ids)), key=self._ids.__getitem__)
+        for one, other in pairwise(order):
+            if self._ids[one] == self._ids[other]:
+                self._again.update((self._homes[one], self._homes[other]))
+        if sent := {number_of(key.object) for key in published}:
+            for id_, home in zip(self._ids, self._homes, strict=True):
+                if id_ in sent and id_ not in self._sent.get(home, ()):
+                    self._again.add(home)
+        return set(self._again)
+
+    def facts(self) -> dict[str, Tree]:
+        """What is known of the fleet as a whole, as a run keeps it."""
+        return {
+            "totals": dict(self._totals), "loose": put_findings(self.loose), "lease floor": self.common.lease_floor,
+            "holds": [],
+        }  # fmt: skip
+
+    def outcomes_but(self, gone: Collection[int]) -> "list[Local]":
+        """What follows of all neighbourhoods but those that were decided again; the others are due when they are."""
+        left = {number: local for number, local in self._outcomes.items() if number not in gone}
+        self.kept.put_due((number, *local.later) for number, local in left.items())
+        return list(left.values())
+
+
+def joined(done: Answer, kept: Provisional, outcomes: Sequence[Local], looked_at: str) -> Answer:
+    """The answer for all of the fleet."""
+    settled, files = done.settled, dict(done.settled.files)
+    for local in outcomes:
+        if files.keys() & local.files.keys():
+            raise WholeNeeded("a derived file holds parts of several neighbourhoods")
+        files.update(local.files)
+    of_first = len(changes(settled.first.fleet))
+    told = [*settled.changes[:of_first], *(change for local in outcomes for change in local.changes)]
+    told.sort(key=lambda change: (change.object, change.field))
+    last, pulses = settled.last, [pulse for local in outcomes for pulse in local.pulses]
+    if pulses:
+        fleet = replace(last.fleet, pulses=_in_order(last.fleet, [*last.fleet.pulses, *pulses]))
+        last = replace(last, fleet=fleet)
+    settled = replace(
+        settled, last=last, files=dict(sorted(files.items())), changes=[*told, *settled.changes[of_first:]]
+    )
+    return replace(done, settled=settled, looked_at=looked_at, rest=kept)
+
+
+def _in_order(fleet: Ruled, pulses: Sequence[Pulse]) -> tuple[Pulse, ...]:
+    """Pulses as the stage gives them: by policy, the kinds of which it speaks, and object."""
+    policies = {policy.id.name: (number, policy) for number, policy in enumerate(fleet.compiled.of(PulsePolicy))}
+
+    def place(pulse: Pulse) -> tuple[int, int, ObjectId]:
+        number, policy = policies[pulse.policy]
+        return number, policy.target.kinds.index(kind_of(pulse.object)), pulse.object
+
+    return tuple(sorted(pulses, key=place))

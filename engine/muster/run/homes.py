@@ -1,0 +1,289 @@
+"""What is kept of each neighbourhood when a run is done: its files, its horizon, its findings and its summary.
+
+The summary is all that the rest of the fleet may read of a cluster: what wide stages look at. While it stays the same,
+nobody else has to be asked again. Neighbourhoods that hold anything else than what belongs to a cluster are *shared*:
+wide stages read them whole. So they do where something is broken, for then what was derived before counts.
+"""
+
+from collections import Counter, defaultdict
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from itertools import islice
+from sys import intern
+from typing import TYPE_CHECKING, Final
+
+from muster.data.agentref import cluster_of
+from muster.data.decision import Decision, Failed, Held, Path
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import (
+    ADAPTER_REPORT,
+    ADMISSION,
+    APPROVAL,
+    CSR,
+    FLEET,
+    NOTIFICATION_POLICY,
+    POLICIES,
+    Kind,
+    is_cluster,
+    kind_of,
+)
+from muster.data.locations import derived_path
+from muster.data.source import Part
+from muster.data.times import earliest
+from muster.data.tree import Tree
+from muster.fleet.fleet import Fleet
+from muster.fleet.neighbourhoods import Homes, homes
+from muster.fleet.objects import Object
+from muster.fleet.shared import OF_CLUSTERS, read_by_others
+from muster.rules.effects.allowance import Allowance
+from muster.rules.failures import OF_FAILURES, in_order
+from muster.run.figures import last_words, status_of, status_total
+from muster.run.question import default_home, digest
+from muster.run.records import (
+    get_body,
+    get_decisions,
+    get_held,
+    put_body,
+    put_decisions,
+    put_failed,
+    put_findings,
+    put_held,
+    text_of,
+    tree_of,
+)
+from muster.run.state import File, Home
+
+if TYPE_CHECKING:
+    from muster.rules.context import Context
+
+#: So many summaries are read at once.
+_AT_ONCE: Final = 500
+#: What every run needs: policies, settings, and what was approved.
+CONTEXT: Final = frozenset((*POLICIES, *ADMISSION, NOTIFICATION_POLICY, FLEET, APPROVAL))
+
+
+@dataclass(frozen=True, slots=True)
+class Summary:
+    """What stands of a neighbourhood: objects that others may read, and what was `decided` of each; the effects that
+    are held on them, the clusters on which a disruptive effect is asked for, held or not, and those that `asked` what
+    budgets allow.
+
+    Of a large fleet there are as many as it has clusters at once, nearly all of one object: hence no mappings.
+    """
+
+    objects: tuple[Object, ...]
+    decided: tuple[Mapping[Path, Decision], ...]
+    held: tuple[Held, ...]
+    disrupted: frozenset[ObjectId]
+    asked: frozenset[ObjectId]
+
+    def decisions(self) -> Iterator[tuple[ObjectId, Mapping[Path, Decision]]]:
+        """What was decided, by object."""
+        return ((obj.id, decided) for obj, decided in zip(self.objects, self.decided, strict=True))
+
+    @property
+    def pressed(self) -> frozenset[ObjectId]:
+        """What of it budgets count, or hold."""
+        held = (held.object for held in self.held)
+        return self.disrupted.union(self.asked, held) if self.held or self.asked else self.disrupted
+
+
+def read_summaries(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Summary]]:
+    """Yield the summaries that texts are of, each with its name. Many are read at once: then they share their keys."""
+    left = iter(texts)
+    while some := list(islice(left, _AT_ONCE)):
+        trees = tree_of(f"[{','.join(text for _, text in some)}]")
+        yield from ((name, _summary(tree)) for (name, _), tree in zip(some, trees, strict=True))
+
+
+def _summary(tree: Tree) -> Summary:
+    objects, decided = list[Object](), list[Mapping[Path, Decision]]()
+    for (group, kind, namespace, name), body, decisions in tree["objects"]:
+        id_ = ObjectId(intern(group), intern(kind), namespace, name)
+        objects.append(Object(id_, get_body(body), ()))
+        decided.append(get_decisions(id_, decisions))
+    disrupted, asked = (frozenset(ObjectId(*id_) for id_ in tree[name]) or _NONE for name in ("disrupted", "asked"))
+    return Summary(tuple(objects), tuple(decided), tuple(get_held(tree["held"])), disrupted, asked)
+
+
+_NONE: Final[frozenset[ObjectId]] = frozenset()
+
+
+@dataclass
+class _Gathered:
+    """What is found of one neighbourhood."""
+
+    ids: set[ObjectId] = field(default_factory=set)
+    names: set[str] = field(default_factory=set)
+    files: set[File] = field(default_factory=set)
+    findings: list[Finding] = field(default_factory=list)
+    horizons: list[datetime] = field(default_factory=list)
+    pulses: list[datetime] = field(default_factory=list)
+    held: list[Held] = field(default_factory=list)
+    failed: list[Failed] = field(default_factory=list)
+    again: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """The neighbourhoods of a run, and the findings that are of none: `loose`. `of` says where each object belongs."""
+
+    homes: tuple[Home, ...]
+    loose: tuple[Finding, ...]
+    of: Mapping[ObjectId, str] = field(default_factory=dict)
+
+    @property
+    def totals(self) -> Counter[str]:
+        """What they are together."""
+        found: Counter[str] = Counter()
+        for home in self.homes:
+            found.update(home.totals)
+        return found
+
+
+def keep(
+    fleet: Fleet,
+    context: "Context | None",
+    now: datetime,
+    findings: Iterable[Finding],
+    *,
+    written: Collection[str],
+    there: Sequence[Part],
+    failed: Iterable[Failed] = (),
+) -> Kept:
+    """Return what is to be kept of all that a run looked at; `context` is None where nothing was decided.
+
+    `written` are the files that it writes or removes, among them some of those in which `there` stood: what lies in
+    one is looked at once more, as it is then. What `failed` is kept object by object, and told of all together.
+    """
+    found: defaultdict[str, _Gathered] = defaultdict(_Gathered)
+    view = fleet.looked_at()
+    where = homes(view)
+    for name, home in where.names.items():
+        found[home].names.add(name)
+    for id_, home in where.of.items():
+        found[home].ids.add(id_)
+        if default_home(id_) != home:
+            found[home].names.add(str(id_))
+    homes_of_files = _files(fleet, where, there, found)
+    _outcomes(fleet, now, where.of, found)
+    for path in written:
+        for home in homes_of_files.get((path, ""), ()):
+            found[home].again = True
+    for failure in failed:
+        found[where.of[failure.object]].failed.append(failure)
+    loose = []
+    for one in findings:
+        if one.code in OF_FAILURES:
+            continue
+        home_ = _home_of(one, where.of, homes_of_files)
+        if home_ is None:
+            loose.append(one)
+        else:
+            found[home_].findings.append(one)
+    made = (_home(fleet, context, name, gathered) for name, gathered in sorted(found.items()))
+    return Kept(tuple(made), tuple(loose), where.of)
+
+
+def _files(
+    fleet: Fleet, where: Homes, there: Sequence[Part], found: defaultdict[str, _Gathered]
+) -> dict[tuple[str, str], set[str]]:
+    """Put every file into the neighbourhoods that lie in it; return these by file."""
+    standing, names = fleet.beyond.standing, where.names
+    by_file: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
+    context: set[tuple[str, str]] = set()
+    parts = ((part.id, part.source.path, part.source.ref) for part in (*fleet.parts, *there))
+    derived = ((id_, derived_path(id_, fleet.settings.shards), "") for id_ in fleet.texts)
+    for id_, path, ref in (*parts, *derived):
+        if id_ in standing:
+            continue
+        default = default_home(id_)
+        home_there = where.of.get(id_) or names.get(default, default)
+        by_file[path, ref].add(home_there)
+        if CSR.has(id_) and id_ not in where.of:  # a word about a request that is not there: it may come back elsewhere
+            found[home_there].names.add(str(id_))
+        if ref:
+            cluster = cluster_of(ref)
+            by_file[path, ref].add(names.get(cluster, cluster))
+        if kind_of(id_) in CONTEXT:
+            context.add((path, ref))
+    for key, homes_there in by_file.items():
+        for home in homes_there:
+            found[home].names.add(home)
+            found[home].files.add(File(*key, context=key in context))
+    return by_file
+
+
+def _outcomes(fleet: Fleet, now: datetime, of: Mapping[ObjectId, str], found: Mapping[str, _Gathered]) -> None:
+    standing = fleet.beyond.standing
+    for id_, decisions in fleet.decided.items():
+        if id_ not in standing:
+            found[of[id_]].horizons.extend(d.horizon for d in decisions.values() if d.horizon is not None)
+    for held in fleet.held:
+        if held.object not in standing:
+            gathered = found[of[held.object]]
+            gathered.held.append(held)
+            gathered.horizons.extend([held.horizon] if held.horizon else [])
+    for wake in fleet.wakes:
+        if wake.object in of and wake.object not in standing:
+            gathered = found[of[wake.object]]
+            (gathered.pulses if wake.pulse else gathered.horizons).append(wake.horizon)
+    for pulse in fleet.pulses:
+        found[of[pulse.object]].pulses.append(now)  # it stays due until it has gone out
+
+
+def _home_of(finding: Finding, of: Mapping[ObjectId, str], by_file: Mapping[tuple[str, str], set[str]]) -> str | None:
+    """The neighbourhood that a finding is of: that of its file, of several its object's; None for none."""
+    ref, colon, path = finding.file.rpartition(":")
+    there = by_file.get((path, ref) if colon else (finding.file, "")) or by_file.get((finding.file, "")) or set()
+    own = of.get(finding.object) if finding.object is not None else None
+    if finding.file and not there:
+        return None
+    return own if own is not None and (own in there or not there) else min(there, default=None)
+
+
+def _home(fleet: Fleet, context: "Context | None", name: str, gathered: _Gathered) -> Home:
+    ids = gathered.ids
+    sound = [fleet.objects[id_] for id_ in ids if id_ in fleet.objects and id_ not in fleet.broken]
+    shared = name == "" or not all(kind_of(id_) in OF_CLUSTERS for id_ in ids)
+    troubled = not ids.isdisjoint(fleet.broken)
+    read = [] if shared or troubled else sorted(read_by_others(fleet, sound), key=lambda obj: obj.id)
+    text = text_of({
+        "objects": [[list(obj.id), put_body(obj.body), put_decisions(fleet.decisions(obj.id))] for obj in read],
+        "held": put_held(sorted(gathered.held, key=repr)),
+        "disrupted": sorted(map(list, context.disrupted & ids)) if context else [],
+        "asked": sorted(map(list, context.told(Allowance).asked & ids)) if context else [],
+    })  # fmt: skip
+    either = [*gathered.horizons, *gathered.pulses]
+    return Home(
+        name, frozenset(gathered.names), frozenset(gathered.files), shared=shared, troubled=troubled,
+        due=0 if gathered.again else _second(earliest(*either)),
+        settled=0 if gathered.again else _second(earliest(*gathered.horizons)),
+        digest=digest(text), summary=text,
+        totals=_totals(fleet, ids, sound, gathered), findings=put_findings(gathered.findings),
+        words=last_words(fleet, ids), failures=[put_failed(one, in_order(one)) for one in gathered.failed],
+    )  # fmt: skip
+
+
+def _totals(fleet: Fleet, ids: Collection[ObjectId], sound: Iterable[Object], gathered: _Gathered) -> dict[str, int]:
+    """What the neighbourhood adds to what the fleet is as a whole."""
+    found = Counter(f"kind {kind_name(obj.kind)}" for obj in sound)
+    said = ((*fleet.reported(id_), *fleet.conditions_before(id_), *fleet.conditions(id_)) for id_ in ids)
+    found.update({f"type {type_}" for types in said for type_ in types})
+    found["adapters"] = sum(ADAPTER_REPORT.has(id_) for id_ in ids)
+    found["objects"] = sum(id_ in fleet.objects for id_ in ids)
+    found["derived"] = sum(id_ in fleet.texts for id_ in ids)
+    found["held"] = len(gathered.held)
+    found.update(status_total(*status_of(fleet, id_)) for id_ in ids if is_cluster(id_) and id_ in fleet.objects)
+    return {name: count for name, count in sorted(found.items()) if count}
+
+
+def kind_name(kind: Kind) -> str:
+    """A kind in one word."""
+    return f"{kind.group}/{kind.name}"
+
+
+def _second(instant: datetime | None) -> int | None:
+    return None if instant is None else max(0, int(instant.timestamp()))

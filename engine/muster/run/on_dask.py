@@ -1,0 +1,89 @@
+"""Shards on a Dask cluster: to each of its workers goes a shard, and back comes what follows of it.
+
+The scheduler retries elsewhere what a lost worker had in hand. Nothing is kept there, and no worker needs a repository;
+all of them need this muster.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Self
+
+from muster.git.errors import RepositoryError
+from muster.run.shard import Answered, Decide, Shard, decide_shard
+
+if TYPE_CHECKING:
+    from distributed import Client, Future
+
+#: So many shards are with each worker thread, or on the way to it.
+_AHEAD: Final = 2
+#: How long a scheduler may take to answer, and a cluster without any worker to get one.
+_PATIENCE_SECONDS: Final = 20
+
+
+class OnDask:
+    """Decides shards on the Dask cluster of a scheduler, by its address or its file."""
+
+    def __init__(self, scheduler: str, decide: Decide = decide_shard) -> None:
+        self._scheduler, self._decide = scheduler, decide
+        self._client: Client | None = None
+
+    def __enter__(self) -> Self:
+        try:
+            from distributed import Client
+        except ImportError as error:
+            raise RepositoryError(
+                "workers of Dask are asked for, and Dask is not installed", "pip install 'muster-fleet[dask]'"
+            ) from error
+        where = {"scheduler_file": self._scheduler} if Path(self._scheduler).is_file() else {"address": self._scheduler}
+        try:
+            self._client = Client(**where, timeout=_PATIENCE_SECONDS, set_as_default=False)
+        except (OSError, TimeoutError, ValueError) as error:
+            raise RepositoryError(f"no Dask scheduler answers at {self._scheduler}", "is it running?") from error
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        if self._client is not None:
+            self._client.close()
+
+    def decide(self, shards: Iterable[Shard]) -> Iterator[tuple[Shard, Answered | None]]:
+        """Yield each shard with what follows of it; None where it killed whoever decided it."""
+        from distributed import wait
+
+        client, left, asked = self._client, iter(shards), dict["Future[Answered]", Shard]()
+        assert client is not None
+        self._require_workers(client)
+        while True:
+            most = max(sum(client.nthreads().values()), 1) * _AHEAD
+            while len(asked) < most and (shard := next(left, None)) is not None:
+                asked[client.submit(self._decide, shard, pure=False)] = shard
+            if not asked:
+                return
+            try:
+                with client.as_current():
+                    wait(list(asked), timeout=_PATIENCE_SECONDS, return_when="FIRST_COMPLETED")
+            except TimeoutError:
+                self._require_workers(client)
+                continue
+            for future in [future for future in asked if future.done()]:
+                yield asked.pop(future), self._result(future)
+
+    def _result(self, future: "Future[Answered]") -> Answered | None:
+        from distributed import KilledWorker
+
+        try:
+            answered: Answered = future.result()
+        except KilledWorker:
+            return None
+        except ImportError as error:
+            raise RepositoryError(
+                f"a Dask worker has no muster, or another one: {error}", "give all workers the version that runs here"
+            ) from error
+        return answered
+
+    def _require_workers(self, client: "Client") -> None:
+        try:
+            client.wait_for_workers(1, timeout=_PATIENCE_SECONDS)
+        except (OSError, TimeoutError) as error:
+            raise RepositoryError(
+                f"the Dask cluster of {self._scheduler} has no workers", f"dask worker {self._scheduler}"
+            ) from error

@@ -1,0 +1,47 @@
+"""A snapshot with some derived files written over it: how several passes at one instant see each other's work."""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+
+from muster.data.snapshot import Author, Authors, Over, Snapshot
+from muster.data.source import SourceFile
+from muster.fleet.derived import content_id
+
+
+@dataclass(frozen=True, slots=True)
+class Overlay(Over):
+    """`below` with `files` laid over it; None removes a path."""
+
+    below: Snapshot
+    written: Mapping[str, str | None]
+
+    @property
+    def authors(self) -> Authors | None:
+        """Who wrote the files: what lies over the snapshot below, whoever writes it here and now."""
+        below = self.below.authors
+        return None if below is None else _Authors(below, self.written)
+
+    def files(self) -> Iterator[SourceFile]:
+        """Yield the files of both, the written ones in place of those below."""
+        yield from (f for f in self.below.files() if f.ref or f.path not in self.written)
+        for path, text in sorted(self.written.items()):
+            if text is not None:
+                data = text.encode()
+                yield SourceFile(path, content_id(data), lambda data=data: data)  # type: ignore[misc]
+
+
+@dataclass(frozen=True, slots=True)
+class _Authors:
+    """The authors of a snapshot with files laid over it. Satisfies `Authors`."""
+
+    below: Authors
+    written: Mapping[str, str | None]
+
+    @property
+    def at_work(self) -> Author | None:
+        """Who would commit a change here and now."""
+        return self.below.at_work
+
+    def of(self, files: Mapping[str, str]) -> Author | None:
+        """Return who changed any of these files last."""
+        return self.at_work if any(path in self.written for path in files) else self.below.of(files)

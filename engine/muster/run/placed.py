@@ -1,0 +1,64 @@
+"""Which clusters a run adds to Placements and takes from them, and why: for commit messages and plans.
+
+PlacementDecisions are chunks of at most 100 clusters; what matters to people is the Placement behind them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION
+from muster.data.tree import Tree, dig, mappings_at
+from muster.fleet.fleet import Fleet
+from muster.rules.placements.stage import left_path
+from muster.rules.placements.standing import PLACEMENT_LABEL, clusters_of, standing_shards
+from muster.run.change import Change
+from muster.run.derivation import decided_body
+from muster.run.facts import Fact
+
+
+def placement_changes(fleet: Fleet) -> Iterator[Change]:
+    """Yield one change for every cluster that joins or leaves a Placement that exists."""
+    before = {id_: clusters_of(shards) for id_, shards in standing_shards(fleet).items()}
+    after = _decided(fleet)
+    for id_ in sorted({*before, *after}):
+        old, new = before.get(id_, frozenset()), after.get(id_, frozenset())
+        if id_ not in fleet.decided:
+            continue
+        for name in sorted(new - old):
+            yield joined(id_, name)
+        for name in sorted(old - new):
+            yield left(fleet, id_, name)
+
+
+def left(fleet: Fleet, id_: ObjectId, name: str) -> Change:
+    """A cluster that a Placement chose and does no longer, with the reason where the fleet decided it."""
+    decision = fleet.decisions(id_).get(left_path(name))
+    reason, rule = (decision.because.text, decision.because.rule) if decision else ("", "")
+    sentence = f"cluster {name} left placement {id_.namespace}/{id_.name}{f' because {reason}' if reason else ''}"
+    return Change(id_, _chosen(name), Fact("cluster", name, note=reason, word="rescheduled", sentence=sentence), rule)
+
+
+def joined(id_: ObjectId, name: str) -> Change:
+    """A cluster that a Placement chooses and did not before."""
+    return Change(id_, None, _chosen(name, f"cluster {name} joined placement {id_.namespace}/{id_.name}"))
+
+
+def chosen(bodies: Iterable[tuple[ObjectId, Tree]]) -> Mapping[ObjectId, frozenset[str]]:
+    """Return the clusters that each Placement chooses, by what is derived of PlacementDecisions."""
+    found: dict[ObjectId, set[str]] = {}
+    for id_, body in bodies:
+        if PLACEMENT_DECISION.has(id_) and (owner := dig(body, "metadata", "labels", PLACEMENT_LABEL)):
+            entries = mappings_at(body, "status", "decisions")
+            found.setdefault(PLACEMENT.id(str(owner), id_.namespace), set()).update(
+                str(entry.get("clusterName")) for entry in entries
+            )
+    return {id_: frozenset(names) for id_, names in found.items()}
+
+
+def _chosen(name: str, sentence: str = "") -> Fact:
+    return Fact("cluster", name, "chosen", word="rescheduled", sentence=sentence)
+
+
+def _decided(fleet: Fleet) -> Mapping[ObjectId, frozenset[str]]:
+    ids = (id_ for id_ in fleet.decided if PLACEMENT_DECISION.has(id_))
+    return chosen((id_, decided_body(fleet, id_)) for id_ in ids)

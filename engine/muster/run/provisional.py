@@ -1,0 +1,55 @@
+"""A state in the making: what the shards of a cold run say, neighbourhood by neighbourhood, before all is decided.
+
+It lies in a file without a name that goes with the process, so memory holds little of it, and nobody else ever sees a
+state of which half is missing.
+"""
+
+import sqlite3
+from collections.abc import Iterable, Mapping
+from typing import Final
+
+from muster.data.tree import Tree
+from muster.run.state import Home, State
+
+_PAGES_AT_ONCE: Final = 1 << 30
+
+
+class Provisional(State):
+    """A state that is filled bit by bit, and then put in the place of another."""
+
+    def __init__(self) -> None:
+        """Begin an empty one."""
+        self._version = ""
+        self._db = sqlite3.connect("", isolation_level=None)
+        for line in ("PRAGMA trusted_schema = OFF", "PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF",
+                     "CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)"):  # fmt: skip
+            self._db.execute(line)
+        self._begin()
+        self._last = 0
+
+    def __del__(self) -> None:
+        self.close()
+
+    def add(self, homes: Iterable[Home]) -> range:
+        """Add neighbourhoods; return their numbers."""
+        numbered = list(enumerate(homes, self._last + 1))
+        first, self._last = self._last + 1, self._last + len(numbered)
+        self._db.execute("BEGIN")
+        self._put(numbered)
+        self._db.execute("COMMIT")
+        return range(first, self._last + 1)
+
+    def put_due(self, when: Iterable[tuple[int, int | None, int | None]]) -> None:
+        """Put number by number when time changes a neighbourhood, and when, pulses apart."""
+        self._db.execute("BEGIN")
+        self._db.executemany(
+            "UPDATE homes SET due = ?, settled = ? WHERE id = ?", ((due, settled, home) for home, due, settled in when)
+        )
+        self._db.execute("COMMIT")
+
+    def replaces(self, other: State, facts: Mapping[str, Tree], homes: Iterable[Home], gone: Iterable[int]) -> None:
+        """Put neighbourhoods in the place of those that are `gone`, and then all of it in the place of what another
+        state has, in one transaction."""
+        self._version = other._version
+        self.replace(facts, homes, gone)
+        self._db.backup(other._db, pages=_PAGES_AT_ONCE)

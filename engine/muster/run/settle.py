@@ -1,0 +1,144 @@
+"""Passes until rest: an evaluation may leave a further step that is due at the same instant.
+
+A pool that deletes a cluster can create its successor only in the next pass. `settle` evaluates, lays what was
+derived over the snapshot and evaluates again, until a pass changes nothing. Where a pass gives what an earlier one
+gave, it would go on for ever: the objects that differ in between do not rest. They then keep what the last run derived,
+like broken ones, so that what depends on them stays as consistent as it was, and the rest of the fleet is settled
+without them.
+"""
+
+from collections.abc import Callable, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from typing import TypeAlias
+
+from muster.data.finding import Finding
+from muster.data.ids import ObjectId
+from muster.data.kinds import CONDITION_POLICY, REMEDY, TAINT_POLICY
+from muster.data.published import NOTHING_PUBLISHED, Memory
+from muster.data.snapshot import Snapshot
+from muster.fleet.derived import content_id
+from muster.fleet.faults import guarded
+from muster.fleet.fleet import Fleet
+from muster.rules.policies.witness import Witness
+from muster.run.change import Change
+from muster.run.changes import changes
+from muster.run.evaluate import evaluate_snapshot
+from muster.run.overlay import Overlay
+from muster.run.run import Run
+from muster.run.settled import Files, Settled
+from muster.run.unrest import Unrest, unrest_among
+
+#: Evaluates with derived files laid over what stands; the objects that do not rest keep what they had.
+Evaluate: TypeAlias = Callable[[Files, Mapping[ObjectId, Finding]], Run]
+
+
+def settle(
+    snapshot: Snapshot, now: datetime, published: Memory = NOTHING_PUBLISHED, witness: Witness | None = None
+) -> Settled:
+    """Evaluate a snapshot until nothing more is due at `now`, at most `Fleet.spec.limits.passes` times.
+
+    A `witness` is told of the first pass.
+    """
+
+    def evaluate(files: Files, restless: Mapping[ObjectId, Finding]) -> Run:
+        return evaluate_snapshot(
+            Overlay(snapshot, files) if files else snapshot, now, published, restless, None if files else witness
+        )
+
+    return settle_by(evaluate)
+
+
+def settle_by(evaluate: Evaluate) -> Settled:
+    """Evaluate until nothing more is due, at most as often as the fleet allows."""
+    unrest = Unrest()
+    while True:
+        walk = _walk(evaluate, unrest)
+        if walk.rested:
+            return Settled(walk.first, walk.last, walk.files, walk.told, not unrest, frozenset(walk.faults))
+        found = unrest_among(walk.first.fleet, walk.states, walk.last, unrest)
+        if not found.objects - unrest.objects:
+            return _nothing(walk, found)
+        unrest = found
+
+
+@dataclass(frozen=True, slots=True)
+class _Walk:
+    """Passes one after the other. `states` are the files after each pass of a circle, or of the last half of too
+    many passes; empty where the passes came to rest."""
+
+    first: Run
+    last: Run
+    files: Files
+    told: list[Change]
+    faults: list[Finding]
+    states: tuple[Files, ...] = ()
+
+    @property
+    def rested(self) -> bool:
+        return not self.states
+
+
+def _walk(evaluate: Evaluate, unrest: Unrest) -> _Walk:
+    first = run = evaluate({}, unrest.findings)
+    files: Files = dict(run.files)
+    told: list[Change] = []
+    faults = _tell(run, told)
+    states: list[Files] = [{}]
+    seen = {_key({}): 0}
+    while run.files and goes_on(run):
+        state = _real(first, files)
+        if (earlier := seen.setdefault(_key(state), len(states))) < len(states):
+            return _Walk(first, run, state, told, faults, tuple(states[earlier:]))
+        states.append(state)
+        if len(states) > first.fleet.settings.passes:
+            if len(states) == 2 and not _due(run):
+                break  # one pass is all that the fleet allows, and nothing says that it needs another
+            return _Walk(first, run, state, told, faults, tuple(states[len(states) // 2 :]))
+        run = evaluate(files, unrest.findings)
+        files.update(run.files)
+        faults.extend(_tell(run, told))
+    return _Walk(first, run, _real(first, files), told, faults)
+
+
+def _tell(run: Run, told: list[Change]) -> list[Finding]:
+    """Add what a run changes to `told`; return the faults of ours in writing and telling."""
+    found = guarded("telling what changes", lambda: changes(run.fleet), "it is committed untold")
+    told.extend(one for one in found if isinstance(one, Change))
+    return [*run.unwritten, *(one for one in found if isinstance(one, Finding))]
+
+
+def _nothing(walk: _Walk, found: Unrest) -> Settled:
+    """Where even what was left alone does not rest, nobody knows what may be committed: nothing is."""
+    fleet = walk.first.fleet
+    stays = replace(fleet, decided={}, pulses=(), held=(), findings=(*fleet.findings, *found.findings.values()))
+    return Settled(walk.first, replace(walk.first, fleet=stays), {}, [], rested=False, faults=frozenset(walk.faults))
+
+
+def goes_on(run: Run) -> bool:
+    """Whether a further pass at the same instant may change something."""
+    return _due(run) or _looks_back(run.fleet)
+
+
+def _due(run: Run) -> bool:
+    return run.horizon is not None and run.horizon <= run.now
+
+
+def _looks_back(fleet: Fleet) -> bool:
+    """Whether a policy of the fleet's own reads what an earlier run decided: `previous`, or `silent` and `stale`."""
+    own = (str(obj.spec) for obj in fleet.of(CONDITION_POLICY, TAINT_POLICY, REMEDY))
+    return any(name in spec for spec in own for name in ("previous", "silent", "stale"))
+
+
+def _key(files: Files) -> frozenset[tuple[str, str | None]]:
+    return frozenset(files.items())
+
+
+def _real(first: Run, files: Files) -> Files:
+    """Only what differs from the snapshot: not what was written in one pass and taken back in a later one."""
+    before = first.fleet.derived_files
+    return {
+        path: text
+        for path, text in files.items()
+        if before.get(path) != (None if text is None else content_id(text.encode()))
+    }

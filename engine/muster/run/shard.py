@@ -1,0 +1,359 @@
+"""A shard: some neighbourhoods of a fleet and what all of them share, as a value; and what follows of it, as another.
+
+`decide_shard` needs no repository, no state and nothing else of the fleet, so it runs wherever muster does. What it
+gives is what these neighbourhoods come to while wide stages are not asked: how long leases last at least is told to it,
+and no budget holds. Whoever cut the shard asks the wide stages about all summaries, and decides again those
+neighbourhoods to which that makes a difference.
+
+All of it is plain data: texts, bytes, numbers, and the values of `muster.run` and `muster.data` that have no more
+in them.
+"""
+
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from datetime import UTC, datetime
+from functools import cached_property
+from hashlib import blake2b
+from threading import Lock
+from typing import Final, NamedTuple, TypeVar
+
+from muster.data.decision import Pulse
+from muster.data.finding import Finding
+from muster.data.groups import grouped
+from muster.data.ids import ObjectId
+from muster.data.kinds import ADAPTER_REPORT, ALL, is_cluster, kind_of
+from muster.data.published import Memory
+from muster.data.snapshot import Agents, Identity, Snapshot, Withheld
+from muster.data.source import SourceFile
+from muster.data.times import earliest
+from muster.fleet.assemble import assemble
+from muster.fleet.beyond import Beyond
+from muster.fleet.builtin import PREFIX
+from muster.fleet.fleet import Fleet
+from muster.fleet.hearing import hear
+from muster.fleet.neighbourhoods import homes
+from muster.rules.checks.validate import validate
+from muster.rules.compiling import compile_policies
+from muster.rules.effects.allowance import Allowance
+from muster.rules.policies.in_force import Compiled, Ruled
+from muster.run.answer import require_record
+from muster.run.change import Change
+from muster.run.changes import changes
+from muster.run.checking import is_fleet_broken
+from muster.run.collector import without_collection
+from muster.run.evaluate import NOBODY, decide
+from muster.run.homes import CONTEXT, Kept, keep
+from muster.run.overlay import Overlay
+from muster.run.question import WholeNeeded
+from muster.run.run import Run
+from muster.run.settled import Files, Settled
+from muster.run.state import Home, this_program
+
+#: As if there were so many objects of each kind: then a policy may spend on each the least that it ever may. Where that
+#: is too little the whole fleet is decided, so that how many there really are makes no difference.
+_COUNTLESS: Final = 1 << 60
+
+
+class Piece(NamedTuple):
+    """A file: see `muster.data.source.SourceFile`."""
+
+    path: str
+    oid: str
+    data: bytes
+    ref: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Common:
+    """What all shards of a run share: the instant, the files that hold policies and settings, and what else of the
+    fleet as a whole their neighbourhoods are decided by.
+
+    `program` is the muster that cut them: no other may decide them. `asked` and `withheld`: see
+    `muster.data.snapshot.Agents`.
+    `fresh`: nothing is derived yet; `adapters`: some adapter reports. `lease_floor`: so many seconds leases last at
+    least. `twice`: evaluate once more over what was derived, because the fleet takes several passes.
+    """
+
+    program: str
+    commit: str | None
+    now: datetime
+    files: tuple[Piece, ...]
+    asked: bool
+    fresh: bool
+    adapters: bool
+    lease_floor: int = 0
+    twice: bool = False
+    withheld: tuple[Withheld, ...] = ()
+
+    @property
+    def paths(self) -> frozenset[str]:
+        """The paths of its files."""
+        return frozenset(piece.path for piece in self.files)
+
+
+@dataclass(frozen=True, slots=True)
+class Shard:
+    """Some neighbourhoods, by the names that they are thought to go by: their files, which of their clusters' agents
+    could be heard and who is behind them, and what went out of their pulses before."""
+
+    common: Common
+    names: tuple[str, ...]
+    files: tuple[Piece, ...]
+    present: frozenset[str] = frozenset()
+    gone: frozenset[str] = frozenset()
+    retired: frozenset[str] = frozenset()
+    identities: Mapping[str, Identity] | None = None
+    published: Memory = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class Local:
+    """What follows of one neighbourhood.
+
+    `home` is what is kept of it, due when anything of it changes next; `later` is when it is looked at again by the
+    next run, and when, pulses apart. `again`: what was decided here does not count, because more has to be seen for it.
+    `ids` are digests of the names of its objects.
+    """
+
+    home: Home
+    later: tuple[int | None, int | None]
+    ids: tuple[int, ...]
+    files: Files = field(default_factory=dict)
+    changes: tuple[Change, ...] = ()
+    pulses: tuple[Pulse, ...] = ()
+    again: bool = False
+
+    @property
+    def silent(self) -> bool:
+        """Whether there is nothing to do and nothing to tell."""
+        return not (self.files or self.changes or self.pulses)
+
+
+@dataclass(frozen=True, slots=True)
+class Answered:
+    """What follows of a shard.
+
+    `loose` are findings that are of no neighbourhood, `odd` files in which there is none, or that have to be compared
+    with what they were. `policies` are files in which there is a policy or a setting, `fresh` and `adapters` what the
+    shard says of that. `whole`: why all of the fleet has to be decided together; `stranger`: that another muster was
+    asked, and which; then there is nothing else.
+    """
+
+    homes: tuple[Local, ...] = ()
+    loose: tuple[Finding, ...] = ()
+    odd: frozenset[str] = frozenset()
+    policies: frozenset[str] = frozenset()
+    fresh: bool = True
+    adapters: bool = False
+    whole: str = ""
+    stranger: str = ""
+
+
+Decide = Callable[[Shard], Answered]
+
+
+def decide_shard(shard: Shard) -> Answered:
+    """Return what follows of a shard."""
+    if shard.common.program != (own := this_program()):
+        return Answered(stranger=own)
+    try:
+        with _ONE_AT_A_TIME, without_collection():
+            return _Deciding(shard).answer()
+    except WholeNeeded as needed:
+        return Answered(whole=str(needed))
+
+
+#: A worker of Dask may have threads, from which deciding gains nothing.
+_ONE_AT_A_TIME = Lock()
+
+
+class _Deciding:
+    """A shard that is being decided."""
+
+    def __init__(self, shard: Shard) -> None:
+        self.shard, self.common = shard, shard.common
+        self.context = shard.common.paths
+        self.snapshot = Values(shard)
+        self.read = assemble(self.snapshot)
+
+    def answer(self) -> Answered:
+        """Decide. WholeNeeded where something stands in the way."""
+        read, context = self.read, self.context
+        require_record(read, ())
+        own = [part for part in read.parts if part.source.path not in context]
+        policies = frozenset(part.source.path for part in own if kind_of(part.id) in CONTEXT)
+        fresh = not read.derived_paths
+        if policies or (self.common.fresh and not fresh):
+            return Answered(policies=policies, fresh=fresh)
+        self.standing = frozenset(part.id for part in read.parts if part.source.path in context)
+        first = last = self._run({})
+        adapters = any(map(ADAPTER_REPORT.has, (*first.fleet.objects, *first.fleet.previous)))
+        if adapters and not self.common.adapters:
+            return Answered(fresh=fresh, adapters=True)
+        files = {path: text for path, text in first.files.items() if path not in context}
+        if files and self.common.twice:
+            last = self._run(files)
+            assert first.context is not None
+            assert last.context is not None
+            # What the first pass was allowed is not asked for again; whether it was right to, is still to be seen.
+            last.context.told(Allowance).asked.update(first.context.told(Allowance).asked)
+            if any(path not in context for path in last.files):
+                raise WholeNeeded("not all came to rest in one pass")
+        findings = Settled(first, last, files, [], rested=True).findings
+        require_record(last.fleet, findings)
+        found = self._own(findings)
+        odd = self.snapshot.past.asked | {f.path for f in self.shard.files if not f.ref} - {p.source.path for p in own}
+        return self._put(first, last, files, found, frozenset(odd) - context)
+
+    def _run(self, files: Files) -> Run:
+        part = assemble(Overlay(self.snapshot, files)) if files else self.read
+        fleet = _under_policies(replace(part, beyond=self._beyond()), self.common)
+        if fleet.settings.obeyed and is_fleet_broken(fleet):
+            raise WholeNeeded("the Fleet is broken")
+        fleet = hear(fleet, self.snapshot.agents)
+        require_record(fleet, ())
+        run = decide(replace(fleet, published=self.shard.published), self.common.now, NOBODY, self.common.commit)
+        if run.context is None or run.unwritten:
+            raise WholeNeeded("a fault in muster")
+        return run
+
+    def _beyond(self) -> Beyond:
+        common = self.common
+        return Beyond(
+            standing=self.standing, counts=dict.fromkeys(ALL, _COUNTLESS), adapters=common.adapters,
+            derived=not common.fresh, asked=False, lease_floor=common.lease_floor,
+        )  # fmt: skip
+
+    def _own(self, findings: Sequence[Finding]) -> list[Finding]:
+        """What is wrong with these neighbourhoods; what all shards share, is not theirs to say."""
+        return [
+            one for one in findings
+            if one.file not in self.context
+            and not one.file.startswith(PREFIX)
+            and (one.file or (one.object is not None and one.object not in self.standing))
+        ]  # fmt: skip
+
+    def _put(self, first: Run, last: Run, files: Files, found: Sequence[Finding], odd: frozenset[str]) -> Answered:
+        kept = keep(
+            last.fleet, last.context, last.now, found, written=(), there=first.fleet.parts, failed=last.failures
+        )
+        of = _homes_of_both(first, last, kept)
+        ids: dict[str, list[int]] = {}
+        doubtful = set[str]()
+        for id_, name in of.items():
+            ids.setdefault(name, []).append(number_of(id_))
+            if is_cluster(id_) and (id_ not in last.fleet.objects or id_.name not in self.shard.names):
+                doubtful.add(name)  # it is removed, which many at once may not be; or its agents are others' to hear
+        told = _by_home(changes(first.fleet), of)
+        pulses = _by_home(last.fleet.pulses, of)
+        locals_, written = [], set[str]()
+        for home in kept.homes:
+            lies_in = {file.path for file in home.files if not file.ref}
+            own = {path: files[path] for path in lies_in & files.keys()}
+            if not written.isdisjoint(own):
+                raise WholeNeeded("a derived file holds parts of several neighbourhoods")
+            written.update(own)
+            sent = pulses.get(home.name, ())
+            due = self._due(last, home, sent, kept.of) if sent else home.due
+            locals_.append(
+                Local(
+                    replace(home, due=due), (0, 0) if own else (home.due, home.settled), tuple(ids.get(home.name, ())),
+                    own, told.get(home.name, ()), sent, home.name in doubtful,
+                )
+            )  # fmt: skip
+        return Answered(tuple(locals_), kept.loose, odd | (files.keys() - written))
+
+    def _due(self, run: Run, home: Home, pulses: Sequence[Pulse], of: Mapping[ObjectId, str]) -> int | None:
+        """When anything of a neighbourhood changes, once its pulses have gone out."""
+        then = (pulse.horizon for pulse in pulses)
+        wakes = (wake.horizon for wake in run.fleet.wakes if wake.pulse and of.get(wake.object) == home.name)
+        settled = None if home.settled is None else datetime.fromtimestamp(home.settled, UTC)
+        found = earliest(*then, *wakes, settled)
+        return None if found is None else int(found.timestamp())
+
+
+def _homes_of_both(first: Run, last: Run, kept: Kept) -> Mapping[ObjectId, str]:
+    """Where each object belongs, those among them that went in the first pass and that the last does not know."""
+    if first is last:
+        return kept.of
+    names = {name: home.name for home in kept.homes for name in home.names}
+    before = homes(first.fleet.looked_at()).of
+    return {**{id_: names.get(home, home) for id_, home in before.items()}, **kept.of}
+
+
+_T = TypeVar("_T", Change, Pulse)
+
+
+def _by_home(found: Sequence[_T], of: Mapping[ObjectId, str]) -> dict[str, tuple[_T, ...]]:
+    return {home: tuple(some) for home, some in grouped((of[one.object], one) for one in found).items()}
+
+
+def number_of(id_: ObjectId) -> int:
+    """A number for an object's name: no two of a fleet have the same, for all that it matters."""
+    return int.from_bytes(blake2b("\0".join(id_).encode(), digest_size=8).digest())
+
+
+_compiled: dict[Common, Compiled] = {}
+
+
+def _under_policies(fleet: Fleet, common: Common) -> Ruled:
+    """Check a shard under the policies of the fleet, which are compiled once for all shards that a process decides."""
+
+    def known(fleet: Fleet) -> Compiled:
+        found = _compiled.get(common)
+        if found is None:
+            _compiled.clear()
+            found = _compiled[common] = compile_policies(fleet)
+        return found
+
+    return validate(fleet, policies=known)
+
+
+class Values(Snapshot):
+    """The files of a shard as a snapshot."""
+
+    commit: str | None = None
+    agents: Agents = Agents()
+
+    def __init__(self, shard: Shard) -> None:
+        self._files = sorted((*shard.common.files, *shard.files), key=lambda file: (file.ref, file.path))
+        self.commit = shard.common.commit
+        common = shard.common
+        self.agents = Agents(
+            shard.present, common.asked, shard.gone, withheld=common.withheld, identities=shard.identities,
+            retired=shard.retired,
+        )  # fmt: skip
+
+    @cached_property
+    def past(self) -> "_Unasked":
+        """What history is asked for."""
+        return _Unasked()
+
+    def files(self) -> Iterator[SourceFile]:
+        """Yield them."""
+        for path, oid, data, ref in self._files:
+            yield SourceFile(path, oid, lambda data=data: data, ref)  # type: ignore[misc]
+
+
+class _Unasked:
+    """What history would be asked for: whoever has it will look at these files. Satisfies `Past`."""
+
+    commit = "unknown"
+    lingers = False
+    allowances = ()
+
+    def __init__(self) -> None:
+        self.asked: set[str] = set()
+
+    def before(self, paths: Collection[str]) -> Mapping[str, Sequence[SourceFile]]:
+        """Note the files; say nothing of them."""
+        self.asked.update(paths)
+        return {}
+
+    def below(self, folder: str) -> Mapping[str, Sequence[SourceFile]]:  # noqa: ARG002 - it has none
+        """Say nothing."""
+        return {}
+
+    def had(self, path: str, oid: str) -> bool:  # noqa: ARG002 - it has none
+        """Say nothing."""
+        return False

@@ -1,0 +1,293 @@
+"""Cold runs in shards: the whole fleet is decided, and at no time looked at as a whole.
+
+The neighbourhoods are cut into shards and each of these is decided by itself, wherever there is somebody to do it. What
+they come to is put where a warm run finds what the last one left. The rest is such a run: wide, over what is shared and
+all summaries, looking once more at the neighbourhoods on which budgets have an effect (`Part`). So the memory that is
+needed is that of the shards in hand and of the summaries, and there is nothing that decides here and not elsewhere.
+
+Where a fleet has something that no part of it can be decided with (`WholeNeeded`), it is decided as a whole.
+"""
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import closing
+from dataclasses import dataclass, field, replace
+from datetime import UTC
+from functools import cached_property
+from typing import Final
+
+from muster.data.kinds import FLEET, TARGETS
+from muster.data.locations import FOLDER
+from muster.data.published import Memory, Published, PulseKey
+from muster.fleet.assemble import assemble
+from muster.fleet.beyond import Beyond
+from muster.fleet.files import is_hidden
+from muster.fleet.fleet import Fleet
+from muster.fleet.leases import LEASE_SECONDS
+from muster.fleet.reports import required_adapters
+from muster.fleet.settings import Settings
+from muster.git.errors import RepositoryError, UnreadableError
+from muster.git.history import History
+from muster.git.objects import Objects
+from muster.run.answer import Answer
+from muster.run.cutting import Cut, Listed, cut
+from muster.run.decided import DecidedPart
+from muster.run.executors import Executor
+from muster.run.gathered import Gathered, joined
+from muster.run.homes import Summary
+from muster.run.part import Reach
+from muster.run.progress import Step, doing
+from muster.run.question import LeasesMoved, Question, Touched, WholeNeeded, default_home
+from muster.run.settle import goes_on
+from muster.run.settled import Settled
+from muster.run.shard import Answered, Common, Local, Piece, Shard, Values
+from muster.run.state import this_program
+
+#: How often a run starts anew because something of the fleet as a whole turns out to be other than it seemed.
+_MOST_ROUNDS: Final = 6
+
+
+class _Anew(Exception):  # noqa: N818 - not an error: the run starts anew, knowing more
+    """Something of the fleet as a whole is other than the shards were told."""
+
+
+class Killing(Exception):  # noqa: N818 - not an error of the run's
+    """The files of a neighbourhood with which workers die, again and again, by their labels."""
+
+    def __init__(self, files: frozenset[str]) -> None:
+        super().__init__(", ".join(sorted(files)))
+        self.files = files
+
+
+def decide_in_shards(question: Question, why: str, executor: Callable[[int], Executor | None], files: int) -> Answer:
+    """Decide the whole fleet in shards of about so many files each.
+
+    `executor` says who decides them, for so many files as the fleet has; None for nobody. WholeNeeded where shards do
+    not do, Killing where some neighbourhood cannot be decided by anybody.
+    """
+    if question.uncommitted is not None:
+        raise WholeNeeded("a work tree is read where it lies")
+    listed, aside = _listing(question)
+    found = executor(len(listed))
+    if found is None:
+        raise WholeNeeded("")
+    with closing(Objects(question.repository.git)) as objects, found:
+        run = _Sharded(question, aside, objects, found, files)
+        for _ in range(_MOST_ROUNDS):
+            try:
+                run.cut_up(listed or _listing(question)[0])
+                listed = []
+                return run.answer(why)
+            except _Anew:
+                continue
+        raise WholeNeeded("what all share does not come to rest")
+
+
+def _listing(question: Question) -> tuple[list[Listed], frozenset[str]]:
+    """The files that are read, and the paths of those that `.musterignore` names."""
+    with question.snapshot() as snapshot:
+        listed = [Listed(file.path, file.oid, file.ref) for file in snapshot.files() if not is_hidden(file.path)]
+        if snapshot.skipped:
+            raise WholeNeeded("links, submodules, or files and refs that are left out")
+        return listed, frozenset(file.path for file in snapshot.ignored)
+
+
+@dataclass
+class _Sharded:
+    """A run in shards, and what it has learnt so far of what all of them share."""
+
+    question: Question
+    aside: frozenset[str]
+    objects: Objects
+    executor: Executor
+    files: int
+    policies: frozenset[str] = frozenset()
+    fresh: bool | None = None
+    adapters: bool | None = None
+    lease_floor: int | None = None
+    twice: bool = False
+    common: Common = field(init=False)
+    cut: Cut = field(init=False)
+    published: dict[str, dict[PulseKey, Published]] = field(init=False)
+
+    def answer(self, why: str) -> Answer:
+        """Decide. _Anew where more is known now than when it began."""
+        gathered = Gathered(self.common)
+        known, total = 0, len(self.cut.homes)
+        for shard, answered in self._decided():
+            known += len(shard.names)
+            doing(Step.DECIDING_SHARDS, known, total)
+            self._learn(answered)
+            gathered.take(shard, answered)
+            for name in shard.names:  # what is listed is as much as what is kept of it
+                del self.cut.homes[name]
+        done = self._rest(gathered)
+        outcomes = gathered.outcomes_but(done.gone or frozenset())
+        self._require_passes(done.settled, outcomes)
+        return joined(done, gathered.kept, outcomes, f"the whole fleet, in {gathered.shards} shards: {why}")
+
+    # -- cutting
+
+    def cut_up(self, listed: Sequence[Listed]) -> None:
+        """Cut the fleet."""
+        question = self.question
+        self.cut = found = cut(listed, self.policies, self._read)
+        if len(found.homes) < 2:
+            raise WholeNeeded("there is nothing to cut")
+        if self.fresh is None or self.adapters is None:
+            self.fresh, self.adapters = not found.derived, found.adapters
+        common = Common(
+            this_program(), question.commit, question.now.astimezone(UTC).replace(microsecond=0),
+            self._pieces(found.common), question.heard.agents.asked, self.fresh, self.adapters, twice=self.twice,
+            withheld=question.heard.agents.withheld,
+        )  # fmt: skip
+        if self.lease_floor is None:
+            self.lease_floor = last_lease_floor(common)
+        self.common = replace(common, lease_floor=self.lease_floor)
+        self.published = _published(question.remembered.memory)
+
+    def _read(self, oids: Sequence[str]) -> Iterator[bytes]:
+        for answer in self.objects.read(oids):
+            if isinstance(answer, UnreadableError):
+                raise WholeNeeded("git cannot read a file")  # whoever decides the whole fleet says which
+            yield answer.content
+
+    def _pieces(self, listed: Sequence[Listed]) -> tuple[Piece, ...]:
+        blobs = self._read([file.oid for file in listed])
+        return tuple(Piece(file.path, file.oid, data, file.ref) for file, data in zip(listed, blobs, strict=True))
+
+    def _shard(self, names: Sequence[str]) -> Shard:
+        agents = self.question.heard.agents
+        known = agents.identities
+        behind = None if known is None else {name: known[name] for name in names if name in known}
+        memory = {key: sent for name in names for key, sent in self.published.get(name, {}).items()}
+        return Shard(
+            self.common, tuple(names), self._pieces([file for name in names for file in self.cut.homes[name]]),
+            agents.present.intersection(names), agents.gone.intersection(names),
+            agents.retired.intersection(names), behind, memory,
+        )  # fmt: skip
+
+    # -- deciding the shards
+
+    def _decided(self) -> Iterator[tuple[Shard, Answered]]:
+        """Have the shards decided; one with which workers die is halved until it is known which neighbourhood it is."""
+        left: Iterator[Sequence[str]] = self.cut.shards(self.files)
+        while True:
+            halves = list[Sequence[str]]()
+            for shard, answered in self.executor.decide(self._shard(names) for names in left):
+                if answered is not None:
+                    yield shard, answered
+                elif len(shard.names) > 1:
+                    middle = len(shard.names) // 2
+                    halves.extend((shard.names[:middle], shard.names[middle:]))
+                else:
+                    files = self.cut.homes[shard.names[0]]
+                    raise Killing(frozenset(file.label for file in files if not file.path.startswith(FOLDER)))
+            if not halves:
+                return
+            left = iter(halves)
+
+    def _learn(self, answered: Answered) -> None:
+        """Start anew where a shard knows better."""
+        if answered.stranger:
+            raise RepositoryError(
+                f"a worker runs another muster than this one ({answered.stranger})",
+                "give all workers the same version, with the same policies and schemas in it",
+            )
+        if answered.whole:
+            raise WholeNeeded(answered.whole)
+        if not answered.policies <= self.policies:
+            self.policies |= answered.policies
+            raise _Anew
+        if (answered.adapters and not self.adapters) or (self.fresh and not answered.fresh):
+            self.adapters, self.fresh = answered.adapters or self.adapters, self.fresh and answered.fresh
+            raise _Anew
+
+    # -- deciding the rest
+
+    def _rest(self, gathered: Gathered) -> Answer:
+        """Decide what many clusters share, and what a shard could not decide."""
+        question = self.question
+        unknown = {file.path for file in (*self.cut.common, *self.cut.rest) if not file.ref} | gathered.odd | self.aside
+        if gathered.odd or self.aside:
+            _require_history(question, derived=self.cut.derived)
+        touched = Touched(frozenset(), frozenset(unknown), frozenset(), frozenset())
+        chosen = frozenset(gathered.kept.whole() | gathered.again(question.remembered.memory))
+        while True:
+            part = _Rest(question, gathered.kept, gathered.facts(), touched, chosen, Reach.WIDE)
+            part.common, part.read_before = self.common, gathered.summaries
+            try:
+                done = part.answer()
+            except LeasesMoved as moved:
+                self.lease_floor = moved.seconds
+                raise _Anew from moved
+            except _AdaptersMoved as moved:
+                self.adapters = moved.adapters
+                raise _Anew from moved
+            if done is not None:
+                return done
+            chosen = part.chosen
+
+    def _require_passes(self, settled: Settled, outcomes: Sequence[Local]) -> None:
+        """A fleet that takes several passes takes them as a whole: start anew where the shards have taken one."""
+        if self.twice or not any(local.files for local in outcomes) or not goes_on(settled.first):
+            return
+        if settled.first.fleet.settings.passes < 2:
+            raise WholeNeeded("it takes more passes than it may")
+        self.twice = True
+        raise _Anew
+
+
+@dataclass
+class _Rest(DecidedPart):
+    """What the shards leave to decide."""
+
+    common: Common = field(init=False)
+    read_before: Mapping[str, Summary] = field(init=False)
+
+    @cached_property
+    def summaries(self) -> Mapping[str, Summary]:
+        """What others may read of what the shards have decided, by neighbourhood."""
+        chosen = {home.name for home in self.state.kept(self.chosen).values()}
+        return {name: summary for name, summary in self.read_before.items() if name not in chosen}
+
+    def beyond(self, fleet: Fleet) -> Beyond:
+        """What is to be known of what the shards have decided."""
+        return replace(super().beyond(fleet), derived=not self.common.fresh)
+
+    def require_same_prices(self, settings: Settings, totals: Mapping[str, int]) -> None:
+        """No neighbourhood was decided at any but the highest price, and what all of them share was told to them."""
+        adapters = bool(totals.get("adapters"))
+        if adapters != self.common.adapters and not any(required_adapters(settings, kind) for kind in TARGETS.values()):
+            raise _AdaptersMoved(adapters)
+
+
+class _AdaptersMoved(WholeNeeded):
+    """Whether any adapter reports is not what clusters were decided by."""
+
+    def __init__(self, adapters: bool) -> None:  # noqa: FBT001 - what it is about
+        super().__init__("the first or the last of its kind")
+        self.adapters = adapters
+
+
+def last_lease_floor(common: Common) -> int:
+    """How long leases lasted at least at the last run, by the Fleet's own word."""
+    fleet = assemble(Values(Shard(common, (), ())))
+    if not fleet.settings.get("heartbeats", "maxPerSecond"):
+        return 0
+    known = (fleet.before(id_, *LEASE_SECONDS) for id_ in fleet.previous if FLEET.has(id_))
+    return next((seconds for seconds in known if isinstance(seconds, int)), 0)
+
+
+def _require_history(question: Question, *, derived: bool) -> None:
+    """Files in doubt are compared with what they were: WholeNeeded where it takes all of the fleet to tell."""
+    past = History(question.repository, question.commit)
+    if past.lingers or (derived and not past.commit):
+        raise WholeNeeded("history does not say what was in files that hold no object now")
+
+
+def _published(memory: Memory) -> dict[str, dict[PulseKey, Published]]:
+    """What went out before, by the neighbourhood in which an object probably lies."""
+    found: dict[str, dict[PulseKey, Published]] = {}
+    for key, sent in memory.items():
+        found.setdefault(default_home(key.object), {})[key] = sent
+    return found

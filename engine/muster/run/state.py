@@ -1,0 +1,443 @@
+"""The state: what of the last run still stands, in one disposable file beside the repository, never in it.
+
+It says from which commit and which agents' refs a run decided, and of every neighbourhood which files it lies in, when
+time changes it, what is wrong with it and its summary. Whoever has it looks at what changed and what is due; whoever
+has not looks at everything and decides the same. So nothing depends on it: what is damaged, of another version or not
+to be written is no state, and dropped without a word.
+
+It holds data only: rows of text that are read as JSON. Two processes at once do no harm: each writes in one
+transaction, and what it wrote says which commit it is of.
+"""
+
+import contextlib
+import hashlib
+import os
+import sqlite3
+from array import array
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from functools import cache
+from itertools import islice
+from pathlib import Path
+from typing import Final, NamedTuple, TypeVar
+
+from muster.data.private import is_ours
+from muster.data.tree import Tree
+from muster.fleet.bundle import bundle_path
+from muster.run.records import text_of, tree_of
+from muster.version import __version__
+
+_FORMAT: Final = 2
+#: How clusters are heard of.
+HOW: Final = ("lease", "report")
+#: What lies in it; the whole of the schema.
+_SCHEMA: Final = """
+CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE homes (
+  id INTEGER PRIMARY KEY,
+  name TEXT NOT NULL,           -- the first name that the neighbourhood goes by
+  shared INTEGER NOT NULL,      -- whether wide stages read it whole, so that it has no summary
+  troubled INTEGER NOT NULL,    -- whether anything in it is broken: then it has none either
+  due INTEGER,                  -- the second at which time alone changes it, or a pulse; NULL: never
+  settled INTEGER,              -- the same, pulses apart
+  digest TEXT NOT NULL,         -- of the summary
+  summary TEXT NOT NULL,
+  totals TEXT NOT NULL,         -- what it adds to what the fleet is as a whole
+  findings TEXT                 -- NULL: none
+);
+CREATE INDEX homes_due ON homes (due) WHERE due IS NOT NULL;
+CREATE INDEX homes_settled ON homes (settled) WHERE settled IS NOT NULL;
+CREATE INDEX homes_wrong ON homes (id) WHERE findings IS NOT NULL;
+CREATE INDEX homes_whole ON homes (id) WHERE shared OR troubled;
+CREATE TABLE words (            -- when each cluster of it was last heard of
+  home INTEGER NOT NULL, how TEXT NOT NULL, second INTEGER NOT NULL);
+CREATE INDEX words_home ON words (home);
+CREATE INDEX words_second ON words (how, second, home);
+CREATE TABLE failures (         -- expressions that failed for an object of it
+  home INTEGER NOT NULL, stage TEXT NOT NULL, policy TEXT NOT NULL, place TEXT NOT NULL,
+  object TEXT NOT NULL,         -- what sorts it among all for which this one failed
+  said TEXT NOT NULL);
+CREATE INDEX failures_home ON failures (home);
+CREATE TABLE names (name TEXT PRIMARY KEY, home INTEGER NOT NULL) WITHOUT ROWID;
+CREATE INDEX names_home ON names (home);
+CREATE TABLE files (path TEXT NOT NULL, ref TEXT NOT NULL, home INTEGER NOT NULL, context INTEGER NOT NULL,
+  PRIMARY KEY (path, ref, home)) WITHOUT ROWID;
+CREATE INDEX files_home ON files (home);
+CREATE INDEX files_context ON files (path) WHERE context;
+CREATE INDEX files_ref ON files (ref) WHERE ref <> '';
+"""
+#: So many values go into one statement.
+_AT_ONCE: Final = 500
+#: What was made of so many summaries is kept at most: some ten KiB each.
+_MOST_MADE: Final = 10_000
+T = TypeVar("T")
+
+
+class File(NamedTuple):
+    """A file of a neighbourhood. `ref` is the short name of an agent's, empty for the branch; `context`: it holds a
+    policy or a setting, which every run needs."""
+
+    path: str
+    ref: str = ""
+    context: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Home:
+    """A neighbourhood as it is kept. Instants are seconds since the epoch."""
+
+    name: str
+    names: frozenset[str]
+    files: frozenset[File]
+    shared: bool
+    troubled: bool
+    due: int | None
+    settled: int | None
+    digest: str
+    summary: str
+    totals: Mapping[str, int] = field(default_factory=dict)
+    findings: Tree = field(default_factory=list)
+    words: Mapping[str, Sequence[int]] = field(default_factory=dict)
+    failures: Sequence[tuple[str, ...]] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class Known:
+    """What is asked of a neighbourhood before anything is decided."""
+
+    name: str
+    shared: bool
+    troubled: bool
+    digest: str
+    totals: Mapping[str, int]
+
+
+class State:
+    """The file, open. Every method raises sqlite3.Error where it is damaged: then there is no state. Threads that share
+    it take turns."""
+
+    def __init__(self, path: Path, version: str = "") -> None:
+        """Open it, or begin it anew. OSError or sqlite3.Error where there can be none."""
+        _refuse_others(path)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
+        os.close(descriptor)
+        self._path, self._version = path, f"{_FORMAT}:{version}"
+        self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
+        for line in ("PRAGMA trusted_schema = OFF", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = OFF",
+                     "PRAGMA temp_store = MEMORY", "CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)"):  # fmt: skip
+            self._db.execute(line)
+        self._made: dict[str, tuple[str, Tree]] = {}
+
+    def close(self) -> None:
+        """Close it."""
+        with contextlib.suppress(sqlite3.Error):
+            self._db.close()
+
+    # -- reading
+
+    @contextlib.contextmanager
+    def reading(self) -> Iterator[None]:
+        """While the block runs, what is read is of one moment, whoever writes."""
+        self._db.execute("BEGIN")
+        try:
+            yield
+        finally:
+            self._db.execute("COMMIT")
+
+    def facts(self) -> dict[str, Tree] | None:
+        """What is kept of the run as a whole; None where nothing is, or by another version."""
+        if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'facts'").fetchone():
+            return None
+        rows = dict(self._db.execute("SELECT name, value FROM facts WHERE name NOT IN ('tips', 'published')"))
+        return (
+            {name: tree_of(value) for name, value in rows.items()}
+            if rows.get("version") == text_of(self._version)
+            else None
+        )
+
+    @property
+    def missing(self) -> str:
+        """Why nothing is kept of the last run."""
+        there = self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'facts'").fetchone()
+        return (self.fact("dropped") if there else None) or "nothing is kept of an earlier run of this version"
+
+    def fact(self, name: str) -> Tree:
+        """One of them."""
+        row = self._db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        return tree_of(row[0]) if row else None
+
+    def of_files(self, paths: Iterable[str]) -> tuple[set[int], set[str]]:
+        """The neighbourhoods that lie in files of the branch, and those paths in which none does."""
+        wanted = set(paths)
+        found = list(self._in("SELECT path, home FROM files WHERE ref = '' AND path IN ({})", wanted))
+        return {home for _, home in found}, wanted - {path for path, _ in found}
+
+    def of_refs(self, refs: Iterable[str]) -> set[int]:
+        """The neighbourhoods of which agents' refs speak."""
+        return {home for (home,) in self._in("SELECT home FROM files WHERE ref IN ({}) AND ref <> ''", set(refs))}
+
+    def of_names(self, names: Iterable[str]) -> set[int]:
+        """The neighbourhoods that go by these names."""
+        return {home for (home,) in self._in("SELECT home FROM names WHERE name IN ({})", set(names))}
+
+    def due(self, now: int) -> set[int]:
+        """The neighbourhoods that time changes by this instant."""
+        return {home for (home,) in self._db.execute("SELECT id FROM homes WHERE due <= ?", (now,))}
+
+    def next_due(self, but: Iterable[int] = ()) -> tuple[int | None, int | None]:
+        """When time next changes any neighbourhood but these; and when, pulses apart."""
+        self._choose(but)
+        due = self._db.execute(
+            "SELECT due FROM homes WHERE due IS NOT NULL AND id NOT IN (SELECT id FROM chosen) ORDER BY due LIMIT 1"
+        ).fetchone()
+        settled = self._db.execute(
+            "SELECT settled FROM homes WHERE settled IS NOT NULL AND id NOT IN (SELECT id FROM chosen) "
+            "ORDER BY settled LIMIT 1"
+        ).fetchone()
+        return (due[0] if due else None), (settled[0] if settled else None)
+
+    def overdue(self, now: int) -> int | None:
+        """The second at which time first changed anything, pulses apart, that no run has looked at by this instant;
+        None where there is nothing. What is looked at once more because it was just written is not late."""
+        row = self._db.execute(
+            "SELECT settled FROM homes WHERE settled > 0 AND settled <= ? ORDER BY settled LIMIT 1", (now,)
+        ).fetchone()
+        return row[0] if row else None
+
+    def words(self, but: Iterable[int] = ()) -> "dict[str, array[int]]":
+        """When each cluster was last heard of, by how (`lease`, `report`), of every neighbourhood but these: seconds,
+        sorted."""
+        self._choose(but)
+        statement = "SELECT second FROM words WHERE how = ? AND home NOT IN (SELECT id FROM chosen) ORDER BY second"
+        return {how: array("q", (second for (second,) in self._db.execute(statement, (how,)))) for how in HOW}
+
+    def whole(self) -> set[int]:
+        """The neighbourhoods that have no summary."""
+        return {home for (home,) in self._db.execute("SELECT id FROM homes WHERE shared OR troubled")}
+
+    def count(self) -> int:
+        """How many neighbourhoods there are."""
+        (count,) = self._db.execute("SELECT count(*) FROM homes").fetchone()
+        return int(count)
+
+    def names(self, homes: Iterable[int]) -> set[str]:
+        """The names by which some neighbourhoods go."""
+        self._choose(homes)
+        return {name for (name,) in self._db.execute("SELECT name FROM names WHERE home IN (SELECT id FROM chosen)")}
+
+    def names_of_shared(self) -> set[str]:
+        """The names by which shared neighbourhoods go."""
+        rows = self._db.execute("SELECT name FROM names WHERE home IN (SELECT id FROM homes WHERE shared)")
+        return {name for (name,) in rows}
+
+    def files(self, homes: Iterable[int]) -> set[File]:
+        """The files of some neighbourhoods."""
+        self._choose(homes)
+        rows = self._db.execute("SELECT path, ref, context FROM files WHERE home IN (SELECT id FROM chosen)")
+        return {File(path, ref, bool(context)) for path, ref, context in rows}
+
+    def context(self) -> set[File]:
+        """The files that hold policies and settings."""
+        rows = self._db.execute("SELECT path, ref FROM files WHERE context")
+        return {File(path, ref, context=True) for path, ref in rows}
+
+    def sharing(self, homes: Iterable[int]) -> set[int]:
+        """The neighbourhoods that lie in any file of these."""
+        self._choose(homes)
+        rows = self._db.execute(
+            "SELECT DISTINCT b.home FROM files a JOIN files b ON a.path = b.path AND a.ref = b.ref "
+            "WHERE a.home IN (SELECT id FROM chosen)"
+        )
+        return {home for (home,) in rows}
+
+    def summaries(
+        self, but: Iterable[int], read: Callable[[Iterable[tuple[str, str]]], Iterable[tuple[str, T]]]
+    ) -> dict[str, T]:
+        """The summary of every neighbourhood but these, by name: what `read` makes of names and texts.
+
+        Whoever asks one state again and again, as a watch does, has what was made of a text again; of a larger fleet
+        only so many are kept.
+        """
+        self._choose(but)
+        others = "FROM homes WHERE id NOT IN (SELECT id FROM chosen)"
+        digests: dict[str, str] = dict(self._db.execute(f"SELECT name, digest {others}"))
+        found = {name: made for name, (digest, made) in self._made.items() if digests.get(name) == digest}
+        missing = self._in("SELECT name, summary FROM homes WHERE name IN ({})", digests.keys() - found.keys())
+        texts = missing if found else self._db.execute(f"SELECT name, summary {others}")
+        found.update(read((name, text) for name, text in texts))
+        self._made = {name: (digests[name], found[name]) for name in islice(digests, _MOST_MADE)}
+        return found
+
+    def summaries_of(self, homes: Iterable[int]) -> Iterator[tuple[str, str]]:
+        """Name and summary of some neighbourhoods."""
+        self._choose(homes)
+        yield from self._db.execute("SELECT name, summary FROM homes WHERE id IN (SELECT id FROM chosen)")
+
+    def kept(self, homes: Iterable[int]) -> dict[int, "Known"]:
+        """What is known of some neighbourhoods. While a fleet is in shards, several may go by one name."""
+        self._choose(homes)
+        rows = self._db.execute(
+            "SELECT id, name, shared, troubled, digest, totals FROM homes WHERE id IN (SELECT id FROM chosen)"
+        )
+        return {
+            id_: Known(name, bool(shared), bool(troubled), digest, tree_of(totals))
+            for id_, name, shared, troubled, digest, totals in rows
+        }
+
+    def findings(self, but: Iterable[int]) -> Iterator[Tree]:
+        """What is wrong with every neighbourhood but these."""
+        self._choose(but)
+        rows = self._db.execute(
+            "SELECT findings FROM homes WHERE findings IS NOT NULL AND id NOT IN (SELECT id FROM chosen)"
+        )
+        yield from (tree_of(text) for (text,) in rows)
+
+    def failures(self, but: Iterable[int]) -> Iterator[tuple[str, str, str, str, int]]:
+        """The expressions that failed in every neighbourhood but these: stage, policy, place, what is said of the first
+        object for which it did, and how many there are."""
+        self._choose(but)
+        yield from (
+            (stage, policy, place, said, count)
+            for stage, policy, place, said, count, _ in self._db.execute(
+                "SELECT stage, policy, place, said, count(*), min(object) FROM failures "  # said is of the first
+                "WHERE home NOT IN (SELECT id FROM chosen) GROUP BY stage, policy, place"
+            )
+        )
+
+    def failing(self) -> set[int]:
+        """The neighbourhoods in which any expression failed."""
+        return {home for (home,) in self._db.execute("SELECT DISTINCT home FROM failures")}
+
+    # -- writing
+
+    def replace(self, facts: Mapping[str, Tree], homes: Iterable[Home], gone: Iterable[int] | None) -> None:
+        """Put neighbourhoods in the place of those that are `gone` (None: of everything), in one transaction."""
+        self._choose(gone or ())
+        self._db.execute("BEGIN IMMEDIATE")
+        try:
+            if gone is None:
+                self._begin()
+            else:
+                self._db.execute("DELETE FROM homes WHERE id IN (SELECT id FROM chosen)")
+                for table in ("names", "files", "words", "failures"):
+                    self._db.execute(f"DELETE FROM {table} WHERE home IN (SELECT id FROM chosen)")  # noqa: S608
+            (last,) = self._db.execute("SELECT coalesce(max(id), 0) FROM homes").fetchone()
+            self._put(list(enumerate(homes, last + 1)))
+            values = {**facts, "version": self._version}
+            self._db.executemany(
+                "INSERT OR REPLACE INTO facts VALUES (?, ?)", [(name, text_of(value)) for name, value in values.items()]
+            )
+            self._db.execute("COMMIT")
+        except BaseException:
+            with contextlib.suppress(sqlite3.Error):
+                self._db.execute("ROLLBACK")
+            raise
+
+    def drop(self, why: str = "") -> None:
+        """Forget everything but why nothing can be kept."""
+        self._db.execute("BEGIN IMMEDIATE")
+        self._begin()
+        self._db.execute("INSERT INTO facts VALUES ('dropped', ?)", (text_of(why),))
+        self._db.execute("COMMIT")
+
+    def _begin(self) -> None:
+        for (name,) in self._db.execute(
+            "SELECT name FROM sqlite_master WHERE type = 'table' AND name NOT LIKE 'sqlite%'"
+        ).fetchall():
+            quoted = name.replace('"', '""')
+            self._db.execute(f'DROP TABLE "{quoted}"')
+        for statement in _SCHEMA.split(";\n"):
+            if statement.strip():
+                self._db.execute(statement)
+
+    def _put(self, homes: Sequence[tuple[int, Home]]) -> None:
+        """Add neighbourhoods by number; rows in the order of their keys, which a tree takes fastest."""
+        self._db.executemany(
+            "INSERT INTO homes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            [(number, home.name, home.shared, home.troubled, home.due, home.settled, home.digest, home.summary,
+              text_of(home.totals), text_of(home.findings) if home.findings else None) for number, home in homes],
+        )  # fmt: skip
+        words = ((number, how, second) for number, home in homes for how in home.words for second in home.words[how])
+        self._db.executemany("INSERT INTO words VALUES (?, ?, ?)", words)
+        failures = ((number, *failed) for number, home in homes for failed in home.failures)
+        self._db.executemany("INSERT INTO failures VALUES (?, ?, ?, ?, ?, ?)", failures)
+        names = sorted((name, number) for number, home in homes for name in home.names)
+        self._db.executemany("INSERT OR REPLACE INTO names VALUES (?, ?)", names)
+        files = sorted((file.path, file.ref, number, file.context) for number, home in homes for file in home.files)
+        self._db.executemany("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?)", files)
+
+    def _choose(self, homes: Iterable[int]) -> None:
+        self._db.execute("DELETE FROM chosen")
+        self._db.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", ((home,) for home in homes))
+
+    def _in(self, statement: str, values: Iterable[str]) -> Iterator[Sequence[Tree]]:
+        known = list(values)
+        for start in range(0, len(known), _AT_ONCE):
+            some = known[start : start + _AT_ONCE]
+            yield from self._db.execute(statement.format(",".join("?" * len(some))), some)
+
+
+@cache
+def this_program() -> str:
+    """What tells one muster from another: what it says, file for file. When it was installed is no matter.
+
+    Read once: what lies there later is not what runs here.
+    """
+    digest = hashlib.blake2b(digest_size=12)
+    roots = (Path(__file__).resolve().parent.parent, bundle_path("policies"), bundle_path("schemas"))
+    for folder in (folder for root in roots for folder in _folders(root)):
+        for file in sorted(os.scandir(folder), key=lambda entry: entry.name):
+            if file.name.endswith((".py", ".yaml", ".json")):
+                digest.update(Path(file.path).read_bytes())
+    return f"{__version__}:{digest.hexdigest()}"
+
+
+def _folders(root: Path) -> Iterator[str]:
+    for folder, inside, _ in os.walk(root):
+        inside[:] = sorted(name for name in inside if name != "__pycache__")
+        yield folder
+
+
+def open_state(path: Path | None) -> State | None:
+    """Open the state at a path; None where there can be none. A file that is no state is begun anew."""
+    if path is None:
+        return None
+    version = this_program()
+    for _ in range(2):
+        try:
+            state = State(path, version)
+            state.facts()
+        except sqlite3.OperationalError:
+            return None  # locked for long, or a disk that is full
+        except sqlite3.DatabaseError:
+            with contextlib.suppress(OSError):
+                path.unlink()
+        except (OSError, ValueError):
+            return None
+        else:
+            return state
+    return None
+
+
+def copy_of(path: Path, to: Path) -> State | None:
+    """Return a state of one's own that begins as another one stands; None where there is none."""
+    try:
+        _refuse_others(path)
+        _refuse_others(to)
+        if not path.is_file():
+            return None
+        with (
+            contextlib.closing(sqlite3.connect(path, timeout=30)) as known,
+            contextlib.closing(sqlite3.connect(to)) as own,
+        ):
+            known.backup(own)
+    except (OSError, sqlite3.Error):
+        return None
+    return open_state(to)
+
+
+def _refuse_others(path: Path) -> None:
+    """Make the folder for its owner alone. OSError where it is somebody else's, or others can write into it."""
+    path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
+    if not is_ours(path.parent.stat()):
+        raise PermissionError(f"{path.parent} is not only its owner's to write")

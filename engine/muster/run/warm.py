@@ -1,0 +1,166 @@
+"""Warm runs: from what the last run left to what follows now, looking only at what changed and what is due.
+
+A run looks at the neighbourhoods in which a file changed, of which an agent spoke anew, or which are due; where there
+are none, at nothing. Where the summaries of these are what they were, and nothing that is shared changed, nobody else
+is asked (`Reach.NEAR`). Else wide stages are, over what is shared and the summaries of all the others (`Reach.WIDE`).
+Where a policy was edited, it is asked of the summaries whom that concerns. Where none of this does, because a file is
+not whole, history was rewritten or muster itself is another, the whole fleet is looked at. All of them decide the same,
+byte for byte: that holds this together, and it is tested.
+"""
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC
+from typing import TYPE_CHECKING
+
+from muster.data.tree import Tree
+from muster.fleet.faults import fell_back
+from muster.git.errors import RepositoryError
+from muster.run.collector import without_collection
+from muster.run.progress import Step, doing
+from muster.run.question import PoliciesEdited, Question, WholeNeeded, touched
+from muster.run.records import get_findings, get_held
+from muster.run.state import State
+
+if TYPE_CHECKING:
+    from muster.run.answer import Answer
+    from muster.run.workers import Workers
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What has to be in the fleet that comes of it, whether it changed or not: the neighbourhoods of some names, and
+    with `wide` every cluster and all that is shared."""
+
+    names: frozenset[str] = frozenset()
+    wide: bool = False
+
+
+NOTHING_WANTED = Wanted()
+
+
+def answer(
+    question: Question, state: State | None, workers: "Workers | None" = None, wanted: Wanted = NOTHING_WANTED
+) -> "Answer":
+    """Decide, from what the last run left where there is anything, else from the whole fleet: in shards, where there
+    are `workers` for them."""
+    why = "nothing can be kept (see muster cache)"
+    if state is not None:
+        try:
+            return answer_from(question, state, wanted)
+        except WholeNeeded as needed:  # whatever is wrong with a part, the whole is decided by itself
+            why = str(needed)
+    return _whole(question, why, workers)
+
+
+def answer_from(question: Question, state: State, wanted: Wanted) -> "Answer":
+    """Decide from what the last run left, and from nothing else. WholeNeeded where that does not do, for whatever
+    reason but the repository's."""
+    try:
+        with without_collection():
+            return _from(question, state, wanted)
+    except (WholeNeeded, RepositoryError):
+        raise
+    except sqlite3.Error as error:
+        raise WholeNeeded(f"what is kept cannot be read: {error}") from error
+    except Exception as error:
+        fell_back("deciding a part of the fleet", error)
+        raise WholeNeeded(f"{type(error).__name__}: {error}") from error
+
+
+def _whole(question: Question, why: str, workers: "Workers | None") -> "Answer":
+    """Decide from nothing."""
+    from muster.run.answer import of_whole
+    from muster.run.settle import settle
+    from muster.run.unread import Unread
+
+    unread = frozenset[str]()
+    if workers is not None:
+        from muster.run.sharded import Killing, decide_in_shards
+
+        try:
+            with without_collection():
+                return decide_in_shards(question, why, workers.executor, workers.files)
+        except WholeNeeded as needed:
+            why = f"{why}; {needed}" if str(needed) else why
+        except Killing as killing:
+            unread, why = killing.files, f"{why}; workers died of some files"
+        except RepositoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - as above
+            fell_back("deciding in shards", error)
+            why = f"{why}; {type(error).__name__}: {error}"
+    with question.snapshot() as snapshot:
+        files = Unread(snapshot, {}, unread) if unread else snapshot
+        settled = settle(files, question.now, question.remembered.memory, question.witness)
+    return of_whole(question, settled, why)
+
+
+def _from(question: Question, state: State, wanted: Wanted) -> "Answer":
+    """Decide from what is kept. WholeNeeded where that does not do."""
+    doing(Step.COMPARING)
+    facts = state.facts()
+    if facts is None:
+        raise WholeNeeded(state.missing)
+    moved = touched(question, state, facts)
+    named = state.of_names(wanted.names)
+    if wanted.names and not named:
+        raise WholeNeeded("nothing of that name was there")
+    if not moved and not named and not wanted.wide:
+        return _unmoved(question, state, facts)
+    from muster.run.decided import DecidedPart
+    from muster.run.part import Reach
+
+    chosen, reach = moved.homes | named, Reach.NEAR
+    known = state.kept(chosen).values()
+    held = facts["holds"] or facts["totals"].get("held")
+    if wanted.wide or held or any(home.shared or home.troubled for home in known):
+        reach = Reach.WIDE
+    edited = False
+    while True:
+        if reach is Reach.WIDE:
+            chosen |= state.whole()
+        part = DecidedPart(question, state, facts, moved, chosen, reach, edited)
+        try:
+            done = part.answer()
+        except PoliciesEdited:
+            from muster.run.edited import homes_concerned
+
+            chosen, reach, edited = chosen | homes_concerned(question, state, facts, moved), Reach.WIDE, True
+            continue
+        if done is not None:
+            return done
+        chosen, reach = part.chosen, Reach.WIDE
+
+
+def _unmoved(question: Question, state: State, facts: Mapping[str, Tree]) -> "Answer":
+    """Nothing changed and nothing is due: what was found at the last run is still wrong, and that is all."""
+    from muster.fleet.agent_messages import agents_withheld
+    from muster.fleet.beyond import Beyond
+    from muster.fleet.settings import Settings
+    from muster.rules.policies.in_force import Ruled
+    from muster.run.answer import Answer
+    from muster.run.homes import Kept
+    from muster.run.rest import rest_wakes
+    from muster.run.run import Run
+    from muster.run.settled import Settled
+
+    found = (
+        *(one for tree in state.findings(()) for one in get_findings(tree)), *get_findings(facts["loose"]),
+        *get_findings(facts["failed"]),
+        *map(agents_withheld, question.heard.agents.withheld),
+    )  # fmt: skip
+    fleet = Ruled(
+        {}, {}, settings=Settings(facts["settings"]), findings=found, held=tuple(get_held(facts["held"])),
+        wakes=rest_wakes(state, ()), beyond=Beyond(),
+    )  # fmt: skip
+    run = Run(fleet, question.now.astimezone(UTC).replace(microsecond=0), question.decided)
+    settled = Settled(run, run, {}, [], rested=True)
+    return Answer(
+        settled,
+        {**facts, "commit": question.commit},
+        Kept((), ()),
+        frozenset(),
+        "nothing: nothing changed, and nothing is due",
+    )

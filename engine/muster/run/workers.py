@@ -1,0 +1,57 @@
+"""Who decides a whole fleet: this process alone, worker processes, or the workers of a Dask cluster."""
+
+import os
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Final
+
+if TYPE_CHECKING:
+    from muster.run.executors import Executor
+
+#: A fleet of so many files, or more, is decided in shards without being asked for.
+LARGE: Final = 10_000
+#: About so many files are decided together.
+FILES: Final = 2_000
+DASK: Final = "dask://"
+
+
+@dataclass(frozen=True, slots=True)
+class Workers:
+    """Who decides a whole fleet: `count` processes, None for as many as there are cores once it is large; or those of
+    a Dask cluster, by its scheduler's address or file. `cache` is the folder of compiled expressions."""
+
+    count: int | None = None
+    dask: str = ""
+    cache: Path | None = None
+    files: int = FILES
+
+    def executor(self, files: int) -> "Executor | None":
+        """Who decides the shards of a fleet of so many files; None where it is better decided as a whole."""
+        if self.dask:
+            from muster.run.on_dask import OnDask
+
+            return OnDask(self.dask)
+        from muster.run.executors import Here, Processes
+
+        count = self.count if self.count is not None else cores() if files >= LARGE else 1
+        if count > 1:
+            return Processes(count, self.cache)
+        return Here() if files >= LARGE else None
+
+
+def cores() -> int:
+    """How many cores this process may use."""
+    if hasattr(os, "sched_getaffinity"):
+        return len(os.sched_getaffinity(0))
+    return os.cpu_count() or 1
+
+
+def workers_of(text: str) -> Workers:
+    """Who is meant by `4`, `dask://host:port` or the path of a Dask scheduler's file. ValueError for nobody."""
+    if text.isdigit() and int(text) > 0:
+        return Workers(int(text))
+    if text.startswith(DASK) and len(text) > len(DASK):
+        return Workers(dask=f"tcp://{text.removeprefix(DASK)}")
+    if Path(text).is_file():
+        return Workers(dask=text)
+    raise ValueError(f"{text!r} is neither a number, nor dask://HOST:PORT, nor a Dask scheduler's file")

@@ -1,1 +1,0 @@
-"""YAML as data: strict loading with source positions, deterministic emitting, and edits that keep comments."""

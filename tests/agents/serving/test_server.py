@@ -1,0 +1,258 @@
+"""A server on this machine, and clients that are many, slow or rude."""
+
+import http.client
+import socket
+import ssl
+import struct
+import threading
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from http import HTTPStatus
+from pathlib import Path
+
+import pytest
+
+from muster.agents.serving import connection
+from muster.agents.serving.messages import Request, Response, response
+from muster.agents.serving.server import AddressError, Server, _origin, address_of, served
+from muster.agents.serving.tls import server_context
+from tests.support.authority import server_certificate
+from tests.support.flooding import flood
+from tests.support.patience import wait_until
+
+
+class Hello(Server):
+    """Greets whoever has a token, and keeps `slow` requests until it is told to go on."""
+
+    def __init__(self, *, context: ssl.SSLContext | None = None, most: int | None = None) -> None:
+        super().__init__(("127.0.0.1", 0), context=context, most=most)
+        self.asked, self.turns, self.go_on = list[str](), 0, threading.Event()
+
+    def turn(self) -> None:
+        self.turns += 1
+
+    def probe(self, request: Request) -> Response | None:
+        return response(HTTPStatus.OK, b"well") if request.path == "/healthz" else None
+
+    def admitted(self, request: Request) -> Response | int:
+        self.asked.append(f"{request.method} {request.target}")
+        if request.bearer is None:
+            return response(HTTPStatus.UNAUTHORIZED)
+        return 100 if request.method == "PUT" else 0
+
+    def answer(self, request: Request, body: bytes) -> Response:
+        if request.path == "/slow":
+            self.go_on.wait(10)
+        if request.path == "/fault":
+            raise KeyError("fault")
+        if request.path == "/stream":
+            return Response(HTTPStatus.OK, stream=iter([b"a", b"b"]), done=lambda: self.asked.append("done"))
+        return response(HTTPStatus.OK, b"hello" + body)
+
+
+@contextmanager
+def hello(most: int | None = None, context: ssl.SSLContext | None = None) -> Iterator[Hello]:
+    server = Hello(most=most, context=context)
+    with served(server, "hello"):
+        yield server
+        server.go_on.set()
+
+
+def said(server: Server, method: str = "GET", path: str = "/", body: bytes | None = None) -> tuple[int, bytes]:
+    line = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+    try:
+        line.request(method, path, body, {"Authorization": "Bearer x"})
+        answer = line.getresponse()
+        return answer.status, answer.read()
+    finally:
+        line.close()
+
+
+def exchanged(server: Server, sent: bytes) -> bytes:
+    """All that is answered to some bytes, until the server closes the connection."""
+    with connected(server) as line:
+        line.sendall(sent)
+        answer = b""
+        with suppress(ConnectionResetError):
+            while piece := line.recv(65536):
+                answer += piece
+        return answer
+
+
+def connected(server: Server) -> socket.socket:
+    return socket.create_connection(("127.0.0.1", server.server_port), 20)
+
+
+@pytest.mark.parametrize(
+    ("text", "address"),
+    [("127.0.0.1:80", ("127.0.0.1", 80)), ("[::1]:0", ("::1", 0)), ("localhost:1", ("localhost", 1))],
+)
+def test_an_address_is_read(text: str, address: tuple[str, int]) -> None:
+    assert address_of(text) == address
+
+
+@pytest.mark.parametrize("text", ["", "80", ":80", "host:", "host:http", "host:99999", "::1:80", "[]:1"])
+def test_what_is_none_is_refused(text: str) -> None:
+    with pytest.raises(AddressError):
+        address_of(text)
+
+
+def test_a_request_is_answered_and_the_connection_kept() -> None:
+    with hello() as server:
+        line = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+        own = []
+        for method, body in (("GET", None), ("PUT", b" you"), ("HEAD", None), ("GET", None)):
+            line.request(method, "/", body, {"Authorization": "Bearer x"})
+            answer = line.getresponse()
+            own.append((answer.status, answer.read(), line.sock.getsockname()))
+        line.close()
+    assert [(status, body) for status, body, _ in own] == [
+        (200, b"hello"), (200, b"hello you"), (200, b""), (200, b"hello")
+    ]  # fmt: skip
+    assert len({port for _, _, port in own}) == 1
+    assert server.turns >= 1
+
+
+def test_a_stream_ends_the_connection() -> None:
+    with hello() as server:
+        answer = exchanged(server, b"GET /stream HTTP/1.1\r\nAuthorization: Bearer x\r\n\r\n")
+        wait_until(lambda: server.asked[-1] == "done", lambda: str(server.asked))
+    assert answer.endswith(b"\r\n\r\nab")
+    assert b"Connection: close" in answer
+    assert b"Content-Length" not in answer
+
+
+def test_a_fault_of_ours_is_told_and_costs_one_request(capfd: pytest.CaptureFixture[str]) -> None:
+    with hello() as server:
+        assert said(server, path="/fault")[0] == 500
+        assert said(server) == (200, b"hello")
+    assert "KeyError: 'fault'" in capfd.readouterr().err
+
+
+HIDDEN = b"GET /hidden HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\n\r\n"
+LENGTH = b"Content-Length: %d\r\n" % len(HIDDEN)
+
+
+@pytest.mark.parametrize(
+    ("head", "status"),
+    [
+        (b"GET / HTTP/1.1\r\n" + LENGTH, 401),
+        (b"GET / HTTP/1.1\r\nAuthorization: Bearer x\r\n" + LENGTH, 200),
+        (b"GET /healthz HTTP/1.1\r\n" + LENGTH, 200),
+        (b"DELETE / HTTP/1.1\r\n" + LENGTH, 401),
+        (b"PUT / HTTP/1.1\r\nAuthorization: Bearer x\r\nContent-Length: 101\r\n", 413),
+        (b"PUT / HTTP/1.1\r\nContent-Length: 0\r\n" + LENGTH, 400),
+        (b"PUT / HTTP/1.1\r\n" + LENGTH + LENGTH, 400),
+        (b"PUT / HTTP/1.1\r\n" + LENGTH + b"Transfer-Encoding: chunked\r\n", 400),
+        (b"PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n", 411),
+        (b"PUT / HTTP/1.1\r\nContent-Length: " + b"9" * 5000 + b"\r\n", 400),
+    ],
+)
+def test_no_request_hides_behind_another(head: bytes, status: int) -> None:
+    """What follows a request that is refused, or whose body nobody reads, is not taken for a request."""
+    with hello() as server:
+        answer = exchanged(server, head + b"\r\n" + HIDDEN)
+    assert answer.startswith(b"HTTP/1.1 %d " % status)
+    assert answer.count(b"HTTP/1.1 ") == 1
+    assert b"Connection: close" in answer
+    assert not any("hidden" in asked for asked in server.asked)
+
+
+def test_who_sends_a_large_body_all_the_same_reads_why_not() -> None:
+    with hello() as server:
+        line = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+        line.request("PUT", "/", b"x" * 500_000)
+        assert line.getresponse().status == 401
+        line.close()
+
+
+def test_a_body_is_asked_for_once_it_is_welcome() -> None:
+    with hello() as server:
+        head = b"PUT / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n"
+        assert exchanged(server, head + b"\r\n").startswith(b"HTTP/1.1 401 ")
+        with connected(server) as line:
+            line.sendall(head + b"Authorization: Bearer x\r\n\r\n")
+            assert line.recv(100).startswith(b"HTTP/1.1 100 ")
+            line.sendall(b"ab")
+            assert b"helloab" in line.recv(1000)
+
+
+@pytest.mark.parametrize("name", ["HEAD_SECONDS", "BODY_SECONDS"])
+def test_who_takes_too_long_is_hung_up_on(monkeypatch: pytest.MonkeyPatch, name: str) -> None:
+    """However often it says a little: heads and bodies have a time for all of them."""
+    monkeypatch.setattr(connection, name, 0.5)
+    with hello() as server, connected(server) as line:
+        sent = b"PUT / HTTP/1.1\r\nAuthorization: Bearer x\r\nContent-Length: 99\r\n"
+        line.sendall(sent if name == "HEAD_SECONDS" else sent + b"\r\n")
+        began = time.monotonic()
+        with pytest.raises(OSError, match="reset|pipe"):
+            while time.monotonic() < began + 10:
+                line.sendall(b"a")
+                time.sleep(0.05)
+        assert said(server) == (200, b"hello")
+
+
+def test_slow_clients_hold_up_nobody() -> None:
+    with hello(most=40) as server, flood(server.server_port, 200):
+        for _ in range(20):
+            assert said(server) == (200, b"hello")
+            assert said(server, path="/healthz") == (200, b"well")
+        assert len(server._open) <= 40
+
+
+def test_tls_greetings_hold_up_nobody(tmp_path: Path) -> None:
+    certificate, key = server_certificate(tmp_path)
+    with hello(most=40, context=server_context(certificate, key, None, optional=False)) as server:
+        silent = [connected(server) for _ in range(100)]
+        mine = ssl.create_default_context(cafile=str(certificate))
+        for _ in range(5):
+            line = http.client.HTTPSConnection("127.0.0.1", server.server_port, timeout=10, context=mine)
+            line.request("GET", "/", headers={"Authorization": "Bearer x"})
+            assert line.getresponse().read() == b"hello"
+            line.close()
+        for one in silent:
+            one.close()
+
+
+def test_probes_are_answered_while_everything_is_busy() -> None:
+    with hello(most=40) as server:
+        ask = b"GET /slow HTTP/1.1\r\nAuthorization: Bearer x\r\n\r\n"
+        busy = []
+        for _ in range(60):
+            busy.append(connected(server))
+            busy[-1].sendall(ask)
+        for _ in range(10):
+            assert said(server, path="/healthz") == (200, b"well")
+        server.go_on.set()
+        wait_until(lambda: said(server) == (200, b"hello"), lambda: "")
+        for line in busy:
+            line.close()
+
+
+def test_addresses_that_are_one_clients_count_as_one() -> None:
+    assert _origin("10.0.0.1") == "10.0.0.1" != _origin("10.0.0.2")
+    assert _origin("2001:db8::1") == _origin("2001:db8::2:0:0:9") != _origin("2001:db8:0:1::1")
+    assert _origin("::ffff:10.0.0.1") == "10.0.0.1"
+
+
+def test_who_resets_the_line_leaves_no_traceback(capfd: pytest.CaptureFixture[str]) -> None:
+    with hello() as server:
+        for _ in range(5):
+            line = connected(server)
+            line.sendall(b"GET / HTTP/1.1\r\nHost: x\r\n")
+            line.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+            line.close()
+        assert said(server) == (200, b"hello")
+    assert capfd.readouterr().err == ""
+
+
+def test_it_ends_while_clients_wait() -> None:
+    began = time.monotonic()
+    with hello() as server:
+        lines = [connected(server) for _ in range(5)]
+        wait_until(lambda: len(server._open) == 5, lambda: "")
+    assert time.monotonic() - began < 5
+    assert [line.recv(1) for line in lines] == [b""] * 5
+    for line in lines:
+        line.close()

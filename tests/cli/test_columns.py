@@ -1,0 +1,109 @@
+"""What a table shows of an object."""
+
+from typing import Any
+
+import pytest
+
+from muster.cli.cells import held_effects, short_label
+from muster.cli.columns import rows
+from muster.data.times import parse_time
+
+NOW = parse_time("2026-01-03T00:00:00Z")
+Body = dict[str, Any]
+
+
+def shown(kind: str, *bodies: Body, namespaced: bool = False) -> list[dict[str, str]]:
+    headers, cells = rows(kind, [{"kind": kind, "metadata": {"name": "o"}, **body} for body in bodies], NOW,
+                          namespaced=namespaced)  # fmt: skip
+    return [dict(zip((heading.text for heading in headers), row, strict=True)) for row in cells]
+
+
+def conditions(**statuses: str) -> Body:
+    said = [{"type": type_, "status": status, "reason": f"{type_}Why", "lastTransitionTime": "2026-01-02T23:00:00Z"}
+            for type_, status in statuses.items()]  # fmt: skip
+    return {"status": {"conditions": said}}
+
+
+def test_nobody_vouches_for_a_cluster_that_was_not_let_in() -> None:
+    asks, denied, let_in = shown(
+        "ManagedCluster",
+        conditions(ManagedClusterConditionAvailable="True"),
+        conditions(ManagedClusterConditionAvailable="True", HubAcceptedManagedCluster="False"),
+        conditions(ManagedClusterConditionAvailable="Unknown", HubAcceptedManagedCluster="True"),
+    )
+    assert asks == {"NAME": "o", "ACCEPTED": "no", "AVAILABLE": "-", "SINCE": "-", "TAINTS": "-", "REASON": "-"}
+    assert (denied["ACCEPTED"], denied["AVAILABLE"]) == ("denied", "True")
+    assert (let_in["AVAILABLE"], let_in["SINCE"]) == ("Unknown", "1h")
+
+
+@pytest.mark.parametrize(
+    ("message", "members"),
+    [("12 ManagedClusters selected", "12"), ("No ManagedCluster selected", "0"), ("12 things", "-"), ("", "-")],
+)
+def test_members_of_a_set(message: str, members: str) -> None:
+    said = {"type": "ClusterSetEmpty", "status": "False", "message": message}
+    [row] = shown("ManagedClusterSet", {"status": {"conditions": [said]}})
+    assert row["MEMBERS"] == members
+
+
+def test_either_vocabulary_of_a_node_pool() -> None:
+    ready, reconciled = shown("NodePool", conditions(Ready="False"), conditions(Reconciled="True"), namespaced=True)
+    assert (ready["READY"], ready["REASON"]) == ("False", "ReadyWhy")
+    assert (reconciled["READY"], reconciled["REASON"]) == ("True", "ReconciledWhy")
+
+
+def test_a_placement_says_what_is_wrong_before_how_well_it_is_satisfied() -> None:
+    wrong, fine = shown(
+        "Placement",
+        conditions(PlacementSatisfied="False", PlacementMisconfigured="True"),
+        conditions(PlacementSatisfied="False", PlacementMisconfigured="False"),
+    )
+    assert (wrong["REASON"], fine["REASON"]) == ("PlacementMisconfiguredWhy", "PlacementSatisfiedWhy")
+
+
+def test_a_long_list_of_clusters_is_cut() -> None:
+    many = {"status": {"decisions": [{"clusterName": f"c{number}"} for number in range(7)]}}
+    few = {"status": {"decisions": [{"clusterName": "c0"}]}}
+    assert [row["CLUSTERS"] for row in shown("PlacementDecision", many, few, {})] == [
+        "c0, c1, c2, c3, c4, and 2 more", "c0", "-",
+    ]  # fmt: skip
+
+
+def test_what_counts_of_an_adapter() -> None:
+    accepted = {"observed_generation": 3, "observed_time": "2026-01-02T23:55:00Z", "adapter": "dns",
+                "conditions": [{"type": "Available", "status": "True"}]}  # fmt: skip
+    spec = {**accepted, "observed_generation": 4, "resource": {"kind": "NodePool", "name": "a"}}
+    both, unread = shown(
+        "AdapterReport",
+        {"spec": spec, "status": {"muster": {"accepted": accepted}}},
+        {"status": {"muster": {"accepted": accepted}}},
+    )
+    assert (both["OBJECT"], both["GENERATION"], both["COUNTS"]) == ("NodePool/a", "4", "True@3, 5m ago")
+    assert (unread["ADAPTER"], unread["GENERATION"], unread["COUNTS"]) == ("dns", "-", "True@3, 5m ago")
+
+
+@pytest.mark.parametrize(
+    ("body", "state"),
+    [
+        ({}, "Waiting"),
+        ({"spec": {"namespace": "c"}}, "-"),
+        ({"spec": {"namespace": "c"}, **conditions(ClusterRunning="False", Pending="False")}, "ClusterRunningWhy"),
+        ({"metadata": {"name": "o", "deletionTimestamp": "T"}, "spec": {"namespace": "c"}}, "Ended"),
+    ],
+)
+def test_the_state_of_a_claim(body: Body, state: str) -> None:
+    assert [row["STATE"] for row in shown("ClusterClaim", body)] == [state]
+
+
+def test_what_is_held_on_any_object_has_a_column() -> None:
+    held = {"status": {"muster": {"held": [{"effect": "taint example.com/a:NoSelect"}, {"effect": "removal"}]}}}
+    assert [row["HELD"] for row in shown("Cluster", held, {})] == ["taint a:NoSelect, removal", "-"]
+    assert "HELD" not in shown("Cluster", {})[0]
+    assert held_effects(held) == ["taint a:NoSelect", "removal"]
+    assert short_label("condition example.com/Odd") == "condition Odd"
+
+
+def test_a_kind_without_columns_of_its_own_shows_its_conditions() -> None:
+    [row] = shown("Odd", {"metadata": {"name": "o", "namespace": "n"}, **conditions(A="True", B="False")},
+                  namespaced=True)  # fmt: skip
+    assert row == {"NAMESPACE": "n", "NAME": "o", "CONDITIONS": "A=True, B=False"}

@@ -1,0 +1,19 @@
+"""Findings as text, and how many there are."""
+
+from muster.cli.findings import finding_text, tally
+from muster.data.finding import Finding, Severity
+
+
+def finding(severity: Severity) -> Finding:
+    return Finding(
+        "MUS101", severity, "it is \x07wrong", file="a\n.yaml", line=3, column=5, hint="mend it", excerpt="x: 1\n   ^"
+    )
+
+
+def test_a_finding_is_its_place_what_is_wrong_and_what_to_do() -> None:
+    text = finding_text(finding(Severity.ERROR))
+    assert text.splitlines() == [
+        "a\\n.yaml:3:5: error MUS101: it is \\x07wrong", "    x: 1", "       ^", "    hint: mend it",
+    ]  # fmt: skip
+    assert tally([]) == "no findings"
+    assert tally([finding(Severity.ERROR), finding(Severity.ERROR), finding(Severity.WARNING)]) == "2 errors, 1 warning"

@@ -1,0 +1,84 @@
+"""describe as people know it from kubectl."""
+
+import shutil
+from collections.abc import Callable
+
+import pytest
+
+from tests.support import in_process
+from tests.support.commandline import Run
+from tests.support.example import EXAMPLE
+from tests.support.git import Repo, new_repository
+
+LATER = "2026-01-01T12:20:00Z"
+
+
+@pytest.fixture(scope="module")
+def repo(tmp_path_factory: pytest.TempPathFactory) -> Repo:
+    """The example fleet, after a run in which most clusters fell silent."""
+    made = new_repository(tmp_path_factory.mktemp("describe") / "fleet")
+    shutil.copytree(EXAMPLE, made.path, dirs_exist_ok=True)
+    made.commit()
+    in_process.muster("reconcile", "--now", LATER, environ={**made.environ, "MUSTER_CACHE_DIR": ""}, cwd=made.path)
+    return made
+
+
+@pytest.fixture
+def told(muster: Run, repo: Repo) -> Callable[..., str]:
+    """Return a function that describes an object."""
+
+    def describe(*asked: str) -> str:
+        code, out, err = muster("describe", *asked, "--repo", repo.path, "--now", "2026-01-01T12:30:00Z")
+        assert code == 0, err
+        return out
+
+    return describe
+
+
+def section(text: str, title: str) -> list[str]:
+    """The lines of a section."""
+    lines = text.splitlines()
+    begin = lines.index(f"{title}:") + 1
+    end = next((n for n in range(begin, len(lines)) if not lines[n].startswith(" ")), len(lines))
+    return [line.removeprefix("  ") for line in lines[begin:end]]
+
+
+def test_a_cluster_with_all_that_is_known_of_it(told: Callable[..., str]) -> None:
+    text = told("cluster", "prod-us-2")
+    assert text.splitlines()[:2] == [
+        "Name:         prod-us-2",
+        "Labels:       cluster.open-cluster-management.io/clusterset=prod",
+    ]
+    assert "hubAcceptsClient: true" in section(text, "Spec")
+    taint, rule = section(text, "Taints")
+    assert (taint, rule[:5]) == ("cluster.open-cluster-management.io/unavailable:NoSelect, 1d old", "  by ")
+    conditions = section(text, "Conditions")
+    row = next(n for n, line in enumerate(conditions) if line.startswith("ManagedClusterConditionAvailable "))
+    assert conditions[row].split()[1:] == ["Unknown", "10m", "ManagedClusterLeaseUpdateStopped"]
+    assert conditions[row + 1] == "  Registration agent stopped updating its lease."
+    assert conditions[row + 2] == "  by ConditionPolicy/managed-cluster-available#lease-expired"
+    held = section(text, "Held")
+    assert held[0] == "taint unreachable:NoSelect"
+    assert "9 of 12 clusters are disrupted" in held[1]
+    (lease,) = section(text, "Leases")
+    assert lease.startswith("prod-us-2/managed-cluster-lease: renewed ")
+    assert section(text, "Reports")[1].startswith("ManagedCluster/prod-us-2 ")
+    events = section(text, "Events")
+    assert events[0].split() == ["AGE", "COMMIT", "WHAT"]
+    assert events[-2].split()[0] == "10m"
+    assert events[-2].endswith("held (DisruptionBudget/default)")
+    assert events[-1] == "(3 more in the history)"
+
+
+def test_a_placement_names_what_it_chooses(told: Callable[..., str]) -> None:
+    text = told("placement/shop/search")
+    assert section(text, "Decisions")[0] == "2 of 14 clusters: prod-ap-1, prod-eu-1"
+    assert "Held:" not in text
+
+
+def test_several_objects_and_none(told: Callable[..., str], muster: Run, repo: Repo) -> None:
+    assert told("fleet/example").startswith("Name:         example\n")
+    both = told("cluster", "prod-eu-1", "prod-eu-2")
+    assert [line.split()[1] for line in both.splitlines() if line.startswith("Name:")] == ["prod-eu-1", "prod-eu-2"]
+    for wrong in (("cluster/a", "b"), ("cluster", "nobody"), ("cluster",)):
+        assert muster("describe", *wrong, "--repo", repo.path)[0] == 2

@@ -1,0 +1,101 @@
+"""`muster get`: what budgets hold back, and nothing that nobody vouches for."""
+
+from pathlib import Path
+
+from muster.data.times import format_time
+from tests.support.commandline import Run
+from tests.support.git import new_repository
+from tests.support.outages import Fleet
+
+
+def test_what_is_held_has_a_column_and_its_reason_a_line(tmp_path: Path, muster: Run) -> None:
+    fleet = Fleet(12)
+    fleet.evaluate()
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit(dict(fleet.files()))
+    code, out, _ = muster("get", "clusters", "--repo", repo.path, "--now", format_time(fleet.now))
+    assert (code, "HELD" in out, "held" in out) == (0, False, False)
+
+    fleet.dark(*fleet.names[:9])
+    fleet.evaluate()
+    repo.commit(dict(fleet.files()))
+    code, out, _ = muster("get", "clusters", "--repo", repo.path, "--now", format_time(fleet.now))
+    table, last = out.splitlines()[:-1], out.splitlines()[-1]
+    assert code == 0
+    assert table[0].split()[-1] == "HELD"
+    assert table[1].endswith("taint unreachable:NoSelect")
+    assert table[12].endswith(" -")
+    assert last == (
+        f"9 effects are held: 9 of 12 clusters are disrupted, budget 'default' allows 6, since {format_time(fleet.now)}"
+    )
+
+
+def test_nothing_is_claimed_of_a_cluster_that_was_never_let_in(tmp_path: Path, muster: Run) -> None:
+    said = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: a}
+status: {conditions: [{type: ManagedClusterConditionAvailable, status: "True", reason: Up, message: m}]}
+"""
+    repo = new_repository(tmp_path / "fleet")
+    declared = said.partition("status:")[0]
+    for accepts, shown in (("false", ["a", "no", "-", "-", "unreachable:NoSelect", "-"]),
+                           ("true", ["a", "yes", "True", "0s", "-", "Up"])):  # fmt: skip
+        spec = f"spec: {{hubAcceptsClient: {accepts}}}\n"
+        repo.commit({"observed.yaml": said, "cluster.yaml": declared + spec})
+        _, out, err = muster("get", "clusters", "--repo", repo.path, "--now", "2026-01-01T00:00:00Z")
+        assert out.splitlines()[1:] and out.splitlines()[1].split() == shown, f"{out}{err}"
+
+
+def test_the_habits_of_kubectl(tmp_path: Path, muster: Run) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    version = "cluster.open-cluster-management.io/v1beta1"
+    placement = f"apiVersion: {version}\nkind: Placement\nmetadata: {{name: web, namespace: %s}}\nspec: {{}}\n"
+    repo.commit(
+        {f"{name}.yaml": _CLUSTER % (name, region) for name, region in (("a", "eu"), ("b", "us"), ("c", "eu"))}
+        | {f"{namespace}.yaml": placement % namespace for namespace in ("shop", "blog")}
+    )
+
+    def names(*arguments: str) -> list[str]:
+        code, out, err = muster("get", *arguments, "-o", "name", "--repo", repo.path, "--now", "2026-01-01T00:00:00Z")
+        assert code == 0, err
+        return out.split()
+
+    assert names() == ["managedcluster/a", "managedcluster/b", "managedcluster/c"]
+    assert names("cluster", "b") == ["managedcluster/b"] == names("cluster/b")
+    assert names("mcl", "c", "a") == ["managedcluster/c", "managedcluster/a"]
+    assert names("clusters", "-l", "region=eu,!legacy") == ["managedcluster/a", "managedcluster/c"]
+    assert names("placements", "-A") == ["placement/blog/web", "placement/shop/web"]
+    assert names("placement", "web", "-n", "shop") == ["placement/shop/web"]
+    assert names("placement", "web", "-n", "shop", "-o=name") == ["placement/shop/web"]
+    for wrong, said in ((("clusters", "-l", "=="), "-l: "), (("cluster/a", "b"), "names an object already"),
+                        (("placements", "-A", "-n", "x"), "all of them")):  # fmt: skip
+        code, _, err = muster("get", *wrong, "--repo", repo.path)
+        assert (code, said in err) == (2, True), err
+
+
+def test_templates_are_given_an_object_or_a_list(tmp_path: Path, muster: Run) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({f"{name}.yaml": _CLUSTER % (name, region) for name, region in (("a", "eu"), ("b", "us"))})
+
+    def said(*arguments: str) -> tuple[int, str, str]:
+        return muster("get", *arguments, "--repo", repo.path, "--now", "2026-01-01T00:00:00Z")
+
+    each = "jsonpath={range .items[*]}{.metadata.name}={.metadata.labels.region}{'\\n'}{end}{.kind}"
+    assert said("clusters", "-o", each)[:2] == (0, "a=eu\nb=us\nList")
+    assert said("cluster/a", "-o", "jsonpath={.metadata.name}{.nowhere}")[:2] == (0, "a")
+    assert said("cluster", "a", "b", "-o=jsonpath={.items[1].metadata.name}")[:2] == (0, "b")
+    accepted = "jsonpath={.status.conditions[?(@.type=='HubAcceptedManagedCluster')].status}"
+    assert said("mcl", "a", "-o", accepted)[:2] == (0, "True")
+    for wrong, caret in (("{.a", "^"), ("{.items[7]}", " " * 7 + "^")):
+        code, out, err = said("clusters", "-o", f"jsonpath={wrong}")
+        assert (code, out) == (2, "")
+        assert f"\n{wrong}\n{caret}\n" in err
+
+
+_CLUSTER = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: %s, labels: {region: %s}}
+spec: {hubAcceptsClient: true}
+"""

@@ -1,0 +1,90 @@
+"""PolicyTests of notification policies: what is told, to whom and when, and which branches no case took."""
+
+import pytest
+
+from muster.features.test.coverage import Coverage
+from muster.features.test.memory import MemorySnapshot
+from muster.features.test.policytest import run_tests
+from muster.run.checking import check_snapshot
+
+TEST = """\
+apiVersion: muster.dev/v1alpha1
+kind: NotificationPolicy
+metadata: {name: down}
+spec:
+  target: {kind: ManagedCluster}
+  when: change.name == 'ManagedClusterConditionAvailable' && change.before != ''
+  severity: critical
+  group: {by: self.metadata.labels.region, window: 2m}
+  sinks: [pager]
+---
+apiVersion: muster.dev/v1alpha1
+kind: PolicyTest
+metadata: {name: down}
+spec:
+  policies: [NotificationPolicy/down]
+  given:
+    objects:
+    - apiVersion: cluster.open-cluster-management.io/v1
+      kind: ManagedCluster
+      metadata: {name: a, labels: {region: eu}}
+      spec: {hubAcceptsClient: true}
+      status: {conditions: [{type: ManagedClusterConditionAvailable, status: "True", reason: Up, message: m}]}
+    - apiVersion: coordination.k8s.io/v1
+      kind: Lease
+      metadata: {name: managed-cluster-lease, namespace: a}
+      spec: {renewTime: "2026-01-01T00:00:00Z"}
+  cases:
+  - name: a cluster that falls silent is told of once, two minutes later
+    steps:
+    - {at: "2026-01-01T00:00:00Z", notifications: []}
+    - {at: "2026-01-01T00:05:00Z", notifications: []}
+    - at: "2026-01-01T00:07:00Z"
+      notifications:
+      - policy: down
+        severity: critical
+        group: eu
+        sinks: [pager]
+        transitions: [{object: ManagedCluster/a, sort: condition, before: "True", after: Unknown}]
+    - {at: "2026-01-01T00:08:00Z", notifications: []}
+"""
+
+
+def failures(text: str, coverage: Coverage | None = None) -> list[str]:
+    fleet = check_snapshot(MemorySnapshot({"test.yaml": text}))
+    assert fleet.findings == ()
+    return [failure for result in run_tests(fleet, coverage=coverage) for failure in result.failures]
+
+
+def test_what_is_told_is_as_expected_and_every_branch_is_covered() -> None:
+    coverage = Coverage()
+    assert failures(TEST, coverage) == []
+    (one,) = coverage.policies
+    assert (str(one.policy), one.missing, one.total) == ("NotificationPolicy/down", (), 6)
+
+
+@pytest.mark.parametrize(
+    ("there", "instead"),
+    [
+        ("group: eu", "group: us"),
+        ("after: Unknown", 'after: "False"'),
+        ("sinks: [pager]\n        tr", "sinks: [chat]\n        tr"),
+        ("severity: critical\n        g", "severity: info\n        g"),
+        ('at: "2026-01-01T00:07:00Z"', 'at: "2026-01-01T00:06:59Z"'),
+    ],
+)
+def test_what_is_told_otherwise_fails(there: str, instead: str) -> None:
+    (failure, *_) = failures(TEST.replace(there, instead, 1))
+    assert "notifications are [" in failure
+
+
+def test_what_no_case_took_is_named() -> None:
+    coverage = Coverage()
+    head, _, _ = TEST.partition('    - {at: "2026-01-01T00:05')
+    (failure,) = failures(head, coverage)
+    assert failure == "NotificationPolicy/down decides nothing in any case, so nothing of it is tested"
+    (one,) = coverage.policies
+    assert [str(branch) for branch in one.missing] == [
+        "when is never true",
+        "when: change.before != '' is never true",
+    ]

@@ -1,0 +1,47 @@
+"""Where a branch goes."""
+
+from pathlib import Path
+
+import pytest
+
+from muster.git.config import Upstream, remotes, upstream
+from muster.git.repository import open_repository
+from tests.support.git import Repo, clone, new_repository
+
+
+@pytest.fixture
+def origin(tmp_path: Path) -> Repo:
+    made = new_repository(tmp_path / "origin")
+    made.commit({"a.yaml": "a: 1\n"})
+    return made
+
+
+def test_a_clone_goes_where_it_came_from(origin: Repo, tmp_path: Path) -> None:
+    here = clone(origin, tmp_path / "here")
+    repository = open_repository(here.path, here.environ)
+    assert remotes(repository) == ("origin",)
+    assert upstream(repository, "main") == Upstream("origin", "main")
+    assert upstream(repository, "new") == Upstream("origin", "new")
+
+
+@pytest.mark.parametrize(
+    ("names", "config", "expected"),
+    [
+        ([], {}, None),
+        (["hub"], {}, Upstream("hub", "main")),
+        (["hub", "origin"], {}, Upstream("origin", "main")),
+        (["hub", "mirror"], {}, None),
+        (
+            ["hub", "mirror"],
+            {"branch.main.remote": "hub", "branch.main.merge": "refs/heads/prod"},
+            Upstream("hub", "prod"),
+        ),
+        (["hub"], {"branch.main.remote": ".", "branch.main.merge": "refs/heads/x"}, Upstream("hub", "main")),
+    ],
+)
+def test_chooses_the_remote(origin: Repo, names: list[str], config: dict[str, str], expected: Upstream | None) -> None:
+    for name in names:
+        origin.git("remote", "add", name, f"https://example.com/{name}.git")
+    for name, value in config.items():
+        origin.git("config", name, value)
+    assert upstream(open_repository(origin.path, origin.environ), "main") == expected

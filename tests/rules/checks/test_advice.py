@@ -1,0 +1,74 @@
+"""Advice: what is sound and hardly meant so."""
+
+import pytest
+
+from muster.features.test.memory import MemorySnapshot
+from muster.rules.checks.advice import advice
+from muster.run.checking import check_snapshot
+from tests.support.living import REMEDY, cluster
+
+POLICY = """
+apiVersion: muster.dev/v1alpha1
+kind: ConditionPolicy
+metadata: {name: p}
+spec:
+  target: {kind: ManagedCluster%s}
+  type: Odd
+  rules:
+%s"""
+RULE = '  - {name: %s, when: "%s", status: "True", reason: R, message: m}\n'
+OTHERWISE = '  - {name: otherwise, status: "False", reason: R, message: m}\n'
+BUDGET = """
+apiVersion: muster.dev/v1alpha1
+kind: DisruptionBudget
+metadata: {name: b}
+spec: {%s}
+"""
+SOUND = RULE % ("odd", "self.metadata.name == 'a'") + OTHERWISE
+
+
+def told(*texts: str, clusters: int = 6) -> list[tuple[str, str]]:
+    files = {f"{number}.yaml": text for number, text in enumerate(texts)}
+    files |= {f"c{number}.yaml": cluster(f"c{number}") for number in range(clusters)}
+    fleet = check_snapshot(MemorySnapshot(files))
+    assert not fleet.broken, fleet.findings
+    return [(found.code, found.message) for found in advice(fleet)]
+
+
+@pytest.mark.parametrize(
+    ("text", "code", "message"),
+    [
+        (
+            POLICY % (", selector: {matchLabels: {region: nowhere}}", SOUND),
+            "MUS601", "ConditionPolicy/p speaks of no ManagedCluster, of 6 there are",
+        ),
+        (
+            POLICY % (", selector: {matchLabels: {region: eu}}", SOUND),
+            "MUS604", "the selector of ConditionPolicy/p takes in every ManagedCluster of 6",
+        ),
+        (
+            POLICY % ("", OTHERWISE + RULE % ("late", "self.metadata.name == 'a'")),
+            "MUS605", "rule 'late' of ConditionPolicy/p is never asked: 'otherwise' before it always holds",
+        ),
+        (
+            REMEDY.replace("ManagedClusterConditionAvailable", "Availabel"),
+            "MUS602", "Remedy/r waits for Availabel, which no cluster reports and no policy decides",
+        ),
+        (
+            BUDGET % "maxDisrupted: 100%",
+            "MUS603", "DisruptionBudget/b lets all of 6 clusters be disrupted at once, as if it were not there",
+        ),
+        (BUDGET % "selector: {matchLabels: {region: nowhere}}", "MUS601", "DisruptionBudget/b counts no cluster"),
+    ],
+)  # fmt: skip
+def test_what_is_hardly_meant(text: str, code: str, message: str) -> None:
+    assert told(text) == [(code, message)]
+
+
+def test_of_what_is_meant_there_is_nothing_to_say() -> None:
+    assert told(POLICY % ("", SOUND), REMEDY, BUDGET % "maxDisrupted: 50%") == []
+
+
+def test_where_there_is_little_it_says_little() -> None:
+    """Of one cluster every selector that selects it selects all."""
+    assert told(POLICY % (", selector: {matchLabels: {region: eu}}", SOUND), clusters=1) == []

@@ -1,0 +1,90 @@
+"""Which policies of a fleet are in force: the sound ones, each once, and no condition decided twice."""
+
+import pytest
+
+from muster.features.test.memory import MemorySnapshot
+from muster.rules.conditions.policy import ConditionPolicy
+from muster.rules.policies.in_force import Ruled
+from muster.run.checking import check_snapshot
+
+
+def policy(name: str, type_: str = "X", spec: str = "") -> str:
+    return (
+        "apiVersion: muster.dev/v1alpha1\nkind: ConditionPolicy\n"
+        f"metadata: {{name: {name}}}\nspec:\n  type: {type_}\n  target: {{kind: ManagedCluster}}\n"
+        f"  rules: [{{name: r, status: 'True'{spec}}}]\n"
+    )
+
+
+def ruled(*policies: str) -> Ruled:
+    return check_snapshot(MemorySnapshot({f"{number}.yaml": text for number, text in enumerate(policies)}))
+
+
+def own(fleet: Ruled) -> list[str]:
+    """The fleet's own policies in force, in the order in which they are asked."""
+    return [one.id.name for one in fleet.compiled.of(ConditionPolicy) if one.id not in fleet.builtin]
+
+
+def codes(fleet: Ruled) -> list[str]:
+    return [found.code for found in fleet.sorted_findings()]
+
+
+def reads(type_: str) -> str:
+    return f", when: \"status(conditions, '{type_}') == 'True'\""
+
+
+def test_a_policy_comes_after_those_that_it_reads() -> None:
+    fleet = ruled(policy("a", "A", reads("B")), policy("b", "B", reads("C")), policy("c", "C"))
+    assert own(fleet) == ["c", "b", "a"]
+    assert not codes(fleet)
+
+
+def test_policies_in_a_circle_decide_nothing_and_neither_does_who_waits_for_them() -> None:
+    circle = policy("a", "A", reads("B")), policy("b", "B", reads("A"))
+    fleet = ruled(*circle, policy("c", "C", reads("A")), policy("d", "D"))
+    assert own(fleet) == ["d"]
+    assert codes(fleet) == ["MUS312"] * 3
+
+
+def test_a_policy_with_an_error_is_dropped_whole() -> None:
+    fleet = ruled(policy("a", spec=", when: 'nothing.of.the.kind'"), policy("b", "Y"))
+    assert own(fleet) == ["b"]
+    assert codes(fleet) == ["MUS302"]
+
+
+def test_a_broken_replacement_does_not_bring_the_built_in_policy_back() -> None:
+    fleet = ruled(policy("cluster-ready", "Ready", ", when: '1'"))
+    assert "cluster-ready" not in {one.id.name for one in fleet.compiled.of(ConditionPolicy)}
+
+
+@pytest.mark.parametrize(
+    ("policies", "kept", "found"),
+    [
+        pytest.param([policy("a"), policy("b")], ["a"], ["MUS311"], id="the later by name loses"),
+        pytest.param(
+            [policy("a"), policy("b").replace("ManagedCluster}", "Cluster}")], ["a", "b"], [], id="other kinds"
+        ),
+        pytest.param(
+            [policy("a"), policy("b").replace("ManagedCluster}", "ManagedCluster, selector: {matchLabels: {x: y}}}")],
+            ["a", "b"], [], id="selectors may well be disjoint",
+        ),
+        pytest.param([policy("a", "Available")], [], ["MUS313"], id="pulses rest on it"),
+        pytest.param([policy("adapters-available", "Available")], ["adapters-available"], ["MUS314"], id="by name"),
+    ],
+)  # fmt: skip
+def test_rivals(policies: list[str], kept: list[str], found: list[str]) -> None:
+    fleet = ruled(*policies)
+    assert (own(fleet), codes(fleet)) == (kept, found)
+
+
+def test_only_a_fleet_s_own_policies_are_doubted() -> None:
+    fleet = ruled(policy("a", spec=reads("Nobodys")))
+    assert codes(fleet) == ["MUS303"]
+    assert "Nobodys" in fleet.findings[0].message
+
+
+def test_the_same_file_is_compiled_once() -> None:
+    first, again = (ruled(policy("once")).compiled.of(ConditionPolicy) for _ in range(2))
+    assert all(one is other for one, other in zip(first, again, strict=True))
+    changed = ruled(policy("once", spec=", reason: Other")).compiled.of(ConditionPolicy)
+    assert [one.id.name for one, other in zip(first, changed, strict=True) if one is not other] == ["once"]

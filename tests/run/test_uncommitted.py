@@ -1,0 +1,102 @@
+"""What is said of what is not committed: the same from what earlier checks left as from the whole fleet."""
+
+from pathlib import Path
+
+import pytest
+
+from muster.features.validate.touched import touched_findings
+from muster.git.beside import work_tree_snapshot
+from muster.git.changes import staged_changes
+from muster.git.hearing import here
+from muster.git.index import IndexSnapshot
+from muster.git.open import open_commit
+from muster.git.repository import Repository, open_repository, resolve
+from muster.git.status import work_tree_changes
+from muster.rules.policies.in_force import Ruled
+from muster.run.checking import check_snapshot
+from muster.run.state import State, open_state
+from muster.run.uncommitted import Uncommitted, check_uncommitted
+from tests.support.git import Content
+from tests.support.living import Living
+
+
+class Editing(Living):
+    """People who edit files and stage some of them, and commit it, or think better of it."""
+
+    def _put(self, files: dict[str, Content], what: str) -> str:
+        for path, text in files.items():
+            if text is not None or (self.repo.path / path).exists():
+                self.repo.write(path, text)
+        return what
+
+    def commit_or_not(self) -> None:
+        """Commit what is there, some of the times; or throw it away."""
+        if self.chance.random() < 0.5:
+            self.repo.git("add", "--all")
+            self.repo.git("commit", "--quiet", "--allow-empty", "--message", "x")
+        elif self.chance.random() < 0.4:
+            self.repo.git("reset", "--quiet", "--hard")
+            self.repo.git("clean", "--quiet", "-d", "--force")
+            self.names = sorted({file.parent.name for file in self.repo.path.glob("clusters/**/cluster.yaml")})
+
+
+def state_in(folder: Path) -> State:
+    state = open_state(folder / "kept" / "s")
+    assert state is not None
+    return state
+
+
+@pytest.mark.parametrize("seed", (1,))
+def test_of_the_index_the_same_is_said(tmp_path: Path, seed: int) -> None:
+    living = Editing.small(tmp_path / "fleet", seed, 10)
+    repository = open_repository(living.repo.path, living.repo.environ)
+    partial = 0
+    for number in range(12):
+        what = living.step()
+        living.repo.git("add", "--all")
+        tip = resolve(repository, "HEAD")
+        changes = staged_changes(repository, tip)
+        names = [change.path for change in changes]
+        state = state_in(tmp_path)
+        fleet, count = check_uncommitted(Uncommitted(repository, tip, changes), state, names)
+        state.close()
+        with open_commit(repository, "HEAD") as head:
+            whole = check_snapshot(IndexSnapshot(repository), head)
+        assert_same(fleet, whole, names, (number, what))
+        assert count == len(whole.objects), (number, what)
+        partial += fleet.partial
+        living.commit_or_not()
+    assert partial > 2, "what this is about has happened"
+
+
+@pytest.mark.parametrize("seed", (0,))
+def test_of_the_work_tree_the_same_is_said(tmp_path: Path, seed: int) -> None:
+    living = Editing.small(tmp_path / "fleet", seed, 10)
+    repository = open_repository(living.repo.path, living.repo.environ)
+    partial = 0
+    for number in range(15):
+        what = living.step()
+        if living.chance.random() < 0.3:
+            living.repo.git("add", "--all")
+        files = sorted(str(file.relative_to(living.repo.path)) for file in living.repo.path.glob("[a-z]*/**/*.yaml"))
+        names = living.chance.sample(files, min(len(files), 2))
+        state = state_in(tmp_path)
+        fleet, count = check_uncommitted(asked_of_the_work_tree(repository), state, names)
+        state.close()
+        with open_commit(repository, "HEAD") as head:
+            whole = check_snapshot(work_tree_snapshot(repository, here(repository)), head)
+        assert_same(fleet, whole, names, (number, what))
+        assert count == len(whole.objects), (number, what)
+        partial += fleet.partial
+        living.commit_or_not()
+    assert partial > 2, "what this is about has happened"
+
+
+def asked_of_the_work_tree(repository: Repository) -> Uncommitted:
+    tip = resolve(repository, "HEAD")
+    return Uncommitted(repository, tip, work_tree_changes(repository, tip), here(repository))
+
+
+def assert_same(fleet: Ruled, whole: Ruled, names: list[str], when: object) -> None:
+    assert fleet.sorted_findings() == whole.sorted_findings(), when
+    assert touched_findings(fleet, names) == touched_findings(whole, names), when

@@ -1,0 +1,179 @@
+"""The command line: exit codes, help, and what a mistyped word gets for an answer."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from muster import __main__ as cli
+from muster.cli import exits
+from tests.features.pulses.test_walkthrough import cluster, fleet, lease, observed
+from tests.support.commandline import Run
+from tests.support.git import Repo, git_environ, new_repository
+
+NOW = ("--now", "2026-01-01T00:00:30Z")
+
+
+@pytest.mark.parametrize("verb", sorted(cli.VERBS))
+def test_every_verb_has_help(verb: str, muster: Run) -> None:
+    code, out, _ = muster(verb, "--help")
+    assert code == exits.FINE
+    assert out.startswith(f"Usage: muster {verb}")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "said"),
+    [
+        (("reconcil",), "did you mean 'reconcile'?"),
+        (("get", "managedclustres"), "did you mean 'managedclusters'?"),
+        (("get", "managedcluster/nope"), "there is no managedcluster/nope"),
+        (("get", "cluster", "shop"), "there is no cluster/shop. did you mean 'shop-1'?"),
+        (("describe", "cluster/shop"), "did you mean 'shop-1'?"),
+        (("explain", "cluster/shop"), "did you mean 'shop-1'?"),
+        (("explain", "shop-1"), "an object is named by its kind, too, as in cluster/NAME"),
+        (("explain", "mus999"), "no finding has the code mus999"),
+        (("plan", "--report", "cluster/shop", "Ready=False"), "there is no cluster/shop. did you mean 'shop-1'?"),
+        (("history", "cluster/shop"), "nothing was ever derived of cluster/shop. did you mean 'shop-1'?"),
+        (("get", "stes"), "did you mean 'sets'?"),
+        (("plan", "--now", "yesterday"), "2026-01-01T00:00:00Z"),
+        (("plan", "--rev", "HEAD", "--worktree"), "exclude each other"),
+        (("plan", "-o", "xml"), "'xml' is not one of"),
+        (("plan", "--wroktree"), "--worktree"),
+    ],
+)
+def test_usage_errors_say_what_was_meant(arguments: tuple[str, ...], said: str, tmp_path: Path, muster: Run) -> None:
+    repo = fleet(tmp_path / "fleet", **{"shop-1": "2026-01-01T00:00:00Z"})
+    where = () if arguments == ("reconcil",) else ("--repo", str(repo.path))
+    code, _, err = muster(*arguments, *where)
+    assert code == exits.USAGE
+    assert said in err
+    assert "Traceback" not in err
+
+
+@pytest.mark.parametrize("verb", ["plan", "render", "get", "reconcile", "watch"])
+def test_not_a_git_repository(verb: str, tmp_path: Path, muster: Run) -> None:
+    code, _, err = muster(verb, "--repo", str(tmp_path))
+    assert code == exits.REPOSITORY
+    assert "not a git repository" in err or "not in a git repository" in err
+
+
+def test_no_such_directory(tmp_path: Path, muster: Run) -> None:
+    code, _, err = muster("plan", "--repo", str(tmp_path / "nowhere"))
+    assert code == exits.REPOSITORY
+    assert "nowhere is not a directory" in err
+
+
+@pytest.mark.parametrize("verb", ["plan", "reconcile"])
+def test_an_empty_repository(verb: str, tmp_path: Path, muster: Run) -> None:
+    repo = new_repository(tmp_path / "empty")
+    code, _, err = muster(verb, "--repo", str(repo.path))
+    assert code == exits.REPOSITORY
+    assert err.startswith("error: ")
+    assert "Traceback" not in err
+
+
+def test_a_revision_that_does_not_exist_names_near_ones(tmp_path: Path, muster: Run) -> None:
+    repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
+    code, _, err = muster("get", "--repo", str(repo.path), "--rev", "mian")
+    assert code == exits.REPOSITORY
+    assert "mian" in err
+    assert "main" in err
+
+
+def test_a_detached_head_can_be_read_but_not_committed_to(tmp_path: Path, muster: Run) -> None:
+    repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
+    repo.git("checkout", "--quiet", "--detach")
+    assert muster("get", "--repo", str(repo.path), *NOW)[0] == exits.FINE
+    code, _, err = muster("reconcile", "--repo", str(repo.path), *NOW)
+    assert code == exits.REPOSITORY
+    assert "HEAD is detached" in err
+    assert "--branch" in err
+    assert muster("reconcile", "--repo", str(repo.path), "--branch", "main", *NOW)[0] == exits.FINE
+
+
+def test_plan_tells_and_writes_nothing(tmp_path: Path, muster: Run) -> None:
+    repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
+    before = repo.refs(), repo.status()
+    code, out, _ = muster("plan", "--repo", str(repo.path), *NOW)
+    assert code == exits.FINE
+    assert "1 cluster available" in out
+    assert "Time alone changes something next at 2026-01-01T00:05:00Z." in out
+    assert (repo.refs(), repo.status()) == before
+    assert muster("plan", "--repo", str(repo.path), "--exit-code", *NOW)[0] == exits.FINDINGS
+    plan = json.loads(muster("plan", "--repo", str(repo.path), "-o", "json", *NOW)[1])
+    assert plan["summary"] == "1 cluster available, 1 cluster accepted"
+    assert list(plan["files"]) == ["derived/managedclusters/a.yaml"]
+
+
+def test_render_json_is_the_run(tmp_path: Path, muster: Run) -> None:
+    repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
+    document = json.loads(muster("render", "--repo", str(repo.path), "-o", "json", *NOW)[1])
+    assert list(document) == ["now", "commit", "objects", "files", "pulses", "held", "findings", "horizon"]
+    assert document["commit"] == repo.tip()
+    assert document["horizon"] == "2026-01-01T00:05:00Z"
+    only = json.loads(
+        muster("render", "lease/a/managed-cluster-lease", "--repo", str(repo.path), "-o", "json", *NOW)[1]
+    )
+    assert [body["kind"] for body in only["objects"]] == ["Lease"]
+
+
+def test_get_in_a_pipe_is_plain_text(tmp_path: Path, muster: Run) -> None:
+    repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
+    code, out, err = muster("get", "--repo", str(repo.path), *NOW)
+    assert (code, err) == (exits.FINE, "")
+    assert out.splitlines()[0].split() == ["NAME", "ACCEPTED", "AVAILABLE", "SINCE", "TAINTS", "REASON"]
+    assert out.splitlines()[1].split() == ["a", "yes", "True", "0s", "-", "Ok"]
+    assert "\x1b" not in out
+
+
+def test_validate_shows_what_these_files_answer_for(
+    tmp_path: Path, muster: Run, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
+    bad = cluster("b").replace("hubAcceptsClient", "hubAcceptClient")
+    repo.write("clusters/b/cluster.yaml", bad)
+    monkeypatch.chdir(repo.path)
+    assert muster("validate", "clusters/a/cluster.yaml")[0] == exits.FINE
+    code, out, _ = muster("validate", "clusters/b/cluster.yaml")
+    assert code == exits.FINDINGS
+    assert "clusters/b/cluster.yaml:5:8: error MUS201: unknown field spec.hubAcceptClient" in out
+    assert muster("validate", "--staged")[0] == exits.FINE
+    assert muster("validate")[0] == exits.FINDINGS
+    found = json.loads(muster("validate", "-o", "json")[1])
+    assert [(f["code"], f["line"], f["object"]["name"]) for f in found] == [("MUS201", 5, "b")]
+
+
+def test_init_lays_down_a_fleet_that_can_be_reconciled(tmp_path: Path, muster: Run) -> None:
+    target = tmp_path / "mine"
+    code, out, _ = muster("init", str(target))
+    assert code == exits.FINE
+    assert "created fleet.yaml" in out
+    repo = Repo(target, git_environ(tmp_path))
+    assert muster("validate", "--repo", str(target))[0] == exits.FINE
+    repo.commit()
+    assert muster("reconcile", "--repo", str(target), *NOW)[0] == exits.FINE
+    assert "derived/managedclusters/example.yaml" in repo.paths()
+    (target / "fleet.yaml").write_text("# mine\n")
+    assert "kept    fleet.yaml (exists)" in muster("init", str(target))[1]
+    assert (target / "fleet.yaml").read_text() == "# mine\n"
+
+
+def test_the_work_tree_is_read_with_the_agents_refs(tmp_path: Path, muster: Run) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({"clusters/a/cluster.yaml": cluster("a")})
+    repo.commit_to("refs/heads/agents/a", {"o.yaml": observed("a"), "l.yaml": lease("a", "2026-01-01T00:00:00Z")})
+    for where in ("--worktree", "--rev=HEAD"):
+        code, out, err = muster("get", "--repo", str(repo.path), where, *NOW)
+        assert (code, err) == (exits.FINE, "")
+        assert out.splitlines()[1].split()[:3] == ["a", "yes", "True"]
+
+
+def test_what_an_agent_says_moves_no_cursor(muster: Run, tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({"a.yaml": cluster("a"), "lease.yaml": lease("a", "2026-01-01T00:00:00Z"), "seen.yaml": observed("a")})
+    assert muster("reconcile", "--repo", repo.path, *NOW)[0] == exits.FINE
+    hostile = observed("a").replace("reason: Ok", 'reason: "R\\e]0;x\\a"')
+    repo.commit({"seen.yaml": hostile.replace("status: 'True'", "status: 'False'")})
+    code, out, err = muster("reconcile", "--repo", repo.path, "--now", "2026-01-01T00:01:00Z")
+    assert "R\\x1b]0;x\\x07" in out, (code, err)
+    assert all(line.isprintable() for said in (out, err, repo.git("log", "-1")) for line in said.splitlines())
