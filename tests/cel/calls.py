@@ -1,4 +1,4 @@
-"""Calls of every function of the registry, with arguments that move with `now`: what the tests of horizons evaluate.
+"""Calls of every function of the registry, with arguments that move with `now`, for the tests of horizons.
 
 A `Caller` writes an expression of a wanted type from a seed. It takes functions and operators from the registry, so a
 new row is called without a line here. `held` says whether an outcome stayed the same until the horizon.
@@ -98,7 +98,7 @@ class Caller:
         return self.leaf(type_, depth)
 
     def macro(self, type_: Type, depth: int) -> str:
-        """Return a comprehension, a bound name or a choice that gives the type."""
+        """Return a comprehension, a binding or a conditional of the type."""
         body = self.grow(type_, depth)
         if type_ == BOOL and self.random.random() < 0.6:
             name = self.random.choice(("all", "exists", "exists_one"))
@@ -158,7 +158,7 @@ def written(overload: Overload, args: list[str]) -> str:
 
 
 def unify(pattern: Type, wanted: Type) -> dict[str, Type] | None:
-    """Return what the parameters of a type stand for where it is the wanted one; None where it is another."""
+    """Return the bindings of a type's parameters that make it the wanted type; None if there are none."""
     match pattern, wanted:
         case TypeParam(), _:
             return {pattern.name: wanted}
@@ -181,13 +181,13 @@ def frozen(value: Any, now_ns: int) -> Any:
         return [frozen(item, now_ns) for item in value]
     if isinstance(value, Mapping):
         return sorted((repr(key), repr(frozen(item, now_ns))) for key, item in value.items())
-    if isinstance(value, cel.Optional):
+    if isinstance(value, cel.OptionalValue):
         return ("optional", value.present, frozen(value.value, now_ns))
     return (value.__class__.__name__, repr(value))
 
 
 def outcome(program: cel.Program, data: Mapping[str, Any], now: datetime) -> tuple[Any, str | None]:
-    """Return what an expression gives at an instant: a value or an error's words."""
+    """Return the result of an expression at an instant: a value or an error message."""
     result = program.run({**data, "now": now})
     return frozen(result.value, instant_ns(now)), None if result.error is None else result.error.message
 
@@ -205,7 +205,7 @@ def sampled(random: Random, data: Mapping[str, Any], horizon: datetime | None) -
 
 
 def held(program: cel.Program, random: Random) -> datetime | None:
-    """Return the horizon of an expression over random times; AssertionError where its outcome changes before that."""
+    """Return the horizon of an expression over random times; Raises AssertionError if its outcome changes earlier."""
     data = {
         "t": NOW - timedelta(seconds=random.choice((0, 1, 29.5, 90, 100.5, 3_599, 86_000))),
         "u": NOW + timedelta(seconds=random.choice((-60, 0, 1, 30, 59.5, 3_600, 90_000))),

@@ -1,16 +1,16 @@
-"""Values of different engines in one form."""
+"""Values of different engines in a common form."""
 
 from collections.abc import Mapping
 from datetime import UTC, datetime, timedelta
 from typing import Any, Final
 
-#: What stands for the value of an expression that has none.
+#: The value of an expression that fails.
 ERROR: Final = "an error"
 EPOCH: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 def comparable(value: Any) -> Any:
-    """Return a value in a form in which both engines' values can be compared by `==`: 1, 1.0 and true differ."""
+    """Return a value in a form that `==` can compare between engines: 1, 1.0 and true differ."""
     match value:
         case None | bool():
             return (type(value).__name__, value)

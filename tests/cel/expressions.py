@@ -1,4 +1,4 @@
-"""Expressions and objects out of nothing: what the property tests feed to the engine and to its oracles.
+"""Random expressions and objects for the property tests of the engine and its oracles.
 
 A `Grower` writes an expression of a wanted type, over declared variables, from a seed; with `wild` above zero it
 sometimes puts something of another type where one is asked for. `misfit` damages an object as bad data does: fields
@@ -30,8 +30,7 @@ from muster.cel.types import (
     Type,
     bare,
 )
-from muster.cel.values import UInt
-from muster.data.tree import Tree
+from muster.cel.values import Json, UInt
 
 NOW: Final = datetime(2026, 1, 1, 0, 10, tzinfo=UTC)
 _SIMPLE: Final = (INT, STRING, BOOL, DOUBLE, DURATION, TIMESTAMP, UINT, BYTES)
@@ -50,7 +49,7 @@ _LITERALS: Final[Mapping[Type, tuple[str, ...]]] = {
 
 
 class Grower:
-    """Writes expressions. `paths` are the texts that read something, by what they give."""
+    """Writes expressions. `paths` has texts that read a value, by its type."""
 
     def __init__(self, random: Random, variables: Mapping[str, Type], wild: float = 0.0) -> None:
         self.random = random
@@ -244,7 +243,7 @@ def _lists(text: str, type_: Type, depth: int = 3) -> list[tuple[str, Type]]:
     return []
 
 
-def fitting(random: Random, type_: Type) -> Tree:
+def fitting(random: Random, type_: Type) -> Json:
     """Return plain data of the type, as YAML would give it: instants and durations are texts in it."""
     match type_:
         case StringType(values=tuple() as values):
@@ -260,7 +259,7 @@ def fitting(random: Random, type_: Type) -> Tree:
         case ObjectType():
             present = {name: field for name, field in type_.fields.items() if field.required or random.random() < 0.8}
             return {name: fitting(random, field.type) for name, field in present.items()}
-    scalars: Mapping[Type, tuple[Tree, ...]] = {
+    scalars: Mapping[Type, tuple[Json, ...]] = {
         INT: (0, 1, 2, 60, -5, 2**62),
         DOUBLE: (0.0, 0.5, -2.5, 1e300, 2),
         BOOL: (True, False),
@@ -286,7 +285,7 @@ def variable_of(random: Random, type_: Type, damage: float = 0.0) -> Any:
     return misfit(random, data, damage) if damage else data
 
 
-def swollen(random: Random, type_: Type, tree: Tree) -> Tree:
+def swollen(random: Random, type_: Type, tree: Json) -> Json:
     """Return data that fits as well, but as large as the type lets it be, or as is assumed where nothing bounds it."""
     match type_, tree:
         case StringType(values=None), str():
@@ -303,7 +302,7 @@ def swollen(random: Random, type_: Type, tree: Tree) -> Tree:
     return tree
 
 
-def misfit(random: Random, tree: Tree, damage: float) -> Tree:
+def misfit(random: Random, tree: Json, damage: float) -> Json:
     """Return the tree with some fields dropped and some values exchanged for ones of another type."""
     if random.random() < damage:
         return random.choice((None, 1, "a", True, [], {}, 2.5, [1, "a"], {"a": None}))

@@ -1,4 +1,4 @@
-"""cel-cpp, by way of cel-expr-python, as the judge of what CEL means."""
+"""cel-cpp, through cel-expr-python, as the reference for CEL."""
 
 import ctypes
 from collections.abc import Mapping
@@ -72,14 +72,14 @@ class Oracle:
         self._env = cel.NewEnv(variables={name: declared(type_) for name, type_ in variables.items()})
 
     def type_of(self, text: str) -> str | None:
-        """Return the type that the oracle deduces, in its own notation; None where it refuses the expression."""
+        """Return the type that the oracle deduces, in its own notation; None if it refuses the expression."""
         try:
             return str(self._env.compile(text).return_type())
         except Exception:  # noqa: BLE001 - the binding raises exceptions of several classes
             return None
 
     def value_of(self, text: str, data: Mapping[str, Any]) -> Any:
-        """Return the value, or ERROR where the oracle refuses the expression or its evaluation fails."""
+        """Return the value, or ERROR if the oracle refuses the expression or its evaluation fails."""
         try:
             value = self._env.compile(text, disable_check=True).eval(data=data)
         except Exception:  # noqa: BLE001

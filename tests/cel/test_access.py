@@ -1,4 +1,4 @@
-"""From a part of an expression to the field that it reads."""
+"""The fields that an expression reads."""
 
 import pytest
 
@@ -21,7 +21,7 @@ def test_a_path_of_keys_is_a_field(text: str, read: str) -> None:
 
 
 @pytest.mark.parametrize("text", ["self.spec[self.name]", "size(self.spec)", "a + b", "{'a': 1}.a", "1"])
-def test_what_is_computed_is_none(text: str) -> None:
+def test_a_computed_value_is_not_a_field(text: str) -> None:
     assert access(cel.compile(text, cel.Env()).node) is None
 
 

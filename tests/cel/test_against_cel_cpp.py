@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from muster import cel
-from muster.cel.checker import check
+from muster.cel.checker.check import check
 from muster.cel.parser import parse
 from muster.cel.types import (
     BOOL,
@@ -22,15 +22,15 @@ from muster.cel.types import (
     STRING,
     TIMESTAMP,
     UINT,
-    Field,
+    FieldType,
     ListType,
     MapType,
     ObjectType,
 )
 from tests.cel.comparing import ERROR, comparable
+from tests.cel.environment import ENVIRONMENT, STATUS, VARIABLES
 from tests.cel.expressions import Grower, variable_of
 from tests.cel.oracle import Oracle, declared
-from tests.cel.surroundings import STATUS, SURROUNDINGS, VARIABLES
 from tests.support.examples import often
 
 #: What both sides can declare alike: no objects with known fields, no optionals, no enums.
@@ -47,7 +47,7 @@ seeds = st.integers(0, 2**32)
 def test_the_checker_accepts_what_cel_cpp_accepts_and_gives_it_the_same_type(seed: int, depth: int) -> None:
     random = Random(seed)
     text = Grower(random, SHARED, wild=0.05).grow(random.choice(WANTED), depth)
-    found = check(parse(text), replace(SURROUNDINGS, variables=SHARED), text)
+    found = check(parse(text), replace(ENVIRONMENT, variables=SHARED), text)
     theirs = ORACLE.type_of(text)
     if any("key must be" in issue.message or "always fails" in issue.message for issue in found.issues):
         return  # cel-cpp refuses such a key or literal only when it evaluates it
@@ -62,11 +62,14 @@ def test_the_checker_accepts_what_cel_cpp_accepts_and_gives_it_the_same_type(see
         assert str(declared(found.type)) == theirs
 
 
-CONDITION = ObjectType("condition", {"type": Field(STRING), "status": Field(STATUS), "n": Field(INT)})
-REPORT = ObjectType("report", {"n": Field(INT), "ok": Field(BOOL), "list": Field(ListType(INT))})
-SPEC = ObjectType("spec", {"count": Field(INT), "on": Field(BOOL), "half": Field(DYN), "of": Field(ListType(STRING))})
+CONDITION = ObjectType("condition", {"type": FieldType(STRING), "status": FieldType(STATUS), "n": FieldType(INT)})
+REPORT = ObjectType("report", {"n": FieldType(INT), "ok": FieldType(BOOL), "list": FieldType(ListType(INT))})
+SPEC = ObjectType(
+    "spec", {"count": FieldType(INT), "on": FieldType(BOOL), "half": FieldType(DYN), "of": FieldType(ListType(STRING))}
+)
 OBJECT = ObjectType(
-    "self", {"spec": Field(SPEC), "labels": Field(VARIABLES["labels"]), "conditions": Field(ListType(CONDITION))}
+    "self",
+    {"spec": FieldType(SPEC), "labels": FieldType(VARIABLES["labels"]), "conditions": FieldType(ListType(CONDITION))},
 )
 #: A whole number where the type says double is a double to us alone: the oracle does not see the type.
 DATA = {**SHARED, "f": DYN, "self": OBJECT, "reports": ListType(REPORT)}

@@ -39,7 +39,7 @@ def quiet_and_as_before() -> Iterator[None]:
 
 
 def theirs(text: str, data: Mapping[str, Any]) -> Any:
-    """Return what cel-python's interpreter says, in comparable form."""
+    """Return the result of cel-python's interpreter, in comparable form."""
     env = celpy.Environment(runner_class=celpy.InterpretedRunner)
     try:
         given_ = {name: _converted(value) for name, value in data.items()}

@@ -1,4 +1,4 @@
-"""Nothing that an expression or its data can say hangs, exhausts memory, or ends in a traceback."""
+"""No expression and no data hangs the engine, exhausts memory, or ends in a traceback."""
 
 from typing import Any
 
@@ -35,7 +35,7 @@ BOUNDED: list[tuple[str, dict[str, Any]]] = [
 
 
 @pytest.mark.parametrize(("text", "variables"), BOUNDED, ids=[text[:50] for text, _ in BOUNDED])
-def test_what_costs_too_much_is_cut_off(text: str, variables: dict[str, Any]) -> None:
+def test_an_expensive_evaluation_is_stopped(text: str, variables: dict[str, Any]) -> None:
     result = cel.compile(text).run(variables, budget=1_000_000)
     assert isinstance(result.error, cel.EvaluationError)
     if "format" not in text:
@@ -51,7 +51,7 @@ def test_the_costly_part_is_named() -> None:
 
 
 def test_a_budget_can_be_shared() -> None:
-    budget = cel.Budget(20_000)
+    budget = cel.CostBudget(20_000)
     program = cel.compile("l.all(a, a >= 0)")
     results = [program.run({"l": LIST}, budget=budget) for _ in range(4)]
     assert [result.error is None for result in results] == [True, True, False, False]

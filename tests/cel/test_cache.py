@@ -1,4 +1,4 @@
-"""Compiled expressions come back from disk as they were, and nothing in the directory can do harm."""
+"""Compiled expressions are loaded from disk unchanged, and no file in the directory can do harm."""
 
 import json
 import os
@@ -14,17 +14,18 @@ from muster.cel import cache, serial
 from muster.cel.codegen.generate import generate
 from muster.cel.parser import parse
 from muster.cel.types import DYN, TIMESTAMP, ListType
-from muster.data.finding import Severity
 from tests.conformance import cel as cases
 
 TEXT = "now - self.created > duration('5m') && self.items.exists(i, i > 2)"
+VERSION = "1.0"
 ENV = cel.Env(variables={"self": DYN, "now": TIMESTAMP, "times": ListType(TIMESTAMP)})
 
 PROGRAM = """
 import sys
 from pathlib import Path
 from muster import cel
-cel.cache.use(Path(sys.argv[1]))
+from muster.cel import cache
+cache.use(Path(sys.argv[1]), "1.0")
 program = cel.compile("has(self.spec) && self.spec.replicas > 2", cel.Env())
 print(program.evaluate({"self": {"spec": {"replicas": 3}}}), "celpy" in sys.modules, "lark" in sys.modules)
 """
@@ -32,9 +33,9 @@ print(program.evaluate({"self": {"spec": {"replicas": 3}}}), "celpy" in sys.modu
 
 @pytest.fixture
 def directory(tmp_path: Path) -> Iterator[Path]:
-    cache.use(tmp_path)
+    cache.use(tmp_path, VERSION)
     yield tmp_path
-    cache.use(None)
+    cache.use(None, VERSION)
 
 
 def lines(directory: Path) -> list[str]:
@@ -60,11 +61,15 @@ def test_every_tree_survives() -> None:
 
 
 def test_types_survive(directory: Path) -> None:
-    store = cache.Store(directory)
+    store = cache.ExpressionCache(directory, VERSION)
     node = parse(TEXT)
-    warnings = (cel.Issue("never true", 3, 1, 4, "look again", Severity.WARNING),)
+    warnings = (cel.Issue("never true", 3, 1, 4, "look again", is_warning=True),)
     store.save(TEXT, ENV.digest, node, {3: TIMESTAMP, 4: ListType(TIMESTAMP)}, warnings)
-    assert cache.Store(directory).load(TEXT, ENV.digest) == (node, {3: TIMESTAMP, 4: ListType(TIMESTAMP)}, warnings)
+    assert cache.ExpressionCache(directory, VERSION).load(TEXT, ENV.digest) == (
+        node,
+        {3: TIMESTAMP, 4: ListType(TIMESTAMP)},
+        warnings,
+    )
 
 
 @pytest.mark.parametrize(
@@ -79,12 +84,12 @@ def test_types_survive(directory: Path) -> None:
         lambda line: line.split(" ")[0] + " " + '{"text": 1}',
     ],
 )
-def test_an_unsound_entry_is_passed_over(directory: Path, damage: object) -> None:
+def test_an_invalid_entry_is_skipped(directory: Path, damage: object) -> None:
     assert callable(damage)
-    cache.Store(directory).save(TEXT, ENV.digest, parse(TEXT), {})
+    cache.ExpressionCache(directory, VERSION).save(TEXT, ENV.digest, parse(TEXT), {})
     (path,) = directory.iterdir()
     path.write_text(damage(path.read_text().strip()) + "\n")
-    assert cache.Store(directory).load(TEXT, ENV.digest) is None
+    assert cache.ExpressionCache(directory, VERSION).load(TEXT, ENV.digest) is None
 
 
 def test_what_an_entry_holds_cannot_become_code() -> None:
@@ -98,33 +103,33 @@ def test_what_an_entry_holds_cannot_become_code() -> None:
 def test_a_directory_that_cannot_be_written_is_no_error(tmp_path: Path) -> None:
     blocked = tmp_path / "file"
     blocked.write_text("")
-    cache.use(blocked / "below")
+    cache.use(blocked / "below", VERSION)
     try:
         assert cel.compile("1 + 1 + 41 - 1").evaluate({}) == 42
     finally:
-        cache.use(None)
+        cache.use(None, VERSION)
 
 
 @pytest.mark.parametrize("mode", [0o777, 0o770])
 def test_a_directory_that_others_can_write_into_is_not_used(directory: Path, mode: int) -> None:
-    """What is kept there is believed: somebody else could decide what a policy says."""
-    cache.Store(directory).save(TEXT, ENV.digest, parse(TEXT), {})
-    assert cache.Store(directory).load(TEXT, ENV.digest) is not None
+    """We trust the files: with others' files, somebody else could decide what a policy does."""
+    cache.ExpressionCache(directory, VERSION).save(TEXT, ENV.digest, parse(TEXT), {})
+    assert cache.ExpressionCache(directory, VERSION).load(TEXT, ENV.digest) is not None
     before = lines(directory)
     directory.chmod(mode)
-    assert cache.Store(directory).load(TEXT, ENV.digest) is None
-    cache.Store(directory).save("2 + 2", ENV.digest, parse("2 + 2"), {})
+    assert cache.ExpressionCache(directory, VERSION).load(TEXT, ENV.digest) is None
+    cache.ExpressionCache(directory, VERSION).save("2 + 2", ENV.digest, parse("2 + 2"), {})
     assert lines(directory) == before
 
 
 def test_a_pipe_or_a_link_in_its_place_is_not_used(directory: Path, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Nobody waits for a writer that never comes."""
-    cache.Store(directory).save(TEXT, ENV.digest, parse(TEXT), {})
+    """Opening never blocks on a pipe without a writer."""
+    cache.ExpressionCache(directory, VERSION).save(TEXT, ENV.digest, parse(TEXT), {})
     (path,) = directory.iterdir()
     elsewhere = path.rename(tmp_path_factory.mktemp("elsewhere") / "file")
     for put in (os.mkfifo, lambda link: link.symlink_to(elsewhere)):
         put(path)
-        assert cache.Store(directory).load(TEXT, ENV.digest) is None
-        cache.Store(directory).save(TEXT, ENV.digest, parse(TEXT), {})
+        assert cache.ExpressionCache(directory, VERSION).load(TEXT, ENV.digest) is None
+        cache.ExpressionCache(directory, VERSION).save(TEXT, ENV.digest, parse(TEXT), {})
         path.unlink()
     assert len(elsewhere.read_text().splitlines()) == 1

@@ -1,4 +1,4 @@
-"""The horizon: the first whole second at which time alone gives another outcome; never later, exact where it can be."""
+"""The horizon: the first whole second at which time alone changes the outcome; never late, and exact if possible."""
 
 from datetime import UTC, datetime, timedelta
 from typing import Any

@@ -4,16 +4,16 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.cel.checker import check
+from muster.cel.checker.check import check
 from muster.cel.cost import Cost, estimate, limit_issue
-from muster.cel.extent import CEILING, DEFAULT_ITEMS, Range
+from muster.cel.extent import CEILING, DEFAULT_ITEMS, IntRange
 from muster.cel.parser import parse
-from tests.cel.surroundings import SURROUNDINGS
+from tests.cel.environment import ENVIRONMENT
 
 
 def cost_of(text: str) -> Cost:
     node = parse(text)
-    checked = check(node, SURROUNDINGS, text)
+    checked = check(node, ENVIRONMENT, text)
     assert checked.ok
     return estimate(node, checked)
 
@@ -81,7 +81,7 @@ LIMITS = [
 
 
 @pytest.mark.parametrize(("text", "message", "hint", "offset"), LIMITS, ids=[row[0] for row in LIMITS])
-def test_the_dearest_part_is_named_with_what_drives_it(text: str, message: str, hint: str, offset: int) -> None:
+def test_the_costliest_part_is_named_with_what_drives_it(text: str, message: str, hint: str, offset: int) -> None:
     issue = limit_issue(cost_of(text), 10_000, text)
     assert issue is not None
     assert issue.message.endswith(message)
@@ -93,7 +93,7 @@ def test_the_dearest_part_is_named_with_what_drives_it(text: str, message: str, 
 def test_every_part_has_a_range_within_the_whole() -> None:
     cost = cost_of("self.spec.taints.exists(t, t.key == 'a' || t.effect in ['b', s]) && ints.map(e, e + 1).size() > 3")
     assert all(part.min <= part.max for part in cost.by_node.values())
-    assert cost.by_node[0] == Range(cost.min, cost.max)
+    assert cost.by_node[0] == IntRange(cost.min, cost.max)
 
 
 def test_nothing_overflows() -> None:
@@ -105,11 +105,11 @@ def test_nothing_overflows() -> None:
     assert limit_issue(cost, 10**6, text) is not None
 
 
-ranges = st.tuples(st.integers(0, CEILING), st.integers(0, CEILING)).map(lambda pair: Range(min(pair), max(pair)))
+ranges = st.tuples(st.integers(0, CEILING), st.integers(0, CEILING)).map(lambda pair: IntRange(min(pair), max(pair)))
 
 
 @given(ranges, ranges)
-def test_ranges_stay_ranges(one: Range, other: Range) -> None:
+def test_ranges_stay_ranges(one: IntRange, other: IntRange) -> None:
     for made in (one + other, one * other, one | other, one.or_nothing, one.scaled(0.1)):
         assert 0 <= made.min <= made.max <= CEILING
     assert one + other == other + one

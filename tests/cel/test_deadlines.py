@@ -1,4 +1,4 @@
-"""Deadlines: a comparison gives one thing a second before the one that is stated, and another at it."""
+"""Deadlines: the result of a comparison differs between its deadline and the second before."""
 
 from datetime import UTC, datetime, timedelta
 
@@ -10,7 +10,7 @@ NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 SENT = NOON - timedelta(minutes=3)
 
 
-def run(text: str, now: datetime) -> cel.Result:
+def run(text: str, now: datetime) -> cel.EvaluationResult:
     variables = {"now": cel.Clock(now).now, "sent": SENT, "seconds": 60, "half": SENT + timedelta(milliseconds=500)}
     return cel.compile(text, cel.Env()).run(variables, trace=True)
 
@@ -57,13 +57,13 @@ def test_a_comparison_flips_at_its_deadline(text: str, terms: list[str]) -> None
         "seconds > 5",
     ],
 )
-def test_what_no_sum_gives_has_none(text: str) -> None:
+def test_no_deadline_without_a_sum(text: str) -> None:
     trace = run(text, NOON).trace
     assert trace is not None
     assert trace.deadlines == ()
 
 
-def test_what_was_not_evaluated_has_none() -> None:
+def test_no_deadline_without_evaluation() -> None:
     trace = run("now > sent || now - sent > duration('5m')", NOON).trace
     assert trace is not None
     assert [deadline.at for deadline in trace.deadlines] == [SENT]

@@ -74,7 +74,7 @@ def outcome(run: Any) -> str:
 
 
 def both(program: Program, variables: dict[str, Any]) -> tuple[str, str]:
-    """Return what generated code gives, and what the closures give."""
+    """Return the results of generated code and of closures."""
     step = closures.build(program.node, program.env, program.types)
     return (
         outcome(lambda: program._body(variables, [EXPRESSION_LIMIT])),

@@ -1,4 +1,4 @@
-"""Functions that the caller adds: called by name, or on a receiver where they say so."""
+"""Functions of the caller, called by name or on a receiver."""
 
 import pytest
 
@@ -9,7 +9,7 @@ from muster.cel.types import (
     INT,
     STRING,
     TIMESTAMP,
-    Field,
+    FieldType,
     ListType,
     MapType,
     NullableType,
@@ -30,7 +30,7 @@ def test_a_function_is_called_as_it_is_declared(text: str, member: bool) -> None
 
 
 @pytest.mark.parametrize(("text", "member"), [("a.plus(2)", False), ("plus(a, 2)", True)])
-def test_and_in_no_other_way(text: str, member: bool) -> None:
+def test_a_function_is_not_called_in_another_way(text: str, member: bool) -> None:
     env = cel.Env(variables={"a": INT}, functions={"plus": cel.Function(ADD.call, ADD.parameters, INT, member=member)})
     with pytest.raises(cel.CompileError):
         cel.compile(text, env)
@@ -45,15 +45,20 @@ def test_what_a_function_raises_is_an_evaluation_error() -> None:
         cel.compile("a.find()", env).evaluate({"a": "x"})
 
 
-TIMES = (TIMESTAMP, ListType(DURATION), MapType(STRING, DYN), ObjectType("o", {"at": Field(NullableType(TIMESTAMP))}))
+TIMES = (
+    TIMESTAMP,
+    ListType(DURATION),
+    MapType(STRING, DYN),
+    ObjectType("o", {"at": FieldType(NullableType(TIMESTAMP))}),
+)
 
 
 @pytest.mark.parametrize("parameter", TIMES)
-def test_a_function_that_may_be_given_moving_times_says_what_becomes_of_them(parameter: Type) -> None:
-    with pytest.raises(ValueError, match="declares what becomes of moving ones"):
+def test_a_function_that_takes_times_declares_how_it_uses_moving_ones(parameter: Type) -> None:
+    with pytest.raises(ValueError, match="declares how it uses those that move"):
         cel.Function(len, (STRING, parameter), INT)
-    assert cel.Function(len, (STRING, parameter), INT, moving=cel.Moving.CARRIED).moving is cel.Moving.CARRIED
+    assert cel.Function(len, (STRING, parameter), INT, moving=cel.TimeUse.CARRIED).moving is cel.TimeUse.CARRIED
 
 
 def test_a_function_of_texts_has_nothing_to_declare() -> None:
-    assert cel.Function(len, (MapType(STRING, STRING), ObjectType("o", {"a": Field(INT)})), INT).moving is None
+    assert cel.Function(len, (MapType(STRING, STRING), ObjectType("o", {"a": FieldType(INT)})), INT).moving is None

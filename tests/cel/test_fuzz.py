@@ -1,4 +1,4 @@
-"""Whatever is written, the front end answers with findings and the engine with a value or an error: nothing else."""
+"""For any text the front end only returns issues, and the engine only a value or an error."""
 
 from collections.abc import Callable
 
@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 
 from muster import cel
 from muster.cel import ast
-from muster.cel.checker import Checked, check
+from muster.cel.checker.check import CheckedExpression, check
 from muster.cel.cost import estimate, limit_issue
 from muster.cel.declarations import OPERATORS
 from muster.cel.errors import SyntaxIssue
@@ -16,7 +16,7 @@ from muster.cel.library.registry import Declarations
 from muster.cel.parser import parse
 from muster.cel.values import UInt
 from muster.data.yaml.excerpt import excerpt
-from tests.cel.surroundings import SURROUNDINGS, VARIABLES
+from tests.cel.environment import ENVIRONMENT, VARIABLES
 from tests.support.examples import often
 
 TOKENS = (
@@ -34,9 +34,9 @@ texts = st.one_of(
 )
 
 
-def examine(node: ast.Node, text: str) -> Checked:
+def examine(node: ast.Node, text: str) -> CheckedExpression:
     """Check, estimate, and show everything that was found."""
-    found = check(node, SURROUNDINGS, text)
+    found = check(node, ENVIRONMENT, text)
     for issue in found.issues:
         assert issue.message
         assert 0 <= issue.offset <= len(text)
@@ -81,13 +81,13 @@ def _grown(inner: Nodes) -> Nodes:
     names = st.sampled_from(NAMES)
     one_or_two = st.sampled_from((("e",), ("e", "v"), ("self",)))
     bodies = st.lists(inner, min_size=1, max_size=2).map(tuple)
-    entries = st.lists(st.builds(ast.Entry, inner, inner, optional), max_size=3).map(tuple)
-    fields = st.lists(st.builds(ast.Field, names, inner, optional), max_size=2).map(tuple)
+    entries = st.lists(st.builds(ast.MapEntry, inner, inner, optional), max_size=3).map(tuple)
+    fields = st.lists(st.builds(ast.MessageField, names, inner, optional), max_size=2).map(tuple)
     zero = st.just(0)
     return st.one_of(
         st.builds(ast.Select, zero, zero, inner, names, optional),
         st.builds(ast.Has, zero, zero, inner, names),
-        st.builds(ast.Index, zero, zero, inner, inner, optional),
+        st.builds(ast.IndexNode, zero, zero, inner, inner, optional),
         st.builds(ast.Call, zero, zero, st.sampled_from(FUNCTIONS), st.none() | inner, args),
         st.sampled_from(OPERATIONS).flatmap(lambda name: _operation(name, inner)),
         st.builds(ast.ListNode, zero, zero, args, st.sets(st.integers(0, 2)).map(frozenset)),
@@ -125,8 +125,8 @@ def _numbered(tree: ast.Node) -> ast.Node:
                 return ast.Select(number, 0, again(node.operand), node.field, node.optional)
             case ast.Has():
                 return ast.Has(number, 0, again(node.operand), node.field)
-            case ast.Index():
-                return ast.Index(number, 0, again(node.operand), again(node.index), node.optional)
+            case ast.IndexNode():
+                return ast.IndexNode(number, 0, again(node.operand), again(node.index), node.optional)
             case ast.Call():
                 target = None if node.target is None else again(node.target)
                 return ast.Call(number, 0, node.function, target, tuple(map(again, node.args)))
@@ -134,10 +134,10 @@ def _numbered(tree: ast.Node) -> ast.Node:
                 positions = frozenset(range(len(node.elements))) & node.optional
                 return ast.ListNode(number, 0, tuple(map(again, node.elements)), positions)
             case ast.MapNode():
-                entries = (ast.Entry(again(entry.key), again(entry.value), entry.optional) for entry in node.entries)
+                entries = (ast.MapEntry(again(entry.key), again(entry.value), entry.optional) for entry in node.entries)
                 return ast.MapNode(number, 0, tuple(entries))
             case ast.Struct():
-                fields = (ast.Field(field.name, again(field.value), field.optional) for field in node.fields)
+                fields = (ast.MessageField(field.name, again(field.value), field.optional) for field in node.fields)
                 return ast.Struct(number, 0, node.name, tuple(fields))
             case ast.Macro():
                 return ast.Macro(number, 0, node.name, again(node.range), node.variables, tuple(map(again, node.args)))

@@ -7,8 +7,8 @@ from random import Random
 import pytest
 
 from muster import cel
-from muster.cel.declarations import Moving, Overload
-from muster.cel.library.registry import Row, libraries
+from muster.cel.declarations import Overload, TimeUse
+from muster.cel.library.registry import LibraryFunction, libraries
 from muster.cel.types import BOOL, INT, STRING, TIMESTAMP, ListType, MapType
 from tests.cel.calls import NOW, OVERLOADS, VARIABLES, Caller, held, outcome
 from tests.support.examples import often
@@ -19,7 +19,7 @@ WANTED = (BOOL, BOOL, INT, STRING, TIMESTAMP, ListType(TIMESTAMP), MapType(STRIN
 
 
 def compiled(text: str, env: cel.Env) -> cel.Program | None:
-    """Return the program of an expression that this environment does not refuse."""
+    """Return the program of an expression that the environment accepts."""
     return cel.compile(text, env) if not env.typed or cel.inspect(text, env).ok else None
 
 
@@ -35,19 +35,19 @@ def test_the_horizon_of_a_call_is_never_late(overload: Overload) -> None:
 
 
 @pytest.mark.parametrize("row", [row for row in ROWS if row.may_move], ids=lambda row: str(row.name))
-def test_a_row_does_with_moving_values_what_it_declares(row: Row) -> None:
-    """What carries its arguments along has no horizon; what compares them, or reads them, has one."""
+def test_a_row_does_with_moving_values_what_it_declares(row: LibraryFunction) -> None:
+    """A function that carries its arguments has no horizon; one that compares or reads them has one."""
     random = Random(row.name)
     caller = Caller(random, read=False)
     horizons = (held(cel.compile(caller.call(random.choice(row.overloads))), random) for _ in range(300))
-    if row.moving is Moving.CARRIED:
+    if row.moving is TimeUse.CARRIED:
         assert not any(soon(horizon) for horizon in islice(horizons, 40))
     else:
         assert any(soon(horizon) for horizon in horizons)
 
 
 def soon(horizon: datetime | None) -> bool:
-    """Whether time alone changes something within years: fast values leave their range within decades."""
+    """Return whether time alone changes something within years: fast values leave their range within decades."""
     return horizon is not None and horizon - NOW < timedelta(days=10_000)
 
 
@@ -63,7 +63,7 @@ def test_nothing_changes_before_the_horizon_of_any_expression(depth: int) -> Non
     assert ahead > often(15), "what this is about has happened"
 
 
-#: What hides a moving value from who looks for it at the top of a value only.
+#: Expressions in which a moving value is inside another value.
 NESTED = """
 '%s'.format([[now]]) | '%s'.format([{'a': [now - t]}]) | '%s'.format([now - t]) == '100.5s' | string(now)
 int(now - t) > 100000000000 | int(t - now) < -200000000000 | optional.ofNonZeroValue(now - t).hasValue()

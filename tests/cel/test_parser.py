@@ -1,4 +1,4 @@
-"""What the parser accepts, what it makes of it, and how it says no."""
+"""What the parser accepts, the trees it returns, and its error messages."""
 
 import pytest
 
@@ -37,7 +37,7 @@ SHAPES = [
     ("!!a", "!_(!_(a))"),
     ("a in b", "@in(a, b)"),
     ("a.`b-c`.?d", "a.b-c.?d"),
-    ("a[?0][1]", "Index(Index(a, 0), 1)"),
+    ("a[?0][1]", "IndexNode(IndexNode(a, 0), 1)"),
     ("[a, ?b,]", "ListNode(a, b)"),
     ("{?'k': v,}", "MapNode('k', v)"),
     ("has(a.b.c)", "has(a.b.c)"),
@@ -82,7 +82,7 @@ def test_ids_are_unique_and_in_order_and_offsets_are_in_the_text(text: str) -> N
         ("l.all(x.y, true)", 1, 7, "a macro's variable must be a simple name"),
         ("l.all(x, x, true)", 1, 10, "the two variables of all() have the same name"),
         ("-!a", 1, 2, "'!' and '-' cannot follow each other"),
-        ("f(){a: 1}", 1, 1, "only a type name can stand before '{'"),
+        ("f(){a: 1}", 1, 1, "only a type name can be before '{'"),
     ],
 )
 def test_refusal(text: str, line: int, column: int, message: str) -> None:

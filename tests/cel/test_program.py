@@ -8,17 +8,17 @@ from typing import Any
 import pytest
 
 from muster import cel
-from muster.cel.types import DURATION, DYN, STRING, TIMESTAMP, Field, ListType, MapType, NullableType, ObjectType
+from muster.cel.types import DURATION, DYN, STRING, TIMESTAMP, FieldType, ListType, MapType, NullableType, ObjectType
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LEASE = ObjectType(
     "Lease",
     {
-        "renewTime": Field(TIMESTAMP),
-        "grace": Field(DURATION),
-        "seen": Field(ListType(TIMESTAMP)),
-        "by": Field(MapType(STRING, TIMESTAMP)),
-        "gone": Field(NullableType(TIMESTAMP)),
+        "renewTime": FieldType(TIMESTAMP),
+        "grace": FieldType(DURATION),
+        "seen": FieldType(ListType(TIMESTAMP)),
+        "by": FieldType(MapType(STRING, TIMESTAMP)),
+        "gone": FieldType(NullableType(TIMESTAMP)),
     },
 )
 ENV = cel.Env(variables={"now": TIMESTAMP, "lease": LEASE, "self": DYN})
@@ -32,7 +32,7 @@ DATA = {
 
 
 class Lazy(dict[str, Any]):
-    """Variables that are worked out when they are asked for."""
+    """Variables that are computed on request."""
 
     def __missing__(self, name: str) -> Any:
         if name == "broken":
@@ -42,7 +42,7 @@ class Lazy(dict[str, Any]):
 
 
 class Other(Mapping[str, Any]):
-    """A mapping that is no dict."""
+    """A mapping that is not a dict."""
 
     def __getitem__(self, key: str) -> Any:
         if key == "a":
@@ -101,7 +101,7 @@ def test_errors_say_the_value_and_the_place(expression: str, lease: Any, message
         cel.compile(expression, ENV).evaluate({"now": NOW, "lease": lease})
 
 
-def test_lazy_variables_are_asked_for_only_when_needed() -> None:
+def test_lazy_variables_are_computed_only_when_needed() -> None:
     lazy = Lazy()
     assert cel.compile("variables.x == 'made-x' || variables.y == ''").evaluate({"variables": lazy}) is True
     assert set(lazy) == {"x"}

@@ -13,8 +13,8 @@ from muster import cel
 from muster.cel.cost import estimate
 from muster.cel.types import BOOL, DURATION, INT, STRING, TIMESTAMP, ListType, MapType, OptionalType, Type
 from tests.cel.comparing import comparable
+from tests.cel.environment import VARIABLES
 from tests.cel.expressions import NOW, Grower, swollen, variable_of
-from tests.cel.surroundings import VARIABLES
 from tests.support.examples import often
 
 seeds = st.integers(0, 2**32)
@@ -25,7 +25,7 @@ _TYPE_ERROR = re.compile(r"no such overload|undeclared|is not a map|neither a li
 
 
 def compiled(random: Random, depth: int, *wanted: Type) -> cel.Program:
-    """Return some expression, compiled; those that the checker refuses (an enum's literal, say) are not looked at."""
+    """Return a compiled random expression, skipping those that the checker refuses."""
     text = Grower(random, WORLD).grow(random.choice(wanted or WANTED), depth)
     assume(cel.inspect(text, ENV).ok)
     return cel.compile(text, ENV)
@@ -65,7 +65,7 @@ LEFT = (("now", TIMESTAMP), ("(now + span)", TIMESTAMP), ("(now - since)", DURAT
 
 
 def timed(random: Random, depth: int) -> str:
-    """Return an expression that compares the clock with something, beside something else."""
+    """Return an expression that compares the clock with something, besides another part."""
     grower = Grower(random, TIMED)
     left, kind = random.choice(LEFT)
     compared = f"({left} {random.choice(('<', '<=', '>', '>=', '==', '!='))} {grower.grow(kind, depth)})"

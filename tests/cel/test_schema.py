@@ -12,7 +12,7 @@ from muster.cel.types import (
     NULL,
     STRING,
     TIMESTAMP,
-    Field,
+    FieldType,
     ListType,
     MapType,
     NullableType,
@@ -20,9 +20,9 @@ from muster.cel.types import (
     StringType,
     Type,
 )
-from muster.data.tree import Tree
+from muster.cel.values import Json
 
-TABLE: list[tuple[Tree, Type]] = [
+TABLE: list[tuple[Json, Type]] = [
     ({"type": "string"}, STRING),
     ({"type": "string", "maxLength": 7}, StringType(7)),
     ({"type": "integer"}, INT),
@@ -49,17 +49,17 @@ TABLE: list[tuple[Tree, Type]] = [
     ({"type": "object", "patternProperties": {"^x": {"type": "integer"}}}, MapType(STRING, INT)),
     (
         {"properties": {"a": {"type": "integer"}, "b": {}}, "required": ["a"]},
-        ObjectType("it", {"a": Field(INT, required=True), "b": Field(DYN)}),
+        ObjectType("it", {"a": FieldType(INT, required=True), "b": FieldType(DYN)}),
     ),
     (
         {"type": "object", "properties": {"a": {"type": "integer"}}, "additionalProperties": {"type": "string"}},
-        ObjectType("it", {"a": Field(INT)}, STRING),
+        ObjectType("it", {"a": FieldType(INT)}, STRING),
     ),
     ({"x-kubernetes-int-or-string": True, "type": "string"}, DYN),
     ({"x-kubernetes-preserve-unknown-fields": True, "type": "object"}, DYN),
     (
         {"x-kubernetes-preserve-unknown-fields": True, "properties": {"a": {"type": "integer"}}},
-        ObjectType("it", {"a": Field(INT)}, DYN),
+        ObjectType("it", {"a": FieldType(INT)}, DYN),
     ),
     ({"anyOf": [{"type": "string", "maxLength": 3}, {"type": "string", "maxLength": 5}]}, StringType(5)),
     ({"oneOf": [{"type": "string"}, {"type": "integer"}]}, DYN),
@@ -74,7 +74,7 @@ TABLE: list[tuple[Tree, Type]] = [
 
 
 @pytest.mark.parametrize(("schema", "type_"), TABLE, ids=lambda value: str(value)[:60])
-def test_the_type_of_a_schema(schema: Tree, type_: Type) -> None:
+def test_the_type_of_a_schema(schema: Json, type_: Type) -> None:
     wrapped = type_from_schema({"type": "array", "items": schema}, temporal=True, name="list")
     expected = type_from_schema({"type": "array", "items": {}}, name="list")
     assert isinstance(wrapped, ListType)
@@ -121,7 +121,7 @@ def test_a_reference_to_nowhere_is_dyn(reference: str) -> None:
 def test_a_schema_that_contains_itself_is_dyn_where_it_begins_again() -> None:
     node = {"type": "object", "properties": {"next": {"$ref": "#/$defs/node"}, "n": {"type": "integer"}}}
     type_ = type_from_schema({"$defs": {"node": node}, "$ref": "#/$defs/node"}, name="node")
-    assert type_ == ObjectType("node", {"next": Field(DYN), "n": Field(INT)})
+    assert type_ == ObjectType("node", {"next": FieldType(DYN), "n": FieldType(INT)})
 
 
 def test_references_that_multiply_do_not_blow_up() -> None:

@@ -16,8 +16,8 @@ LITERALS = (
 )  # fmt: skip
 
 
-def outcome(text: str) -> cel.Result | None:
-    """What an expression gives, None where it does not compile. Raises only where muster is wrong."""
+def outcome(text: str) -> cel.EvaluationResult | None:
+    """Return the result of an expression; None if it does not compile. Raises only for a bug of muster."""
     try:
         program = cel.compile(text, cel.Env())
     except cel.CompileError:
@@ -47,7 +47,7 @@ VALUES = tuple(result.value for text in LITERALS if (result := outcome(text)) is
 
 @pytest.mark.parametrize(("name", "member"), sorted(key for key in table() if key[0][0].isalpha()))
 def test_no_function_is_surprised(name: str, member: bool) -> None:
-    """Each takes what it is given, or says why not; arguments that only a run knows are of every type there is."""
+    """Each call succeeds or fails with a message, for arguments of every type at run time."""
     function = table()[name, member]
     for count in filter(function.accepts, range(5)):
         names = [f"v{number}" for number in range(count)]

@@ -1,4 +1,4 @@
-"""A trace shows each part's value under its place, and what was never looked at."""
+"""A trace shows the value of each part under its place, and the parts that were not evaluated."""
 
 from muster import cel
 from muster.cel import ast
@@ -9,7 +9,7 @@ def trace(text: str, **variables: object) -> str:
     return str(result.trace)
 
 
-def test_values_stand_under_their_parts() -> None:
+def test_values_are_under_their_parts() -> None:
     shown = trace("self.spec.replicas > 2 && self.ready", self={"spec": {"replicas": 1}})
     assert shown.splitlines() == [
         "self.spec.replicas > 2 && self.ready",
@@ -21,7 +21,7 @@ def test_values_stand_under_their_parts() -> None:
     ]
 
 
-def test_an_error_is_shown_where_it_arose_and_where_it_went() -> None:
+def test_an_error_is_shown_at_its_origin_and_where_it_passes() -> None:
     lines = trace("x.nope || x.yes", x={"yes": True}).splitlines()
     assert lines[0] == "x.nope || x.yes"
     assert "| error: no such key: 'nope' in x; it has yes" in lines

@@ -16,7 +16,7 @@ from muster.cel.types import (
     TIMESTAMP,
     TYPE,
     UINT,
-    Field,
+    FieldType,
     ListType,
     MapType,
     NullableType,
@@ -91,9 +91,9 @@ def test_other_ways_to_write(text: str, type_: Type) -> None:
         (STRING, StringType(values=("a",))),
         (ListType(INT), ListType(INT, 3)),
         (MapType(STRING, INT), MapType(STRING, INT, 3)),
-        (ObjectType("o", {"a": Field(INT)}), ObjectType("o", {"a": Field(INT, required=True)})),
-        (ObjectType("o", {"a": Field(INT)}), ObjectType("o", {"a": Field(INT)}, additional=DYN)),
-        (ObjectType("o", {"a": Field(INT)}), ObjectType("p", {"a": Field(INT)})),
+        (ObjectType("o", {"a": FieldType(INT)}), ObjectType("o", {"a": FieldType(INT, required=True)})),
+        (ObjectType("o", {"a": FieldType(INT)}), ObjectType("o", {"a": FieldType(INT)}, additional=DYN)),
+        (ObjectType("o", {"a": FieldType(INT)}), ObjectType("p", {"a": FieldType(INT)})),
     ],
 )
 def test_refinements_count_in_identity_and_canonical_form(one: Type, other: Type) -> None:
@@ -102,7 +102,7 @@ def test_refinements_count_in_identity_and_canonical_form(one: Type, other: Type
 
 
 def test_objects_are_values() -> None:
-    one, other = (ObjectType("o", {"a": Field(ListType(INT))}) for _ in range(2))
+    one, other = (ObjectType("o", {"a": FieldType(ListType(INT))}) for _ in range(2))
     assert one == other
     assert len({one, other}) == 1
     assert canonical(one) == canonical(other)

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any
 
 from muster import cel
-from muster.cel.compiler import inspect
+from muster.cel.analysis import inspect
 from muster.cel.runtime import conversion, maps
 from muster.cel.runtime.describe import type_name
 from muster.cel.types import DYN, Type, parse_type
@@ -170,7 +170,7 @@ def decode(value: Mapping[str, Json]) -> Any:
         case "type":
             return cel.TypeValue(content)
         case "optional":
-            return cel.Optional() if content is None else cel.Optional(decode(content), present=True)
+            return cel.OptionalValue() if content is None else cel.OptionalValue(decode(content), present=True)
         case "null" | "null_type" if content is None:
             return None
         case "bool" | "string":
@@ -185,7 +185,7 @@ def show(value: Any) -> str:
         return f"list [{', '.join(map(show, value))}]"
     if isinstance(value, Mapping):
         return f"map {{{', '.join(sorted(f'{show(key)}: {show(value[key])}' for key in value))}}}"
-    if isinstance(value, cel.Optional):
+    if isinstance(value, cel.OptionalValue):
         return f"optional {show(value.value)}" if value.present else "optional none"
     if isinstance(value, float):
         return "double NaN" if math.isnan(value) else f"double {value!r}"

@@ -11,7 +11,7 @@ from muster import cel
 from muster.cel.folds import FOLDS
 from muster.cel.types import TIMESTAMP, MapType, StringType
 from tests.cel.comparing import comparable
-from tests.cel.surroundings import CLUSTER, CONDITION, LEASE
+from tests.cel.environment import CLUSTER, CONDITION, LEASE
 
 PAGE = Path(__file__).parents[2] / "docs" / "cel.md"
 TEXT = PAGE.read_text(encoding="utf-8")

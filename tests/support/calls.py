@@ -9,7 +9,7 @@ from functools import cache
 from typing import Final
 
 from muster.cel.declarations import OPERATORS, Overload
-from muster.cel.library.registry import Row, table
+from muster.cel.library.registry import LibraryFunction, table
 
 _LATER: Final = "timestamp('2026-01-01T12:30:00Z')"
 _AGE: Final = "(now - lease.spec.renewTime)"
@@ -48,7 +48,7 @@ _MACROS: Final = (
 
 
 @cache
-def functions() -> tuple[Row, ...]:
+def functions() -> tuple[LibraryFunction, ...]:
     """All functions that a policy can call."""
     rows = dict.fromkeys(row for (name, _), row in table().items() if not name.startswith("@") or name in OPERATORS)
     return tuple(rows)
@@ -60,7 +60,7 @@ def macro(chance: random.Random) -> str:
     return text.format(**{name: chance.choice(_ARGUMENTS[name]) for name in ("timestamp", "duration", "int", "bool")})
 
 
-def condition(chance: random.Random, row: Row) -> str:
+def condition(chance: random.Random, row: LibraryFunction) -> str:
     """A condition in which a function is called, which may fail."""
     overload = chance.choice(row.overloads)
     bound: dict[str, str] = {}

@@ -4,19 +4,17 @@
     program.evaluate({"now": now, "lease": lease})   # the value, or EvaluationError
     program.run({"now": now, "lease": lease})        # value or error, horizon, cost, and a trace on request
 
-Values are plain Python: what YAML loading gives, and `bytes`, `datetime`, `timedelta`. They are never changed.
+Values are plain Python: what loading YAML gives, and `bytes`, `datetime`, `timedelta`. They are never changed.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from muster.cel import cache as cache
-from muster.data.deferred import deferred
-
 if TYPE_CHECKING:
+    from muster.cel.analysis import inspect as inspect
     from muster.cel.clock import Clock as Clock
     from muster.cel.compiler import compile as compile  # noqa: A004 - used as cel.compile
-    from muster.cel.compiler import inspect as inspect
-    from muster.cel.declarations import Moving as Moving
+    from muster.cel.declarations import TimeUse as TimeUse
     from muster.cel.env import Env as Env
     from muster.cel.env import Function as Function
     from muster.cel.errors import BudgetExceeded as BudgetExceeded
@@ -26,24 +24,33 @@ if TYPE_CHECKING:
     from muster.cel.errors import EvaluationError as EvaluationError
     from muster.cel.errors import Issue as Issue
     from muster.cel.errors import SyntaxIssue as SyntaxIssue
+    from muster.cel.program import EvaluationResult as EvaluationResult
     from muster.cel.program import Program as Program
-    from muster.cel.program import Result as Result
     from muster.cel.runtime.budget import EXPRESSION_LIMIT as EXPRESSION_LIMIT
-    from muster.cel.runtime.budget import Budget as Budget
-    from muster.cel.runtime.selection import Optional as Optional
+    from muster.cel.runtime.budget import CostBudget as CostBudget
+    from muster.cel.runtime.selection import OptionalValue as OptionalValue
     from muster.cel.values import TypeValue as TypeValue
     from muster.cel.values import UInt as UInt
 
-#: By the module that defines them: what only looks for compiled expressions does not import the compiler.
-__getattr__ = deferred(__name__, {
-    "muster.cel.clock": ("Clock",),
-    "muster.cel.compiler": ("compile", "inspect"),
-    "muster.cel.declarations": ("Moving",),
-    "muster.cel.env": ("Env", "Function"),
-    "muster.cel.errors": ("BudgetExceeded", "CelError", "CompileError", "CostIssue", "EvaluationError", "Issue",
-                          "SyntaxIssue"),
-    "muster.cel.program": ("Program", "Result"),
-    "muster.cel.runtime.budget": ("Budget", "EXPRESSION_LIMIT"),
-    "muster.cel.runtime.selection": ("Optional",),
-    "muster.cel.values": ("TypeValue", "UInt"),
-})  # fmt: skip
+#: Public names by module. They are loaded on first use: a run that only looks for compiled expressions does not import
+#: the compiler.
+_MODULES = {
+    "analysis": ("inspect",),
+    "clock": ("Clock",),
+    "compiler": ("compile",),
+    "declarations": ("TimeUse",),
+    "env": ("Env", "Function"),
+    "errors": ("BudgetExceeded", "CelError", "CompileError", "CostIssue", "EvaluationError", "Issue", "SyntaxIssue"),
+    "program": ("Program", "EvaluationResult"),
+    "runtime.budget": ("CostBudget", "EXPRESSION_LIMIT"),
+    "runtime.selection": ("OptionalValue",),
+    "values": ("TypeValue", "UInt"),
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    for module, names in _MODULES.items():
+        if name in names:
+            found = globals()[name] = getattr(import_module(f"{__name__}.{module}"), name)
+            return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

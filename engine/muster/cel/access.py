@@ -1,28 +1,30 @@
-"""From a part of an expression to the field that it reads: `lease.spec.renewTime`, `reported['Ready'].status`."""
+"""The fields that an expression reads: `lease.spec.renewTime`, `reported['Ready'].status`."""
 
 from typing import NamedTuple
 
 from muster.cel import ast
 
 
-class Access(NamedTuple):
-    """A field of a variable: the variable's name, and the steps to the field, keys and indices. `asked_for`: whether it
-    is there, and not what it is, was asked."""
+class FieldAccess(NamedTuple):
+    """A field of a variable: the variable's name and the keys and indices that lead to the field.
+
+    `asked_for` is true if the expression only asks whether the field exists: `has(x.y)`.
+    """
 
     variable: str
     steps: tuple[str | int, ...]
     asked_for: bool = False
 
     def __str__(self) -> str:
-        """As it is written: `reported['Ready'].status`."""
+        """Return the field as expressions write it: `reported['Ready'].status`."""
         text = self.variable + "".join(
             f".{step}" if isinstance(step, str) and step.isidentifier() else f"[{step!r}]" for step in self.steps
         )
         return f"has({text})" if self.asked_for else text
 
 
-def access(node: ast.Node) -> Access | None:
-    """Return the field that a node reads; None for what is no field, or one whose key is computed."""
+def access(node: ast.Node) -> FieldAccess | None:
+    """Return the field that a node reads; None if it reads none, or if a key is computed."""
     steps: list[str | int] = []
     asked_for = isinstance(node, ast.Has)
     while True:
@@ -30,17 +32,17 @@ def access(node: ast.Node) -> Access | None:
             case ast.Ident():
                 if node.name.startswith("@"):
                     return None
-                return Access(node.name.removeprefix("."), tuple(steps[::-1]), asked_for)
+                return FieldAccess(node.name.removeprefix("."), tuple(steps[::-1]), asked_for)
             case ast.Select() | ast.Has():
                 steps.append(node.field)
                 node = node.operand
-            case ast.Index(index=ast.Literal(value=str() | int() as key)):
+            case ast.IndexNode(index=ast.Literal(value=str() | int() as key)):
                 steps.append(key)
                 node = node.operand
             case _:
                 return None
 
 
-def accesses(node: ast.Node) -> dict[int, Access]:
+def accesses(node: ast.Node) -> dict[int, FieldAccess]:
     """Return the fields that a tree reads, by the id of the node that reads them."""
     return {inner.id: found for inner in ast.walk(node) if (found := access(inner)) is not None}

@@ -1,8 +1,8 @@
-"""The abstract syntax tree of a CEL expression: small, frozen, free of the parser that made it.
+"""The abstract syntax tree of a CEL expression: small, frozen, independent of the parser.
 
-Every node has `id`, unique in its expression and given in pre-order from 0, so that side tables (types, values of
-a trace) are plain mappings from id; and `offset`, the character offset in the source text at which a message
-about the node points: the operator of an operator, the name of a field, function or macro, else the first character.
+Every node has an `id`, unique in its expression and numbered in pre-order from 0, so that side tables (types, traced
+values) are plain mappings from id. `offset` is the character offset in the source text that messages about the node
+point at: the sign of an operator, the name of a field, function or macro, else the first character.
 
 Operators are calls under CEL's own names: `_+_ _-_ _*_ _/_ _%_ -_ !_ _==_ _!=_ _<_ _<=_ _>_ _>=_ @in _?_:_`.
 `_&&_` and `_||_` are flattened: they have two or more arguments. All others have as many as their name has blanks.
@@ -25,21 +25,21 @@ class _Node:
 
 @dataclass(frozen=True, slots=True)
 class Literal(_Node):
-    """A constant; in a resolved tree also a type. `UInt` and `bool` are told from `int` by their classes."""
+    """A constant; in a resolved tree also a type. Compare classes to tell `UInt` and `bool` from `int`."""
 
     value: LiteralValue
 
 
 @dataclass(frozen=True, slots=True)
 class Ident(_Node):
-    """A name. A leading dot, as in `.name`, stays part of it: such a name skips container and local variables."""
+    """A name. A leading dot, as in `.name`, is part of it: such a name skips the container and local variables."""
 
     name: str
 
 
 @dataclass(frozen=True, slots=True)
 class Select(_Node):
-    """`operand.field`, or `operand.?field` where `optional`."""
+    """`operand.field`, or `operand.?field` if `optional`."""
 
     operand: "Node"
     field: str
@@ -55,8 +55,8 @@ class Has(_Node):
 
 
 @dataclass(frozen=True, slots=True)
-class Index(_Node):
-    """`operand[index]`, or `operand[?index]` where `optional`."""
+class IndexNode(_Node):
+    """`operand[index]`, or `operand[?index]` if `optional`."""
 
     operand: "Node"
     index: "Node"
@@ -74,15 +74,15 @@ class Call(_Node):
 
 @dataclass(frozen=True, slots=True)
 class ListNode(_Node):
-    """`[a, ?b]`; `optional` holds the indices of the elements written with a question mark."""
+    """`[a, ?b]`; `optional` has the indices of the elements with a question mark."""
 
     elements: "tuple[Node, ...]"
     optional: frozenset[int] = frozenset()
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
-    """One `key: value` of a map; `optional` where written `?key: value`."""
+class MapEntry:
+    """One `key: value` of a map; `optional` if written `?key: value`."""
 
     key: "Node"
     value: "Node"
@@ -93,11 +93,11 @@ class Entry:
 class MapNode(_Node):
     """`{k: v}`."""
 
-    entries: tuple[Entry, ...]
+    entries: tuple[MapEntry, ...]
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
+class MessageField:
     """One `name: value` of a message literal."""
 
     name: str
@@ -110,12 +110,12 @@ class Struct(_Node):
     """`Name{field: value}`: a message literal."""
 
     name: str
-    fields: tuple[Field, ...]
+    fields: tuple[MessageField, ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Macro(_Node):
-    """A comprehension, `range.name(variables..., args...)`, where `name` is `all`, `map` or the like.
+    """A comprehension, `range.name(variables..., args...)`, such as `all` or `map`.
 
     `variables` has one or two names. `args` is the body, or for `map`, `transformList`, `transformMap` and
     `transformMapEntry` with a filter the pair (filter, body).
@@ -129,24 +129,24 @@ class Macro(_Node):
 
 @dataclass(frozen=True, slots=True)
 class Bind(_Node):
-    """`cel.bind(name, value, body)`. The value is evaluated at most once, and its error counts only where used."""
+    """`cel.bind(name, value, body)`. Evaluates the value at most once; its error counts only if it is used."""
 
     name: str
     value: "Node"
     body: "Node"
 
 
-Node: TypeAlias = Literal | Ident | Select | Has | Index | Call | ListNode | MapNode | Struct | Macro | Bind
+Node: TypeAlias = Literal | Ident | Select | Has | IndexNode | Call | ListNode | MapNode | Struct | Macro | Bind
 
 
 def children(node: Node) -> tuple[Node, ...]:
-    """Return the direct sub-expressions in the order of the source."""
+    """Return the direct sub-expressions in source order."""
     match node:
         case Literal() | Ident():
             return ()
         case Select() | Has():
             return (node.operand,)
-        case Index():
+        case IndexNode():
             return (node.operand, node.index)
         case Call():
             return node.args if node.target is None else (node.target, *node.args)

@@ -1,10 +1,10 @@
 """Compiled expressions on disk, so that an unchanged policy is parsed and checked once per machine, not once per run.
 
-`use(directory)` opens the cache: one file to which each newly compiled expression adds a line. A line has the text, the
-digest of the environment and the version of the engine that it is for, the resolved syntax tree, and the types that the
-generator needs. It holds data only; the Python is generated anew, so that nothing in the directory becomes code. A line
-that does not fit is passed over, and so is all of a directory into which somebody else could have written. A process
-that finds all its expressions here imports neither cel-python nor Lark.
+`use(directory, version)` opens the cache: one file per version of the engine, and each newly compiled expression adds a
+line to it. A line holds the text, the digest of the environment, the resolved syntax tree, and the types that the
+generator needs. It is data only: the Python code is generated anew, so nothing in the directory becomes code. A line
+that does not fit is skipped, and so is a directory that somebody else could have written into. A process that finds all
+its expressions here imports neither cel-python nor Lark.
 """
 
 import hashlib
@@ -18,23 +18,20 @@ from typing import BinaryIO, TypeAlias
 from muster.cel import ast, serial
 from muster.cel.errors import Issue
 from muster.cel.types import Type, parse_type
-from muster.data.finding import Severity
-from muster.data.secrets import is_ours
-from muster.data.tree import Tree
-from muster.version import __version__
+from muster.cel.values import Json
 
 _FORMAT = 3
-#: What is kept of an expression: its resolved tree, the types that the generator needs, and the checker's warnings.
-Analysed: TypeAlias = tuple[ast.Node, dict[int, Type], tuple[Issue, ...]]
+#: The resolved tree of an expression, the types that the generator needs, and the checker's warnings.
+Analysis: TypeAlias = tuple[ast.Node, dict[int, Type], tuple[Issue, ...]]
 _MAX_BYTES = 64 << 20
 
 
-class Store:
-    """The file of one directory. Another process may add to it at the same time: lines are written whole."""
+class ExpressionCache:
+    """The file of one directory. Several processes may add to it at once: each writes whole lines."""
 
-    def __init__(self, directory: Path) -> None:
-        """Read what is there, as lines; they are looked into when they are asked for."""
-        self._path = directory / f"expressions-{__version__}-{_FORMAT}.jsonl"
+    def __init__(self, directory: Path, version: str) -> None:
+        """Read the lines of the file. `load` parses each on request."""
+        self._path = directory / f"expressions-{version}-{_FORMAT}.jsonl"
         self._lines: dict[str, bytes] = {}
         try:
             for line in self._content().splitlines():
@@ -45,7 +42,7 @@ class Store:
             return
 
     def _content(self) -> bytes:
-        """What the file holds. OSError where it is none, or not ours alone."""
+        """Return the content of the file. Raises OSError if it is not a file, or others could have written it."""
         with self._opened(os.O_RDONLY) as file:
             if os.fstat(file.fileno()).st_size > _MAX_BYTES:
                 self._path.unlink()
@@ -53,22 +50,22 @@ class Store:
             return file.read()
 
     def _opened(self, flags: int) -> BinaryIO:
-        """Open the file. PermissionError where somebody else could have written it: what it says is believed.
+        """Open the file. Raises PermissionError if somebody else could have written it, because we trust its content.
 
-        Never waits, as it would for a pipe of that name.
+        Never blocks, as it would for a pipe of that name.
         """
-        if not is_ours(self._path.parent.stat()):
-            raise PermissionError(f"{self._path.parent} is not only its owner's to write")
+        if not _only_we_write(self._path.parent.stat()):
+            raise PermissionError(f"{self._path.parent} can be written by others")
         careful = os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC
         file = os.fdopen(os.open(self._path, flags | careful, 0o600), "ab" if flags & os.O_APPEND else "rb")
         status = os.fstat(file.fileno())
         if not stat.S_ISREG(status.st_mode) or status.st_uid != os.geteuid():
             file.close()
-            raise PermissionError(f"{self._path} is not its owner's file")
+            raise PermissionError(f"{self._path} is not a file of ours")
         return file
 
-    def load(self, text: str, digest: str) -> "Analysed | None":
-        """Return what was kept for a text, None where there is no sound entry."""
+    def load(self, text: str, digest: str) -> "Analysis | None":
+        """Return the analysis of a text; None if there is no valid entry."""
         line = self._lines.pop(_key(text, digest), None)
         if line is None:
             return None
@@ -85,7 +82,7 @@ class Store:
     def save(
         self, text: str, digest: str, node: ast.Node, types: Mapping[int, Type], warnings: tuple[Issue, ...] = ()
     ) -> None:
-        """Add an entry. A directory that cannot be written is no error: the next run compiles again."""
+        """Add an entry. If the directory is not writable, do nothing: the next run compiles again."""
         entry = {
             "text": text,
             "env": digest,
@@ -102,12 +99,17 @@ class Store:
             return
 
 
-def _warning(fields: Tree) -> Issue:
-    """An issue from its fields. ValueError or TypeError where they are none."""
+def _only_we_write(status: os.stat_result) -> bool:
+    """Return whether a directory is this user's, and nobody else can write into it."""
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+def _warning(fields: Json) -> Issue:
+    """Return a warning from its fields. Raises ValueError or TypeError if they do not fit."""
     message, offset, line, column, hint = fields
     if not (isinstance(message, str) and isinstance(hint, str)):
-        raise TypeError("a message and a hint are texts")
-    return Issue(message, int(offset), int(line), int(column), hint, Severity.WARNING)
+        raise TypeError("the message and the hint of a warning must be texts")
+    return Issue(message, int(offset), int(line), int(column), hint, is_warning=True)
 
 
 def _key(text: str, digest: str) -> str:
@@ -115,14 +117,14 @@ def _key(text: str, digest: str) -> str:
 
 
 class _Current:
-    store: Store | None = None
+    store: ExpressionCache | None = None
 
 
-def use(directory: Path | None) -> None:
-    """Keep compiled expressions in a directory from now on; None stops that."""
-    _Current.store = None if directory is None else Store(directory)
+def use(directory: Path | None, version: str) -> None:
+    """Keep the expressions that this version of the engine compiles in a directory from now on; None stops that."""
+    _Current.store = None if directory is None else ExpressionCache(directory, version)
 
 
-def current() -> Store | None:
-    """Return the cache in use."""
+def current() -> ExpressionCache | None:
+    """Return the cache in use, if there is one."""
     return _Current.store

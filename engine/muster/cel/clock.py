@@ -1,7 +1,7 @@
 """The one instant of an evaluation, and the first instant at which time alone would change its outcome.
 
-`Clock(now).now` is what callers put into the variable `now`. What is computed from it stays tied to the clock, also
-inside variables that are evaluated once and read by many expressions, and each comparison notes when it will flip.
+Callers put `Clock(now).now` into the variable `now`. Values computed from it stay tied to the clock, also in variables
+that are evaluated once and read by many expressions. Each comparison with such a value records when it will flip.
 """
 
 from datetime import UTC, datetime, timedelta
@@ -16,7 +16,7 @@ class Clock:
     """Holds `now`, and the earliest instants at which outcomes seen so far will differ.
 
     An outcome that differs once `now` has *reached* an instant does so at the first whole second not before it; one
-    that differs once the instant has *passed*, at the first whole second after it. The rounding is left for the end.
+    that differs once the instant has *passed*, at the first whole second after it. `horizon` rounds.
     """
 
     __slots__ = ("_passed", "_reached", "now", "now_ns")
@@ -25,7 +25,7 @@ class Clock:
     """The instant of this run, tracked."""
 
     def __init__(self, now: datetime) -> None:
-        """Start at an instant with a time zone; ValueError where it has none."""
+        """Start at an instant. Raises ValueError if it has no time zone."""
         if now.tzinfo is None:
             raise ValueError("now needs a time zone")
         self.now_ns = instant_ns(now if now.tzinfo is UTC else now.astimezone(UTC))
@@ -34,48 +34,53 @@ class Clock:
 
     @property
     def horizon(self) -> datetime | None:
-        """The earliest whole second after now at which a comparison seen so far flips; None if none does."""
+        """The earliest whole second after now at which a recorded comparison flips; None if none does."""
         passed, reached = self._passed, self._reached
-        second = None if passed is _NEVER else _next_second(passed)
+        second = None if passed is _NEVER else second_after(passed)
         if reached is _NEVER:
             return second
-        first = _next_second(reached) if reached.microsecond else reached
+        first = second_at(reached)
         return first if second is None or (first is not None and first < second) else second
 
     def record_second(self, second: int) -> None:
-        """Note that some outcome changes at this second since 1970."""
+        """Record that an outcome changes at this second since 1970."""
         try:
             self.record_reached(EPOCH + timedelta(seconds=second))
         except OverflowError:
             return  # past the year 9999: never
 
     def record_reached(self, instant: datetime) -> None:
-        """Note that some outcome changes when `now` reaches this instant."""
+        """Record that an outcome changes when `now` reaches this instant."""
         if instant < self._reached:
             self._reached = instant
 
     def record_passed(self, instant: datetime) -> None:
-        """Note that some outcome changes when `now` is past this instant."""
+        """Record that an outcome changes when `now` is past this instant."""
         if instant < self._passed:
             self._passed = instant
 
     def reset(self) -> None:
-        """Forget all that was noted."""
+        """Forget everything recorded."""
         self._reached = self._passed = _NEVER
 
     def take(self) -> tuple[datetime, datetime]:
-        """Return what was noted and forget it: used to tell the horizon of one expression from the others'."""
+        """Return what was recorded and forget it: separates the horizon of one expression from that of others."""
         noted = (self._reached, self._passed)
         self._reached = self._passed = _NEVER
         return noted
 
     def restore(self, noted: tuple[datetime, datetime]) -> None:
-        """Note again what `take` gave."""
+        """Record again what `take` returned."""
         self.record_reached(noted[0])
         self.record_passed(noted[1])
 
 
-def _next_second(instant: datetime) -> datetime | None:
+def second_at(instant: datetime) -> datetime | None:
+    """Return the first whole second that is not before an instant; None past the year 9999."""
+    return second_after(instant) if instant.microsecond else instant
+
+
+def second_after(instant: datetime) -> datetime | None:
     """Return the first whole second after an instant; None past the year 9999."""
     try:
         return (instant.replace(microsecond=0) if instant.microsecond else instant) + _SECOND

@@ -1,8 +1,8 @@
-"""Expressions as nested Python functions: the engine for what generated code cannot be, and for explaining.
+"""Expressions as nested Python functions: the second engine, beside generated code.
 
-It evaluates what nests deeper than CPython's compiler allows; it runs an expression again that failed, to say what
-failed and where; and it records the value of every part for a trace. It takes its operators from `runtime`, as
-generated code does, so both agree by construction wherever they share a helper.
+It evaluates expressions that nest deeper than CPython's compiler allows. It evaluates an expression that failed once
+more, to find out what failed and where. And it records the value of every part for a trace. It uses the operators of
+`runtime`, as generated code does, so that both engines agree.
 """
 
 from collections.abc import Callable, Mapping
@@ -21,20 +21,20 @@ from muster.cel.weights import round_weight
 
 
 def build(node: ast.Node, env: Env, types: Mapping[int, Type], *, trace: bool = False) -> Step:
-    """Return the function that evaluates a resolved tree. `types` may be empty."""
+    """Return the function that evaluates a resolved tree; `types` may be empty."""
     return _Builder(env, types, trace=trace).step(node)
 
 
 def path(node: ast.Node) -> str:
-    """Return how messages call the value of a node: `lease.spec`, `reports[0]`, or what it is."""
+    """Return the name of a node's value in messages: `lease.spec`, `reports[0]`, or a description."""
     match node:
         case ast.Ident():
             return "the value" if node.name.startswith("@") else node.name
         case ast.Select():
             return f"{path(node.operand)}.{node.field}"
-        case ast.Index(index=ast.Literal(value=key)):
+        case ast.IndexNode(index=ast.Literal(value=key)):
             return f"{path(node.operand)}[{shown(key)}]"
-        case ast.Index():
+        case ast.IndexNode():
             return f"{path(node.operand)}[...]"
         case ast.Call():
             return "the result" if not node.function[0].isalpha() else f"the result of {node.function}()"
@@ -52,13 +52,13 @@ class _Builder:
 
     def step(self, node: ast.Node) -> Step:
         inner = self.plain(node)
-        if not isinstance(node, ast.Literal):  # which never fails
+        if not isinstance(node, ast.Literal):  # a literal never fails
             inner = self.located(node, inner)
         return self.recorded(node, inner) if self.trace else inner
 
     @staticmethod
     def located(node: ast.Node, inner: Step) -> Step:
-        """Give errors the place of the innermost node that they come from."""
+        """Set the place of an error to the innermost node that raises it."""
         offset = node.offset
 
         def located(frame: Frame) -> Any:
@@ -101,7 +101,7 @@ class _Builder:
             case ast.Has():
                 operand, field = self.step(node.operand), node.field
                 return lambda frame: selection.has(operand(frame), field)
-            case ast.Index():
+            case ast.IndexNode():
                 return self.converted(node, self.index(node))
             case ast.Call():
                 return self.call(node)
@@ -117,7 +117,7 @@ class _Builder:
                 return self.bind(node)
 
     def converted(self, node: ast.Node, inner: Step) -> Step:
-        """Read times, durations and doubles from data where the type of an access says so."""
+        """Parse times, durations and doubles in data, according to the type of the access."""
         kind = self.types.get(node.id)
         if kind is None or not access.is_read(kind):
             return inner
@@ -157,7 +157,7 @@ class _Builder:
             return lambda frame: selection.optional_select(operand(frame), field)
         return lambda frame: selection.select(operand(frame), field, where)
 
-    def index(self, node: ast.Index) -> Step:
+    def index(self, node: ast.IndexNode) -> Step:
         operand, key, where = self.step(node.operand), self.step(node.index), path(node.operand)
         if node.optional:
             return lambda frame: selection.optional_index(operand(frame), key(frame))
@@ -299,7 +299,7 @@ class _Builder:
 
 
 def charged(name: str, function: Function) -> Callable[..., Any]:
-    """Return a caller's function that pays for long arguments, and whose exceptions are EvaluationErrors."""
+    """Return the caller's function, paying for long arguments and raising EvaluationErrors only."""
     call_plainly, walks = function.call, function.walks
 
     def call(meter: Meter, site: int, *args: Any) -> Any:

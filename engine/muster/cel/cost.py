@@ -1,11 +1,11 @@
-"""What an expression can cost at most, before any data is there.
+"""Estimate the cost of an expression before there is any data.
 
-The walk is bottom up: every node gets a range of units and the extent of its value; a comprehension multiplies its
-body by the extent of its range.
+The walk goes bottom up: every node gets a range of units and the extent of its value. A comprehension multiplies the
+cost of its body by the extent of its range.
 
-Units are those of the counter at run time: each node's weight from `muster.cel.weights`, and what operations spend
-besides, for the largest values there may be. So no evaluation of data within its bounds ever spends more than `max`;
-and the counter's one pass over everything is paid for whatever is short-circuited.
+Units are those of the counter at run time: the weight of each node (`muster.cel.weights`), plus what operations spend
+on the largest possible values. So no evaluation of data within its bounds spends more than `max`. As the counter does,
+the estimate counts each node once even if evaluation skips it.
 """
 
 from collections.abc import Callable, Mapping
@@ -15,13 +15,13 @@ from typing import Any
 
 from muster.cel import ast
 from muster.cel.ast import Node
-from muster.cel.checker import Checked
+from muster.cel.checker.check import CheckedExpression
 from muster.cel.checker.messages import described
 from muster.cel.env import Env
 from muster.cel.errors import Issue, issue_at
-from muster.cel.extent import DEFAULT_ITEMS, DEFAULT_LENGTH, ONE, SCALAR, ZERO, Extent, Range, extent_of
-from muster.cel.library.given import Given, Patterns
-from muster.cel.library.registry import Row, lookup, walk
+from muster.cel.extent import DEFAULT_ITEMS, DEFAULT_LENGTH, ONE, SCALAR, ZERO, Extent, IntRange, extent_of
+from muster.cel.library.arguments import CallArguments, PatternBudget
+from muster.cel.library.registry import LibraryFunction, lookup, walk
 from muster.cel.runtime import access
 from muster.cel.types import DYN, ListType, MapType, NullableType, OptionalType, Type, bare, reduce_type
 from muster.cel.weights import ROUND, call_weight, own_weight, step_weight
@@ -29,41 +29,41 @@ from muster.cel.weights import ROUND, call_weight, own_weight, step_weight
 
 @dataclass(frozen=True, slots=True)
 class Cost:
-    """The units that one evaluation takes: at least `min`, at most `max` where all sizes are within bounds.
+    """The units of one evaluation: at least `min`, and at most `max` if all sizes are within bounds.
 
-    `by_node` gives the range of every sub-expression by node id. `dearest` is the node that contributes most by
-    itself (a loop, a search), and `unbounded` are the values in it whose schema sets no bound, as messages call
-    them: for those a size was assumed.
+    `by_node` has the range of every sub-expression by node id. `costliest` is the node that adds most to the cost
+    without its operands (a loop, a search). `unbounded` names the values in it whose schema sets no bound: their sizes
+    are assumed.
     """
 
     min: int
     max: int
-    by_node: Mapping[int, Range]
-    dearest: Node
+    by_node: Mapping[int, IntRange]
+    costliest: Node
     unbounded: tuple[str, ...]
 
 
-def estimate(node: Node, checked: Checked, env: Env | None = None) -> Cost:
-    """Return what the checked expression can cost. `env` has what the functions cost that its caller added."""
-    walk = _Walk(checked, env or Env())
+def estimate(node: Node, checked: CheckedExpression, env: Env | None = None) -> Cost:
+    """Return the cost of a checked expression. `env` has the costs of the caller's functions."""
+    walk = _CostWalk(checked, env or Env())
     total = walk.visit(node)
-    dearest = max(walk.own, key=lambda id_: (walk.own[id_], -id_))
-    blamed = (walk.drivers.get(part.id, ()) for part in ast.walk(walk.nodes[dearest]))
+    costliest = max(walk.own, key=lambda id_: (walk.own[id_], -id_))
+    blamed = (walk.drivers.get(part.id, ()) for part in ast.walk(walk.nodes[costliest]))
     return Cost(
         min=total.min,
         max=total.max,
         by_node=MappingProxyType(walk.costs),
-        dearest=walk.nodes[dearest],
+        costliest=walk.nodes[costliest],
         unbounded=tuple(sorted({path for paths in blamed for path in paths})),
     )
 
 
 def limit_issue(cost: Cost, limit: int, text: str) -> Issue | None:
-    """Return the issue of an expression that may cost more than `limit` units, at its dearest part; else None."""
+    """Return an issue if the expression may cost more than `limit` units, at its costliest part; else None."""
     if cost.max <= limit:
         return None
     message = (
-        f"the expression may cost {cost.max:,} units, {limit:,} are allowed; most of it is {_called(cost.dearest)}"
+        f"the expression may cost {cost.max:,} units, {limit:,} are allowed; most of it is {_called(cost.costliest)}"
     )
     if cost.unbounded:
         names = ", ".join(cost.unbounded)
@@ -73,7 +73,7 @@ def limit_issue(cost: Cost, limit: int, text: str) -> Issue | None:
         )
     else:
         hint = "nest fewer loops, or look up by key instead of searching"
-    return issue_at(text, cost.dearest.offset, message, hint)
+    return issue_at(text, cost.costliest.offset, message, hint)
 
 
 def _called(node: Node) -> str:
@@ -86,30 +86,30 @@ def _called(node: Node) -> str:
             return described(node)
 
 
-class _Walk:
-    """One pass over an expression: costs and extents by node id, and what is unbounded where it matters."""
+class _CostWalk:
+    """One pass over an expression: costs and extents by node id, and the unbounded values that drive costs."""
 
-    def __init__(self, checked: Checked, env: Env) -> None:
+    def __init__(self, checked: CheckedExpression, env: Env) -> None:
         self.checked = checked
         self.env = env
-        self.patterns = Patterns()
+        self.patterns = PatternBudget()
         self.kinds = {identity: reduce_type(kind) for identity, kind in checked.types.items()}
-        self.costs: dict[int, Range] = {}
+        self.costs: dict[int, IntRange] = {}
         self.own: dict[int, int] = {}
         self.extents: dict[int, Extent] = {}
         self.drivers: dict[int, tuple[str, ...]] = {}
         self.nodes: dict[int, Node] = {}
         self._locals: dict[str, list[Extent]] = {}
-        self._handlers: Mapping[type[Node], Callable[[Any], tuple[Range, Extent]]] = {
+        self._handlers: Mapping[type[Node], Callable[[Any], tuple[IntRange, Extent]]] = {
             ast.Literal: self._literal, ast.Ident: self._ident, ast.Select: self._select, ast.Has: self._has,
-            ast.Index: self._index, ast.Call: self._call, ast.ListNode: self._list, ast.MapNode: self._map,
+            ast.IndexNode: self._index, ast.Call: self._call, ast.ListNode: self._list, ast.MapNode: self._map,
             ast.Struct: self._struct, ast.Macro: self._macro, ast.Bind: self._bind,
         }  # fmt: skip
 
-    def visit(self, node: Node) -> Range:
+    def visit(self, node: Node) -> IntRange:
         """Return the cost of a node; its extent is in `extents` afterwards."""
         cost, extent = self._handlers[type(node)](node)
-        if type(node) in (ast.Ident, ast.Select, ast.Index):
+        if type(node) in (ast.Ident, ast.Select, ast.IndexNode):
             cost = cost + _reading(self.kinds.get(node.id, DYN), extent)
         self.nodes[node.id], self.costs[node.id], self.extents[node.id] = node, cost, extent
         below = sum(self.costs[child.id].max for child in ast.children(node) if child.id in self.costs)
@@ -126,31 +126,31 @@ class _Walk:
         return extent_of(self.type_of(node), described(node))
 
     @staticmethod
-    def _literal(node: ast.Literal) -> tuple[Range, Extent]:
+    def _literal(node: ast.Literal) -> tuple[IntRange, Extent]:
         if isinstance(node.value, str | bytes):
             return ONE, Extent(len(node.value), len(node.value))
         return ONE, SCALAR
 
-    def _ident(self, node: ast.Ident) -> tuple[Range, Extent]:
+    def _ident(self, node: ast.Ident) -> tuple[IntRange, Extent]:
         bound = self._locals.get(node.name)
         return ONE, bound[-1] if bound else self._by_type(node)
 
-    def _select(self, node: ast.Select) -> tuple[Range, Extent]:
+    def _select(self, node: ast.Select) -> tuple[IntRange, Extent]:
         if node.id in self.checked.names:
             return ONE, self._by_type(node)
         cost = self.visit(node.operand) + self._own(node)
         owner = self.extents[node.operand.id].path or described(node.operand)
         return cost, extent_of(self.type_of(node), f"{owner}.{node.field}")
 
-    def _has(self, node: ast.Has) -> tuple[Range, Extent]:
+    def _has(self, node: ast.Has) -> tuple[IntRange, Extent]:
         return self.visit(node.operand) + ONE, SCALAR
 
-    def _index(self, node: ast.Index) -> tuple[Range, Extent]:
+    def _index(self, node: ast.IndexNode) -> tuple[IntRange, Extent]:
         cost = self.visit(node.operand) + self.visit(node.index) + self._own(node)
         inner = self.extents[node.operand.id].element
         return cost, inner if inner is not None else self._by_type(node)
 
-    def _list(self, node: ast.ListNode) -> tuple[Range, Extent]:
+    def _list(self, node: ast.ListNode) -> tuple[IntRange, Extent]:
         cost = sum((self.visit(element) for element in node.elements), self._own(node))
         element: Extent | None = None
         for item in node.elements:
@@ -158,7 +158,7 @@ class _Walk:
             element = found if element is None else element | found
         return cost, Extent(len(node.elements) - len(node.optional), len(node.elements), "", element or SCALAR)
 
-    def _map(self, node: ast.MapNode) -> tuple[Range, Extent]:
+    def _map(self, node: ast.MapNode) -> tuple[IntRange, Extent]:
         cost = self._own(node)
         key = value = SCALAR
         for entry in node.entries:
@@ -166,15 +166,17 @@ class _Walk:
             key, value = key | self.extents[entry.key.id], value | self.extents[entry.value.id]
         return cost, Extent(0, len(node.entries), "", value, key)
 
-    def _struct(self, node: ast.Struct) -> tuple[Range, Extent]:
+    def _struct(self, node: ast.Struct) -> tuple[IntRange, Extent]:
         return sum((self.visit(field.value) for field in node.fields), self._own(node)), SCALAR
 
-    def _call(self, node: ast.Call) -> tuple[Range, Extent]:
+    def _call(self, node: ast.Call) -> tuple[IntRange, Extent]:
         full = self.checked.names.get(node.id)
         operands = node.args if full is not None else ast.children(node)
         costs = [self.visit(operand) for operand in operands]
         literals = {at: operand.value for at, operand in enumerate(operands) if isinstance(operand, ast.Literal)}
-        given = Given([self._argument(operand) for operand in operands], literals, self.patterns, described(node))
+        given = CallArguments(
+            [self._argument(operand) for operand in operands], literals, self.patterns, described(node)
+        )
         function, member = full or node.function, full is None and node.target is not None
         row = self._row(function, len(given), member=member)
         match function:
@@ -182,7 +184,7 @@ class _Walk:
                 return ONE + costs[0] + sum(costs[1:], ZERO).or_nothing, SCALAR
             case "_?_:_":
                 own = ZERO
-                total = ONE + costs[0] + Range(min(costs[1].min, costs[2].min), (costs[1] + costs[2]).max)
+                total = ONE + costs[0] + IntRange(min(costs[1].min, costs[2].min), (costs[1] + costs[2]).max)
             case _:
                 own = self._added(function, given) if row is None else row.grows(given) if row.grows else ZERO
                 total = sum(costs, own + call_weight(function, member=member, env=self.env))
@@ -191,22 +193,22 @@ class _Walk:
         extent = row.gives(given) if row is not None and row.gives else None
         return total, self._by_type(node) if extent is None else extent
 
-    def _row(self, function: str, count: int, *, member: bool) -> Row | None:
-        """Return the row of a function of ours; None for one of the caller's, and for a call that is refused anyway."""
+    def _row(self, function: str, count: int, *, member: bool) -> LibraryFunction | None:
+        """Return the library function; None for a function of the caller, and for a call that does not fit."""
         own = self.env.functions.get(function)
         found = None if own is not None and own.member == member else lookup(function, member=member)
         return found if found is not None and found.accepts(count) else None
 
-    def _added(self, function: str, given: Given) -> Range:
-        """Return what a function of the caller's spends beyond its weight."""
+    def _added(self, function: str, given: CallArguments) -> IntRange:
+        """Return what a function of the caller spends beyond its weight."""
         entry = self.env.functions.get(function)
         return walk(1)(given).or_nothing if entry is not None and entry.walks else ZERO
 
-    def _own(self, node: Node) -> Range:
+    def _own(self, node: Node) -> IntRange:
         weight = own_weight(node, self.env, self.kinds)
-        return Range(weight, weight)
+        return IntRange(weight, weight)
 
-    def _macro(self, node: ast.Macro) -> tuple[Range, Extent]:
+    def _macro(self, node: ast.Macro) -> tuple[IntRange, Extent]:
         ranged_cost = self.visit(node.range)
         ranged = self.extents[node.range.id]
         self._blame(node, [ranged])
@@ -221,8 +223,8 @@ class _Walk:
         body = bodies[0] + sum(bodies[1:], ZERO).or_nothing
         items = ranged.items()
         if node.name in ("all", "exists"):
-            items = Range(min(items.min, 1), items.max)
-        cost = ranged_cost + ONE + body.or_nothing + items * (Range(step, step) + body)
+            items = IntRange(min(items.min, 1), items.max)
+        cost = ranged_cost + ONE + body.or_nothing + items * (IntRange(step, step) + body)
         return cost, self._gathered(node, ranged, key)
 
     def _is_list(self, node: ast.Macro) -> bool:
@@ -234,7 +236,7 @@ class _Walk:
         return ranged.key or SCALAR, value
 
     def _gathered(self, node: ast.Macro, ranged: Extent, key: Extent) -> Extent:
-        """Return the extent of what a comprehension gives."""
+        """Return the extent of a comprehension's result."""
         if node.name in ROUND:
             return SCALAR
         body = self.extents[node.args[-1].id]
@@ -249,7 +251,7 @@ class _Walk:
                 element, keys = body, None
         return Extent(0, ranged.most, ranged.path, element, keys, ranged.assumed)
 
-    def _bind(self, node: ast.Bind) -> tuple[Range, Extent]:
+    def _bind(self, node: ast.Bind) -> tuple[IntRange, Extent]:
         value = self.visit(node.value)
         self._locals.setdefault(node.name, []).append(self.extents[node.value.id])
         body = self.visit(node.body)
@@ -257,14 +259,14 @@ class _Walk:
         return ONE + value.or_nothing + body, self.extents[node.body.id]
 
     def _blame(self, node: Node, extents: list[Extent]) -> None:
-        """Note which unbounded values the cost of a node rests on."""
+        """Record the unbounded values that the cost of a node depends on."""
         paths = tuple(extent.path for extent in extents if extent.assumed and extent.path)
         if paths:
             self.drivers[node.id] = paths
 
 
-def _reading(kind: Type, extent: Extent) -> Range:
-    """Return what it takes to read a list or a map of instants, durations or doubles out of data, at the most."""
+def _reading(kind: Type, extent: Extent) -> IntRange:
+    """Return the cost of parsing a list or a map of instants, durations or doubles in data."""
     if not access.is_read(kind):
         return ZERO
     match kind:
@@ -272,6 +274,6 @@ def _reading(kind: Type, extent: Extent) -> Range:
             return _reading(kind.element, extent)
         case ListType() | MapType():
             inner = kind.element if isinstance(kind, ListType) else kind.value
-            each = Range(access.EACH, access.EACH) + _reading(inner, extent.element or extent_of(inner, extent.path))
+            each = IntRange(access.EACH, access.EACH) + _reading(inner, extent.element or extent_of(inner, extent.path))
             return (extent.items() * each).or_nothing
     return ZERO

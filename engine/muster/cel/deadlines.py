@@ -1,7 +1,7 @@
-"""The deadlines in an evaluated expression: at which instant each comparison with `now` flips, and why then.
+"""The deadlines in an evaluated expression: the instant at which each comparison with `now` flips, and its terms.
 
 `now - lease.spec.renewTime >= duration('5m')` flips five minutes after the renewal: its terms are that instant and that
-span. Only comparisons that move with `now` at a steady rate have one; others flip at instants that no sum gives.
+span. Only comparisons that move with `now` at a steady rate have a deadline; no sum gives the instants of the others.
 """
 
 from collections.abc import Iterator, Mapping
@@ -10,21 +10,21 @@ from datetime import datetime, timedelta
 from typing import Any, Final
 
 from muster.cel import ast
+from muster.cel.clock import second_after, second_at
 from muster.cel.closures import path
 from muster.cel.runtime.describe import shown
 from muster.cel.runtime.temporal import Now
-from muster.data.times import second_after, second_at
 
-#: Comparison -> whether it flips once `now`, on the left, has *passed* the deadline, and not when it reaches it.
-#: With `now` on the right it is the other way round.
+#: Whether a comparison with `now` on the left flips when `now` *passes* the deadline, or already when `now` reaches it.
+#: With `now` on the right it is the opposite.
 _PASSES: Final = {"_<_": False, "_<=_": True, "_>_": True, "_>=_": False}
-#: What a sum does with its second operand.
+#: The sign of the second operand of a sum.
 _SIGNS: Final = {"_+_": 1, "_-_": -1}
 
 
 @dataclass(frozen=True, slots=True)
 class Term:
-    """What a deadline is the sum of: an instant or a span, and how the expression calls it. `sign` is 1 or -1."""
+    """An instant or a span in the sum of a deadline, and its name in the expression. `sign` is 1 or -1."""
 
     label: str
     value: datetime | timedelta
@@ -32,19 +32,22 @@ class Term:
 
     @property
     def value_text(self) -> str:
-        """The value in a few words."""
+        """The value as short text."""
         return shown(self.value)
 
     @property
     def shown(self) -> str:
-        """The value, and where it comes from; what is spelled out says so itself."""
+        """The value, followed by its name if it has one."""
         return f"{self.value_text} ({self.label})" if self.label else self.value_text
 
 
 @dataclass(frozen=True, slots=True)
 class Deadline:
-    """The instant at which a comparison flips: what it gives before and after differ. `terms` sum up to it, instants
-    first. `passed`: it flips past the instant, and not at it. `offset` is the comparison's place in the text."""
+    """The instant at which a comparison flips.
+
+    `terms` add up to it, instants first. `passed` is true if it flips after the instant, not at it. `offset` is the
+    place of the comparison in the text.
+    """
 
     offset: int
     at: datetime
@@ -53,12 +56,12 @@ class Deadline:
 
     @property
     def flips(self) -> datetime | None:
-        """The first whole second of the other outcome; None past the year 9999."""
+        """The first whole second with the other outcome; None past the year 9999."""
         return second_after(self.at) if self.passed else second_at(self.at)
 
 
 def deadlines_of(node: ast.Node, seen: Mapping[int, Any]) -> tuple[Deadline, ...]:
-    """Return the deadlines of all comparisons in a tree that were made, in the order of the text."""
+    """Return the deadlines of all evaluated comparisons in a tree, in the order of the text."""
     found = (_deadline(inner, seen) for inner in ast.walk(node) if isinstance(inner, ast.Call))
     return tuple(sorted((one for one in found if one is not None), key=lambda one: one.offset))
 
@@ -80,7 +83,7 @@ def _deadline(node: ast.Call, seen: Mapping[int, Any]) -> Deadline | None:
 
 
 def _terms(node: ast.Node, seen: Mapping[int, Any], sign: int) -> Iterator[Term]:
-    """What a sum of instants and spans is made of."""
+    """Yield the terms of a sum of instants and spans."""
     if isinstance(node, ast.Call) and node.function in _SIGNS and all(arg.id in seen for arg in node.args):
         yield from _terms(node.args[0], seen, sign)
         yield from _terms(node.args[1], seen, sign * _SIGNS[node.function])
@@ -89,13 +92,13 @@ def _terms(node: ast.Node, seen: Mapping[int, Any], sign: int) -> Iterator[Term]
 
 
 def _label(node: ast.Node) -> str:
-    """How the expression calls a value; nothing for one that is spelled out, as `duration('5m')` is."""
-    spelled = isinstance(node, ast.Call) and all(isinstance(arg, ast.Literal) for arg in node.args)
-    return "" if spelled and not getattr(node, "target", None) else path(node)
+    """Return the name of a value in the expression; empty for a literal such as `duration('5m')`."""
+    is_literal = isinstance(node, ast.Call) and all(isinstance(arg, ast.Literal) for arg in node.args)
+    return "" if is_literal and not getattr(node, "target", None) else path(node)
 
 
 def _sum(terms: list[Term]) -> datetime | None:
-    """The instant that the terms add up to; None where they give none, or one out of range."""
+    """Return the instant that the terms add up to; None if they give no instant, or one out of range."""
     if not terms or not isinstance(terms[0].value, datetime) or terms[0].sign != 1:
         return None
     at, spans = _plain(terms[0].value), terms[1:]

@@ -1,8 +1,8 @@
-"""How a function is declared, and the notation in which that is written.
+"""Declarations of functions, and the notation for them.
 
 A line declares an overload: `overload_id  function  signature`. A signature is `(int, int) -> int` for a call
 `f(a, b)` and `string.(string) -> bool` for a call `a.f(b)`; a capital letter is a type parameter; `int...` as
-the last parameter takes one or more.
+the last parameter takes one or more arguments.
 """
 
 import re
@@ -12,17 +12,16 @@ from enum import Enum
 from typing import TypeAlias
 
 from muster.cel.types import Type, parse_type, split_types
-from muster.data.groups import grouped
 
 
-class Moving(Enum):
-    """What a function does with a time or a duration that moves with `now`: each that may be given one declares it.
+class TimeUse(Enum):
+    """How a function uses a time or a duration that moves with `now`. Each function that takes one declares it.
 
-    A plain result that depends on a moving value has a horizon. Who makes the result tells the clock.
+    A plain result that depends on a moving value has a horizon: the function that makes the result tells the clock.
     """
 
-    CARRIED = "the result moves with the argument, or says nothing about its value"
-    COMPARED = "comparisons of times tell the clock when they flip, and nothing else is read"
+    CARRIED = "the result moves with the argument, or does not depend on its value"
+    COMPARED = "the function only compares times, and comparisons tell the clock when they flip"
     READ = "the function tells the clock when its result changes"
 
 
@@ -38,12 +37,12 @@ class Overload:
     variadic: bool = False
 
     def accepts_count(self, count: int) -> bool:
-        """Return whether a call with that many arguments, the receiver among them, can be this one."""
+        """Return whether a call may have that many arguments, including the receiver."""
         return count >= len(self.params) if self.variadic else count == len(self.params)
 
     @property
     def signature(self) -> str:
-        """`string.startsWith(string)`, `size(list(A))`, `int + int`: how messages show what exists."""
+        """The overload as messages show it: `string.startsWith(string)`, `size(list(A))`, `int + int`."""
         shown = [str(param).removeprefix("type_param:") for param in self.params]
         shown = [re.sub("type_param:", "", text) for text in shown]
         if self.variadic:
@@ -55,10 +54,10 @@ class Overload:
         return f"{self.function}({', '.join(shown)})"
 
 
-#: Overloads by the function's name; a namespaced function's name has its dots (`math.greatest`).
+#: Overloads by the name of their function, with its namespace (`math.greatest`).
 Functions: TypeAlias = Mapping[str, tuple[Overload, ...]]
 
-#: The names that the parser gives to operators, and how people write them.
+#: Operators by the name that the parser gives them.
 OPERATORS: Mapping[str, str] = {
     "_?_:_": "?:", "_&&_": "&&", "_||_": "||", "!_": "!", "-_": "-",
     "_==_": "==", "_!=_": "!=", "_<_": "<", "_<=_": "<=", "_>_": ">", "_>=_": ">=", "@in": "in",
@@ -79,7 +78,7 @@ def _infix(operator: str, operands: list[str]) -> str:
 
 
 def parse_overload(line: str) -> Overload:
-    """Return the overload that one line declares. ValueError where it is none."""
+    """Return the overload that a line declares. Raises ValueError if it declares none."""
     id_, function, signature = line.split(maxsplit=2)
     head, arrow, result = signature.partition(" -> ")
     receiver, dot, inner = head.rpartition(".(") if not head.startswith("(") else ("", "", head[1:])
@@ -92,6 +91,8 @@ def parse_overload(line: str) -> Overload:
 
 
 def by_function(overloads: Iterable[Overload]) -> dict[str, tuple[Overload, ...]]:
-    """Return the overloads by the name of their function, each in the order of declaration."""
-    found = grouped((overload.function, overload) for overload in overloads)
+    """Return the overloads by the name of their function, in the order of declaration."""
+    found: dict[str, list[Overload]] = {}
+    for overload in overloads:
+        found.setdefault(overload.function, []).append(overload)
     return {name: tuple(entries) for name, entries in found.items()}

@@ -1,7 +1,7 @@
-"""The surroundings of an expression: what is declared, and what its result must be.
+"""The environment of an expression: its declared variables and functions, and the type of its result.
 
-An environment without variables knows nothing: every name is allowed and every value is `dyn`. One with variables is
-typed: expressions are checked against it, and compiled with what the types tell.
+In an environment without variables every name is allowed and every value is `dyn`. One with variables is typed:
+expressions are checked against it, and compiled for these types.
 """
 
 import hashlib
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Any
 
-from muster.cel.declarations import Functions, Moving, Overload, by_function
+from muster.cel.declarations import Functions, Overload, TimeUse, by_function
 from muster.cel.library.registry import Declarations
 from muster.cel.types import BOOL, Type, canonical, may_have_times
 
@@ -22,10 +22,10 @@ _NOTHING: Mapping[str, Any] = MappingProxyType({})
 class Function:
     """A function that the caller adds. `call` takes plain values in the order of `parameters`.
 
-    A `member` is called on its first parameter: `x.f(y)`. What it raises becomes an EvaluationError. `cost` is in the
-    units of the budget, for one call; one that `walks` costs a unit more for each item of the texts, lists and maps
-    that it is given. The function must depend on nothing but its arguments: programs are cached by its signature.
-    One whose parameters may have times or durations in them declares what it does with those that move with `now`.
+    A `member` is called on its first parameter: `x.f(y)`. Its exceptions become EvaluationErrors. `cost` is the cost of
+    one call, in units of the budget. If it `walks`, it costs one unit more for each item of its texts, lists and maps.
+    The result must depend on the arguments only, because programs are cached by signature. A function that may take
+    times or durations declares in `moving` how it uses those that move with `now`.
     """
 
     call: Callable[..., Any]
@@ -34,24 +34,24 @@ class Function:
     cost: int = 1
     member: bool = False
     walks: bool = False
-    moving: Moving | None = None
+    moving: TimeUse | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a function that does not say what becomes of moving values."""
+        """Refuse a function that takes times and does not declare how it uses moving ones."""
         if self.moving is None and any(map(may_have_times, self.parameters)):
-            raise ValueError("a function that may be given times declares what becomes of moving ones: see Moving")
+            raise ValueError("a function that takes times declares how it uses those that move with now: see TimeUse")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Env:
-    """Declarations for expressions; equal to another with the same digest.
+    """Declarations for expressions. Environments with the same digest are equal.
 
-    `container` is the namespace that short names are looked up in. `known_keys` lists, for a map variable, the keys
-    that somebody is known to write. `result` is the type that an expression must have; `require_bool` asks for bool.
-    `checked` overrides whether expressions are checked: by default they are where variables are declared.
-    `overloads` declares functions for the checker that nothing implements. `max_estimate` and `max_cost` are in
-    units: an expression that may cost more than the first is refused (None refuses none), an evaluation that does cost
-    more than the second is cut off (None takes `EXPRESSION_LIMIT`).
+    `container` is the namespace in which short names are looked up. `known_keys` lists the keys that are known to be
+    written to a map variable. `result` is the type that an expression must have; `require_bool` asks for bool.
+    `checked` overrides whether expressions are checked; by default they are if variables are declared. `overloads`
+    declares functions that only the checker knows. `max_estimate` and `max_cost` are in units: an expression that may
+    cost more than `max_estimate` is refused (None: never), an evaluation that costs more than `max_cost` is stopped
+    (None: `EXPRESSION_LIMIT`).
     """
 
     variables: Mapping[str, Type] = field(default_factory=lambda: _NOTHING)
@@ -67,7 +67,7 @@ class Env:
     digest: str = field(init=False)
 
     def __post_init__(self) -> None:
-        """Work out the digest, once."""
+        """Compute the digest once."""
         object.__setattr__(self, "digest", self._digest())
 
     def _digest(self) -> str:
@@ -95,26 +95,26 @@ class Env:
 
     @property
     def expected(self) -> Type | None:
-        """The type that an expression must have, None for any."""
+        """The type that an expression must have; None for any."""
         return BOOL if self.require_bool else self.result
 
     @property
     def typed(self) -> bool:
-        """Whether names are declared, so that expressions are checked."""
+        """Whether expressions are checked."""
         return bool(self.variables) if self.checked is None else self.checked
 
     def __eq__(self, other: object) -> bool:
-        """Compare what is declared."""
+        """Compare the declarations."""
         return isinstance(other, Env) and self.digest == other.digest
 
     def __hash__(self) -> int:
-        """Agree with `==`."""
+        """Return equal hashes for equal environments."""
         return hash(self.digest)
 
 
 @dataclass(frozen=True, slots=True)
-class Declared:
-    """An environment as the checker reads it: with the overloads of all functions."""
+class CheckEnv:
+    """An environment as the checker uses it: with the overloads of all functions."""
 
     variables: Mapping[str, Type]
     functions: Functions
@@ -123,11 +123,11 @@ class Declared:
     result: Type | None
 
 
-def declared(env: Env) -> Declared:
-    """Return the declarations of `env`, the functions of the language and its libraries among them."""
+def check_env(env: Env) -> CheckEnv:
+    """Return the declarations of `env` and those of the language and its libraries."""
     own = {
         name: (Overload(f"own_{name}", name, entry.parameters, entry.result, entry.member),)
         for name, entry in env.functions.items()
     }
     functions = Declarations({**by_function(env.overloads), **own})
-    return Declared(env.variables, functions, env.container, env.known_keys, env.expected)
+    return CheckEnv(env.variables, functions, env.container, env.known_keys, env.expected)

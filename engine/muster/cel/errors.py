@@ -1,20 +1,19 @@
-"""What can be wrong with an expression: found when it is compiled (issues), or when it is evaluated (errors)."""
+"""What can be wrong with an expression: issues when it is compiled, errors when it is evaluated."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
 
-from muster.data.finding import Severity
-
 
 class CelError(Exception):
-    """Base of everything that this package raises on purpose."""
+    """Base class of all errors that this package raises."""
 
 
 @dataclass(frozen=True, slots=True)
 class Issue:
-    """One thing wrong with an expression, at its place in the text.
+    """One problem of an expression, at its place in the text.
 
-    `offset` counts characters from 0; `line` and `column` count from 1. `hint` says what to do, where that is known.
+    `offset` counts characters from 0; `line` and `column` count from 1. `hint` says what to do, if that is known. A
+    warning does not keep the expression from running.
     """
 
     message: str
@@ -22,7 +21,7 @@ class Issue:
     line: int = 1
     column: int = 1
     hint: str = ""
-    severity: Severity = Severity.ERROR
+    is_warning: bool = False
 
     def __str__(self) -> str:
         """Return `line:column: message`, and the hint behind it."""
@@ -30,7 +29,7 @@ class Issue:
 
 
 class CompileError(CelError):
-    """An expression that is not valid CEL, or not valid in its environment. `issues` has all that was found."""
+    """The expression is not valid CEL, or not valid in its environment. `issues` has everything that was found."""
 
     def __init__(self, issues: tuple[Issue, ...]) -> None:
         """Keep the issues; the text of the exception shows each on its own line."""
@@ -39,31 +38,30 @@ class CompileError(CelError):
 
 
 class SyntaxIssue(CompileError):  # noqa: N818 - it is raised with the issues of one text
-    """An expression that cannot be parsed."""
+    """The expression cannot be parsed."""
 
 
 class CostIssue(CompileError):  # noqa: N818 - beside SyntaxIssue
-    """An expression that may cost more than its environment allows."""
+    """The expression may cost more than its environment allows."""
 
 
 class EvaluationError(CelError):
-    """An expression that has no value for the given variables.
+    """The expression has no value for the given variables.
 
-    `offset` is the place in the expression's text, or None where no single place is at fault.
+    `offset` is the place in the expression's text, or None if no single place is at fault.
     """
 
     def __init__(self, message: str | Callable[[], str], offset: int | None = None) -> None:
-        """Keep the message, which says the value and the place, and never shows all variables.
+        """Keep the message. It names the value and the place, and never shows all variables.
 
-        A function that gives it is called when somebody reads it: of a million failures that a loop absorbs, nobody
-        reads one.
+        Pass a function to build the message only when it is read: a loop may absorb a million errors unread.
         """
         self._message = message
         self.offset = offset
 
     @property
     def message(self) -> str:
-        """What is wrong."""
+        """What is wrong, as text."""
         if not isinstance(self._message, str):
             self._message = self._message()
         return self._message
@@ -77,17 +75,17 @@ class EvaluationError(CelError):
         return f"{type(self).__name__}({self.message!r})"
 
     def __reduce__(self) -> tuple[type["EvaluationError"], tuple[str, int | None]]:
-        """Travel between processes with the message written out."""
+        """Pickle the error with its message as text."""
         return type(self), (self.message, self.offset)
 
 
 class BudgetExceeded(EvaluationError):  # noqa: N818 - the name says what happened
-    """An evaluation that was cut off because it would cost too much. `&&`, `||` and macros never absorb it."""
+    """The evaluation was stopped because it would cost too much. `&&`, `||` and macros never absorb this error."""
 
 
-def issue_at(text: str, offset: int, message: str, hint: str = "", severity: Severity = Severity.ERROR) -> Issue:
-    """Return the issue at a character offset of `text`, with line and column worked out."""
+def issue_at(text: str, offset: int, message: str, hint: str = "", *, is_warning: bool = False) -> Issue:
+    """Return the issue at a character offset of `text`, with its line and column."""
     offset = min(max(offset, 0), len(text))
     line = text.count("\n", 0, offset) + 1
     column = offset - (text.rfind("\n", 0, offset) + 1) + 1
-    return Issue(message, offset, line, column, hint, severity)
+    return Issue(message, offset, line, column, hint, is_warning)

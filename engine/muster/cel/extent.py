@@ -1,4 +1,4 @@
-"""How large a value can get: what bounds in its schema say, and what is assumed where they say nothing."""
+"""How large a value can get: the bounds of its schema, or defaults if there are none."""
 
 import math
 from dataclasses import dataclass
@@ -25,65 +25,65 @@ from muster.cel.types import (
     is_dyn,
 )
 
-#: Assumed of a list or map whose schema has no `maxItems` or `maxProperties`.
+#: Assumed items of a list or map without `maxItems` or `maxProperties`.
 DEFAULT_ITEMS: Final = 1_000
-#: Assumed of a string whose schema has no `maxLength`, in characters.
+#: Assumed characters of a string without `maxLength`.
 DEFAULT_LENGTH: Final = 4_096
-#: Figures past this are all the same: far too much. Also what keeps products of nested loops small.
+#: Larger numbers are cut to this one: far too much. It keeps products of nested loops small.
 CEILING: Final = 2**63 - 1
 
 
 @dataclass(frozen=True, slots=True)
-class Range:
-    """The least and the most of something, both included. Sums and products stop at the ceiling."""
+class IntRange:
+    """A least and a most number, both included. Sums and products stop at the ceiling."""
 
     min: int
     max: int
 
-    def __add__(self, other: "Range | int") -> "Range":
+    def __add__(self, other: "IntRange | int") -> "IntRange":
         least, most = _ends(other)
-        return Range(min(self.min + least, CEILING), min(self.max + most, CEILING))
+        return IntRange(min(self.min + least, CEILING), min(self.max + most, CEILING))
 
-    def __mul__(self, other: "Range | int") -> "Range":
+    def __mul__(self, other: "IntRange | int") -> "IntRange":
         least, most = _ends(other)
-        return Range(min(self.min * least, CEILING), min(self.max * most, CEILING))
+        return IntRange(min(self.min * least, CEILING), min(self.max * most, CEILING))
 
     __radd__, __rmul__ = __add__, __mul__
 
-    def __or__(self, other: "Range") -> "Range":
-        """Return what covers either."""
-        return Range(min(self.min, other.min), max(self.max, other.max))
+    def __or__(self, other: "IntRange") -> "IntRange":
+        """Return the smallest range that covers both."""
+        return IntRange(min(self.min, other.min), max(self.max, other.max))
 
-    def scaled(self, factor: float) -> "Range":
+    def scaled(self, factor: float) -> "IntRange":
         """Return the range times a factor, rounded up."""
-        return Range(math.ceil(self.min * factor), min(math.ceil(self.max * factor), CEILING))
+        return IntRange(math.ceil(self.min * factor), min(math.ceil(self.max * factor), CEILING))
 
     @property
-    def as_text(self) -> "Range":
-        """What it takes to walk through so many characters."""
+    def as_text(self) -> "IntRange":
+        """The units of walking through that many characters."""
         return self.scaled(0.125)
 
     @property
-    def or_nothing(self) -> "Range":
-        """The range of something that may not happen at all."""
-        return Range(0, self.max)
+    def or_nothing(self) -> "IntRange":
+        """The range with 0 as its least number: for something that may not happen."""
+        return IntRange(0, self.max)
 
 
-def _ends(number: Range | int) -> tuple[int, int]:
+def _ends(number: IntRange | int) -> tuple[int, int]:
     return (number, number) if isinstance(number, int) else (number.min, number.max)
 
 
-ZERO: Final = Range(0, 0)
-ONE: Final = Range(1, 1)
+ZERO: Final = IntRange(0, 0)
+ONE: Final = IntRange(1, 1)
 
 
 @dataclass(frozen=True, slots=True)
 class Extent:
     """The size of one value: characters of a text, items of a list or a map; 1 for a scalar.
 
-    `most` is None where not even the kind of the value is known. `assumed` says that nothing bounds it and that a
-    default stands in; then `path` is how messages call what needs a bound. `element` and `key` are the extents of a
-    list's or map's items; None where nothing is known of them.
+    `most` is None if not even the type of the value is known. `assumed` is true if nothing bounds the size, so that it
+    is a default; then `path` names, for messages, what needs a bound. `element` and `key` are the extents of the items
+    of a list or map; None if unknown.
     """
 
     least: int = 0
@@ -94,20 +94,20 @@ class Extent:
     assumed: bool = False
     scalar: bool = False
 
-    def items(self) -> Range:
-        """Return how many items a loop over the value meets."""
+    def items(self) -> IntRange:
+        """Return the number of items in a loop over the value."""
         return self._range(DEFAULT_ITEMS)
 
-    def length(self) -> Range:
-        """Return how many characters the value has."""
+    def length(self) -> IntRange:
+        """Return the number of characters of the value."""
         return self._range(DEFAULT_LENGTH)
 
-    def _range(self, default: int) -> Range:
+    def _range(self, default: int) -> IntRange:
         most = min(default if self.most is None else self.most, CEILING)
-        return Range(min(self.least, most), most)
+        return IntRange(min(self.least, most), most)
 
     def __or__(self, other: "Extent") -> "Extent":
-        """Return what covers either value."""
+        """Return the smallest extent that covers both values."""
         most = None if self.most is None or other.most is None else max(self.most, other.most)
         element, key = _either(self.element, other.element), _either(self.key, other.key)
         blamed = self if self.assumed else other
@@ -116,7 +116,7 @@ class Extent:
         return Extent(least, most, blamed.path, element, key, self.assumed or other.assumed, scalar)
 
     def __add__(self, other: "Extent") -> "Extent":
-        """Return the extent of one value joined to the other."""
+        """Return the extent of the two values joined."""
         size = self.length() + other.length()
         blamed = self if self.assumed else other
         element = _either(self.element, other.element)
@@ -124,11 +124,11 @@ class Extent:
 
     @property
     def part(self) -> "Extent":
-        """The extent of a part of the value, or of all of it."""
+        """The extent of any part of the value."""
         return Extent(0, self.most, self.path, self.element, self.key, self.assumed)
 
-    def sized(self, size: Range, element: "Extent | None" = None) -> "Extent":
-        """Return the extent of something made from this value, with a size of its own."""
+    def sized(self, size: IntRange, element: "Extent | None" = None) -> "Extent":
+        """Return the extent of a value of another size that is made from this one."""
         return Extent(size.min, size.max, self.path, element, None, self.assumed)
 
 
@@ -142,12 +142,12 @@ SCALAR: Final = Extent(1, 1, scalar=True)
 def bounded(
     most: int | None, default: int, path: str, element: Extent | None = None, key: Extent | None = None
 ) -> Extent:
-    """Return an extent with a schema's bound, or with the default where it has none."""
+    """Return an extent with a schema's bound, or with the default if there is none."""
     return Extent(0, default if most is None else most, path, element, key, most is None)
 
 
 def extent_of(type_: Type, path: str) -> Extent:
-    """Return what the type says of the size of the value that messages call `path`."""
+    """Return the extent of a value of the type; `path` is its name in messages."""
     match type_:
         case NullableType() | OptionalType():
             return extent_of(type_.element, path)
@@ -174,41 +174,41 @@ def extent_of(type_: Type, path: str) -> Extent:
             return SCALAR
 
 
-def weight(type_: Type, extent: Extent) -> Range:
-    """Return how many units it takes to compare a value with another, as `==` does: for each part, text by eights."""
+def weight(type_: Type, extent: Extent) -> IntRange:
+    """Return the units of comparing a value with another by `==`: for each part, and each eight characters of text."""
     match type_:
         case NullableType() | OptionalType():
-            return weight(type_.element, extent) + Range(0, ELEMENT)
+            return weight(type_.element, extent) + IntRange(0, ELEMENT)
         case StringType():
             return extent.length().as_text | ONE
         case ListType():
             inner = extent.element or extent_of(type_.element, extent.path)
-            each = Range(2, 2 + ELEMENT) + weight(type_.element, inner)
-            return (Range(ELEMENT, ELEMENT) + extent.items() * each).or_nothing
+            each = IntRange(2, 2 + ELEMENT) + weight(type_.element, inner)
+            return (IntRange(ELEMENT, ELEMENT) + extent.items() * each).or_nothing
         case MapType():
             value, key = extent.element or extent_of(type_.value, extent.path), extent.key or SCALAR
-            each = Range(ENTRY, ENTRY) + weight(type_.value, value) + weight(type_.key, key)
-            return (Range(ENTRY, ENTRY) + extent.items() * each).or_nothing
+            each = IntRange(ENTRY, ENTRY) + weight(type_.value, value) + weight(type_.key, key)
+            return (IntRange(ENTRY, ENTRY) + extent.items() * each).or_nothing
         case ObjectType():
-            each = Range(ENTRY, ENTRY)
+            each = IntRange(ENTRY, ENTRY)
             for field in type_.fields.values():
-                each = each + Range(ENTRY, ENTRY) + weight(field.type, extent_of(field.type, extent.path))
-            return (each if type_.additional is None else each + Range(0, ENTRY * DEFAULT_ITEMS)).or_nothing
+                each = each + IntRange(ENTRY, ENTRY) + weight(field.type, extent_of(field.type, extent.path))
+            return (each if type_.additional is None else each + IntRange(0, ENTRY * DEFAULT_ITEMS)).or_nothing
         case _ if is_dyn(type_) and extent.element is not None:
-            each = Range(ENTRY, ENTRY) + (weight(type_, extent.element) | ONE)
-            return (Range(ENTRY, ENTRY) + extent.length() * each).or_nothing
+            each = IntRange(ENTRY, ENTRY) + (weight(type_, extent.element) | ONE)
+            return (IntRange(ENTRY, ENTRY) + extent.length() * each).or_nothing
         case _ if is_dyn(type_) or type_ == BYTES:
-            return extent.length().as_text | Range(1, PRECISE)
+            return extent.length().as_text | IntRange(1, PRECISE)
         case _ if type_ in _BASIC:
             return ONE
         case _:
-            return Range(1, PRECISE)
+            return IntRange(1, PRECISE)
 
 
 _BASIC: Final = frozenset({INT, UINT, DOUBLE, BOOL, NULL})
 
 
 def may_be_precise(type_: Type) -> bool:
-    """Return whether a value of the type may be an instant or a duration: operations on those may cost more."""
+    """Return whether a value may be an instant or a duration: operations on those may cost more."""
     kind = type_.element if isinstance(type_, NullableType | OptionalType) else type_
     return kind in (TIMESTAMP, DURATION) or is_dyn(kind)

@@ -1,4 +1,4 @@
-"""Comprehensions over a frame: how the closures go through a range, one fold per macro."""
+"""The loops of comprehensions, as the closures run them: one fold per macro."""
 
 from collections.abc import Callable, Mapping
 from typing import Any, TypeAlias
@@ -10,8 +10,10 @@ from muster.cel.runtime.describe import spoken_type
 
 
 class Frame:
-    """One evaluation: the variables, the local ones, what is left to spend, and what was seen: the last value of each
-    node, and which of true and false it gave at all."""
+    """The state of one evaluation: variables, local variables, the meter, and what was seen.
+
+    `seen` has the last value of each node, `outcomes` the booleans that a node ever gave.
+    """
 
     __slots__ = ("locals", "meter", "outcomes", "seen", "variables")
 
@@ -27,7 +29,7 @@ Step: TypeAlias = Callable[[Frame], Any]
 
 
 class Failure:
-    """The value of a part that failed, in a trace; also stands for an unused binding that failed."""
+    """The value of a part that failed, in a trace or as a binding that is not used yet."""
 
     __slots__ = ("error",)
 
@@ -72,7 +74,7 @@ def _exists_one(items: Any, each: Callable[[Any], None], frame: Frame, bodies: l
 
 
 def _passing(items: Any, each: Callable[[Any], None], frame: Frame, bodies: list[Step]) -> Any:
-    """Yield the items that pass the filter, if there is one before the body."""
+    """Yield the items that pass the filter; all items if there is only a body."""
     for item in items:
         each(item)
         if len(bodies) == 1 or _bool(bodies[0](frame), "the filter of a macro"):

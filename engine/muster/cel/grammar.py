@@ -1,11 +1,11 @@
-"""The grammar: cel-python's own, with the rules replaced that fall short of the language definition.
+"""The grammar of cel-python, with replacements for the rules that do not meet the language definition.
 
-cel-python's parser is one per process and belongs to whichever evaluator asked first; importing the package costs
-60 ms and more. So its grammar text is read as data, amended rule by rule, and given to a Lark instance of our own:
+cel-python has one parser per process, configured by its first user, and importing the package costs 60 ms and more. So
+we read its grammar as text, replace some rules, and build our own Lark parser:
 
 - optional access (`a.?b`, `a[?b]`, `[?a]`, `{?k: v}`), fields in backticks, trailing commas;
-- string tokens without ambiguity: the original's can be split in exponentially many ways when a quote is missing;
-- `1.` is no number, so that `1.size()` is a call.
+- string tokens without ambiguity: the original ones can be split in exponentially many ways if a quote is missing;
+- `1.` is not a number, so that `1.size()` is a call.
 """
 
 import re
@@ -47,7 +47,7 @@ _RULE_START = re.compile(r"^[A-Za-z_]+(?:\.\d+)?[ \t]*:", re.MULTILINE)
 
 
 def grammar_text() -> str:
-    """Return cel-python's grammar with the amended rules in place of its own."""
+    """Return cel-python's grammar with the amended rules."""
     spec = find_spec("celpy")  # finds the package without importing it
     if spec is None or not spec.submodule_search_locations:
         raise ModuleNotFoundError("cel-python is not installed; muster parses CEL with its grammar")
@@ -59,7 +59,7 @@ def grammar_text() -> str:
 
 
 def _definitions(text: str) -> list[tuple[str, str]]:
-    """Split a grammar into (name, definition); comments and directives are left out."""
+    """Split a grammar into (name, definition), without comments and directives."""
     lines = [line for line in text.splitlines() if not line.lstrip().startswith("//") and not line.startswith("%")]
     body = "\n".join(lines)
     starts = [match.start() for match in _RULE_START.finditer(body)]
@@ -74,7 +74,7 @@ def _keyword_literals(token: Token) -> Token:
 
 @cache
 def parser() -> Lark:
-    """Return the parser, built on first use (about 75 ms)."""
+    """Return the parser. The first call builds it, in about 75 ms."""
     return Lark(
         grammar_text(),
         parser="lalr",

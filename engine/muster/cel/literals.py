@@ -1,6 +1,6 @@
-"""Literals as CEL writes them: numbers in range, strings and bytes with their escapes.
+"""The values of CEL literals: numbers in range, strings and bytes with their escapes.
 
-The grammar accepts any backslash; what may follow it is decided here, so that each error has its own place.
+The grammar accepts anything after a backslash. This module checks it, so that each error has its own place.
 """
 
 import re
@@ -18,7 +18,7 @@ _ESCAPE = re.compile(
 
 
 class LiteralError(ValueError):
-    """A literal that has no value; `at` is the offset of the culprit within the token."""
+    """The literal has no value; `at` is the offset of the mistake within the token."""
 
     def __init__(self, message: str, at: int = 0) -> None:
         super().__init__(message)
@@ -27,33 +27,33 @@ class LiteralError(ValueError):
 
 
 def integer(text: str) -> int:
-    """Return the int64 that a decimal or hexadecimal literal, with or without sign, names."""
+    """Return the int64 of a decimal or hexadecimal literal with or without sign."""
     return _ranged(text, INT_MIN, INT_MAX, "int")
 
 
 def unsigned(text: str) -> UInt:
-    """Return the uint64 that a literal with the suffix `u` names."""
+    """Return the uint64 of a literal with the suffix `u`."""
     return UInt(_ranged(text[:-1], 0, UINT_MAX, "uint"))
 
 
 def _ranged(text: str, low: int, high: int, kind: str) -> int:
-    # Python refuses to read very long numerals; anything past 40 digits is out of range anyway.
+    # Python refuses to parse very long numbers; more than 40 digits are out of range anyway.
     digits = text.lstrip("-")
     hexadecimal = digits[:2] in ("0x", "0X")
     significant = digits[2 if hexadecimal else 0 :].lstrip("0") or "0"
     value = int(significant[:41], 16 if hexadecimal else 10) * (-1 if text.startswith("-") else 1)
     if not low <= value <= high or len(significant) > 40:
-        raise LiteralError(f"{_short(text)} does not fit into {kind}")
+        raise LiteralError(f"{shortened(text)} does not fit into {kind}")
     return value
 
 
 def double(text: str) -> float:
-    """Return the double that a floating point literal names; past the range it is infinite, as IEEE 754 says."""
+    """Return the double of a floating point literal; infinite if out of range, as in IEEE 754."""
     return float(text)
 
 
 def string(token: str) -> str:
-    """Return the text that a string token, quotes and prefix included, stands for."""
+    """Return the text of a string token with its quotes and prefix."""
     body, start, raw = _body(token)
     if raw:
         return body
@@ -70,7 +70,7 @@ def string(token: str) -> str:
 
 
 def bytes_(token: str) -> bytes:
-    """Return the octets that a bytes token stands for: text as UTF-8, `\\x` and octal escapes as single octets."""
+    """Return the octets of a bytes token: text as UTF-8, `\\x` and octal escapes as single octets."""
     body, start, raw = _body(token[1:])
     if raw:
         return body.encode()
@@ -84,7 +84,7 @@ def bytes_(token: str) -> bytes:
         elif match["hex"] or match["octal"]:
             parts.append(code)
         else:
-            raise LiteralError(f"{match[0]} stands for a character, not an octet", start + 1 + match.start())
+            raise LiteralError(f"{match[0]} is a character, not an octet", start + 1 + match.start())
     return bytes(parts + body[position:].encode())
 
 
@@ -103,8 +103,9 @@ def _escape(match: "re.Match[str]", start: int) -> str | int:
             return int(match[group], 16)
     if match["octal"]:
         return int(match["octal"], 8)
-    raise LiteralError(f"{_short(match[0])} is not an escape sequence", start + match.start())
+    raise LiteralError(f"{shortened(match[0])} is not an escape sequence", start + match.start())
 
 
-def _short(text: str) -> str:
+def shortened(text: str) -> str:
+    """Return a text in at most 40 characters."""
     return text if len(text) <= 40 else f"{text[:37]}..."

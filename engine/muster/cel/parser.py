@@ -1,34 +1,37 @@
-"""From text to syntax tree: cel-python's parse tree, turned once into our own nodes.
+"""From text to syntax tree: translates the parse tree of cel-python's grammar into our own nodes.
 
-The parse tree has a dozen single-child levels between any two that mean something; they are collapsed in a loop, so
-a thousand parentheses cost no stack. What remains is bounded by `MAX_DEPTH`. Macros become nodes of their own here,
-as the language definition wants it: by name and number of arguments, before any name is looked up.
+The parse tree has a dozen levels with a single child between any two meaningful ones. A loop collapses them, so a
+thousand parentheses need no stack. `MAX_DEPTH` limits the rest. Macros become nodes of their own, as the language
+definition requires: by name and number of arguments, before any name is resolved.
 """
 
 import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
+from lark.exceptions import LarkError, UnexpectedCharacters, UnexpectedEOF, UnexpectedToken
+
 from muster.cel import ast
 from muster.cel.errors import SyntaxIssue, issue_at
-from muster.cel.literals import LiteralError, bytes_, double, integer, string, unsigned
+from muster.cel.grammar import parser
+from muster.cel.literals import LiteralError, bytes_, double, integer, shortened, string, unsigned
 
 MAX_LENGTH = 100_000
-"""Characters that an expression may have."""
+"""The most characters of an expression."""
 
 MAX_TOKENS = 16_000
-"""Names, constants and signs that an expression may have: reading and checking them takes a second or two."""
+"""The most names, constants and signs of an expression: parsing and checking that many takes a second or two."""
 
 MAX_DEPTH = 160
-"""Levels that may be nested in each other; chains of `&&` and `||`, and parentheses, count once."""
+"""The most nested levels; a chain of `&&` or `||`, or of parentheses, counts as one."""
 
 Tree: TypeAlias = Any
-"""A tree of Lark, or a token: which of the two a child is, the grammar says, and Lark's types do not."""
+"""A tree of Lark, or a token. The grammar determines which one a child is; Lark's types do not tell."""
 
 _TOKEN = re.compile(
     r"""//[^\n]*+|"{3}[\s\S]*?"{3}|'{3}[\s\S]*?'{3}|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|["'][^\n]*+|\w++|\S"""
 )
-"""Roughly a token, or a comment: enough to know how much there is to read before reading it."""
+"""Roughly a token or a comment: good enough to count tokens before parsing."""
 
 RESERVED = frozenset(
     {
@@ -50,7 +53,7 @@ _ARITIES = {
 
 
 def parse(text: str) -> ast.Node:
-    """Return the syntax tree of `text`. Raises SyntaxIssue, whose issue has the place and what was expected there."""
+    """Return the syntax tree of `text`. Raises SyntaxIssue with the place and what is expected there."""
     if len(text) > MAX_LENGTH:
         message = f"the expression has {len(text):,} characters; {MAX_LENGTH:,} are allowed"
         raise SyntaxIssue((issue_at(text[:MAX_LENGTH], 0, message),))
@@ -61,17 +64,12 @@ def parse(text: str) -> ast.Node:
 
 
 def _tree(text: str) -> Tree:
-    # Imported late: a process that finds its programs in the cache never needs the parser.
-    from lark.exceptions import LarkError, UnexpectedCharacters, UnexpectedEOF, UnexpectedToken
-
-    from muster.cel.grammar import parser
-
     try:
         return parser().parse(text)
     except UnexpectedToken as error:
         at_end = error.token.type == "$END"
         offset = len(text.rstrip()) if at_end else error.token.start_pos
-        what = "the expression ends too early" if at_end else f"unexpected {_short(error.token.value)!r}"
+        what = "the expression ends too early" if at_end else f"unexpected {shortened(error.token.value)!r}"
         raise SyntaxIssue((issue_at(text, offset, what, _expectation(error.expected)),)) from None
     except UnexpectedCharacters as error:
         place = error.pos_in_stream or 0
@@ -86,19 +84,15 @@ _CLOSERS = {"RPAR": "')'", "RSQB": "']'", "RBRACE": "'}'", "COLON": "':'", "COMM
 
 
 def _expectation(expected: set[str]) -> str:
-    """Return a hint from the terminals that could have stood there: what closes something open, or an operand."""
+    """Return a hint from the terminals that are expected: an operand, or what closes an open bracket."""
     if {"INT_LIT", "LPAR"} <= expected:
         return "a value is expected here"
     closers = sorted(_CLOSERS[name] for name in expected & _CLOSERS.keys())
     return f"expected {' or '.join(closers)}" if closers else ""
 
 
-def _short(text: str) -> str:
-    return text if len(text) <= 40 else f"{text[:37]}..."
-
-
 class _Translator:
-    """Turns one parse tree into nodes; ids are given in pre-order."""
+    """Translates one parse tree into nodes, with ids in pre-order."""
 
     def __init__(self, text: str) -> None:
         self.text = text
@@ -121,7 +115,7 @@ class _Translator:
         return self.next_id - 1
 
     def node(self, tree: Tree, depth: int) -> ast.Node:
-        """Return the node of a tree, after skipping the levels that say nothing."""
+        """Return the node of a tree, skipping levels without a meaning."""
         tree = self.collapse(tree)
         if depth > MAX_DEPTH:
             message = f"nested more than {MAX_DEPTH} levels deep"
@@ -135,7 +129,7 @@ class _Translator:
         return ast.Call(number, offset, "_?_:_", None, args)
 
     def logical(self, tree: Tree, depth: int) -> ast.Node:
-        """Collect `a && b && c`, however its parentheses stand, into one call."""
+        """Collect `a && b && c`, with any parentheses, into one call."""
         name, rule = ("_||_", "conditionalor") if tree.data == "conditionalor" else ("_&&_", "conditionaland")
         number = self.take_id()
         operands: list[Tree] = []
@@ -195,7 +189,7 @@ class _Translator:
         return None
 
     def name(self, token: Tree) -> str:
-        """Return an identifier, which must not be one of the words that CEL keeps for itself."""
+        """Return an identifier. Raises SyntaxIssue if it is a reserved word."""
         if token.value in RESERVED:
             raise self.fail(token.start_pos, f"{token.value!r} is a reserved word")
         return str(token.value)
@@ -221,7 +215,7 @@ class _Translator:
         offset = self.operator_offset(tree.children[0], "[")
         operand = self.node(tree.children[0], depth)
         index = self.node(tree.children[-1], depth)
-        return ast.Index(number, offset, operand, index, tree.data == "member_opt_index")
+        return ast.IndexNode(number, offset, operand, index, tree.data == "member_opt_index")
 
     def list_(self, tree: Tree, depth: int) -> ast.Node:
         number = self.take_id()
@@ -232,7 +226,9 @@ class _Translator:
     def map_(self, tree: Tree, depth: int) -> ast.Node:
         number = self.take_id()
         entries = tuple(
-            ast.Entry(self.node(init.children[-2], depth), self.node(init.children[-1], depth), len(init.children) == 3)
+            ast.MapEntry(
+                self.node(init.children[-2], depth), self.node(init.children[-1], depth), len(init.children) == 3
+            )
             for init in tree.children
         )
         return ast.MapNode(number, tree.meta.start_pos, entries)
@@ -241,9 +237,11 @@ class _Translator:
         number = self.take_id()
         name = self.dotted(self.node(tree.children[0], depth))
         if name is None:
-            raise self.fail(tree.meta.start_pos, "only a type name can stand before '{'")
+            raise self.fail(tree.meta.start_pos, "only a type name can be before '{'")
         fields = tuple(
-            ast.Field(self.field(init.children[-2]), self.node(init.children[-1], depth), len(init.children) == 3)
+            ast.MessageField(
+                self.field(init.children[-2]), self.node(init.children[-1], depth), len(init.children) == 3
+            )
             for init in tree.children[1:]
         )
         return ast.Struct(number, tree.meta.start_pos, name, fields)
@@ -349,7 +347,7 @@ class _Translator:
         return tree
 
     def expansion(self, name: str, token: Tree, target: Tree, args: list[Tree], depth: int) -> ast.Node:
-        """Write `optMap`, `optFlatMap` and `sortBy` with other nodes, the receiver bound to a hidden name."""
+        """Expand `optMap`, `optFlatMap` and `sortBy` into other nodes, with the receiver bound to a hidden name."""
         offset = token.start_pos
         number = self.take_id()
         hidden = f"@target:{number}"

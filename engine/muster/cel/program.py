@@ -1,4 +1,4 @@
-"""A compiled expression, and how it is run."""
+"""Compiled expressions and their evaluation."""
 
 from collections.abc import Callable, Mapping
 from contextlib import suppress
@@ -11,19 +11,19 @@ from muster.cel.clock import Clock
 from muster.cel.env import Env
 from muster.cel.errors import BudgetExceeded, EvaluationError, Issue
 from muster.cel.folds import Frame, Step
-from muster.cel.runtime.budget import EXPLAINING_LIMIT, EXPRESSION_LIMIT, Budget, Meter
+from muster.cel.runtime.budget import EXPLAINING_LIMIT, EXPRESSION_LIMIT, CostBudget, Meter
 from muster.cel.runtime.describe import named
-from muster.cel.runtime.temporal import Instant
+from muster.cel.runtime.temporal import PreciseInstant
 from muster.cel.trace import Trace, trace_of
 from muster.cel.types import Type
 from muster.cel.weights import weigh
 
 
-class Result(NamedTuple):
-    """What an evaluation gave: a value or an error.
+class EvaluationResult(NamedTuple):
+    """The result of an evaluation: a value or an error.
 
-    `horizon` is the first whole second after now at which a comparison that was made flips, None where time alone never
-    changes the outcome. `cost` is in units that do not depend on the machine. `trace` is there where it was asked for.
+    `horizon` is the first whole second after now at which an evaluated comparison flips; None if time alone never
+    changes the outcome. `cost` is in units that do not depend on the machine. `trace` is set if it was requested.
     """
 
     value: Any
@@ -34,17 +34,16 @@ class Result(NamedTuple):
 
 
 _RESULT = tuple.__new__
-"""Makes a Result in half the time; worth it for what runs a million times."""
+"""Makes an EvaluationResult in half the time, which matters for a million evaluations."""
 
 Body = Callable[[Mapping[str, Any], Meter], Any]
 
 
 class Program:
-    """An expression, compiled for an environment. Immutable; may be shared by threads.
+    """An expression, compiled for an environment. Immutable; threads may share it.
 
-    `type` is the type of its value where the environment is typed. `cost` is what one pass over it costs, loops not
-    counted. `reads` has the names of the variables it refers to. `types` are those of what is read from data, by the
-    ids of nodes.
+    `type` is the type of its value if the environment is typed. `cost` is the cost of one pass over it, without loops.
+    `reads` has the names of the variables that it uses. `types` has the types of values read from data, by node id.
     """
 
     __slots__ = (
@@ -77,7 +76,7 @@ class Program:
         source: str = "",
         warnings: tuple[Issue, ...] = (),
     ) -> None:
-        """Put together what the compiler made; `body` is None where only closures can evaluate it."""
+        """Assemble the compiler's output; `body` is None if only closures can evaluate the expression."""
         self.text, self.env, self.node, self.source = text, env, node, source
         self.warnings = warnings
         self._limit = EXPRESSION_LIMIT if env.max_cost is None else env.max_cost
@@ -91,7 +90,7 @@ class Program:
         self.evaluate = self._evaluator(self._body)
 
     def __repr__(self) -> str:
-        """Show the text."""
+        """Return the text, for debugging."""
         return f"<Program {self.text!r}>"
 
     def _evaluator(self, body: Body) -> Callable[[Mapping[str, Any]], Any]:
@@ -112,11 +111,12 @@ class Program:
             self._explain = closures.build(self.node, self.env, self.types)
         return self._explain(Frame(variables, meter))
 
-    def _recover(self, error: Exception, variables: Mapping[str, Any], limit: int, shared: Budget | None = None) -> Any:
-        """Evaluate again what failed, with the engine that can say why; return the value if it finds one.
+    def _recover(
+        self, error: Exception, variables: Mapping[str, Any], limit: int, shared: CostBudget | None = None
+    ) -> Any:
+        """Evaluate again with closures, which can explain the failure; return the value if they find one.
 
-        That engine is several times slower, so it gets less to spend: where that is not enough, the failure is told
-        as it is known.
+        Closures are several times slower, so they get a smaller budget. If it is not enough, report the original error.
         """
         if isinstance(error, BudgetExceeded):
             raise self._over(error, limit, shared) from None
@@ -137,8 +137,8 @@ class Program:
         except RecursionError:
             raise EvaluationError("a value is nested too deep to be evaluated") from None
 
-    def _over(self, error: BudgetExceeded, limit: int, shared: Budget | None) -> BudgetExceeded:
-        """Return the error with the costly part named."""
+    def _over(self, error: BudgetExceeded, limit: int, shared: CostBudget | None) -> BudgetExceeded:
+        """Return an error that names the costly part."""
         if error.message:
             return error
         most = f"more than {limit:,} units"
@@ -158,13 +158,13 @@ class Program:
         variables: Mapping[str, Any],
         *,
         clock: Clock | None = None,
-        budget: int | Budget | None = None,
+        budget: int | CostBudget | None = None,
         trace: bool = False,
-    ) -> Result:
-        """Evaluate, and tell everything about it. Never raises for what an expression or its data does.
+    ) -> EvaluationResult:
+        """Evaluate and return everything about it. Never raises for an error of the expression or its data.
 
-        `clock` is the one that `variables['now']` comes from; without it, a plain datetime there gets one. `budget` is
-        in units: a number for this evaluation alone, or a Budget shared with others.
+        `clock` is the clock that `variables['now']` comes from; without it, a plain datetime gets a clock. `budget` is
+        in units: a number for this evaluation alone, or a CostBudget that several evaluations share.
         """
         noted = None
         if clock is not None:
@@ -193,13 +193,15 @@ class Program:
         if shared is not None:
             shared.end(outer, cost)
         traced = self._traced(variables, limit) if trace else None
-        return _RESULT(Result, (value, error, None if clock is None else _settled(clock, noted), cost, traced))
+        return _RESULT(
+            EvaluationResult, (value, error, None if clock is None else _settled(clock, noted), cost, traced)
+        )
 
-    def value(self, variables: Mapping[str, Any], budget: Budget) -> Any:
-        """Return the value, and spend what it costs. Raises EvaluationError.
+    def value(self, variables: Mapping[str, Any], budget: CostBudget) -> Any:
+        """Return the value, and spend its cost. Raises EvaluationError.
 
-        `variables['now']` comes from a clock, which then also has what this evaluation noted. For what runs for each of
-        many objects: `run` tells more and takes twice as long.
+        `variables['now']` comes from a clock, which also records the horizon of this evaluation. Use this for many
+        objects: `run` returns more, but takes twice as long.
         """
         limit = budget.available()
         if limit > self._limit:
@@ -216,7 +218,7 @@ class Program:
             budget.end(outer, limit - meter[0] if meter[0] > 0 else limit)
 
     def _traced(self, variables: Mapping[str, Any], limit: int) -> Trace:
-        """Evaluate once more, with the engine that notes the value of every part; as far as it gets."""
+        """Evaluate again with closures that record the value of every part, up to the first error."""
         seen: dict[int, Any] = {}
         frame = Frame(variables, [min(limit, EXPLAINING_LIMIT) - self.cost], seen)
         step = closures.build(self.node, self.env, self.types, trace=True)
@@ -226,28 +228,28 @@ class Program:
 
 
 def _settled_error(error: EvaluationError) -> EvaluationError:
-    """Return an error without the values that its message is made of, and the frames that it went through."""
+    """Return the error with its message as text and without traceback, so that it keeps no values alive."""
     _ = error.message
     error.__traceback__ = None
     return error
 
 
 def _unexplained(error: Exception) -> EvaluationError:
-    """Return what can be said of a failure without finding its place."""
+    """Return an error for a failure whose place is unknown."""
     if isinstance(error, EvaluationError):
         return EvaluationError(error.message)
     if isinstance(error, KeyError):
         return EvaluationError(f"no such key: {named(error.args[0] if error.args else '')}")
-    return EvaluationError("an operation has no value for what it is given; to say which would take too long")
+    return EvaluationError("an operation has no value for its operands; finding out which one would take too long")
 
 
 _LAST = local()
-"""The clock that this thread made last: most often the next evaluation is of the same instant."""
+"""The last clock of this thread: the next evaluation usually has the same instant."""
 
 
 def _with_clock(variables: Mapping[str, Any]) -> tuple[Mapping[str, Any], Clock | None]:
     now = variables.get("now")
-    if isinstance(now, Instant) and isinstance(now.clock, Clock):
+    if isinstance(now, PreciseInstant) and isinstance(now.clock, Clock):
         return variables, now.clock
     if not isinstance(now, datetime) or now.tzinfo is None:
         return variables, None
@@ -260,7 +262,7 @@ def _with_clock(variables: Mapping[str, Any]) -> tuple[Mapping[str, Any], Clock 
 
 
 def _settled(clock: Clock, noted: tuple[datetime, datetime] | None) -> datetime | None:
-    """Return the horizon of what was just evaluated, and put back what the clock had noted before."""
+    """Return the horizon of the last evaluation, and restore what the clock had recorded before."""
     horizon = clock.horizon
     if noted is not None:
         clock.restore(noted)
@@ -268,7 +270,7 @@ def _settled(clock: Clock, noted: tuple[datetime, datetime] | None) -> datetime 
 
 
 def _free_names(node: ast.Node) -> frozenset[str]:
-    """Return the variables that a resolved tree refers to."""
+    """Return the variables that a resolved tree uses."""
     found: set[str] = set()
 
     def visit(current: ast.Node, local: frozenset[str]) -> None:

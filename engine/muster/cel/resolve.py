@@ -1,8 +1,8 @@
-"""Names: what `a.b.c` and `math.abs(x)` mean where they stand.
+"""Resolve names: what `a.b.c` and `math.abs(x)` mean at their place.
 
-A chain of selections may spell a variable (`com.example.x`), a type (`google.protobuf.Timestamp`), or the namespace of
-a function. The tree that comes out says so: a variable is one Ident with its full name, a type is a Literal, a
-namespaced call has no target. An Ident that must pass by a local variable of the same name keeps its leading dot.
+A chain of selections may be the name of a variable (`com.example.x`), of a type (`google.protobuf.Timestamp`), or the
+namespace of a function. In the resolved tree a variable is one Ident with its full name, a type is a Literal, and a
+namespaced call has no target. An Ident that a local variable of the same name would hide keeps its leading dot.
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _TYPE_NAMES = frozenset(NAMED) - {"dyn"}
 
 
 def resolve(node: ast.Node, env: Env) -> ast.Node:
-    """Return the tree with its names resolved; ids and offsets stay."""
+    """Return the tree with its names resolved, and the same ids and offsets."""
     return _Resolver(env).node(node, frozenset())
 
 
@@ -34,7 +34,7 @@ def candidates(container: str, name: str) -> Iterator[str]:
 
 
 def qualified(node: ast.Node | None) -> str | None:
-    """Return the dotted name that a chain of selections spells (`a.b.c`), or None where it is no such chain."""
+    """Return the dotted name of a chain of selections (`a.b.c`); None if the node is no such chain."""
     fields: list[str] = []
     while isinstance(node, ast.Select) and not node.optional:
         fields.append(node.field)
@@ -53,12 +53,12 @@ class _Resolver:
             case ast.Ident():
                 return node if node.name in local else self.named(node, node.name, local) or self.plain(node, local)
             case ast.Select():
-                spelled = None if node.optional else self.spelled(node, local)
-                found = None if spelled is None else self.named(node, spelled, local)
+                dotted = None if node.optional else self.dotted_name(node, local)
+                found = None if dotted is None else self.named(node, dotted, local)
                 return found or replace(node, operand=self.node(node.operand, local))
             case ast.Has():
                 return replace(node, operand=self.node(node.operand, local))
-            case ast.Index():
+            case ast.IndexNode():
                 return replace(node, operand=self.node(node.operand, local), index=self.node(node.index, local))
             case ast.Call():
                 return self.call(node, local)
@@ -82,13 +82,13 @@ class _Resolver:
     def all(self, nodes: tuple[ast.Node, ...], local: frozenset[str]) -> tuple[ast.Node, ...]:
         return tuple(self.node(node, local) for node in nodes)
 
-    def spelled(self, node: ast.Node, local: frozenset[str]) -> str | None:
-        """Return the dotted name that a chain of selections spells; None where it begins at a local variable."""
+    def dotted_name(self, node: ast.Node, local: frozenset[str]) -> str | None:
+        """Return the dotted name of a chain of selections; None if it begins with a local variable."""
         name = qualified(node)
         return None if name is None or name.partition(".")[0] in local else name
 
     def named(self, node: ast.Node, name: str, local: frozenset[str]) -> ast.Node | None:
-        """Return the declared variable or the type that a name means."""
+        """Return the declared variable or the type of a name, if there is one."""
         for full in candidates(self.env.container, name):
             if full in self.env.variables:
                 return ast.Ident(node.id, node.offset, f".{full}" if full in local else full)
@@ -97,13 +97,13 @@ class _Resolver:
         return None
 
     def plain(self, node: ast.Ident, local: frozenset[str]) -> ast.Ident:
-        """Return an undeclared variable: its value may still be there when it is asked for."""
+        """Return an undeclared variable, which may still have a value at run time."""
         bare = node.name.removeprefix(".")
         return node if bare in local or bare == node.name else replace(node, name=bare)
 
     def call(self, node: ast.Call, local: frozenset[str]) -> ast.Node:
         if node.target is not None:
-            prefix = self.spelled(node.target, local)
+            prefix = self.dotted_name(node.target, local)
             found = None if prefix is None else self.function(f"{prefix}.{node.function}")
             if found is not None:
                 return replace(node, function=found, target=None, args=self.all(node.args, local))

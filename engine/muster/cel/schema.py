@@ -1,7 +1,7 @@
 """CEL types from JSON Schema (draft 2020-12, with the Kubernetes extensions that CRDs use).
 
-The type says no more than the schema promises: where alternatives disagree, where unknown fields are kept, or
-where a schema refers to itself, the type is `dyn`, and the checker stays silent instead of guessing.
+The type never says more than the schema. If alternatives disagree, if unknown fields are kept, or if a schema refers to
+itself, the type is `dyn`, and the checker reports nothing instead of guessing.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ from muster.cel.types import (
     NULL,
     STRING,
     TIMESTAMP,
-    Field,
+    FieldType,
     ListType,
     MapType,
     NullableType,
@@ -28,48 +28,48 @@ from muster.cel.types import (
     Type,
     wider,
 )
-from muster.data.tree import Tree
+from muster.cel.values import Json
 
-#: The nesting past which a type is not spelt out: deeper values are `dyn`.
+#: The deepest nesting of a type: deeper values are `dyn`.
 MAX_DEPTH: Final = 40
 
-#: How many subschemas one type is read from, references counted each time they are followed: definitions that
-#: refer to each other twice over grow without end. What lies past it is `dyn`.
+#: The most subschemas of one type, counting a reference each time it is followed: definitions that refer to each other
+#: twice grow exponentially. The rest is `dyn`.
 MAX_SUBSCHEMAS: Final = 20_000
 
 _OBJECT_WORDS: Final = ("properties", "additionalProperties", "patternProperties")
 
 
 def type_from_schema(
-    schema: Mapping[str, Tree],
+    schema: Mapping[str, Json],
     *,
     temporal: bool = False,
     name: str = "object",
-    documents: Mapping[str, Mapping[str, Tree]] = MappingProxyType({}),
+    documents: Mapping[str, Mapping[str, Json]] = MappingProxyType({}),
 ) -> Type:
     """Return the CEL type of the values that `schema` allows.
 
     With `temporal`, `format: date-time` is a timestamp and `format: duration` a duration; without, both are
-    strings, as in a ValidatingAdmissionPolicy. `name` is how messages call the outermost object. References
-    are followed inside the schema (`#/$defs/...`) and into `documents`, by file name
-    (`_common.json#/$defs/...`); one that leads back to itself, or nowhere, is `dyn`.
+    strings, as in a ValidatingAdmissionPolicy. `name` is the name of the outermost object in messages. References
+    are followed inside the schema (`#/$defs/...`) and into `documents`, by file name (`_common.json#/$defs/...`). A
+    reference to itself, or to nothing, is `dyn`.
     """
     return _Reader("", schema, documents, temporal).type_of(schema, name)
 
 
 @dataclass(frozen=True, slots=True)
 class _Reader:
-    """One schema document being read; `following` are the references that are being resolved."""
+    """One schema document; `following` has the references that are being resolved."""
 
     document: str
-    root: Mapping[str, Tree]
-    documents: Mapping[str, Mapping[str, Tree]]
+    root: Mapping[str, Json]
+    documents: Mapping[str, Mapping[str, Json]]
     temporal: bool
     following: tuple[tuple[str, str], ...] = ()
     depth: int = 0
     visits: Iterator[int] = field(default_factory=count)
 
-    def type_of(self, schema: Tree, name: str) -> Type:
+    def type_of(self, schema: Json, name: str) -> Type:
         """Return the type of one subschema; `name` is the dotted path to it."""
         if not isinstance(schema, Mapping) or self.depth > MAX_DEPTH or next(self.visits) > MAX_SUBSCHEMAS:
             return DYN
@@ -91,14 +91,14 @@ class _Reader:
         root = self.documents.get(file) if file else self.root
         if place in self.following or root is None:
             return DYN
-        target: Tree = root
+        target: Json = root
         for step in filter(None, pointer.split("/")):
             target = target.get(step.replace("~1", "/").replace("~0", "~")) if isinstance(target, Mapping) else None
         inner = replace(self, document=place[0], root=root, following=(*self.following, place))
         return inner.type_of(target, name)
 
-    def _typed(self, schema: Mapping[str, Tree], name: str) -> Type:
-        """Return the type of a schema that speaks for itself, by its `type`, or by the words that imply one."""
+    def _typed(self, schema: Mapping[str, Json], name: str) -> Type:
+        """Return the type of a schema from its `type`, or from the keywords that imply one."""
         names = schema.get("type")
         if names is None:
             names = _implied(schema)
@@ -110,7 +110,7 @@ class _Reader:
         nullable = len(kinds) < len(listed) or schema.get("nullable") is True
         return NullableType(found) if nullable and found not in (DYN, NULL) else found
 
-    def _of_kind(self, kind: Tree, schema: Mapping[str, Tree], name: str) -> Type:
+    def _of_kind(self, kind: Json, schema: Mapping[str, Json], name: str) -> Type:
         match kind:
             case "string":
                 return self._string(schema)
@@ -127,7 +127,7 @@ class _Reader:
             case _:
                 return DYN
 
-    def _string(self, schema: Mapping[str, Tree]) -> Type:
+    def _string(self, schema: Mapping[str, Json]) -> Type:
         if self.temporal and schema.get("format") == "date-time":
             return TIMESTAMP
         if self.temporal and schema.get("format") == "duration":
@@ -138,15 +138,14 @@ class _Reader:
             texts = tuple(value for value in values if isinstance(value, str)) or None
         return StringType(_bound(schema, "maxLength"), texts)
 
-    def _object(self, schema: Mapping[str, Tree], name: str) -> Type:
-        """Return an object type where fields are named, a map where only their values are typed, `dyn` where
-        the schema says nothing of them."""
+    def _object(self, schema: Mapping[str, Json], name: str) -> Type:
+        """Return an object type if the schema names fields, else a map of the type of its values, `dyn` if unknown."""
         properties, additional = schema.get("properties"), schema.get("additionalProperties")
         rest = self._rest(schema, name)
         if isinstance(properties, Mapping) and (properties or additional is False):
             required = schema.get("required") or ()
             fields = {
-                str(key): Field(self.type_of(value, f"{name}.{key}"), key in required)
+                str(key): FieldType(self.type_of(value, f"{name}.{key}"), key in required)
                 for key, value in properties.items()
             }
             return ObjectType(name, fields, rest)
@@ -154,11 +153,11 @@ class _Reader:
             return ObjectType(name)
         return MapType(STRING, rest or DYN, _bound(schema, "maxProperties"))
 
-    def _rest(self, schema: Mapping[str, Tree], name: str) -> Type | None:
-        """Return the type of the fields that `properties` does not name; None where there can be none.
+    def _rest(self, schema: Mapping[str, Json], name: str) -> Type | None:
+        """Return the type of the fields that `properties` does not name; None if expressions must not use any.
 
-        Without a word on them JSON Schema lets any field be. So does a pruning API server, but an expression
-        that names one is a typing error there, and it is one here.
+        By default JSON Schema allows any field. So does a pruning API server, but there an expression that names such
+        a field is a type error, and so it is here.
         """
         additional, patterns = schema.get("additionalProperties"), schema.get("patternProperties")
         typed = patterns.values() if isinstance(patterns, Mapping) else ()
@@ -173,9 +172,9 @@ class _Reader:
 
 
 def common_type(types: list[Type]) -> Type:
-    """Return the one type that all of `types` agree on, null aside, else `dyn`.
+    """Return the type that all of `types` share, apart from null; else `dyn`.
 
-    Enums of the alternatives are joined, lengths widened; objects agree only when they are equal.
+    Enums are joined and lengths widened. Objects must be equal.
     """
     present = [type_ for type_ in types if type_ != NULL]
     if not present:
@@ -197,24 +196,24 @@ def _joined(one: Type, other: Type) -> Type:
     return DYN
 
 
-def _bound(schema: Mapping[str, Tree], word: str) -> int | None:
+def _bound(schema: Mapping[str, Json], word: str) -> int | None:
     value = schema.get(word)
     return value if isinstance(value, int) and not isinstance(value, bool) and value >= 0 else None
 
 
-def _is_free(schema: Mapping[str, Tree]) -> bool:
-    """Return whether the schema keeps whatever stands there, or lets a number stand for a string."""
+def _is_free(schema: Mapping[str, Json]) -> bool:
+    """Return whether the schema accepts any value, or a number in place of a string."""
     if schema.get("x-kubernetes-int-or-string") is True or schema.get("x-kubernetes-embedded-resource") is True:
         return True
     return schema.get("x-kubernetes-preserve-unknown-fields") is True and not schema.get("properties")
 
 
-def _says_type(schema: Mapping[str, Tree]) -> bool:
+def _says_type(schema: Mapping[str, Json]) -> bool:
     return "type" in schema or any(word in schema for word in _OBJECT_WORDS)
 
 
-def _implied(schema: Mapping[str, Tree]) -> Tree:
-    """Return the type that a schema without `type` means all the same: its values' own, or its words'."""
+def _implied(schema: Mapping[str, Json]) -> Json:
+    """Return the type that a schema without `type` implies by its values or keywords."""
     if "const" in schema or isinstance(schema.get("enum"), list):
         values = schema["enum"] if "enum" in schema else [schema["const"]]
         return sorted({_kind_of(value) for value in values})
@@ -223,7 +222,7 @@ def _implied(schema: Mapping[str, Tree]) -> Tree:
     return "array" if "items" in schema else None
 
 
-def _kind_of(value: Tree) -> str:
+def _kind_of(value: Json) -> str:
     match value:
         case None:
             return "null"

@@ -1,14 +1,12 @@
-"""Syntax trees as JSON data, and back: how compiled expressions outlive the process.
+"""Syntax trees to JSON data and back, for the cache.
 
-What is read back is checked node by node and never becomes code by itself: a tree that this module returns is one that
-the parser could have made, whoever wrote the data.
+`load` checks every node: it only returns a tree that the parser could have made, whoever wrote the data.
 """
 
 import base64
 
 from muster.cel import ast
-from muster.cel.values import INT_MAX, INT_MIN, UINT_MAX, TypeValue, UInt
-from muster.data.tree import Tree
+from muster.cel.values import INT_MAX, INT_MIN, UINT_MAX, Json, TypeValue, UInt
 
 MAX_DEPTH = 200
 
@@ -22,7 +20,7 @@ _BODIES = {
 }  # fmt: skip
 
 
-def dump(node: ast.Node) -> Tree:
+def dump(node: ast.Node) -> Json:
     """Return the tree as lists, strings, numbers and booleans."""
     head = [node.id, node.offset]
     match node:
@@ -34,7 +32,7 @@ def dump(node: ast.Node) -> Tree:
             return ["S", *head, dump(node.operand), node.field, node.optional]
         case ast.Has():
             return ["H", *head, dump(node.operand), node.field]
-        case ast.Index():
+        case ast.IndexNode():
             return ["X", *head, dump(node.operand), dump(node.index), node.optional]
         case ast.Call():
             target = None if node.target is None else dump(node.target)
@@ -51,7 +49,7 @@ def dump(node: ast.Node) -> Tree:
             return ["B", *head, node.name, dump(node.value), dump(node.body)]
 
 
-def _dump_literal(value: ast.LiteralValue) -> tuple[str, Tree]:
+def _dump_literal(value: ast.LiteralValue) -> tuple[str, Json]:
     match value:
         case None | bool():
             return "c", value
@@ -69,8 +67,8 @@ def _dump_literal(value: ast.LiteralValue) -> tuple[str, Tree]:
             return "t", value.name
 
 
-def load(data: Tree, depth: int = 0) -> ast.Node:
-    """Return the tree that `dump` gave the data of. Raises ValueError for anything else."""
+def load(data: Json, depth: int = 0) -> ast.Node:
+    """Return the tree that `dump` turned into this data. Raises ValueError for anything else."""
     if depth > MAX_DEPTH:
         raise ValueError("nested too deep")
     match data:
@@ -79,7 +77,7 @@ def load(data: Tree, depth: int = 0) -> ast.Node:
     raise ValueError("not a node")
 
 
-def _node(tag: str, identity: int, offset: int, rest: list[Tree], depth: int) -> ast.Node:
+def _node(tag: str, identity: int, offset: int, rest: list[Json], depth: int) -> ast.Node:
     match tag, rest:
         case "L", [str(kind), value]:
             return ast.Literal(identity, offset, _load_literal(kind, value))
@@ -90,7 +88,7 @@ def _node(tag: str, identity: int, offset: int, rest: list[Tree], depth: int) ->
         case "H", [operand, str(field)]:
             return ast.Has(identity, offset, load(operand, depth), field)
         case "X", [operand, index, bool(optional)]:
-            return ast.Index(identity, offset, load(operand, depth), load(index, depth), optional)
+            return ast.IndexNode(identity, offset, load(operand, depth), load(index, depth), optional)
         case "C", [str(function), target, list(args)]:
             return _call(identity, offset, function, target, args, depth)
         case "A", [list(elements), list(optional)] if all(type(place) is int for place in optional):
@@ -106,11 +104,11 @@ def _node(tag: str, identity: int, offset: int, rest: list[Tree], depth: int) ->
     raise ValueError(f"not a node of kind {tag!r}")
 
 
-def _all(data: list[Tree], depth: int) -> tuple[ast.Node, ...]:
+def _all(data: list[Json], depth: int) -> tuple[ast.Node, ...]:
     return tuple(load(item, depth) for item in data)
 
 
-def _call(identity: int, offset: int, function: str, target: Tree, args: list[Tree], depth: int) -> ast.Call:
+def _call(identity: int, offset: int, function: str, target: Json, args: list[Json], depth: int) -> ast.Call:
     arity = _ARITIES.get(function)
     logical = function in ("_&&_", "_||_")
     if not function or ((arity or logical) and target is not None):
@@ -121,7 +119,7 @@ def _call(identity: int, offset: int, function: str, target: Tree, args: list[Tr
 
 
 def _macro(
-    identity: int, offset: int, name: str, source: Tree, variables: list[Tree], args: list[Tree], depth: int
+    identity: int, offset: int, name: str, source: Json, variables: list[Json], args: list[Json], depth: int
 ) -> ast.Macro:
     names = tuple(variable for variable in variables if isinstance(variable, str))
     two_only = name.startswith("transform")
@@ -132,21 +130,21 @@ def _macro(
     return ast.Macro(identity, offset, name, load(source, depth), names, _all(args, depth))
 
 
-def _entry(data: Tree, depth: int) -> ast.Entry:
+def _entry(data: Json, depth: int) -> ast.MapEntry:
     match data:
         case [key, value, bool(optional)]:
-            return ast.Entry(load(key, depth), load(value, depth), optional)
+            return ast.MapEntry(load(key, depth), load(value, depth), optional)
     raise ValueError("not an entry of a map")
 
 
-def _field(data: Tree, depth: int) -> ast.Field:
+def _field(data: Json, depth: int) -> ast.MessageField:
     match data:
         case [str(name), value, bool(optional)]:
-            return ast.Field(name, load(value, depth), optional)
+            return ast.MessageField(name, load(value, depth), optional)
     raise ValueError("not a field of a message")
 
 
-def _load_literal(kind: str, data: Tree) -> ast.LiteralValue:
+def _load_literal(kind: str, data: Json) -> ast.LiteralValue:
     value: object = data
     match kind, value:
         case "c", None | bool():

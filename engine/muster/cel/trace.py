@@ -1,4 +1,4 @@
-"""The values of an expression's parts, laid out under its text."""
+"""The values of an expression's parts, printed under its text."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -12,8 +12,8 @@ from muster.cel.runtime.describe import shown
 
 
 @dataclass(frozen=True, slots=True)
-class Part:
-    """One sub-expression: where it stands, how it is written in short, and what it gave.
+class TracePart:
+    """One sub-expression: its place, a short label, and its value.
 
     `state` is `value`, `error` or `skipped`; `value` is the value, the error's message, or None.
     """
@@ -26,7 +26,7 @@ class Part:
 
     @property
     def shown(self) -> str:
-        """The value in a few words; `not evaluated` for what was skipped."""
+        """The value as short text; `not evaluated` if the part was skipped."""
         if self.state == "skipped":
             return "not evaluated"
         return f"error: {self.value}" if self.state == "error" else shown(self.value)
@@ -34,49 +34,49 @@ class Part:
 
 @dataclass(frozen=True, slots=True)
 class Trace:
-    """All parts of an evaluated expression that are not constants, in the order of the text, and its deadlines.
+    """The parts of an evaluated expression that are not constants, in the order of the text, and its deadlines.
 
-    `values` has what was seen of every node, by id: of one inside a macro the last that it gave. `outcomes` has which
-    of true and false a node gave, in any round of a macro.
+    `values` has the value of every node by id; inside a macro, the last one. `outcomes` has the booleans that a node
+    gave in any round of a macro.
     """
 
     text: str
-    parts: tuple[Part, ...]
+    parts: tuple[TracePart, ...]
     deadlines: tuple[Deadline, ...] = ()
     values: Mapping[int, Any] = field(default_factory=dict, repr=False, compare=False)
     outcomes: frozenset[tuple[int, bool]] = field(default=frozenset(), repr=False, compare=False)
 
     def __str__(self) -> str:
-        """Lay the values out under the text, each under the place that its part is marked by."""
+        """Return the text with the value of each part under its place."""
         return "\n".join(_layout(self.text, self.parts))
 
 
 def trace_of(text: str, node: ast.Node, seen: Mapping[int, Any], outcomes: Iterable[tuple[int, bool]] = ()) -> Trace:
-    """Return the trace of a tree from the values that were seen, by node id.
+    """Return the trace of a tree from the recorded values, by node id.
 
-    Left out is what tells nothing: constants, the beginnings of a path whose end was reached, and what stands inside a
-    part that was not evaluated.
+    It leaves out constants, the beginning of a path that was evaluated to its end, and the inside of a part that was
+    not evaluated.
     """
-    parts: list[Part] = []
+    parts: list[TracePart] = []
     pending: list[tuple[ast.Node, bool]] = [(node, True)]
     while pending:
-        current, telling = pending.pop()
+        current, is_shown = pending.pop()
         reached = current.id in seen
-        if telling and not isinstance(current, ast.Literal | ast.ListNode | ast.MapNode) and not _hidden(current):
+        if is_shown and not isinstance(current, ast.Literal | ast.ListNode | ast.MapNode) and not _hidden(current):
             parts.append(_part(current, seen))
         if reached:
             failed = isinstance(seen[current.id], Failure)
-            pending += [(child, failed or not _leads_on(current, child)) for child in ast.children(current)]
+            pending += [(child, failed or not _continues_path(current, child)) for child in ast.children(current)]
     in_order = tuple(sorted(parts, key=lambda part: (part.offset, part.id)))
     return Trace(text, in_order, deadlines_of(node, seen), seen, frozenset(outcomes))
 
 
-def _leads_on(node: ast.Node, child: ast.Node) -> bool:
-    """Return whether a child is the beginning of the path that its parent ends."""
+def _continues_path(node: ast.Node, child: ast.Node) -> bool:
+    """Return whether a child is the beginning of its parent's path."""
     return (
-        isinstance(node, ast.Select | ast.Has | ast.Index)
+        isinstance(node, ast.Select | ast.Has | ast.IndexNode)
         and child is node.operand
-        and isinstance(child, ast.Ident | ast.Select | ast.Index)
+        and isinstance(child, ast.Ident | ast.Select | ast.IndexNode)
     )
 
 
@@ -84,17 +84,17 @@ def _hidden(node: ast.Node) -> bool:
     return isinstance(node, ast.Ident) and node.name.startswith("@")
 
 
-def _part(node: ast.Node, seen: Mapping[int, Any]) -> Part:
+def _part(node: ast.Node, seen: Mapping[int, Any]) -> TracePart:
     label = path(node)
     if node.id not in seen:
-        return Part(node.id, node.offset, label, "skipped", None)
+        return TracePart(node.id, node.offset, label, "skipped", None)
     value = seen[node.id]
     if isinstance(value, Failure):
-        return Part(node.id, node.offset, label, "error", value.error.message)
-    return Part(node.id, node.offset, label, "value", value)
+        return TracePart(node.id, node.offset, label, "error", value.error.message)
+    return TracePart(node.id, node.offset, label, "value", value)
 
 
-def _layout(text: str, parts: tuple[Part, ...]) -> list[str]:
+def _layout(text: str, parts: tuple[TracePart, ...]) -> list[str]:
     """Return the text, line by line, each followed by the values of its parts, the rightmost first."""
     lines: list[str] = []
     start = 0

@@ -1,9 +1,9 @@
-"""The types of CEL, with what a schema knows on top: enums, lengths, fields.
+"""The types of CEL, refined by what a schema knows: enums, lengths, fields.
 
-A type is a frozen, hashable value. A *refinement* (an enum's values, a maximal length or size) never decides
-whether two types agree: it only lets the checker say that a comparison cannot hold, and the cost model say how
-large a value can get. `str(type)` is the specification's way of writing it (`map(string,list(int))`), which
-`parse_type` reads back; `canonical` includes the refinements: caches are keyed by it.
+A type is a frozen, hashable value. A *refinement* (the values of an enum, a maximal length or size) never decides
+whether two types agree. It only tells the checker that a comparison cannot hold, and the cost model how large a value
+can get. `str(type)` is the specification's notation (`map(string,list(int))`), and `parse_type` reads it. `canonical`
+includes the refinements; caches use it as a key.
 """
 
 import re
@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from types import MappingProxyType
 from typing import Final
 
-from muster.data.tree import Tree
+from muster.cel.values import Json
 
 
 @dataclass(frozen=True, slots=True)
 class Type:
-    """What every type is. Use the subclasses and the constants below."""
+    """Base class of all types. Use the subclasses and the constants below."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class Scalar(Type):
 
 @dataclass(frozen=True, slots=True)
 class StringType(Type):
-    """A string; `max_length` counts code points, `values` are the only ones that a schema allows."""
+    """A string; `max_length` counts code points, `values` are the only texts that the schema allows."""
 
     max_length: int | None = None
     values: tuple[str, ...] | None = None
@@ -66,7 +66,7 @@ class MapType(Type):
 
 @dataclass(frozen=True, slots=True)
 class OptionalType(Type):
-    """A value that may be absent: what `a.?b`, `optional.of` and `optional.none` give."""
+    """A value that may be absent: the result of `a.?b`, `optional.of` or `optional.none`."""
 
     element: Type
 
@@ -86,7 +86,7 @@ class NullableType(Type):
 
 @dataclass(frozen=True, slots=True)
 class TypeType(Type):
-    """The type of a type: what `type(x)` and the identifier `int` have."""
+    """The type of a type: the type of `type(x)`, and of the identifier `int`."""
 
     element: Type | None = None
 
@@ -96,7 +96,7 @@ class TypeType(Type):
 
 @dataclass(frozen=True, slots=True)
 class OpaqueType(Type):
-    """A library's own type (`net.IP`, `kubernetes.Quantity`), with parameters where it is generic."""
+    """A library's own type (`net.IP`, `kubernetes.Quantity`), with parameters if it is generic."""
 
     name: str
     parameters: tuple[Type, ...] = ()
@@ -107,7 +107,7 @@ class OpaqueType(Type):
 
 @dataclass(frozen=True, slots=True)
 class TypeParam(Type):
-    """A variable that a generic overload leaves open; the checker binds it."""
+    """A type variable of a generic overload; the checker binds it."""
 
     name: str
 
@@ -116,24 +116,24 @@ class TypeParam(Type):
 
 
 @dataclass(frozen=True, slots=True)
-class Field:
-    """A field of an object type. A field that is not `required` may be absent: `has()` asks."""
+class FieldType:
+    """A field of an object type. A field that is not `required` may be absent: `has()` tells."""
 
     type: Type
     required: bool = False
 
 
-def required(**types: Type) -> dict[str, Field]:
-    """Return the fields of a mapping that are always there."""
-    return {name: Field(type_, required=True) for name, type_ in types.items()}
+def required(**types: Type) -> dict[str, FieldType]:
+    """Return fields of these types that are always present."""
+    return {name: FieldType(type_, required=True) for name, type_ in types.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class ObjectType(Type):
-    """A mapping with known fields; `additional` types the others, and None forbids them."""
+    """A mapping with known fields. `additional` is the type of all other fields; None forbids them."""
 
     name: str
-    fields: Mapping[str, Field] = field(default_factory=lambda: MappingProxyType({}))
+    fields: Mapping[str, FieldType] = field(default_factory=lambda: MappingProxyType({}))
     additional: Type | None = None
 
     def __eq__(self, other: object) -> bool:
@@ -162,12 +162,12 @@ TIMESTAMP: Final = Scalar("timestamp")
 DURATION: Final = Scalar("duration")
 TYPE: Final = TypeType()
 DYN: Final = Scalar("dyn")
-#: What an expression has that is already reported: agrees with everything, so that one mistake is told once.
+#: The type of a part whose mistake is already reported. It agrees with everything, so one mistake is reported once.
 ERROR: Final = Scalar("error")
 
 NUMERIC: Final[frozenset[Type]] = frozenset((INT, UINT, DOUBLE))
 
-#: The identifiers that denote types, as the specification and its libraries spell them.
+#: The identifiers that denote types, as the specification and its libraries write them.
 NAMED: Final[Mapping[str, Type]] = MappingProxyType(
     {
         **{scalar.name: scalar for scalar in (INT, UINT, DOUBLE, BOOL, BYTES, NULL, DYN)},
@@ -187,7 +187,7 @@ NAMED: Final[Mapping[str, Type]] = MappingProxyType(
 
 
 def parts(type_: Type) -> tuple[Type, ...]:
-    """Return the types that `type_` is built of: elements, keys, parameters. Object types count as leaves."""
+    """Return the types that `type_` is made of: elements, keys, parameters. Object types count as leaves."""
     match type_:
         case ListType() | OptionalType() | NullableType():
             return (type_.element,)
@@ -202,7 +202,7 @@ def parts(type_: Type) -> tuple[Type, ...]:
 
 
 def rebuild(type_: Type, parts_: Iterable[Type]) -> Type:
-    """Return `type_` with its `parts` exchanged, its refinements kept."""
+    """Return `type_` with other `parts` and the same refinements."""
     new = tuple(parts_)
     match type_:
         case ListType():
@@ -222,22 +222,22 @@ def rebuild(type_: Type, parts_: Iterable[Type]) -> Type:
 
 
 def is_dyn(type_: Type) -> bool:
-    """Return whether nothing is known of a value of this type before it is there."""
+    """Return whether the type says nothing about its values."""
     return type_ in (DYN, ERROR)
 
 
 def wider(one: int | None, other: int | None) -> int | None:
-    """Return the bound of what either bound allows; None bounds nothing."""
+    """Return the larger of two bounds; None means no bound."""
     return None if one is None or other is None else max(one, other)
 
 
 def bare(type_: Type) -> Type:
-    """Return the type of the value itself where it is not null."""
+    """Return the type without null."""
     return type_.element if isinstance(type_, NullableType) else type_
 
 
 def may_have_times(type_: Type) -> bool:
-    """Return whether a value of the type may be a time or a duration, or have one in it."""
+    """Return whether a value of the type may be a time or a duration, or contain one."""
     match type_:
         case ListType() | NullableType() | OptionalType():
             return may_have_times(type_.element)
@@ -253,8 +253,8 @@ def may_have_times(type_: Type) -> bool:
 # -- canonical form -------------------------------------------------------------------------------------------
 
 
-def canonical(type_: Type) -> Tree:
-    """Return the type as JSON: everything that the checker, the code generator or the cost model can see of it."""
+def canonical(type_: Type) -> Json:
+    """Return the type as JSON: everything that the checker, the code generator and the cost model use."""
     match type_:
         case StringType(max_length=None, values=None):
             return "string"
@@ -298,8 +298,10 @@ _GENERIC: Final[Mapping[tuple[str, int], Callable[..., Type]]] = MappingProxyTyp
 
 
 def parse_type(text: str) -> Type:
-    """Return the type that `text` writes (`list(map(string,dyn))`). A capital letter alone, or a name after
-    `type_param:`, is a type parameter; an unknown name is an opaque type. ValueError where it is no type."""
+    """Return the type that `text` names (`list(map(string,dyn))`). Raises ValueError if it is not a type.
+
+    A single capital letter, or a name after `type_param:`, is a type parameter. An unknown name is an opaque type.
+    """
     head, opened, rest = text.strip().partition("(")
     if not _NAME.fullmatch(head) or (opened and not rest.endswith(")")):
         raise ValueError(f"{text!r} is not a type")
@@ -313,7 +315,7 @@ def parse_type(text: str) -> Type:
 
 
 def split_types(text: str) -> list[str]:
-    """Return the parts between the commas that no parenthesis encloses; nothing for blank text."""
+    """Split at the commas outside parentheses; empty for blank text."""
     parts_, depth, start = [], 0, 0
     for position, character in enumerate(text):
         depth += (character == "(") - (character == ")")
@@ -324,7 +326,7 @@ def split_types(text: str) -> list[str]:
 
 
 def reduce_type(kind: Type) -> Type:
-    """Return what the generator can use of a type: scalars and what is built of them. Objects are maps or `dyn`."""
+    """Return the type as the code generator uses it: scalars and what they make up. Objects become maps or `dyn`."""
     match kind:
         case StringType():
             return STRING

@@ -1,16 +1,20 @@
-"""Values of CEL that plain Python data lacks: unsigned integers and types as values. Optionals stand in
-`runtime.selection`.
+"""CEL values that plain Python data lacks: unsigned integers, and types as values.
 
-All others are what YAML gives: None, bool, int, float, str, list, dict; and bytes, datetime and timedelta.
+Optionals are in `runtime.selection`. All other values are what YAML gives (None, bool, int, float, str, list, dict),
+and bytes, datetime and timedelta.
 """
 
 from dataclasses import dataclass
+from typing import Any, TypeAlias
 
 INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 
+Json: TypeAlias = Any
+"""What JSON can say: None, bool, int, float, str, a list of these, or a dict from str to these."""
+
 
 class UInt(int):
-    """A CEL `uint`. Arithmetic on it gives plain integers: only the engine's own operators keep the class."""
+    """A CEL `uint`. Python's arithmetic gives plain integers; only the engine's own operators keep the class."""
 
     __slots__ = ()
 
@@ -21,6 +25,6 @@ class UInt(int):
 
 @dataclass(frozen=True, slots=True)
 class TypeValue:
-    """A CEL type as a value: what `type(x)` gives and what `int` or `google.protobuf.Timestamp` names."""
+    """A CEL type as a value: the result of `type(x)`, or what `int` or `google.protobuf.Timestamp` names."""
 
     name: str

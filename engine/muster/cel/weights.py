@@ -1,8 +1,7 @@
-"""What the nodes of an expression cost by themselves, in the units of `runtime.budget`: one table for the counter and
-for the estimate.
+"""The cost of each node of an expression, in units of `runtime.budget`: one table for the counter and the estimate.
 
-A node's weight covers what it does once for operands of ordinary size, and what it leaves in memory. What grows with
-sizes is paid by the operation itself, when the sizes are known.
+The weight of a node covers its work for operands of ordinary size, and the memory that it takes. Operations pay for
+work that grows with sizes when they run.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,13 +18,13 @@ LIST: Final = 10
 MAP: Final = 30
 STRUCT: Final = 40
 ENTRY: Final = 3
-"""Beside key and value: an entry whose key is no written-out text is looked at one by one."""
+"""Units of an entry whose key is not a literal text, besides key and value."""
 READ: Final = 40
-"""Reading the text of an instant or a duration that is selected out of data; a variable's is read once."""
+"""Units of parsing an instant or a duration that is selected from data; a variable is parsed once."""
 ROUND: Final[Mapping[str, int]] = MappingProxyType({"all": 5, "exists": 5, "exists_one": 5, "existsOne": 5})
-"""What a round of a comprehension costs besides its body: its condition and step."""
+"""Units of one round of a comprehension, besides its body."""
 GROWING_ROUND: Final = 13
-"""The same where the round adds to a list or a map."""
+"""Units of one round that adds to a list or a map, besides its body."""
 
 
 def weigh(nodes: Iterable[ast.Node], env: Env, types: Mapping[int, Type]) -> int:
@@ -34,7 +33,7 @@ def weigh(nodes: Iterable[ast.Node], env: Env, types: Mapping[int, Type]) -> int
 
 
 def round_weight(node: ast.Macro, env: Env, types: Mapping[int, Type]) -> int:
-    """Return the units of one round of a comprehension: its bodies, without the rounds of those inside."""
+    """Return the units of one round of a comprehension: its bodies, without the rounds of inner comprehensions."""
     total = step_weight(node, types)
     pending = list(node.args)
     while pending:
@@ -55,11 +54,11 @@ def _read(kind: Type | None) -> int:
 
 
 def own_weight(node: ast.Node, env: Env, types: Mapping[int, Type]) -> int:
-    """Return the units of one node, its operands not counted. `types` has what is read from data."""
+    """Return the units of one node without its operands. `types` has the types of values read from data."""
     match node:
         case ast.Select():
             return (4 if node.optional else 1) + _read(types.get(node.id))
-        case ast.Index():
+        case ast.IndexNode():
             return call_weight("_[?_]" if node.optional else "_[_]", member=False, env=env) + _read(types.get(node.id))
         case ast.Call():
             return call_weight(node.function, member=node.target is not None, env=env)
@@ -77,9 +76,9 @@ def own_weight(node: ast.Node, env: Env, types: Mapping[int, Type]) -> int:
 
 
 def call_weight(function: str, *, member: bool, env: Env) -> int:
-    """Return the units of a call: of an operator, of a function of a library, of one that the caller added."""
+    """Return the units of a call of an operator, a library function, or a function of the caller."""
     own = env.functions.get(function)
     if own is not None and own.member == member:
         return own.cost
     found = lookup(function, member=member)
-    return 1 if found is None else found.weight  # what there is not fails at once
+    return 1 if found is None else found.weight  # an unknown function fails at once

@@ -12,6 +12,8 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from muster.version import __version__
+
 if TYPE_CHECKING:
     from muster.git.repository import Repository
     from muster.run.state import State
@@ -44,7 +46,7 @@ def use_cache(environ: Mapping[str, str]) -> None:
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
         except OSError:
             directory = None
-    cache.use(directory)
+    cache.use(directory, __version__)
 
 
 def state_path(environ: Mapping[str, str], repository: "Repository", branch: str, given: Path | None) -> Path | None:

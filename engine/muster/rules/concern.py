@@ -224,7 +224,7 @@ class _Action:
             return True
         scope = self.scopes.base(obj)
         scope["conditions"] = conditions
-        budget = cel.Budget(self.scopes.rules.share(CLUSTERS))
+        budget = cel.CostBudget(self.scopes.rules.share(CLUSTERS))
         results = (one.when.run(scope, clock=self.scopes.clock, budget=budget) for one in remedy.expressions)
         return any(result.error is not None or result.value is True for result in results)
 

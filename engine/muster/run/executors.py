@@ -21,6 +21,7 @@ from types import TracebackType
 from typing import Final, Protocol, Self
 
 from muster.run.shard import Answered, Decide, Shard, decide_shard
+from muster.version import __version__
 
 #: So many shards are with each worker, or on the way to it.
 _AHEAD: Final = 2
@@ -165,4 +166,4 @@ def _begin(cache: Path | None) -> None:
             os._exit(1)
 
         threading.Thread(target=follow, daemon=True, name="muster-parent").start()
-    expressions.use(cache)
+    expressions.use(cache, __version__)

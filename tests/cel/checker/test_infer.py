@@ -1,21 +1,20 @@
-"""What the checker accepts, what it refuses, where it points and what it says."""
+"""What the checker accepts and refuses, with places and messages."""
 
 from dataclasses import replace
 
 import pytest
 
 from muster.cel.ast import walk
-from muster.cel.checker import Checked, check
+from muster.cel.checker.check import CheckedExpression, check
 from muster.cel.declarations import parse_overload
-from muster.cel.env import Declared
+from muster.cel.env import CheckEnv
 from muster.cel.parser import parse
 from muster.cel.types import BOOL, DYN, INT, STRING, parse_type
-from muster.data.finding import Severity
-from tests.cel.surroundings import SURROUNDINGS, VARIABLES
+from tests.cel.environment import ENVIRONMENT, VARIABLES
 
 
-def checked(text: str, env: Declared | None = None) -> Checked:
-    return check(parse(text), env or SURROUNDINGS, text)
+def checked(text: str, env: CheckEnv | None = None) -> CheckedExpression:
+    return check(parse(text), env or ENVIRONMENT, text)
 
 
 TYPES = [
@@ -84,7 +83,7 @@ ISSUES = [
         "its fields are 'hubAcceptsClient', 'leaseDurationSeconds', 'paused', 'taints'",
     ),
     ("self['spek']", 4, "self has no field 'spek'", "did you mean 'spec'?"),
-    ("self.spec.taints.all(t, t.keys == 'a')", 26, "t has no field 'keys' of its own", "did you mean 'key'?"),
+    ("self.spec.taints.all(t, t.keys == 'a')", 26, "the schema of t has no field 'keys'", "did you mean 'key'?"),
     ("slef.spec", 0, "undeclared name 'slef'", "did you mean 'self'?"),
     ("i.foo", 2, "i is an int and has no field 'foo'", ""),
     ("fooo(1)", 0, "undeclared function 'fooo'", None),
@@ -118,14 +117,19 @@ ISSUES = [
         "'==' is always false: a bool never equals a string",
         "compare with true or false, without quotes",
     ),
-    ("s == null", 2, "'==' is always false: a string never equals null", "whether a field is there, has(...) says"),
+    (
+        "s == null",
+        2,
+        "'==' is always false: a string never equals null",
+        "use has(...) to ask whether a field is present",
+    ),
     (
         "lease.spec.renewTime == s",
         21,
         "'==' is always false: a timestamp never equals a string",
         "convert the string: timestamp(...)",
     ),
-    ("s in ints", 2, "'in' is always false: no list(int) has a string in it", ""),
+    ("s in ints", 2, "'in' is always false: no list(int) contains a string", ""),
     (
         "status == 'true'",
         7,
@@ -181,14 +185,14 @@ def test_an_issue(text: str, offset: int, message: str, hint: str | None) -> Non
 WARNINGS = [
     ("conditions['Raedy'].status == 'True'", "nothing is known to set conditions['Raedy']", "did you mean 'Ready'?"),
     ("conditions.Raedy.status == 'True'", "nothing is known to set conditions['Raedy']", "did you mean 'Ready'?"),
-    ("has(conditions.Other)", "nothing is known to set conditions['Other']", "known are 'Available', 'Ready'"),
+    ("has(conditions.Other)", "nothing is known to set conditions['Other']", "known keys are 'Available', 'Ready'"),
     ("'Available2' in conditions", "nothing is known to set conditions['Available2']", "did you mean 'Available'?"),
     ("b || true", "this condition is always true: so is the whole '||'", ""),
     ("false && b", "this condition is always false: so is the whole '&&'", ""),
     ("true ? 1 : 2", "this condition is always true: the second branch is never taken", ""),
     (
         "self.spec.taints[0].effects == 'a'",
-        "self.spec.taints[0] has no field 'effects' of its own",
+        "the schema of self.spec.taints[0] has no field 'effects'",
         "did you mean 'effect'?",
     ),
 ]
@@ -198,7 +202,7 @@ WARNINGS = [
 def test_a_warning_lets_the_expression_run(text: str, message: str, hint: str) -> None:
     found = checked(text)
     (issue,) = found.issues
-    assert (issue.message, issue.hint, issue.severity) == (message, hint, Severity.WARNING)
+    assert (issue.message, issue.hint, issue.is_warning) == (message, hint, True)
     assert found.ok
 
 
@@ -209,16 +213,16 @@ def test_known_and_computed_keys_are_fine(text: str) -> None:
     assert checked(text).issues == ()
 
 
-def test_a_known_key_is_asked_of_functions_too() -> None:
+def test_keys_in_calls_are_checked_too() -> None:
     declared = parse_overload("status_of status (map(string,dyn), string) -> string")
-    env = replace(SURROUNDINGS, functions={**SURROUNDINGS.functions, "status": (declared,)})
+    env = replace(ENVIRONMENT, functions={**ENVIRONMENT.functions, "status": (declared,)})
     assert checked("status(conditions, 'Ready') == 'True'", env).issues == ()
     assert [issue.hint for issue in checked("status(conditions, 'Reday') == 'True'", env).issues] == [
         "did you mean 'Ready'?"
     ]
 
 
-def test_one_mistake_is_told_once_and_several_mistakes_all() -> None:
+def test_one_mistake_is_reported_once_and_several_mistakes_all() -> None:
     text = "slef.spec.a.b + 1 > 2 &&\n  i + s == 3 || foo(bar)"
     found = [(issue.line, issue.column, issue.message) for issue in checked(text).issues]
     assert found == [
@@ -231,25 +235,25 @@ def test_one_mistake_is_told_once_and_several_mistakes_all() -> None:
 
 @pytest.mark.parametrize("text", ["i", "s + 'a'", "[b]"])
 def test_the_result_must_fit_its_place(text: str) -> None:
-    (issue,) = checked(text, replace(SURROUNDINGS, result=BOOL)).issues
+    (issue,) = checked(text, replace(ENVIRONMENT, result=BOOL)).issues
     assert "but its place needs a bool" in issue.message
 
 
 @pytest.mark.parametrize("text", ["b", "x", "x.y", "self.spec.paused", "i > 1"])
 def test_a_result_that_can_fit_is_fine(text: str) -> None:
-    assert checked(text, replace(SURROUNDINGS, result=BOOL)).issues == ()
+    assert checked(text, replace(ENVIRONMENT, result=BOOL)).issues == ()
 
 
 def test_names_are_looked_up_from_the_container_outwards() -> None:
     variables = {"a.b.v": STRING, "a.v": INT, "v": BOOL, "a.b.w.x": INT}
-    env = replace(SURROUNDINGS, variables=variables, container="a.b")
+    env = replace(ENVIRONMENT, variables=variables, container="a.b")
     for text, type_, name in [("v", "string", "a.b.v"), (".v", "bool", "v"), ("w.x", "int", "a.b.w.x")]:
         found = checked(text, env)
         assert (str(found.type), found.names[0]) == (type_, name)
 
 
 def test_a_comprehension_variable_hides_a_qualified_name() -> None:
-    env = replace(SURROUNDINGS, variables={"v.z": INT})
+    env = replace(ENVIRONMENT, variables={"v.z": INT})
     assert checked("[{'z': 'a'}].map(v, v.z)", env).type == parse_type("list(string)")
     assert checked("v.z", env).type == INT
 
@@ -265,7 +269,7 @@ def test_overloads_are_noted_for_each_call() -> None:
 
 def test_generic_functions_bind_their_variables_across_arguments() -> None:
     triple = parse_overload("tuple_T_U_V tuple (T, U, V) -> tuple(T,U,V)")
-    env = replace(SURROUNDINGS, functions={**SURROUNDINGS.functions, "tuple": (triple,)})
+    env = replace(ENVIRONMENT, functions={**ENVIRONMENT.functions, "tuple": (triple,)})
     assert checked("tuple(1, 2u, 3.0) == tuple(1, dyn(2u), dyn(3.0))", env).issues == ()
     assert checked("tuple(1, 2u, 3.0) == tuple(1, 'a', 3.0)", env).issues != ()
 
@@ -273,7 +277,7 @@ def test_generic_functions_bind_their_variables_across_arguments() -> None:
 def test_every_node_that_is_evaluated_has_a_type() -> None:
     for text, _ in TYPES:
         node = parse(text)
-        found = check(node, SURROUNDINGS, text)
+        found = check(node, ENVIRONMENT, text)
         # A node that only spells a part of a longer name (`math` in `math.abs(i)`) is not evaluated itself.
         spelling = {part.id for named in walk(node) if "." in found.names.get(named.id, "") for part in walk(named)}
         assert {part.id for part in walk(node)} - spelling <= found.types.keys()
@@ -286,7 +290,7 @@ def test_shared_variables_do_not_make_types_explode() -> None:
     assert str(checked(text).type).count("list(") == 61
 
 
-def test_unknown_types_stay_silent() -> None:
-    env = replace(SURROUNDINGS, variables=dict.fromkeys(VARIABLES, DYN), known_keys={})
+def test_unknown_types_have_no_issues() -> None:
+    env = replace(ENVIRONMENT, variables=dict.fromkeys(VARIABLES, DYN), known_keys={})
     for text, _ in TYPES:
         assert checked(text, env).ok

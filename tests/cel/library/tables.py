@@ -1,4 +1,4 @@
-"""How the tables of functions are read: expressions that hold, and expressions that have no value."""
+"""Evaluate the tables of the function tests: expressions that are true, and expressions that fail."""
 
 import pytest
 
@@ -6,12 +6,12 @@ from muster import cel
 
 
 def holds(expression: str) -> bool:
-    """Whether it gives true."""
+    """Return whether the expression is true."""
     return cel.compile(expression).evaluate({}) is True
 
 
 def has_no_value(expression: str) -> bool:
-    """Whether it fails, with words and with the place at which it does."""
+    """Return whether the expression fails with a message and a place."""
     with pytest.raises(cel.EvaluationError) as caught:
         cel.compile(expression).evaluate({})
     return bool(caught.value.message) and caught.value.offset is not None

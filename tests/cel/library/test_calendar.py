@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - one expression per line
-"""Parts of timestamps and durations, in the time zone that is asked for."""
+"""Parts of timestamps and durations, in a given time zone."""
 
 import pytest
 

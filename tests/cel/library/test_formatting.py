@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - one expression per line
-"""`format`: what each verb writes, and what none of them takes."""
+"""`format`: the output of each verb, and what no verb accepts."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - one expression per line
-"""Lists: sums, order, ranges and flattening; and what cannot be ordered."""
+"""Lists: sums, order, ranges and flattening, and values without an order."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""The math extension: integers stay exact, and what overflows has no value."""
+"""The math extension: integers stay exact, and overflow is an error."""
 
 import pytest
 

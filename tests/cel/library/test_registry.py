@@ -1,12 +1,12 @@
-"""The rows of functions: each is whole, and together they are one table."""
+"""The table of functions: each function is complete, and no two conflict."""
 
 import re
 from typing import Any
 
 import pytest
 
-from muster.cel.declarations import OPERATORS, Moving, parse_overload
-from muster.cel.library.registry import Declarations, Library, Row, libraries, lookup
+from muster.cel.declarations import OPERATORS, TimeUse, parse_overload
+from muster.cel.library.registry import Declarations, Library, LibraryFunction, libraries, lookup
 from muster.cel.types import BOOL
 from tests.cel.library.tables import has_no_value
 
@@ -27,7 +27,7 @@ def test_no_row_hides_another() -> None:
 
 
 @pytest.mark.parametrize("row", ROWS, ids=[row.name for row in ROWS])
-def test_every_type_variable_of_a_result_occurs_in_a_parameter(row: Row) -> None:
+def test_every_type_variable_of_a_result_occurs_in_a_parameter(row: LibraryFunction) -> None:
     for overload in row.overloads:
         given = " ".join(map(str, overload.params))
         wanted = set(re.findall(r"type_param:\w+", str(overload.result)))
@@ -58,12 +58,12 @@ def test_a_row_without_documentation_is_refused() -> None:
 
 
 @pytest.mark.parametrize("lines", [(), ("a  f  () -> int", "b  g  () -> int")])
-def test_a_row_is_of_one_function(lines: tuple[str, ...]) -> None:
-    with pytest.raises(ValueError, match="no line, or lines of several functions"):
+def test_all_lines_declare_one_function(lines: tuple[str, ...]) -> None:
+    with pytest.raises(ValueError, match="no overload, or overloads of several functions"):
         Library("some").plain(*lines, weight=1, doc="x")(int)
 
 
-def test_a_row_without_a_weight_is_no_row() -> None:
+def test_a_function_needs_a_weight() -> None:
     with pytest.raises(TypeError, match="weight"):
         Library("some").plain("some_f  some.f  (A) -> A")(int)  # type: ignore[call-arg]
 
@@ -71,15 +71,15 @@ def test_a_row_without_a_weight_is_no_row() -> None:
 @pytest.mark.parametrize(
     "signature", ["(timestamp) -> int", "duration.() -> string", "(map(string,A)) -> bool", "dyn.() -> A"]
 )
-def test_a_row_that_may_be_given_moving_times_says_what_becomes_of_them(signature: str) -> None:
-    with pytest.raises(ValueError, match=r"some.f\(\) does not say what becomes of values that move with now"):
+def test_a_function_that_takes_times_declares_how_it_uses_moving_ones(signature: str) -> None:
+    with pytest.raises(ValueError, match=r"some.f\(\) does not declare how it uses values that move with now"):
         Library("some").plain(f"some_f  some.f  {signature}", weight=1, doc="x")(int)
-    Library("some").plain(f"some_f  some.f  {signature}", weight=1, moving=Moving.READ, doc="x")(int)
+    Library("some").plain(f"some_f  some.f  {signature}", weight=1, moving=TimeUse.READ, doc="x")(int)
 
 
 def test_a_row_that_is_never_given_times_declares_nothing_about_them() -> None:
-    with pytest.raises(ValueError, match=r"some.f\(\) is not given values that move with now"):
-        Library("some").plain("some_f  some.f  (net.IP) -> bool", weight=1, moving=Moving.READ, doc="x")(int)
+    with pytest.raises(ValueError, match=r"some.f\(\) does not take values that move with now"):
+        Library("some").plain("some_f  some.f  (net.IP) -> bool", weight=1, moving=TimeUse.READ, doc="x")(int)
 
 
 @pytest.mark.parametrize("expression", ["'a'.nosuch()", "nosuch(1)"])

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - one expression per line
-"""Semantic versions: their order, what is one, and what is none."""
+"""Semantic versions: their order, valid and invalid ones."""
 
 import pytest
 

@@ -1,5 +1,5 @@
 # ruff: noqa: E501 - one expression per line
-"""Lists taken as sets: numbers are equal across types."""
+"""Lists as sets: numbers are equal across types."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Strings: positions count code points, and none lies beyond the end."""
+"""Strings: positions count code points, and cannot be after the end."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""URLs: their parts, and what is none."""
+"""URLs: their parts, and invalid ones."""
 
 import pytest
 

@@ -1,4 +1,4 @@
-"""Units against work: what an evaluation costs is held to what it does, counted and not timed.
+"""Costs match work: the units of an evaluation are compared with its work, which is counted and not timed.
 
 Work is counted in two ways that are the same on every machine: the bytecodes that Python executes on behalf of an
 evaluation, and the octets that it allocates at its peak. A unit is about a tenth of a microsecond, two to four
@@ -96,8 +96,8 @@ def weighed() -> Iterator[Work]:
         tracemalloc.stop()
 
 
-def quick(text: str, variables: dict[str, Any], budget: int) -> tuple[cel.Result, int]:
-    """Evaluate, and count what the engine did; looking for why it failed, which has a bound of its own, is left out."""
+def quick(text: str, variables: dict[str, Any], budget: int) -> tuple[cel.EvaluationResult, int]:
+    """Evaluate and count the work, without finding out why it failed, which has a limit of its own."""
     program = cel.compile(text)
     result = program.run(variables, budget=budget)  # imports, caches and the engine that explains are there now
     meter = [budget - program.cost]
@@ -207,7 +207,7 @@ def test_no_text_and_no_list_grows_without_end() -> None:
 
 @pytest.mark.parametrize("text", ["x.y == 1", "now < 5", "short < 5", "short.z", "int(short) > 0", "[1][short] == 1"])
 def test_a_failure_that_a_loop_absorbs_is_cheap_and_paid_for(text: str) -> None:
-    """Of a hundred thousand failures nobody reads a message."""
+    """No message is built for a hundred thousand absorbed errors."""
     result, codes = quick(f"n.exists(a, {text}) || true", DATA, 1_000_000)
     assert result.value is True
     assert codes <= MOST * result.cost + SOME
@@ -216,7 +216,7 @@ def test_a_failure_that_a_loop_absorbs_is_cheap_and_paid_for(text: str) -> None:
 
 
 def test_finding_out_why_something_failed_is_bounded() -> None:
-    """The engine that explains is slower, so it does not repeat everything: it says what it knows."""
+    """The engine that explains errors is slower, so it gives up early and reports the original error."""
     program = cel.compile("lists.range(900000).all(a, a >= 0) && {'a': 1}[string(size(s))] == 1")
     with counted() as work:
         result = program.run({"s": "x"})
@@ -267,7 +267,7 @@ OVERLOADS = [
 
 
 class Composer:
-    """Writes expressions out of every function that is declared, over data that is made to be walked through."""
+    """Writes expressions with every declared function, over large data."""
 
     def __init__(self, random: Random) -> None:
         self.random = random

@@ -1,4 +1,4 @@
-"""When a part of a moving value changes: exactly then, in every time zone."""
+"""The horizon of a part of a moving value is the exact second of its change, in every time zone."""
 
 from datetime import UTC, datetime, timedelta
 from random import Random
@@ -23,7 +23,7 @@ _STEPS = (*range(1, 200), *range(240, 8_000, 60), *range(10_800, 40 * 86_400, 3_
 
 
 def changes_at(program: cel.Program, now: datetime, data: dict[str, Any]) -> None:
-    """Hold the horizon against the values at many later instants, and at both sides of it."""
+    """Compare the horizon with the values at many later instants, and on both sides of it."""
     result = program.run({**data, "now": now})
     horizon = result.horizon
     later = [now + timedelta(seconds=step) for step in _STEPS]

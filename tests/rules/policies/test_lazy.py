@@ -131,4 +131,4 @@ def test_a_fleet_sets_what_a_policy_may_cost(tmp_path: Path) -> None:
 def test_of_many_mistakes_in_one_expression_the_first_are_told(tmp_path: Path) -> None:
     run = muster.evaluate(fleet(tmp_path, policy(" || ".join(f"nothing{n}" for n in range(500)))).path, NOW)
     assert [found.code for found in run.findings] == ["MUS302"] * 21
-    assert run.findings[-1].message == "480 more of this expression are not shown"
+    assert run.findings[-1].message == "480 more issues of this expression are not shown"

@@ -1,7 +1,7 @@
-"""Type inference: one walk over the tree, bottom up, that gives every node a type and collects what is wrong.
+"""Type inference: one bottom-up walk that gives every node a type and collects issues.
 
-A node whose type cannot be told is reported once and gets the type `error`, which agrees with everything, so
-that one mistake makes one issue and the rest of the expression is still checked.
+A node without a valid type is reported once and gets the type `error`, which agrees with everything. So one mistake
+makes one issue, and the rest of the expression is still checked.
 """
 
 from collections import ChainMap
@@ -10,39 +10,32 @@ from typing import Any, Final
 
 from muster.cel import ast
 from muster.cel.ast import Node
-from muster.cel.checker import compare, literals, messages
-from muster.cel.checker.messages import Message
-from muster.cel.checker.unify import Substitution, values_of
+from muster.cel.checker import literals, messages
+from muster.cel.checker.messages import IssueMessage
+from muster.cel.checker.unify import Substitution, is_key, numbers_compare, values_of
 from muster.cel.declarations import Overload
-from muster.cel.env import Declared
+from muster.cel.env import CheckEnv
 from muster.cel.errors import Issue, issue_at
 from muster.cel.resolve import candidates, qualified
 from muster.cel.types import (
     BOOL,
-    BYTES,
-    DOUBLE,
     DYN,
     ERROR,
     INT,
     NAMED,
-    NULL,
     STRING,
-    UINT,
     ListType,
     MapType,
     ObjectType,
-    OpaqueType,
     OptionalType,
-    StringType,
     Type,
     TypeParam,
     TypeType,
     bare,
     is_dyn,
 )
-from muster.cel.values import TypeValue, UInt
 
-#: Deeper trees are refused: a walk takes a few Python frames per level.
+#: The deepest tree that is checked: the walk takes a few Python frames per level.
 MAX_DEPTH: Final = 250
 
 _EQUALITY: Final = frozenset(("_==_", "_!=_"))
@@ -50,10 +43,10 @@ _CONDITIONS: Final = frozenset(("all", "exists", "exists_one", "existsOne", "fil
 
 
 class Inference:
-    """The state of one walk: the types found, the names and overloads resolved, the issues collected."""
+    """The state of one walk: types, resolved names and overloads, and issues."""
 
-    def __init__(self, env: Declared, text: str) -> None:
-        """Prepare to check an expression, whose source text serves for lines and columns only."""
+    def __init__(self, env: CheckEnv, text: str) -> None:
+        """Prepare to check an expression. Its source text is only used for lines and columns."""
         self.env = env
         self.text = text
         self.types: dict[int, Type] = {}
@@ -65,32 +58,32 @@ class Inference:
         self._depth = 0
         self._handlers: Mapping[type[Node], Callable[[Any], Type]] = {
             ast.Literal: self._literal, ast.Ident: self._ident, ast.Select: self._select, ast.Has: self._has,
-            ast.Index: self._index, ast.Call: self._call, ast.ListNode: self._list, ast.MapNode: self._map,
+            ast.IndexNode: self._index, ast.Call: self._call, ast.ListNode: self._list, ast.MapNode: self._map,
             ast.Struct: self._struct, ast.Macro: self._macro, ast.Bind: self._bind,
         }  # fmt: skip
 
-    def report(self, node: Node, message: Message) -> Type:
-        """Collect an issue at the node, and return the type that stands for a mistake."""
-        self.issues.append(issue_at(self.text, node.offset, message.text, message.hint, message.severity))
+    def report(self, node: Node, message: IssueMessage) -> Type:
+        """Add an issue at the node, and return the type `error`."""
+        self.issues.append(issue_at(self.text, node.offset, message.text, message.hint, is_warning=message.is_warning))
         return ERROR
 
     def infer(self, node: Node) -> Type:
-        """Return the type of a node, and remember it. Variables in it may still be open."""
+        """Return and record the type of a node, which may contain unbound type variables."""
         if self._depth >= MAX_DEPTH:
             return self.types.setdefault(node.id, self.report(node, messages.too_deep()))
         self._depth += 1
-        # The methods of this class recur through here alone: three Python frames per level of the tree.
+        # All recursion goes through here: three Python frames per level of the tree.
         found = self.types[node.id] = self._handlers[type(node)](node)
         self._depth -= 1
         return found
 
     def infer_all(self, nodes: tuple[Node, ...]) -> list[Type]:
-        """Return the types of several nodes, in their order."""
+        """Return the types of several nodes, in order."""
         return list(map(self.infer, nodes))
 
     @staticmethod
     def _literal(node: ast.Literal) -> Type:
-        return literal_type(node.value)
+        return literals.literal_type(node.value)
 
     def _bind(self, node: ast.Bind) -> Type:
         self._locals = self._locals.new_child({node.name: self.infer(node.value)})
@@ -99,7 +92,7 @@ class Inference:
         return found
 
     def resolved(self, type_: Type) -> Type:
-        """Return what a type stands for at its outermost level."""
+        """Return the type that an outermost type variable is bound to."""
         return self.unify.resolve(type_)
 
     # -- names and fields ---------------------------------------------------------------------------------------
@@ -114,7 +107,7 @@ class Inference:
         return found
 
     def _declared(self, node: Node, name: str) -> Type | None:
-        """Return the type of a declared variable, or of a name that denotes a type; None where there is none."""
+        """Return the type of a declared variable, or of the name of a type; None if the name is unknown."""
         for full in candidates(self.env.container, name):
             if (variable := self.env.variables.get(full)) is not None:
                 self.names[node.id] = full
@@ -125,7 +118,7 @@ class Inference:
         return None
 
     def is_local(self, node: Node) -> bool:
-        """Return whether a chain of selections begins at a comprehension's or bind's variable."""
+        """Return whether a chain of selections begins with a variable of a macro or of cel.bind()."""
         while isinstance(node, ast.Select):
             node = node.operand
         return isinstance(node, ast.Ident) and node.name in self._locals
@@ -141,7 +134,7 @@ class Inference:
         return BOOL
 
     def _member(self, node: Node, operand: Node, name: str, *, optional: bool) -> Type:
-        """Return the type of `operand.name`; an optional where the selection or the operand is one."""
+        """Return the type of `operand.name`; an optional if the selection or the operand is one."""
         owner = self.resolved(self.infer(operand))
         inner = self.resolved(owner.element) if isinstance(owner, OptionalType) else owner
         found = self._field(node, operand, bare(inner), name)
@@ -170,7 +163,7 @@ class Inference:
                 return self.report(node, messages.no_fields(messages.described(operand), owner, name))
 
     def _known_key(self, node: Node, operand: Node, key: object) -> None:
-        """Warn of a key that nobody writes, where the variable's writers are known."""
+        """Warn of a key that is not known to be written, if the known keys of the variable are declared."""
         if not isinstance(operand, ast.Ident) or not isinstance(key, str) or operand.name in self._locals:
             return
         known = self.env.known_keys.get(operand.name)
@@ -204,7 +197,7 @@ class Inference:
         return MapType(key or self.unify.fresh(), value or self.unify.fresh())
 
     def _unwrapped(self, node: Node, found: Type, what: str) -> Type:
-        """Return the type inside the optional that an element marked with `?` must be."""
+        """Return the element type of the optional that follows a `?`."""
         found = self.resolved(found)
         if isinstance(found, OptionalType):
             return found.element
@@ -217,7 +210,7 @@ class Inference:
 
     # -- calls --------------------------------------------------------------------------------------------------
 
-    def _index(self, node: ast.Index) -> Type:
+    def _index(self, node: ast.IndexNode) -> Type:
         owner, index = self.resolved(self.infer(node.operand)), self.infer(node.index)
         key = node.index.value if isinstance(node.index, ast.Literal) else None
         if isinstance(bare(owner), ObjectType) and isinstance(key, str):
@@ -227,8 +220,7 @@ class Inference:
         return self._apply(node, "_[?_]" if node.optional else "_[_]", [bare(owner), index], member=False)
 
     def _call(self, node: ast.Call) -> Type:
-        full = self._namespaced(node)
-        if full is not None:
+        if (full := self._namespaced(node)) is not None:
             self.names[node.id] = full
             self._literals(full, node.args)
             return self._apply(node, full, self.infer_all(node.args), member=False)
@@ -255,26 +247,26 @@ class Inference:
         return self._apply(node, name, types, member=node.target is not None)
 
     def _literals(self, function: str, operands: tuple[Node, ...]) -> None:
-        """Report a literal that makes the call fail whatever the data."""
+        """Report a literal that always makes the call fail."""
         if (failing := literals.failing_literal(function, operands)) is not None:
             self.report(*failing)
 
     def _namespaced(self, node: ast.Call) -> str | None:
-        """Return the full name of the function where the target only spells its namespace, as in `math.abs(x)`."""
+        """Return the full name of a function whose target is its namespace, as in `math.abs(x)`."""
         if node.target is None or self.is_local(node.target) or (prefix := qualified(node.target)) is None:
             return None
         names = candidates(self.env.container, f"{prefix}.{node.function}")
         return next((name for name in names if name in self.env.functions), None)
 
     def _namespace(self, target: Node | None) -> str | None:
-        """Return the name that a call's target spells where it is no variable but a library's (`math`)."""
+        """Return the name of a call's target if it is the namespace of a library (`math`), not a variable."""
         name = None if target is None or self.is_local(target) else qualified(target)
         if name is None or any(full in self.env.variables for full in candidates(self.env.container, name)):
             return None
         return name if any(function.startswith(f"{name}.") for function in self.env.functions) else None
 
     def _logic(self, node: ast.Call, name: str, types: list[Type]) -> Type:
-        """Check a chain of `&&` or `||`, each operand at its own place."""
+        """Check a chain of `&&` or `||`, reporting each operand at its own place."""
         for operand, found in zip(node.args, types, strict=True):
             if not self.unify.assignable(BOOL, found):
                 shown = [self.unify.close(BOOL), self.unify.close(found)]
@@ -282,12 +274,11 @@ class Inference:
         return BOOL
 
     def _compare(self, node: ast.Call, name: str, types: list[Type]) -> Type:
-        """Check `==`, `!=` and `in`: the operands must have a value in common."""
+        """Check `==`, `!=` and `in`: some value must be possible for both operands."""
         left, right = (self.resolved(type_) for type_ in types)
-        message = compare.impossible_value(name, node.args, (left, right))
-        if message is not None:
+        if (message := literals.impossible_value(name, node.args, (left, right))) is not None:
             self.report(node, message)
-        if compare.numbers_compare(name, left, right):
+        if numbers_compare(name, left, right):
             self.overloads[node.id] = tuple(overload.id for overload in self.env.functions[name][:1])
             return BOOL
         if name == "@in" and not isinstance(bare(right), ListType | MapType | ObjectType | TypeParam | OptionalType):
@@ -307,9 +298,9 @@ class Inference:
         return self.report(node, messages.no_overload(name, shown, self.env.functions[name]))
 
     def _matching(self, node: Node, name: str, types: list[Type], *, member: bool) -> Type | None:
-        """Return the result of the overloads that fit, and note their ids; None where none does.
+        """Return the result type of the overloads that fit, and record their ids; None if none fits.
 
-        With operands of unknown type several can fit: the result is `dyn` unless they agree on it.
+        With operands of unknown type several can fit: the result is `dyn` unless they have the same result.
         """
         fitting: list[str] = []
         result: Type | None = None
@@ -334,7 +325,7 @@ class Inference:
         return self.unify.close(result, open_as=None) if self.unify.all_assignable(pairs) else None
 
     def _conditions(self, node: ast.Call) -> None:
-        """Warn of literals that decide a condition before it is asked."""
+        """Warn of literals that decide a condition."""
         if node.function == "_?_:_" and isinstance(node.args[0], ast.Literal):
             value = node.args[0].value
             if isinstance(value, bool):
@@ -351,8 +342,7 @@ class Inference:
     def _macro(self, node: ast.Macro) -> Type:
         ranged = self.resolved(self.infer(node.range))
         key, value = self._elements(node, bare(ranged))
-        one = len(node.variables) == 1
-        if one:
+        if len(node.variables) == 1:
             variables = {node.variables[0]: value if isinstance(bare(ranged), ListType) else key}
         else:
             variables = dict(zip(node.variables, (key, value), strict=True))
@@ -381,7 +371,7 @@ class Inference:
                 return error, error
 
     def _closed(self, element: Type) -> Type:
-        """Return an element's type: of an empty list's or map's it is not known, and must not be guessed by its use."""
+        """Return the type of an element. For an empty list or map it is `dyn`, not what its use suggests."""
         found = self.resolved(element)
         if isinstance(found, TypeParam):
             self.unify.assignable(DYN, found)
@@ -395,46 +385,15 @@ class Inference:
         match node.name:
             case "filter":
                 plain = bare(ranged)
-                if isinstance(plain, ListType):
-                    return plain
-                return ListType(key)
+                return plain if isinstance(plain, ListType) else ListType(key)
             case "map" | "transformList":
                 return ListType(body)
             case "transformMap":
                 return MapType(key, body)
             case "transformMapEntry":
-                body = self.resolved(body)
-                if isinstance(body, MapType) or is_dyn(body):
-                    return body if isinstance(body, MapType) else MapType(DYN, DYN)
-                return self.report(node.args[-1], messages.not_entries(node.name, self.unify.close(body)))
+                body = MapType(DYN, DYN) if is_dyn(found := self.resolved(body)) else found
+                if not isinstance(body, MapType):
+                    return self.report(node.args[-1], messages.not_entries(node.name, self.unify.close(body)))
+                return body
             case _:
                 return BOOL
-
-
-def is_key(type_: Type) -> bool:
-    """Return whether values of the type can be keys of a map: the specification allows four types."""
-    return type_ in (BOOL, INT, UINT) or isinstance(type_, StringType | TypeParam) or is_dyn(type_)
-
-
-def literal_type(value: ast.LiteralValue) -> Type:
-    """Return the type of a constant, or of a type's name that is already resolved.
-
-    `bool` and `UInt` are asked for before the `int` that they derive from.
-    """
-    match value:
-        case None:
-            return NULL
-        case bool():
-            return BOOL
-        case UInt():
-            return UINT
-        case int():
-            return INT
-        case float():
-            return DOUBLE
-        case str():
-            return STRING
-        case TypeValue(name=name):
-            return TypeType(NAMED.get(name, OpaqueType(name)))
-        case _:
-            return BYTES

@@ -1,26 +1,70 @@
-"""Literals that can only fail: a duration that is none, a pattern that no regular expression is.
+"""Literals: their types, and those that can only be mistakes.
 
-They are tried out with the functions that would get them at run time.
+Mistakes are an argument that makes its call fail, such as `duration('5 minutes')`, a key that a map has twice, and a
+text that is compared with an enum that does not have it. Arguments are tried with the function itself.
 """
 
 from typing import Final
 
 from muster.cel import ast
 from muster.cel.checker import messages
-from muster.cel.checker.messages import Message
+from muster.cel.checker.messages import IssueMessage
 from muster.cel.errors import EvaluationError
+from muster.cel.library.registry import lookup
+from muster.cel.types import (
+    BOOL,
+    BYTES,
+    DOUBLE,
+    INT,
+    NAMED,
+    NULL,
+    STRING,
+    UINT,
+    OpaqueType,
+    StringType,
+    Type,
+    TypeType,
+    bare,
+)
+from muster.cel.values import TypeValue, UInt
 
-#: Functions that read a text, and fail on one that says nothing to them.
+#: Functions that parse a text.
 _READERS: Final = frozenset(
     {"duration", "timestamp", "quantity", "semver", "ip", "cidr", "url", "int", "uint", "double", "bool"}
 )
 #: Functions whose second argument is a regular expression.
 _PATTERNS: Final = frozenset({"matches", "find", "findAll", "regex.extract", "regex.extractAll", "regex.replace"})
 _UNITS: Final = 1_000_000
+#: Comparisons that mean the same with their operands exchanged.
+_MIRRORED: Final = frozenset(("_==_", "_!=_"))
 
 
-def failing_literal(function: str, operands: tuple[ast.Node, ...]) -> tuple[ast.Node, Message] | None:
-    """Return the literal operand that makes every such call fail, and what to say of it; None where there is none."""
+def literal_type(value: ast.LiteralValue) -> Type:
+    """Return the type of a constant, or of the resolved name of a type.
+
+    `bool` and `UInt` are subclasses of `int`, so they come first.
+    """
+    match value:
+        case None:
+            return NULL
+        case bool():
+            return BOOL
+        case UInt():
+            return UINT
+        case int():
+            return INT
+        case float():
+            return DOUBLE
+        case str():
+            return STRING
+        case TypeValue(name=name):
+            return TypeType(NAMED.get(name, OpaqueType(name)))
+        case _:
+            return BYTES
+
+
+def failing_literal(function: str, operands: tuple[ast.Node, ...]) -> tuple[ast.Node, IssueMessage] | None:
+    """Return a literal operand that always makes the call fail, and the message; None if there is none."""
     if function in _READERS and len(operands) == 1:
         culprit, arguments = operands[0], [_text(operands[0])]
     elif function in _PATTERNS and len(operands) > 1:
@@ -33,8 +77,8 @@ def failing_literal(function: str, operands: tuple[ast.Node, ...]) -> tuple[ast.
     return None if reason is None else (culprit, messages.always_fails(reason))
 
 
-def repeated_key(node: ast.MapNode) -> tuple[ast.Node, Message] | None:
-    """Return the first literal key of a map that an earlier one repeats; None where there is none."""
+def repeated_key(node: ast.MapNode) -> tuple[ast.Node, IssueMessage] | None:
+    """Return the first literal key that a map repeats, and the message; None if there is none."""
     seen: set[str] = set()
     for entry in node.entries:
         key = _text(entry.key)
@@ -49,8 +93,6 @@ def _text(node: ast.Node) -> str | None:
 
 
 def _failure(function: str, arguments: list[str | None]) -> str | None:
-    from muster.cel.library.registry import lookup  # late: most expressions have nothing to try out
-
     found = lookup(function, member=False)
     if found is None:
         return None
@@ -59,3 +101,31 @@ def _failure(function: str, arguments: list[str | None]) -> str | None:
     except EvaluationError as error:
         return error.message
     return None
+
+
+def impossible_value(operator: str, operands: tuple[ast.Node, ...], types: tuple[Type, Type]) -> IssueMessage | None:
+    """Return a message if an enum is compared with a literal that it does not have."""
+    pairs = [(operands[0], types[0], operands[1])]
+    if operator in _MIRRORED:
+        pairs.append((operands[1], types[1], operands[0]))
+    for owner, type_, other in pairs:
+        values = bare(type_)
+        if not isinstance(values, StringType) or values.values is None:
+            continue
+        for text in _texts(operator, other):
+            if text not in values.values:
+                return messages.not_a_value(messages.described(owner), text, values.values, operator)
+    return None
+
+
+def _texts(operator: str, node: ast.Node) -> list[str]:
+    """Return the literal texts on the other side of a comparison."""
+    if operator != "@in":
+        candidates: tuple[ast.Node, ...] = (node,)
+    elif isinstance(node, ast.ListNode):
+        candidates = node.elements
+    elif isinstance(node, ast.MapNode):
+        candidates = tuple(entry.key for entry in node.entries)
+    else:
+        return []
+    return [item.value for item in candidates if isinstance(item, ast.Literal) and isinstance(item.value, str)]

@@ -1,4 +1,4 @@
-"""Everything the checker says: what is wrong, and what to do. One function per message, in one voice."""
+"""All messages of the checker: what is wrong, and what to do. One function per message."""
 
 import re
 from collections.abc import Iterable, Sequence
@@ -8,16 +8,14 @@ from typing import NamedTuple
 from muster.cel import ast
 from muster.cel.declarations import OPERATORS, Overload
 from muster.cel.types import StringType, Type
-from muster.data.finding import Severity
-from muster.data.names import did_you_mean
 
 
-class Message(NamedTuple):
-    """The text of an issue, before it has a place."""
+class IssueMessage(NamedTuple):
+    """The text of an issue, without its place."""
 
     text: str
     hint: str = ""
-    severity: Severity = Severity.ERROR
+    is_warning: bool = False
 
 
 def _listed(names: Iterable[str], limit: int = 12) -> str:
@@ -27,17 +25,17 @@ def _listed(names: Iterable[str], limit: int = 12) -> str:
 
 
 def described(node: ast.Node) -> str:
-    """Return how messages call the value of `node`: its path (`lease.spec`, `self.items[].name`), or what it is."""
+    """Return the name of a node's value in messages: its path (`lease.spec`, `self.items[].name`) or a description."""
     match node:
         case ast.Ident():
             return node.name
         case ast.Select():
             return f"{described(node.operand)}.{node.field}"
-        case ast.Index(index=ast.Literal(value=str() as key)):
+        case ast.IndexNode(index=ast.Literal(value=str() as key)):
             return f"{described(node.operand)}['{key}']"
-        case ast.Index(index=ast.Literal(value=int() as position)):
+        case ast.IndexNode(index=ast.Literal(value=int() as position)):
             return f"{described(node.operand)}[{position}]"
-        case ast.Index():
+        case ast.IndexNode():
             return f"{described(node.operand)}[]"
         case ast.Call(target=None) if not node.function[0].isalpha():
             return "the result"
@@ -51,147 +49,156 @@ def described(node: ast.Node) -> str:
             return "the value"
 
 
-def undeclared_variable(name: str, known: Iterable[str]) -> Message:
-    """A name that nothing declares."""
+def did_you_mean(name: str, known: Iterable[str]) -> str:
+    """Return `did you mean 'x'?` for the known name that is like `name`, ignoring case; empty if there is none."""
+    by_folded = {other.casefold(): other for other in sorted(known, reverse=True) if other != name}
+    folded = name.casefold()
+    nearest = [folded] if folded in by_folded else get_close_matches(folded, sorted(by_folded), n=1)
+    return f"did you mean {by_folded[nearest[0]]!r}?" if nearest else ""
+
+
+def undeclared_variable(name: str, known: Iterable[str]) -> IssueMessage:
+    """A name that is not declared."""
     names = sorted(known)
-    return Message(f"undeclared name '{name}'", did_you_mean(name, names) or f"declared are {_listed(names)}")
+    hint = did_you_mean(name, names) or f"declared names are {_listed(names)}"
+    return IssueMessage(f"undeclared name '{name}'", hint)
 
 
-def undeclared_function(name: str, known: Iterable[str]) -> Message:
+def undeclared_function(name: str, known: Iterable[str]) -> IssueMessage:
     """A function that no library has."""
-    return Message(f"undeclared function '{name}'", did_you_mean(name, (k for k in known if k not in OPERATORS)))
+    return IssueMessage(f"undeclared function '{name}'", did_you_mean(name, (k for k in known if k not in OPERATORS)))
 
 
-def unknown_field(owner: str, name: str, known: Iterable[str]) -> Message:
-    """A field that the schema does not have."""
+def unknown_field(owner: str, name: str, known: Iterable[str]) -> IssueMessage:
+    """A field that is not in the schema."""
     names = sorted(known)
     hint = did_you_mean(name, names) or (f"its fields are {_listed(names)}" if names else "it has no fields")
-    return Message(f"{owner} has no field '{name}'", hint)
+    return IssueMessage(f"{owner} has no field '{name}'", hint)
 
 
-def no_fields(owner: str, type_: Type, name: str) -> Message:
-    """A field selected from what has none."""
-    return Message(f"{owner} is {article(type_)} and has no field '{name}'")
+def no_fields(owner: str, type_: Type, name: str) -> IssueMessage:
+    """A field of a value that has no fields."""
+    return IssueMessage(f"{owner} is {article(type_)} and has no field '{name}'")
 
 
-def almost_a_field(owner: str, name: str, known: Iterable[str]) -> Message | None:
-    """A field that the schema does not name, though it allows others, so close to a named one that it is a slip."""
+def almost_a_field(owner: str, name: str, known: Iterable[str]) -> IssueMessage | None:
+    """A field that the schema allows but does not name, and that is almost the name of another field."""
     found = get_close_matches(name, sorted(known), n=1, cutoff=0.8)
     if not found:
         return None
-    return Message(f"{owner} has no field '{name}' of its own", f"did you mean '{found[0]}'?", Severity.WARNING)
+    return IssueMessage(f"the schema of {owner} has no field '{name}'", f"did you mean '{found[0]}'?", is_warning=True)
 
 
-def no_overload(function: str, arguments: Sequence[Type], overloads: Sequence[Overload]) -> Message:
+def no_overload(function: str, arguments: Sequence[Type], overloads: Sequence[Overload]) -> IssueMessage:
     """A function or operator that exists, but not for these types."""
     shown = ", ".join(map(named, arguments))
     text = f"'{OPERATORS.get(function, function)}' cannot be applied to ({shown})"
     if function == "_+_" and any(isinstance(type_, StringType) for type_ in arguments):
-        return Message(text, "convert the other: string(...)")
+        return IssueMessage(text, "convert the other: string(...)")
     if function in ("_+_", "_<_", "_<=_", "_>_", "_>=_") and (hint := _conversion(arguments[0], arguments[1])):
-        return Message(text, hint)
+        return IssueMessage(text, hint)
     near = [overload for overload in overloads if _is_near(overload, arguments)] or overloads
     exist = list(dict.fromkeys(overload.signature for overload in near))
     more = f" and {len(exist) - 8} more" if len(exist) > 8 else ""
-    return Message(text, f"there is {', '.join(exist[:8])}{more}")
+    return IssueMessage(text, f"there is {', '.join(exist[:8])}{more}")
 
 
 def _is_near(overload: Overload, arguments: Sequence[Type]) -> bool:
-    """Return whether the overload takes one of the arguments where it stands: what the author may have meant."""
+    """Return whether the overload takes one of the arguments at its position, so that it may be meant."""
     pairs = zip(overload.params, arguments, strict=False)
     return any(type(param) is type(given) and str(param) == str(given) for param, given in pairs)
 
 
-def different_branches(then: Type, otherwise: Type) -> Message:
-    """A choice between values that have no type in common."""
+def different_branches(then: Type, otherwise: Type) -> IssueMessage:
+    """A conditional whose branches have no type in common."""
     text = f"the branches of '?:' differ: {article(then)}, {article(otherwise)}"
-    return Message(text, "give both one type, or wrap one in dyn(...)")
+    return IssueMessage(text, "give both one type, or wrap one in dyn(...)")
 
 
-def never_equal(operator: str, left: Type, right: Type) -> Message:
-    """A comparison of types that no value has in common."""
+def never_equal(operator: str, left: Type, right: Type) -> IssueMessage:
+    """A comparison of types that have no value in common."""
     outcome = "true" if operator == "_!=_" else "false"
     text = f"'{OPERATORS[operator]}' is always {outcome}: {article(left)} never equals {article(right)}"
-    return Message(text, _conversion(left, right))
+    return IssueMessage(text, _conversion(left, right))
 
 
-def never_in(element: Type, container: Type) -> Message:
+def never_in(element: Type, container: Type) -> IssueMessage:
     """An element of a type that the container cannot hold."""
-    return Message(f"'in' is always false: no {named(container)} has {article(element)} in it")
+    return IssueMessage(f"'in' is always false: no {named(container)} contains {article(element)}")
 
 
-def not_a_value(owner: str, value: str, values: Sequence[str], operator: str = "_==_") -> Message:
-    """A comparison with a text that an enum does not have."""
+def not_a_value(owner: str, value: str, values: Sequence[str], operator: str = "_==_") -> IssueMessage:
+    """A comparison of an enum with a text that it does not have."""
     fact = f"{owner} is never '{value}', only {_listed(values)}"
     if operator != "@in":
         fact = f"'{OPERATORS[operator]}' is always {'true' if operator == '_!=_' else 'false'}: {fact}"
-    return Message(fact, did_you_mean(value, values))
+    return IssueMessage(fact, did_you_mean(value, values))
 
 
-def unknown_key(owner: str, key: str, known: Iterable[str]) -> Message:
-    """A key of a map that nobody is known to write: a typing error, or a writer still to come."""
+def unknown_key(owner: str, key: str, known: Iterable[str]) -> IssueMessage:
+    """A key of a map that is not known to be written: a typo, or nothing writes it yet."""
     names = sorted(known)
-    hint = did_you_mean(key, names) or (f"known are {_listed(names)}" if names else "none is known")
-    return Message(f"nothing is known to set {owner}['{key}']", hint, Severity.WARNING)
+    hint = did_you_mean(key, names) or (f"known keys are {_listed(names)}" if names else "no key is known")
+    return IssueMessage(f"nothing is known to set {owner}['{key}']", hint, is_warning=True)
 
 
-def constant_condition(value: str, effect: str) -> Message:
-    """A literal where a condition belongs."""
-    return Message(f"this condition is always {value}: {effect}", severity=Severity.WARNING)
+def constant_condition(value: str, effect: str) -> IssueMessage:
+    """A literal as a condition."""
+    return IssueMessage(f"this condition is always {value}: {effect}", is_warning=True)
 
 
-def not_iterable(macro: str, type_: Type) -> Message:
-    """A comprehension over something that has no elements."""
-    return Message(f"'{macro}' needs a list or a map, this is {article(type_)}")
+def not_iterable(macro: str, type_: Type) -> IssueMessage:
+    """A comprehension over a value without elements."""
+    return IssueMessage(f"'{macro}' needs a list or a map, this is {article(type_)}")
 
 
-def not_bool(macro: str, type_: Type) -> Message:
-    """A condition of a comprehension that is none."""
-    return Message(f"the condition of '{macro}' must be a bool, this is {article(type_)}")
+def not_bool(macro: str, type_: Type) -> IssueMessage:
+    """A condition of a comprehension that is not a bool."""
+    return IssueMessage(f"the condition of '{macro}' must be a bool, this is {article(type_)}")
 
 
-def not_optional(what: str, type_: Type) -> Message:
-    """An element or entry marked with `?` that is no optional."""
-    return Message(f"{what} marked with '?' must be an optional, this is {article(type_)}")
+def not_optional(what: str, type_: Type) -> IssueMessage:
+    """An element or entry marked with `?` that is not an optional."""
+    return IssueMessage(f"{what} marked with '?' must be an optional, this is {article(type_)}")
 
 
-def not_a_key(type_: Type) -> Message:
-    """A key of a map literal that no map can have."""
-    return Message(f"a map's key must be a string, int, uint or bool, this is {article(type_)}")
+def not_a_key(type_: Type) -> IssueMessage:
+    """A key of a map literal with a type that map keys cannot have."""
+    return IssueMessage(f"a map's key must be a string, int, uint or bool, this is {article(type_)}")
 
 
-def not_entries(macro: str, type_: Type) -> Message:
-    """A `transformMapEntry` whose body is no map."""
-    return Message(f"the body of '{macro}' must be a map such as {{k: v}}, this is {article(type_)}")
+def not_entries(macro: str, type_: Type) -> IssueMessage:
+    """A `transformMapEntry` whose body is not a map."""
+    return IssueMessage(f"the body of '{macro}' must be a map such as {{k: v}}, this is {article(type_)}")
 
 
-def wrong_result(required: Type, actual: Type) -> Message:
-    """An expression of another type than its place wants."""
-    return Message(f"the expression gives {article(actual)}, but its place needs {article(required)}")
+def wrong_result(required: Type, actual: Type) -> IssueMessage:
+    """An expression whose type is not the required one."""
+    return IssueMessage(f"the expression gives {article(actual)}, but its place needs {article(required)}")
 
 
-def unknown_message(name: str) -> Message:
-    """A message literal; there are no protobuf messages here."""
-    return Message(f"unknown type '{name}'", "write objects as maps, such as {'key': value}")
+def unknown_message(name: str) -> IssueMessage:
+    """A message literal; protobuf messages are not supported."""
+    return IssueMessage(f"unknown type '{name}'", "write objects as maps, such as {'key': value}")
 
 
-def too_deep() -> Message:
-    """An expression nested past what the checker follows."""
-    return Message("the expression is nested too deeply", "split it with variables")
+def too_deep() -> IssueMessage:
+    """An expression that is nested too deeply for the checker."""
+    return IssueMessage("the expression is nested too deeply", "split it with variables")
 
 
-def always_fails(reason: str) -> Message:
-    """A literal argument that can only fail."""
-    return Message(f"this call always fails: {reason}")
+def always_fails(reason: str) -> IssueMessage:
+    """A literal argument that always makes its call fail."""
+    return IssueMessage(f"this call always fails: {reason}")
 
 
-def repeated_key(key: str) -> Message:
-    """A map literal that names a key twice."""
-    return Message(f"this map always fails: it has the key '{key}' twice")
+def repeated_key(key: str) -> IssueMessage:
+    """A map literal that has a key twice."""
+    return IssueMessage(f"this map always fails: it has the key '{key}' twice")
 
 
 def named(type_: Type) -> str:
-    """Return how messages name a type: as the specification writes it, without saying that it may be null."""
+    """Return the name of a type in messages: the specification's notation, without null."""
     text = re.sub(r"wrapper\(([^()]*)\)", r"\1", str(type_))
     return {"null_type": "null", "dyn": "value of unknown type"}.get(text, text)
 
@@ -203,10 +210,10 @@ def article(type_: Type) -> str:
 
 
 def _conversion(left: Type, right: Type) -> str:
-    """Return how to make the two fit, where there is one way."""
+    """Return a hint how to make two types comparable; empty if there is none."""
     names = (named(left), named(right))
     if "null" in names:
-        return "whether a field is there, has(...) says"
+        return "use has(...) to ask whether a field is present"
     for one, other in (names, names[::-1]):
         if one in ("timestamp", "duration", "int", "uint", "double") and other == "string":
             return f"convert the string: {one}(...)"

@@ -1,8 +1,8 @@
-"""Agreement of types: which argument fits which parameter, and what the open type variables become.
+"""Unification of types: which argument fits which parameter, and which types the type variables are bound to.
 
-The rules are the specification's type checker's: `dyn` agrees with everything, a type variable with whatever it
-meets first, null with what can be null, and parameterised types part by part. Refinements never decide. Objects and
-maps are one thing at run time (a mapping), so an object fits a map whose keys can be strings.
+The rules are those of the specification: `dyn` agrees with everything, a type variable with the first type that it
+meets, null with every type that can be null, and parameterised types part by part. Refinements never decide. Objects
+and maps are the same at run time (a mapping), so an object fits a map whose keys can be strings.
 """
 
 from collections.abc import Iterator
@@ -11,12 +11,15 @@ from typing import Final
 
 from muster.cel.declarations import Overload
 from muster.cel.types import (
+    BOOL,
     DURATION,
     DYN,
+    INT,
     NULL,
     NUMERIC,
     STRING,
     TIMESTAMP,
+    UINT,
     ListType,
     MapType,
     NullableType,
@@ -28,30 +31,31 @@ from muster.cel.types import (
     Type,
     TypeParam,
     TypeType,
+    bare,
     is_dyn,
     parts,
     rebuild,
     wider,
 )
 
-#: What the tables call `number`: an `int`, a `uint` or a `double`.
+#: The `number` of overload tables: an `int`, a `uint` or a `double`.
 NUMBER: Final = OpaqueType("number")
 
 
 class Substitution:
-    """The type variables of one expression and what they stand for so far."""
+    """The type variables of one expression and the types that they are bound to."""
 
     def __init__(self) -> None:
-        """Begin with no variable bound."""
+        """Start without bound variables."""
         self._bound: dict[TypeParam, Type] = {}
         self._names: Iterator[int] = count()
 
     def fresh(self) -> TypeParam:
-        """Return a variable that occurs nowhere else."""
+        """Return a new variable."""
         return TypeParam(f"%{next(self._names)}")
 
     def instance(self, overload: Overload) -> tuple[tuple[Type, ...], Type]:
-        """Return the overload's parameters and result with fresh variables for its own."""
+        """Return the overload's parameters and result, with new variables in place of its own."""
         renamed: dict[TypeParam, Type] = {}
         return tuple(self._rename(param, renamed) for param in overload.params), self._rename(overload.result, renamed)
 
@@ -62,13 +66,13 @@ class Substitution:
         return rebuild(type_, (self._rename(part, renamed) for part in inner)) if inner else type_
 
     def resolve(self, type_: Type) -> Type:
-        """Return what the type stands for at its outermost level."""
+        """Return the type that an outermost type variable is bound to."""
         while isinstance(type_, TypeParam) and type_ in self._bound:
             type_ = self._bound[type_]
         return type_
 
     def close(self, type_: Type, *, open_as: Type | None = DYN) -> Type:
-        """Return the type with every variable replaced; those still open become `open_as`, or stay for None."""
+        """Return the type with every bound variable replaced. Unbound ones become `open_as`, or stay if it is None."""
         type_ = self.resolve(type_)
         if isinstance(type_, TypeParam):
             return type_ if open_as is None else open_as
@@ -76,7 +80,7 @@ class Substitution:
         return rebuild(type_, (self.close(part, open_as=open_as) for part in inner)) if inner else type_
 
     def assignable(self, expected: Type, actual: Type) -> bool:
-        """Return whether `actual` can stand where `expected` is asked for; binds variables only if so."""
+        """Return whether `actual` fits `expected`; binds variables only if it does."""
         before = dict(self._bound)
         if self._agree(expected, actual):
             return True
@@ -84,7 +88,7 @@ class Substitution:
         return False
 
     def all_assignable(self, pairs: list[tuple[Type, Type]]) -> bool:
-        """Return whether every (expected, actual) agrees under one binding; binds variables only if so."""
+        """Return whether every (expected, actual) fits under one binding; binds variables only if so."""
         before = dict(self._bound)
         if all(self._agree(expected, actual) for expected, actual in pairs):
             return True
@@ -92,7 +96,7 @@ class Substitution:
         return False
 
     def join(self, one: Type, other: Type) -> Type:
-        """Return the type of a value that is either: the more general one where they agree, else `dyn`."""
+        """Return the type of a value that has one of two types: the more general one if they agree, else `dyn`."""
         if not self.assignable(one, other):
             return DYN
         one, other = self.resolve(one), self.resolve(other)
@@ -145,7 +149,7 @@ class Substitution:
                 return type(expected) is type(actual) and len(one) == len(other) and all(map(self._agree, one, other))
 
     def _meet(self, variable: TypeParam, other: Type) -> bool | None:
-        """Return whether the variable can stand for `other`; None where it is open and `other` contains it."""
+        """Return whether the variable can be bound to `other`; None if it is unbound and `other` contains it."""
         if variable == other:
             return True
         if (known := self._bound.get(variable)) is not None:
@@ -167,7 +171,7 @@ class Substitution:
         return type_ == variable or any(self._occurs(variable, part) for part in parts(type_))
 
     def _is_general(self, one: Type, other: Type) -> bool:
-        """Return whether `one` says no more than `other` does."""
+        """Return whether `one` is at least as general as `other`."""
         if is_dyn(one) or isinstance(one, TypeParam):
             return True
         if is_dyn(other) or isinstance(other, TypeParam):
@@ -181,18 +185,32 @@ class Substitution:
 
 
 def can_be_null(type_: Type) -> bool:
-    """Return whether null may stand where the type is asked for without a schema's saying so."""
+    """Return whether null fits the type without a `nullable` in a schema."""
     return type_ in (TIMESTAMP, DURATION) or isinstance(type_, ObjectType | OpaqueType | OptionalType)
 
 
+def is_key(type_: Type) -> bool:
+    """Return whether values of the type can be keys of a map: the specification allows four types."""
+    return type_ in (BOOL, INT, UINT) or isinstance(type_, StringType | TypeParam) or is_dyn(type_)
+
+
+def numbers_compare(operator: str, left: Type, right: Type) -> bool:
+    """Return whether both sides are numbers, which compare by value whatever their types."""
+    if operator == "@in":
+        right = bare(right)
+        inner = right.element if isinstance(right, ListType) else right.key if isinstance(right, MapType) else None
+        return bare(left) in NUMERIC and inner is not None and bare(inner) in NUMERIC
+    return bare(left) in NUMERIC and bare(right) in NUMERIC
+
+
 def values_of(type_: ObjectType) -> Type:
-    """Return the type of the object's values seen as a map."""
+    """Return the value type of the object as a map."""
     kinds = {field.type for field in type_.fields.values()} | ({type_.additional} if type_.additional else set())
     return kinds.pop() if len(kinds) == 1 else DYN
 
 
 def _objects_agree(one: ObjectType, other: ObjectType) -> bool:
-    """Return whether a value can be of both: one schema read under two names, or one that allows further fields."""
+    """Return whether a value can have both types: the same fields, or other fields are allowed."""
     if one == other or one.additional is not None or other.additional is not None:
         return True
     missing = (one.fields.keys() ^ other.fields.keys()) if one.fields and other.fields else ()

@@ -1,6 +1,6 @@
-"""Expressions as generated Python: one function per expression, its macros written out as loops.
+"""Generated Python code: one function per expression, with its macros as loops.
 
-Only literals in Python's own notation and names made here reach the source; CEL's names never do. Generated code lets
-Python raise what it raises (a missing key is a KeyError) and catches it where CEL absorbs errors; an error that gets
-out is explained by `closures`, which evaluates again.
+The source contains only Python literals and names that are made here, never names from the expression. Generated code
+raises Python's own errors (a missing key is a KeyError), and catches them where CEL absorbs errors. If an error leaves
+the function, `closures` evaluates again to explain it.
 """

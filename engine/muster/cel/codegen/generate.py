@@ -1,4 +1,4 @@
-"""The generator: one method per kind of node."""
+"""The code generator: one method per kind of node."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
@@ -36,7 +36,7 @@ _KINDS: Mapping[type, str] = {
 }  # fmt: skip
 _TABLES: Mapping[Type, tuple[str, str]] = {TIMESTAMP: ("TIMES", "timestamp"), DURATION: ("SPANS", "duration")}
 _PARSED: Mapping[str, str] = {"timestamp": "TIMES[{1}]", "duration": "duration_at({0}{1})"}
-"""Reading a text, remembered: what pays, and the text."""
+"""Code that parses a text, given the payment and the text."""
 _TEXT_TESTS: Mapping[str, tuple[str, str]] = {
     "startsWith": ("{0}.startswith({1})", "starts_with"),
     "endsWith": ("{0}.endswith({1})", "ends_with"),
@@ -44,11 +44,11 @@ _TEXT_TESTS: Mapping[str, tuple[str, str]] = {
 
 
 def generate(node: ast.Node, env: Env, types: Mapping[int, Type]) -> tuple[str, Body | None]:
-    """Return (source, function) for a resolved tree; no function where CPython cannot compile the source."""
+    """Return (source, function) for a resolved tree; no function if CPython cannot compile the source."""
     try:
         source, constants = _Generator(env, types, node).function(node)
         namespace: dict[str, Any] = {}
-        exec(compile(source, "<cel>", "exec"), NAMESPACE, namespace)  # noqa: S102 - made of names from here only
+        exec(compile(source, "<cel>", "exec"), NAMESPACE, namespace)  # noqa: S102 - contains no names of the expression
         return source, namespace["make"](*constants)
     except (SyntaxError, RecursionError, MemoryError):
         return "", None
@@ -82,34 +82,34 @@ class _Generator:
         return "\n".join(lines) + "\n", list(self.writer.constants.values())
 
     def hoist(self, name: str) -> None:
-        """Load a variable that is used more than once, once; without a value it is MISSING."""
+        """Load a variable once that is used more than once; without a value it is MISSING."""
         local = f"v{len(self.locals)}"
         self.writer.block_of("try:", f"{local} = v[{name!a}]")
         self.writer.block_of("except KeyError:", f"{local} = MISSING")
         self.locals[f".{name}"] = Value(local, UNKNOWN, fails=True, simple=True)
 
     def captured(self, node: ast.Node) -> Captured:
-        """Generate a part apart: its lines are placed later, in a block of their own."""
+        """Generate a part whose lines are placed later, in a block of their own."""
         with self.writer.captured() as lines:
             value = self.value(node)
-        # Its last line only names the result: what can fail are the lines before.
+        # The value is only a name; the lines before it can fail.
         return lines, replace(value, fails=True) if lines else value, self.writer.depth
 
     def captured_with(self, node: ast.Node, bound: Mapping[str, Value]) -> Captured:
-        """Generate a part that sees more local variables."""
+        """Generate a part with additional local variables."""
         with self.scope(bound):
             return self.captured(node)
 
     @contextmanager
     def scope(self, bound: Mapping[str, Value]) -> Iterator[None]:
-        """Let local variables be seen inside."""
+        """Add local variables inside the block."""
         outer = self.locals
         self.locals = {**outer, **bound}
         yield
         self.locals = outer
 
     def value(self, node: ast.Node) -> Value:
-        """Return the value of a node; lines that must come before it are written."""
+        """Return the value of a node, and write the lines that must come before it."""
         match node:
             case ast.Literal():
                 return self.literal(node.value)
@@ -121,7 +121,7 @@ class _Generator:
                 first, name = self.operators.named(self.operand(node.operand))
                 field = f"{node.field!a}"
                 return Value(f"({field} in {name} if {first}.__class__ is dict else has({name}, {field}))", "bool")
-            case ast.Index():
+            case ast.IndexNode():
                 return self.converted(node, self.index(node))
             case ast.Call():
                 return self.call(node)
@@ -144,12 +144,12 @@ class _Generator:
             constant.__class__ is float and abs(constant) < float("inf")
         )
         text = ascii(constant) if plain else self.writer.constant(constant)
-        # In parentheses, because an attribute may be asked of it.
+        # In parentheses, so that an attribute can follow.
         text = f"({text})" if text[0] in "-.0123456789" else text
         return Value(text, kind, fails=False, simple=True, constant=constant, likely=kind)
 
     def ident(self, node: ast.Ident, *, guarded: bool) -> Value:
-        """Return a variable. `guarded`: it must have a value; otherwise what follows fails on MISSING by itself."""
+        """Return a variable. With `guarded` it must have a value; otherwise the code that uses it fails on MISSING."""
         local = self.locals.get(node.name) if not node.name.startswith(".") else None
         if local is not None:
             return local
@@ -162,11 +162,11 @@ class _Generator:
         return hoisted
 
     def operand(self, node: ast.Node) -> Value:
-        """Return a value that something is selected from."""
+        """Return the operand of a selection."""
         return self.ident(node, guarded=False) if isinstance(node, ast.Ident) else self.range_(node)
 
     def converted(self, node: ast.Node, value: Value, *, hot: bool = False) -> Value:
-        """Read times, durations and doubles from data where the type of an access says so."""
+        """Parse times, durations and doubles in data, according to the type of the access."""
         kind = self.types.get(node.id)
         if kind is None or (hot and value.kind):
             return value
@@ -174,7 +174,7 @@ class _Generator:
             table, name = _TABLES[kind]
             if not hot:
                 return Value(f"{table}[{value.text}]", name)
-            # A variable is mostly a datetime already, and those are slow to look up.
+            # A variable usually is a datetime already, and those are slow to look up.
             first, local = self.operators.named(value)
             python = "datetime" if kind == TIMESTAMP else "timedelta"
             test = f"{first}.__class__ is {python} or {local}.__class__ is Now"
@@ -193,22 +193,22 @@ class _Generator:
         return Value(value.text, value.kind, value.fails, value.simple, value.constant, _likely(kind))
 
     def term(self, node: ast.Node) -> Value:
-        """Return an operand of arithmetic or of an order: a time that may be null is certainly one, or an error."""
+        """Return an operand of arithmetic or an order: a time that may be null is a time, or an error."""
         kind = self.types.get(node.id)
-        if isinstance(kind, NullableType) and kind.element in _TABLES and isinstance(node, ast.Select | ast.Index):
+        if isinstance(kind, NullableType) and kind.element in _TABLES and isinstance(node, ast.Select | ast.IndexNode):
             table, name = _TABLES[kind.element]
             value = self.select(node) if isinstance(node, ast.Select) else self.index(node)
             return Value(f"{table}[{value.text}]", name)
         return self.value(node)
 
     def range_(self, node: ast.Node) -> Value:
-        """Return what a loop goes over or an item is taken from: times in it are read one by one."""
+        """Return the range of a loop or the operand of an index, unparsed: its items are parsed one by one."""
         match node:
             case ast.Ident():
                 return self.ident(node, guarded=True)
             case ast.Select():
                 return self.select(node)
-            case ast.Index():
+            case ast.IndexNode():
                 return self.index(node)
         return self.value(node)
 
@@ -220,12 +220,12 @@ class _Generator:
 
     @staticmethod
     def item(operand: Value, key: str) -> Value:
-        """Return `operand[key]` for a text; through the helper where Python would warn that it cannot work."""
+        """Return `operand[key]` for a text, or a call of the helper if Python would warn that it cannot work."""
         if operand.kind not in ("", "map"):
             return Value(f"select({operand.text}, {key})")
         return Value(f"{operand.text}[{key}]")
 
-    def index(self, node: ast.Index) -> Value:
+    def index(self, node: ast.IndexNode) -> Value:
         operand, key = self.operand(node.operand), self.value(node.index)
         if node.optional:
             return Value(f"optional_index({operand.text}, {key.text})")
@@ -282,7 +282,7 @@ class _Generator:
         operand = self.term if name in _ORDERS or name in _ARITHMETIC else self.value
         args = [operand(arg) for arg in ast.children(node)]
         if all(arg.is_constant for arg in args) and name not in ("!_", "-_") and not name[0].isalpha():
-            return self.worked_out(node, args)
+            return self.evaluated_now(node, args)
         if name in ("_==_", "_!=_"):
             return self.operators.equality(args[0], args[1], node.offset, negated=name == "_!=_")
         if name in _ORDERS:
@@ -299,8 +299,8 @@ class _Generator:
             return Value(f"negate({args[0].text})", args[0].kind if args[0].kind in ("int", "double") else UNKNOWN)
         return self.function_call(node, args)
 
-    def worked_out(self, node: ast.Call, args: list[Value]) -> Value:
-        """Return an operation on constants, done now."""
+    def evaluated_now(self, node: ast.Call, args: list[Value]) -> Value:
+        """Return the result of an operation on constants."""
         operation = replace(node, args=tuple(ast.Literal(node.id, node.offset, arg.constant) for arg in args))
         try:
             result = build(operation, self.env, {})(Frame({}, [FREE]))
@@ -346,7 +346,7 @@ class _Generator:
         return Value(f"{self.writer.constant(found.call)}({given})", kind)
 
     def folded(self, function: Callable[..., Any], args: list[Value], *, metered: bool) -> Value | None:
-        """Return the result of a call with constants, worked out now; None where it fails."""
+        """Return the result of a call with constants; None if it fails."""
         try:
             result = function(*(([FREE], 0) if metered else ()), *[arg.constant for arg in args])
         except EvaluationError:
@@ -376,7 +376,7 @@ class _Generator:
 
 
 def _shared_names(root: ast.Node) -> frozenset[str]:
-    """Return the variables that are worth loading once: used twice, or inside a loop."""
+    """Return the variables to load only once: those used twice, or inside a loop."""
     counts: Counter[str] = Counter()
 
     def visit(node: ast.Node, local: frozenset[str], weight: int) -> None:

@@ -1,7 +1,7 @@
 """`&&`, `||`, `?:`, and the absorption of errors.
 
-An operand that failed is worth nothing until another decides: its failure is the value FAILED, and becomes an error
-again only where nothing decides. A `try` that nothing is raised in costs nothing since Python 3.11.
+An operand that fails has the value FAILED, which becomes an error again only if no other operand decides. Since Python
+3.11 a `try` costs nothing if nothing raises in it.
 """
 
 from collections.abc import Iterator
@@ -10,31 +10,31 @@ from contextlib import contextmanager
 from muster.cel.codegen.source import Value, Writer
 
 Captured = tuple[list[str], Value, int]
-"""The lines that a part needs before it, the part, and the depth that the lines were written at."""
+"""The lines that must come before a part, the part itself, and the depth of the lines."""
 
 
 class Logic:
-    """Writes what chooses between parts."""
+    """Writes operators that do not always evaluate all operands."""
 
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
 
     @contextmanager
     def absorbing(self, on_failure: str) -> Iterator[None]:
-        """Open a block whose errors lead to `on_failure` instead."""
+        """Open a block that runs `on_failure` if it fails."""
         with self.writer.block("try:"):
             yield
         self.writer.block_of("except BudgetExceeded:", "raise")
         self.writer.block_of("except ABSORBED:", on_failure)
 
     def place(self, part: Captured) -> str:
-        """Write the lines of a part here, and return its text."""
+        """Write the lines of a part at this place, and return its text."""
         lines, value, depth = part
         self.writer.extend(lines, depth)
         return value.text
 
     def chain(self, parts: list[Captured], *, decisive: bool) -> Value:
-        """`a && b && c`, where False decides, or `a || b || c`, where True does."""
+        """Write `a && b && c`, which False decides, or `a || b || c`, which True decides."""
         fallible = [value.fails or value.kind != "bool" for _, value, _ in parts]
         if not any(lines for lines, _, _ in parts) and not any(fallible[:-1]) and parts[-1][1].kind == "bool":
             text = (" or " if decisive else " and ").join(value.text for _, value, _ in parts)
@@ -53,7 +53,7 @@ class Logic:
             with writer.block(f"if {'not ' if decisive else ''}{result}:"):
                 writer.emit(f"{result} = {self.place(second)}")
                 if second[1].kind != "bool":
-                    writer.block_of(f"if {result} is not True and {result} is not False:", "raise Failed")
+                    writer.block_of(f"if {result} is not True and {result} is not False:", "raise OperationError")
             return Value(result, "bool", fails=False, simple=True)
         before = writer.name()
         with writer.block(f"if {result} is not {decisive}:"):
@@ -61,11 +61,11 @@ class Logic:
             writer.emit(f"{result} = {self.place(second)}")
             junk = "" if second[1].kind == "bool" else f" or {result} is not {neutral}"
             test = f"{before} is not {neutral}{junk}"
-            writer.block_of(f"if ({test}) and {result} is not {decisive}:", "raise Failed")
+            writer.block_of(f"if ({test}) and {result} is not {decisive}:", "raise OperationError")
         return Value(result, "bool", fails=False, simple=True)
 
     def _operand(self, part: Captured, result: str) -> None:
-        """Write `result = part`, its errors absorbed where it can have any."""
+        """Write `result = part`, absorbing its errors if it can fail."""
         if part[1].fails or part[0]:
             with self.absorbing(f"{result} = FAILED"):
                 text = self.place(part)
@@ -74,7 +74,7 @@ class Logic:
             self.writer.emit(f"{result} = {part[1].text}")
 
     def _sequence(self, parts: list[Captured], *, decisive: bool) -> Value:
-        """Three and more: one after the other, at one level, each behind the test that nothing has decided yet."""
+        """Write three or more operands one after the other, each behind a test that nothing has decided yet."""
         writer = self.writer
         result, state = writer.name(), writer.name()
         neutral = str(not decisive)
@@ -87,11 +87,11 @@ class Logic:
                 else:
                     self._operand(part, result)
                 writer.block_of(f"if {result} is not {neutral}:", f"{state} = {result}")
-        writer.block_of(f"if {state} is not True and {state} is not False:", "raise Failed")
+        writer.block_of(f"if {state} is not True and {state} is not False:", "raise OperationError")
         return Value(state, "bool", fails=False, simple=True)
 
     def choice(self, condition: Value, then: Captured, otherwise: Captured) -> Value:
-        """`condition ? then : otherwise`"""
+        """Write `condition ? then : otherwise`."""
         writer = self.writer
         a, b = then[1], otherwise[1]
         kind = a.kind if a.kind == b.kind else ""
@@ -109,5 +109,5 @@ class Logic:
             writer.emit(f"{result} = {self.place(then)}")
         with writer.block(f"elif {tested} is False:"):
             writer.emit(f"{result} = {self.place(otherwise)}")
-        writer.block_of("else:", "raise Failed")
+        writer.block_of("else:", "raise OperationError")
         return Value(result, kind, fails=False, simple=True)

@@ -1,6 +1,6 @@
-"""Comprehensions, written out as loops.
+"""Comprehensions as loops.
 
-The budget is paid at the entry of a loop, for all its rounds. `all` and `exists` absorb the errors of their rounds; the
+A loop pays for all its rounds at its start. `all` and `exists` absorb the errors of their rounds; the
 other macros do not.
 """
 
@@ -13,14 +13,14 @@ from muster.cel.types import DOUBLE, DURATION, TIMESTAMP, Type
 
 
 class Macros:
-    """Writes loops with one writer."""
+    """Writes the loops of one function."""
 
     def __init__(self, writer: Writer, logic: Logic) -> None:
         self.writer = writer
         self.logic = logic
 
     def items(self, source: Value, *, two: bool) -> str:
-        """Write what the loop goes over into a name: a list, of pairs for two variables."""
+        """Write the items of the loop to a name: a list, of pairs if there are two variables."""
         writer = self.writer
         name = writer.name()
         writer.emit(f"{name} = {source.text}")
@@ -37,7 +37,7 @@ class Macros:
 
     @staticmethod
     def read_kind(kind: Type | None) -> str:
-        """Return the certain kind of a loop variable that is read as a time or duration."""
+        """Return the kind of a loop variable that is parsed as a time or duration."""
         if kind == TIMESTAMP:
             return "timestamp"
         return "duration" if kind == DURATION else ""
@@ -45,7 +45,7 @@ class Macros:
     def write(
         self, macro: str, items: str, names: list[str], kinds: tuple[Type | None, ...], parts: list[Captured]
     ) -> Value:
-        """Write the loop; return its value."""
+        """Write the loop, and return its value."""
         head = f"for {', '.join(names)} in {items}:"
         reads = [line for name, kind in zip(names, kinds, strict=True) if kind for line in self._read(name, kind)]
         if macro in ("all", "exists"):
@@ -79,7 +79,7 @@ class Macros:
             else:
                 self._round(reads, part, result, decisive=decisive)
         if fallible or value.kind != "bool":
-            writer.block_of(f"if {result} is FAILED:", "raise Failed")
+            writer.block_of(f"if {result} is FAILED:", "raise OperationError")
         return Value(result, "bool", fails=False, simple=True)
 
     def _round(self, reads: list[str], part: Captured, result: str, *, decisive: bool) -> None:
@@ -100,7 +100,7 @@ class Macros:
         writer.block_of(f"if {name} is not {not decisive}:", f"{result} = FAILED")
 
     def _test(self, part: Captured) -> str:
-        """Write the lines of a filter; return its test, which fails on what is no bool."""
+        """Write the lines of a filter, and return its test, which fails if it is not a bool."""
         text = self.logic.place(part)
         if part[1].kind == "bool":
             return text
@@ -109,16 +109,16 @@ class Macros:
 
     def _exists_one(self, head: str, reads: list[str], part: Captured) -> Value:
         count = self.writer.name()
-        self._of_those(head, reads, part, f"{count} = 0", f"{count} += 1")
+        self._for_passing(head, reads, part, f"{count} = 0", f"{count} += 1")
         return Value(f"({count} == 1)", "bool", fails=False)
 
     def _filter(self, head: str, reads: list[str], name: str, part: Captured) -> Value:
         result = self.writer.name()
-        self._of_those(head, reads, part, f"{result} = []", f"{result}.append({name})")
+        self._for_passing(head, reads, part, f"{result} = []", f"{result}.append({name})")
         return Value(result, "list", fails=False, simple=True)
 
-    def _of_those(self, head: str, reads: list[str], part: Captured, before: str, each: str) -> None:
-        """Write a loop in which something is done with those for which a test holds."""
+    def _for_passing(self, head: str, reads: list[str], part: Captured, before: str, each: str) -> None:
+        """Write a loop that runs `each` for items that pass a test."""
         self.writer.emit(before)
         with self.writer.block(head):
             for line in reads:

@@ -1,7 +1,7 @@
-"""Operators: the fast path that fits what is known of the operands, and the general helper behind it.
+"""Operators: a fast path for what is known of the operands, and a general helper for everything else.
 
-CEL's operators differ from Python's in a few places only: `True == 1`, overflow, order between types. Each fast path
-here is one where they agree; the guard in front of it is as cheap as what is known allows.
+CEL's operators differ from Python's in a few places only: `True == 1`, overflow, order between types. A fast path is
+for operands for which both agree. The test in front of it is as cheap as possible for what is known.
 """
 
 from collections.abc import Callable, Mapping
@@ -20,17 +20,17 @@ _MIRRORED = str.maketrans("<>", "><")
 _SUMS: Mapping[str, tuple[str, str]] = {"_+_": ("+", "add"), "_-_": ("-", "subtract"), "_*_": ("*", "multiply")}
 _EXACT = 2**53
 _SHORT = 1024
-"""Texts below this length are compared without paying for it."""
+"""Comparing texts below this length is free."""
 
 
 class Operators:
-    """Writes operators with one writer."""
+    """Writes the operators of one function."""
 
     def __init__(self, writer: Writer) -> None:
         self.writer = writer
 
     def named(self, value: Value) -> tuple[str, str]:
-        """Return (text that evaluates the value and names it, the name): use the first one first."""
+        """Return (text that evaluates and names the value, its name). Use the text before the name."""
         if value.simple:
             return value.text, value.text
         name = self.writer.name()
@@ -39,7 +39,7 @@ class Operators:
     # -- equality -----------------------------------------------------------------------------------------------
 
     def equality(self, left: Value, right: Value, site: int, *, negated: bool) -> Value:
-        """`==` and `!=`."""
+        """Write `==` and `!=`."""
         if left.is_constant and not right.is_constant:
             left, right = right, left
         fails = left.fails or right.fails
@@ -49,7 +49,7 @@ class Operators:
         return Value(text, "bool", fails)
 
     def _literal_equality(self, left: Value, right: Value, *, negated: bool) -> str | None:
-        """Return the test against a constant, or None where Python's own could differ."""
+        """Return the comparison with a constant; None if Python's could differ."""
         constant = right.constant
         sign, identity = ("!=", "is not") if negated else ("==", "is")
         if constant is None or constant.__class__ is bool:
@@ -83,9 +83,9 @@ class Operators:
     # -- order --------------------------------------------------------------------------------------------------
 
     def order(self, function: str, left: Value, right: Value, site: int) -> Value:
-        """`<`, `<=`, `>`, `>=`."""
+        """Write `<`, `<=`, `>`, `>=`."""
         sign, helper = _ORDERS[function]
-        # Whatever else the other side turns out to be, comparing it with a duration fails.
+        # If the other side is not a duration, the comparison fails anyway.
         if left.difference is not None and right.could_be("duration"):
             return self._elapsed(sign, left.difference, right, site)
         if right.difference is not None and left.could_be("duration"):
@@ -100,7 +100,7 @@ class Operators:
 
     @staticmethod
     def is_brief(value: Value) -> bool:
-        """Return whether a value is a text that is known and short: then so is comparing anything with it."""
+        """Return whether a value is a short constant text, so that comparing it with anything is cheap."""
         return value.is_constant and value.kind == "string" and len(value.constant) < _SHORT
 
     def _either_brief(self, left: Value, right: Value) -> bool:
@@ -108,12 +108,12 @@ class Operators:
 
     @staticmethod
     def _elapsed(sign: str, times: tuple[Value, Value], limit: Value, site: int) -> Value:
-        """Compare the difference of two times with a duration, without making it."""
+        """Compare the difference of two times with a duration, without computing it."""
         return Value(f"{_ELAPSED[sign]}(m, {site}, {times[0].text}, {times[1].text}, {limit.text})", "bool")
 
     @staticmethod
     def _expected(left: Value, right: Value, kinds: tuple[str, ...]) -> str | None:
-        """Return the kind that both operands probably have; int where nothing is known."""
+        """Return the kind that both operands probably have: the first one if nothing is known."""
         for kind in kinds:
             if left.could_be(kind) and right.could_be(kind):
                 return kind
@@ -127,7 +127,7 @@ class Operators:
         return f"({name} {sign} {other} if {test} else {helper}{name}, {other}))"
 
     def _class_test(self, left: Value, right: Value, kind: str) -> tuple[str, str, str]:
-        """Return (test that both are of a kind, name of the left, name of the right). The test always names both."""
+        """Return (test that both have a kind, name of the left, name of the right). The test defines both names."""
         python = _CLASSES[kind]
         first, name = self.named(left)
         second, other = self.named(right)
@@ -140,7 +140,7 @@ class Operators:
     # -- arithmetic ---------------------------------------------------------------------------------------------
 
     def arithmetic(self, function: str, left: Value, right: Value, site: int) -> Value:
-        """`+`, `-`, `*`, `/`, `%`."""
+        """Write `+`, `-`, `*`, `/`, `%`."""
         temporal = self._temporal(function, left, right, site)
         if temporal is not None:
             return temporal
@@ -182,7 +182,7 @@ class Operators:
             ("_+_", "timestamp", "duration"): ("add_span", "timestamp"),
             ("_+_", "duration", "duration"): ("add_spans", "duration"),
             ("_-_", "duration", "duration"): ("subtract_spans", "duration"),
-            # Only a timestamp less a timestamp is anything, whatever the left operand turns out to be.
+            # If the left operand is not a timestamp, the operation fails anyway.
             ("_-_", "", "timestamp"): ("difference", "duration"),
         }.get((function, left.kind, right.kind), ("", ""))
         times = (left, right) if helper == "difference" else None
@@ -191,7 +191,7 @@ class Operators:
     # -- membership ---------------------------------------------------------------------------------------------
 
     def membership(self, item: Value, container: Value, site: int) -> Value:
-        """`in`."""
+        """Write `in`."""
         text = item.kind == "string"
         if container.is_constant and isinstance(container.constant, list):
             if all(element.__class__ is str for element in container.constant):

@@ -1,4 +1,4 @@
-"""Writing the source: lines, blocks, names, constants, and what is known of a value before it is there."""
+"""Write source code: lines, blocks, names, constants, and what is known of values at compile time."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -6,48 +6,48 @@ from dataclasses import dataclass, field
 from typing import Any, Final
 
 UNKNOWN: Final = ""
-"""The kind of a value whose class is only known when it is there."""
+"""The kind of a value whose class is only known at run time."""
 
 
-class _Nothing:
+class _NotConstant:
     pass
 
 
-NOTHING: Final = _Nothing()
-"""Stands for: this value is no constant."""
+NOT_CONSTANT: Final = _NotConstant()
+"""The `constant` of a value that is not constant."""
 
 
 @dataclass(frozen=True, slots=True)
 class Value:
     """A Python expression that gives a CEL value.
 
-    `kind` names its class where it is certain: `bool`, `int`, `uint`, `double`, `string`, `bytes`, `null`, `list`,
-    `map`, `timestamp`, `duration`; `likely` where a schema says so, which data may contradict. `fails` says that
-    evaluating it may raise; `simple`, that it is a name or a constant, free to be repeated. `difference` has
-    the operands where the value is one timestamp less another.
+    `kind` is its class if it is certain: `bool`, `int`, `uint`, `double`, `string`, `bytes`, `null`, `list`, `map`,
+    `timestamp`, `duration`; `likely` is its class according to a schema, which data may contradict. `fails` is true if
+    evaluating it may raise, `simple` if it is a name or a constant, which may be repeated. `difference` has both
+    operands if the value is a difference of timestamps.
     """
 
     text: str
     kind: str = UNKNOWN
     fails: bool = True
     simple: bool = False
-    constant: Any = NOTHING
+    constant: Any = NOT_CONSTANT
     likely: str = UNKNOWN
     difference: "tuple[Value, Value] | None" = None
 
     @property
     def is_constant(self) -> bool:
-        """Whether the value is known already."""
-        return self.constant is not NOTHING
+        """Whether the value is known at compile time."""
+        return self.constant is not NOT_CONSTANT
 
     def could_be(self, kind: str) -> bool:
-        """Return whether it is worth a fast path to expect this kind."""
+        """Return whether a fast path for this kind is worth it."""
         return kind in (self.kind or self.likely or kind,)
 
 
 @dataclass(slots=True)
 class Writer:
-    """Collects the lines of one function, and the objects that it refers to."""
+    """Collects the lines of one function, and the objects that it uses."""
 
     lines: list[str] = field(default_factory=list)
     constants: dict[str, Any] = field(default_factory=dict)
@@ -65,7 +65,7 @@ class Writer:
 
     @contextmanager
     def block(self, head: str) -> Iterator[None]:
-        """Open a block under a head such as `if x:`."""
+        """Open a block with a head such as `if x:`."""
         self.emit(head)
         self._depth += 1
         yield
@@ -78,14 +78,14 @@ class Writer:
 
     @contextmanager
     def captured(self) -> Iterator[list[str]]:
-        """Collect the lines that are emitted inside, instead of adding them."""
+        """Collect the lines that are emitted inside, without adding them."""
         outer, self.lines = self.lines, []
         yield self.lines
         self.lines = outer
 
     @property
     def depth(self) -> int:
-        """How deep the current block is."""
+        """The depth of the current block."""
         return self._depth
 
     def name(self) -> str:
@@ -94,7 +94,7 @@ class Writer:
         return f"t{self._names}"
 
     def constant(self, value: Any) -> str:
-        """Return the name under which the function finds an object."""
+        """Return the name of an object inside the function."""
         for name, known in self.constants.items():
             if known is value:
                 return name

@@ -1,4 +1,4 @@
-"""What generated code refers to: the one namespace that all generated functions share."""
+"""The namespace that all generated functions share."""
 
 from datetime import datetime, timedelta
 from typing import Any, NoReturn
@@ -11,30 +11,30 @@ from muster.cel.runtime.temporal import Now
 from muster.cel.values import UInt
 
 
-class Failed(Exception):  # noqa: N818 - never seen outside
-    """Raised by generated code where CEL has an error. What it is, is found out by evaluating again."""
+class OperationError(Exception):
+    """An error of an operation in generated code. Evaluating again with closures explains it."""
 
 
 class _Missing:
-    """Stands for a variable that has no value. It has no items, no class that fits and equals nothing."""
+    """A variable without a value. It has no items, fits no type and equals nothing."""
 
     __slots__ = ()
 
 
-FAILED = Failed
+FAILED = OperationError
 MISSING = _Missing()
 
-ABSORBED = (EvaluationError, KeyError, TypeError, IndexError, Failed)
-"""What `&&`, `||`, `all` and `exists` absorb: CEL's errors, and those that plain data makes Python raise."""
+ABSORBED = (EvaluationError, KeyError, TypeError, IndexError, OperationError)
+"""The errors that `&&`, `||`, `all` and `exists` absorb: those of CEL, and those that Python raises for plain data."""
 
 
 def fail() -> NoReturn:
-    """Raise, as an expression."""
-    raise Failed
+    """Raise OperationError. A function, so that it can be part of an expression."""
+    raise OperationError
 
 
 def over(site: int) -> NoReturn:
-    """Say that the budget is spent."""
+    """Raise BudgetExceeded."""
     raise BudgetExceeded("", site)
 
 
@@ -42,7 +42,8 @@ NAMESPACE: dict[str, Any] = {
     "__builtins__": {},
     "len": len, "int": int, "str": str, "dict": dict, "list": list, "bool": bool, "float": float,
     "UInt": UInt, "Now": Now, "datetime": datetime, "timedelta": timedelta,
-    "Failed": Failed, "FAILED": FAILED, "MISSING": MISSING, "ABSORBED": ABSORBED, "BudgetExceeded": BudgetExceeded,
+    "OperationError": OperationError, "FAILED": FAILED, "MISSING": MISSING, "ABSORBED": ABSORBED,
+    "BudgetExceeded": BudgetExceeded,
     "KeyError": KeyError, "fail": fail, "over": over,
     "add": numbers.add, "subtract": numbers.subtract, "multiply": numbers.multiply, "divide": numbers.divide,
     "modulo": numbers.modulo, "negate": numbers.negate, "negation": operators.negation,

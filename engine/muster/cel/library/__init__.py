@@ -1,1 +1,1 @@
-"""The functions that expressions can call: those of the language, and the extensions that policies use."""
+"""The functions that expressions can call: those of the language, and extensions for policies."""

@@ -1,4 +1,4 @@
-"""Parts of timestamps and durations: `getHours()` and its kin, with time zones."""
+"""Parts of timestamps and durations, such as `getHours()`, with time zones."""
 
 import re
 from collections.abc import Callable
@@ -7,7 +7,7 @@ from functools import lru_cache
 from typing import Any
 from zoneinfo import ZoneInfo
 
-from muster.cel.declarations import Moving
+from muster.cel.declarations import TimeUse
 from muster.cel.errors import EvaluationError
 from muster.cel.library.registry import Library
 from muster.cel.runtime.budget import Meter, spend
@@ -21,7 +21,7 @@ _OFFSET = re.compile(r"([+-]?)(\d\d?):(\d\d)", re.ASCII)
 
 
 WITH_ZONE, UNKNOWN_ZONE = 30, 1_500
-"""Units of going into a time zone, and of looking for one that is not there."""
+"""Units of converting to a time zone, and of searching for one that does not exist."""
 
 
 @lru_cache(maxsize=2_048)
@@ -51,7 +51,7 @@ def _local(value: datetime, where: str | None) -> datetime:
 def _part(
     name: str, word: str, doc: str, of_time: Callable[[datetime], int], of_span: Callable[[timedelta], int] | None
 ) -> None:
-    """Add the accessor `x.name()` and `x.name(zone)` for timestamps, and for durations where they have it."""
+    """Add the accessor `x.name()` and `x.name(zone)` for timestamps, and for durations if `of_span` is given."""
 
     def accessor(meter: Meter, site: int, value: Any, where: Any = None) -> int:
         def of_local_time(moment: Any) -> int:
@@ -78,14 +78,14 @@ def _part(
     LIBRARY.metered(
         *lines,
         weight=25,
-        moving=Moving.READ,
+        moving=TimeUse.READ,
         grows=lambda given: given.between(0, zoned if len(given) > 1 else WATCHING),
         doc=f"`x.{name}()`, `x.{name}(zone)`: {doc}.",
     )(accessor)
 
 
 def _pay_for_zone(meter: Meter, site: int, name: str) -> None:
-    """Pay for a time zone. One that is not there is looked for in every directory, every time."""
+    """Pay for a time zone. One that does not exist costs more: each time, all directories are searched."""
     try:
         zone(name)
     except EvaluationError:
@@ -95,7 +95,7 @@ def _pay_for_zone(meter: Meter, site: int, name: str) -> None:
 
 
 def _truncated(unit_ns: int, modulus: int = 0) -> Callable[[timedelta], int]:
-    """Return the accessor of whole units of a duration, cut towards zero; with a modulus only the rest."""
+    """Return the accessor of whole units of a duration, truncated towards zero; with a modulus, of the rest."""
 
     def accessor(value: timedelta) -> int:
         ns = span_ns(value)
@@ -107,18 +107,30 @@ def _truncated(unit_ns: int, modulus: int = 0) -> Callable[[timedelta], int]:
 
 
 _part("getFullYear", "year", "the year", lambda time: time.year, None)
-_part("getMonth", "month", "the month, January being 0", lambda time: time.month - 1, None)
-_part("getDayOfYear", "day_of_year", "the day, from 0 on", lambda time: time.timetuple().tm_yday - 1, None)
-_part("getDayOfMonth", "day_of_month", "the day, from 0 on", lambda time: time.day - 1, None)
-_part("getDate", "day_of_month_1_based", "the day of the month, from 1 on", lambda time: time.day, None)
-_part("getDayOfWeek", "day_of_week", "the day, Sunday being 0", lambda time: time.isoweekday() % 7, None)
-_part("getHours", "hours", "the hour; of a duration all hours", lambda time: time.hour, _truncated(3600 * SECOND))
-_part("getMinutes", "minutes", "the minute; of a duration all", lambda time: time.minute, _truncated(60 * SECOND))
-_part("getSeconds", "seconds", "the second; of a duration all", lambda time: time.second, _truncated(SECOND))
+_part("getMonth", "month", "the month, January is 0", lambda time: time.month - 1, None)
+_part(
+    "getDayOfYear",
+    "day_of_year",
+    "the day of the year, counted from 0",
+    lambda time: time.timetuple().tm_yday - 1,
+    None,
+)
+_part("getDayOfMonth", "day_of_month", "the day of the month, counted from 0", lambda time: time.day - 1, None)
+_part("getDate", "day_of_month_1_based", "the day of the month, counted from 1", lambda time: time.day, None)
+_part("getDayOfWeek", "day_of_week", "the day of the week, Sunday is 0", lambda time: time.isoweekday() % 7, None)
+_part("getHours", "hours", "the hour; of a duration, all hours", lambda time: time.hour, _truncated(3600 * SECOND))
+_part(
+    "getMinutes",
+    "minutes",
+    "the minute; of a duration, all minutes",
+    lambda time: time.minute,
+    _truncated(60 * SECOND),
+)
+_part("getSeconds", "seconds", "the second; of a duration, all seconds", lambda time: time.second, _truncated(SECOND))
 _part(
     "getMilliseconds",
     "milliseconds",
-    "the thousandths beyond the second",
+    "the milliseconds of the second",
     lambda time: time.microsecond // 1000,
     _truncated(10**6, 1000),
 )

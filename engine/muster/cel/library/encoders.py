@@ -14,7 +14,7 @@ LIBRARY = Library("encoders")
 
 @LIBRARY.linear("base64_decode_string  base64.decode  (string) -> bytes", weight=20, gives=part_of)
 def decode(text: Any) -> bytes:
-    """`base64.decode(text)`: the octets; padding may be missing."""
+    """`base64.decode(text)`: the octets; padding is optional."""
     if text.__class__ is not str:
         raise no_overload("base64.decode", text)
     try:

@@ -14,38 +14,38 @@ from muster.cel.runtime.numbers import pay_for_text
 from muster.cel.values import TypeValue, UInt
 
 if TYPE_CHECKING:
-    from muster.cel.extent import Extent, Range
-    from muster.cel.library.given import Given
+    from muster.cel.extent import Extent, IntRange
+    from muster.cel.library.arguments import CallArguments
 
 _CLAUSE_UNITS, _PART = 20, 12
-"""Units of a clause, and of each value inside lists and maps that it writes."""
+"""Units of a clause, and of each value inside lists and maps that it formats."""
 _CLAUSE_MOST = 1_000
-"""Units of a clause at the most, where what it writes is no text, list or map: 1,000 digits of a double."""
+"""The most units of a clause that formats no text, list or map: 1,000 digits of a double."""
 _Payer: TypeAlias = tuple[Meter, int]
 _CLAUSE = re.compile(r"%(?:\.(\d{1,9}))?(.)?", re.DOTALL)
 _MAX_PRECISION = 1_000
 _WORDS = ("NaN", "Infinity", "-Infinity")
-"""Texts that the clauses for doubles take as the doubles that JSON cannot write."""
+"""Texts that clauses for doubles accept: the doubles that JSON cannot represent."""
 
 
-def format_cost(given: "Given") -> "Range":
-    """Return what the template and its clauses take at the most."""
+def format_cost(given: "CallArguments") -> "IntRange":
+    """Return the most that the template and its clauses cost."""
     template = given.length(0)
     clauses = given.between(0, template.max // 2 + 1)
     return (template.as_text + clauses * _CLAUSE_UNITS + _printed(given).or_nothing).or_nothing
 
 
-def formatted(given: "Given") -> "Extent":
-    """Return the size of the template with its clauses written."""
+def formatted(given: "CallArguments") -> "Extent":
+    """Return the size of the formatted template."""
     return given.extent(0).sized((given.length(0) + _printed(given)).or_nothing)
 
 
-def _printed(given: "Given") -> "Range":
+def _printed(given: "CallArguments") -> "IntRange":
     return given.items(1) * (_CLAUSE_MOST + given.element_compared(1) * 8)
 
 
 def format_(meter: Meter, site: int, template: Any, args: Any) -> str:
-    """`text.format(list)`: with each clause, such as `%s`, replaced by the element at its place."""
+    """`text.format(list)`: with each clause, such as `%s`, replaced by the next element."""
     if template.__class__ is not str or not isinstance(args, list):
         raise no_overload("format", template, args)
     pay_for_text(meter, site, len(template))
@@ -70,7 +70,7 @@ def format_(meter: Meter, site: int, template: Any, args: Any) -> str:
         if precision is not None and precision > _MAX_PRECISION:
             raise EvaluationError(f"precision {precision} is more than {_MAX_PRECISION}")
         text = writer((meter, site), next(values), precision, match[2])
-        # Texts that are values already were paid for; the place that they take in the result was not.
+        # A value that is already a text cost nothing yet; its place in the result does.
         pay_for_text(meter, site, len(text))
         parts.append(text)
         count += 1
@@ -86,7 +86,7 @@ def _string(payer: _Payer, value: Any, _precision: int | None, _verb: str) -> st
 
 
 def _as_string(payer: _Payer, value: Any, depth: int) -> str:
-    """Return a value as `%s` writes it: maps by ascending key, without quotes."""
+    """Return a value as `%s` formats it: maps sorted by key, without quotes."""
     if depth > 32:
         raise EvaluationError("error during formatting: nested too deep")
     kind = value.__class__
@@ -138,7 +138,7 @@ def _decimal(_payer: _Payer, value: Any, _precision: int | None, _verb: str) -> 
 
 
 def _digits(precision: int | None) -> int:
-    """Return the units of writing a double, which may have 300 digits before its point as well."""
+    """Return the units of formatting a double, which may have 300 digits before its point."""
     return 40 + (precision or 0) // 2
 
 

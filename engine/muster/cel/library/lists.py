@@ -6,27 +6,26 @@ from functools import cmp_to_key
 from itertools import pairwise
 from typing import TYPE_CHECKING, Any
 
-from muster.cel.declarations import Moving
+from muster.cel.declarations import TimeUse
 from muster.cel.errors import EvaluationError
 from muster.cel.library.registry import Library, element_of, part_of, walk
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.comparison import ELEMENT, FAILING, contains_at, equal_at, greater, less
 from muster.cel.runtime.describe import no_overload, type_name
 from muster.cel.runtime.numbers import MAX_ITEMS, add, pay_for_items
-from muster.cel.runtime.selection import NONE, Optional
+from muster.cel.runtime.selection import NONE, OptionalValue
 from muster.cel.types import BOOL, DYN, ListType, StringType, bare, is_dyn
 from muster.cel.values import UInt
 
 if TYPE_CHECKING:
-    from muster.cel.extent import Extent, Range
-    from muster.cel.library.given import Given
+    from muster.cel.extent import Extent, IntRange
+    from muster.cel.library.arguments import CallArguments
 
 LIBRARY = Library("lists")
 
 _SUMMABLE = ("int", "uint", "double", "duration")
 _ORDERED = ("int", "uint", "double", "bool", "string", "bytes", "timestamp", "duration")
-"""Types with a total order: `isSorted`, `min` and `max` exist for lists of them."""
-
+"""Types with a total order: lists of them have `isSorted`, `min` and `max`."""
 
 _EXACT = 2**53
 
@@ -37,8 +36,8 @@ def _list(function: str, value: Any, *others: Any) -> list[Any]:
     raise no_overload(function, value, *others)
 
 
-def scan(given: "Given") -> "Range":
-    """Return what it takes to compare every element of a list."""
+def scan(given: "CallArguments") -> "IntRange":
+    """Return the units of comparing every element of a list."""
     return (given.items(0) * (ELEMENT + given.element_compared(0))).or_nothing
 
 
@@ -59,7 +58,7 @@ def last_index_of(meter: Meter, site: int, items: list[Any], item: Any, *rest: A
     return next((position for position in backwards if equal_at(meter, site, items[position], item)), -1)
 
 
-def _distinct_cost(given: "Given") -> "Range":
+def _distinct_cost(given: "CallArguments") -> "IntRange":
     items, each = given.items(0), given.element_compared(0)
     linear = items * (IDENTITY + each * 4)
     element_type = bare(given.element(0).type(0)) if given.listed(0) else None
@@ -71,12 +70,12 @@ def _distinct_cost(given: "Given") -> "Range":
 @LIBRARY.metered(
     "list_distinct  distinct  list(A).() -> list(A)",
     weight=8,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=_distinct_cost,
     gives=part_of,
 )
 def distinct(meter: Meter, site: int, items: Any) -> list[Any]:
-    """`list.distinct()`: without repetitions, in the order of first appearance."""
+    """`list.distinct()`: without duplicates, in the order of first appearance."""
     found: list[Any] = []
     identities: set[Any] = set()
     others: list[Any] = []
@@ -84,7 +83,7 @@ def distinct(meter: Meter, site: int, items: Any) -> list[Any]:
         spend(meter, site, IDENTITY)
         parts: list[str] = []
         if not _identify(meter, site, item, parts, 0):
-            # What equals no text, list or map can only be found among its own kind.
+            # A value without an identity can only equal another value without one.
             if contains_at(meter, site, item, others):
                 continue
             others.append(item)
@@ -98,14 +97,14 @@ def distinct(meter: Meter, site: int, items: Any) -> list[Any]:
 
 
 IDENTITY = 16
-"""Units of an element's identity, beside its length."""
+"""Units of computing an element's identity, besides its length."""
 _DEEPEST = 100
 
 
 def _identify(meter: Meter, site: int, value: Any, parts: list[str], depth: int) -> bool:
-    """Add the pieces of a text that equal values have in common and unequal ones have not; False where there is none.
+    """Add the parts of a text that is the same for equal values only; return False if there is no such text.
 
-    A text, because Python's hashes of numbers and of tuples of them can be made to collide, and those of texts cannot.
+    It is a text because hashes of numbers and tuples can be made to collide, and those of texts cannot.
     """
     kind = value.__class__
     if kind is str:
@@ -146,12 +145,12 @@ def _identify_map(meter: Meter, site: int, value: dict[Any, Any], parts: list[st
     return True
 
 
-def _flatten_cost(given: "Given") -> "Range":
+def _flatten_cost(given: "CallArguments") -> "IntRange":
     inner = given.element(0).items(0) if given.extent(0).element is not None else given.unbounded(ListType(DYN)).items()
     return (given.items(0) * (6 + inner * 3) + 6).or_nothing
 
 
-def _flat(given: "Given") -> "Extent | None":
+def _flat(given: "CallArguments") -> "Extent | None":
     whole, inner = given.extent(0), given.extent(0).element
     return None if inner is None else whole.sized((whole.items() * inner.items()).or_nothing, inner.element)
 
@@ -160,17 +159,17 @@ def _flat(given: "Given") -> "Extent | None":
     "list_flatten      flatten  list(A).() -> list(dyn)",
     "list_flatten_int  flatten  list(A).(int) -> list(dyn)",
     weight=10,
-    moving=Moving.CARRIED,
+    moving=TimeUse.CARRIED,
     grows=_flatten_cost,
     gives=_flat,
 )
 def flatten(meter: Meter, site: int, items: Any, depth: Any = 1) -> list[Any]:
-    """`list.flatten()`, `list.flatten(depth)`: with the elements of inner lists in their place."""
+    """`list.flatten()`, `list.flatten(depth)`: with inner lists replaced by their elements."""
     current = _list("flatten", items, depth)
     if depth.__class__ is not int:
         raise no_overload("flatten", items, depth)
     if depth < 0:
-        raise EvaluationError("flatten() takes a level that is not negative")
+        raise EvaluationError("flatten() takes a depth that is not negative")
     for _ in range(depth):
         spend(meter, site, 2 * len(current))
         if not any(isinstance(item, list) for item in current):
@@ -201,10 +200,14 @@ def range_(meter: Meter, site: int, count: Any) -> list[int]:
 
 
 @LIBRARY.metered(
-    "list_slice  slice  list(A).(int, int) -> list(A)", weight=8, moving=Moving.CARRIED, grows=walk(4, 0), gives=part_of
+    "list_slice  slice  list(A).(int, int) -> list(A)",
+    weight=8,
+    moving=TimeUse.CARRIED,
+    grows=walk(4, 0),
+    gives=part_of,
 )
 def slice_(meter: Meter, site: int, items: Any, start: Any, end: Any) -> list[Any]:
-    """`list.slice(start, end)`: the elements from one position to before another."""
+    """`list.slice(start, end)`: the elements from `start` to before `end`."""
     _list("slice", items, start, end)
     if start.__class__ is not int or end.__class__ is not int:
         raise no_overload("slice", items, start, end)
@@ -219,10 +222,10 @@ def slice_(meter: Meter, site: int, items: Any, start: Any, end: Any) -> list[An
 
 
 COMPARISON = 12
-"""Units of one comparison while sorting."""
+"""Units of one comparison in a sort."""
 
 
-def _sort_cost(given: "Given") -> "Range":
+def _sort_cost(given: "CallArguments") -> "IntRange":
     items, order = given.items(0), given.element(len(given) - 1).ordered(0)
     comparisons = given.between(0, items.max * (items.max.bit_length() + 1))
     failing = given.between(0, FAILING)
@@ -230,22 +233,22 @@ def _sort_cost(given: "Given") -> "Range":
 
 
 @LIBRARY.metered(
-    "list_sort  sort  list(A).() -> list(A)", weight=20, moving=Moving.COMPARED, grows=_sort_cost, gives=part_of
+    "list_sort  sort  list(A).() -> list(A)", weight=20, moving=TimeUse.COMPARED, grows=_sort_cost, gives=part_of
 )
 def sort(meter: Meter, site: int, items: Any) -> list[Any]:
-    """`list.sort()`: elements of one ordered type, ascending."""
+    """`list.sort()`: the elements, all of one ordered type, in ascending order."""
     return sort_by_keys(meter, site, items, items)
 
 
 @LIBRARY.metered(
     "list_sort_by_associated_keys  @sortByAssociatedKeys  list(A).(list(B)) -> list(A)",
     weight=20,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=_sort_cost,
     gives=part_of,
 )
 def sort_by_keys(meter: Meter, site: int, items: Any, keys: Any) -> list[Any]:
-    """What `list.sortBy(x, key)` becomes: the elements in the order of their keys, which are of one type."""
+    """`list.sortBy(x, key)`: the elements in the order of their keys, which have one type."""
     _list("sort", items)
     spend(meter, site, 4 * len(items))
     if any(key.__class__ is not keys[0].__class__ and type_name(key) != type_name(keys[0]) for key in keys):
@@ -263,8 +266,8 @@ def sort_by_keys(meter: Meter, site: int, items: Any, keys: Any) -> list[Any]:
     return [items[place] for place in places]
 
 
-def extreme_cost(given: "Given") -> "Range":
-    """Return what it takes to look for the least of a list, or of all arguments."""
+def extreme_cost(given: "CallArguments") -> "IntRange":
+    """Return the units of searching the least element of a list, or of all arguments."""
     if not given.listed(0) and not is_dyn(bare(given.type(0))):
         return given.between(0, len(given) * ELEMENT)
     each = given.element_compared(0)
@@ -278,7 +281,7 @@ def _each(types: Iterable[str], line: str) -> list[str]:
 @LIBRARY.metered(
     *_each(_ORDERED, "list_T_is_sorted_bool  isSorted  list(T).() -> bool"),
     weight=8,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=extreme_cost,
 )
 def is_sorted(meter: Meter, site: int, items: Any) -> bool:
@@ -289,10 +292,10 @@ def is_sorted(meter: Meter, site: int, items: Any) -> bool:
 
 
 @LIBRARY.metered(
-    *_each(_SUMMABLE, "list_T_sum_T  sum  list(T).() -> T"), weight=6, moving=Moving.CARRIED, grows=extreme_cost
+    *_each(_SUMMABLE, "list_T_sum_T  sum  list(T).() -> T"), weight=6, moving=TimeUse.CARRIED, grows=extreme_cost
 )
 def total(meter: Meter, site: int, items: Any) -> Any:
-    """`list.sum()`: of ints, uints, doubles or durations; 0 for an empty list."""
+    """`list.sum()`: the sum of ints, uints, doubles or durations; 0 for an empty list."""
     values = _list("sum", items)
     spend(meter, site, ELEMENT * len(values))
     if not values:
@@ -308,7 +311,7 @@ def total(meter: Meter, site: int, items: Any) -> Any:
 @LIBRARY.metered(
     *_each(_ORDERED, "list_T_min_T  min  list(T).() -> T"),
     weight=8,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=extreme_cost,
     gives=element_of,
 )
@@ -320,7 +323,7 @@ def minimum(meter: Meter, site: int, items: Any) -> Any:
 @LIBRARY.metered(
     *_each(_ORDERED, "list_T_max_T  max  list(T).() -> T"),
     weight=8,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=extreme_cost,
     gives=element_of,
 )
@@ -342,15 +345,15 @@ def _extreme(meter: Meter, site: int, function: str, items: Any, better: Any) ->
     return result
 
 
-@LIBRARY.plain("list_first  first  list(A).() -> optional_type(A)", weight=4, moving=Moving.CARRIED, gives=element_of)
-def first(items: Any) -> Optional:
-    """`list.first()`: as an optional."""
+@LIBRARY.plain("list_first  first  list(A).() -> optional_type(A)", weight=4, moving=TimeUse.CARRIED, gives=element_of)
+def first(items: Any) -> OptionalValue:
+    """`list.first()`: the first element as an optional."""
     values = _list("first", items)
-    return Optional(values[0], present=True) if values else NONE
+    return OptionalValue(values[0], present=True) if values else NONE
 
 
-@LIBRARY.plain("list_last  last  list(A).() -> optional_type(A)", weight=4, moving=Moving.CARRIED, gives=element_of)
-def last(items: Any) -> Optional:
-    """`list.last()`: as an optional."""
+@LIBRARY.plain("list_last  last  list(A).() -> optional_type(A)", weight=4, moving=TimeUse.CARRIED, gives=element_of)
+def last(items: Any) -> OptionalValue:
+    """`list.last()`: the last element as an optional."""
     values = _list("last", items)
-    return Optional(values[-1], present=True) if values else NONE
+    return OptionalValue(values[-1], present=True) if values else NONE

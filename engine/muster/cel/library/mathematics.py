@@ -24,7 +24,7 @@ def _extreme(word: str, doc: str, better: Callable[[Meter, int, Any, Any], bool]
     def extreme(meter: Meter, site: int, *args: Any) -> Any:
         values = args[0] if len(args) == 1 and isinstance(args[0], list) else args
         if not values:
-            raise EvaluationError(f"{name}() of nothing")
+            raise EvaluationError(f"{name}() without numbers")
         spend(meter, site, ELEMENT * len(values))
         if any(value.__class__ not in _NUMBERS for value in values):
             raise no_overload(name, *args)
@@ -56,7 +56,7 @@ def _on_doubles(word: str, result: str, doc: str, function: Callable[[float], An
 
 
 def _whole(function: Callable[[float], int]) -> Callable[[float], float]:
-    """Return the rounding on doubles: infinities and NaN stay, zero keeps its sign."""
+    """Return the rounding of doubles: it keeps infinities, NaN and the sign of zero."""
     return lambda value: math.copysign(float(function(value)), value) if math.isfinite(value) else value
 
 
@@ -72,7 +72,7 @@ def _away_from_zero(value: float) -> int:
     weight=6,
 )
 def absolute(value: Any) -> Any:
-    """`math.abs(x)`: without its sign."""
+    """`math.abs(x)`: the absolute value."""
     if value.__class__ is int:
         return int64(abs(value))
     if value.__class__ is float:
@@ -89,7 +89,7 @@ def absolute(value: Any) -> Any:
     weight=8,
 )
 def sign(value: Any) -> Any:
-    """`math.sign(x)`: -1, 0 or 1 of the same type."""
+    """`math.sign(x)`: -1, 0 or 1, of the same type."""
     kind = value.__class__
     if kind not in _NUMBERS:
         raise no_overload("math.sign", value)
@@ -103,7 +103,7 @@ def sign(value: Any) -> Any:
     weight=4,
 )
 def square_root(value: Any) -> float:
-    """`math.sqrt(x)`: the square root; NaN for what is negative."""
+    """`math.sqrt(x)`: the square root; NaN for a negative number."""
     if value.__class__ not in _NUMBERS:
         raise no_overload("math.sqrt", value)
     return math.nan if value < 0 else math.sqrt(value)
@@ -128,7 +128,7 @@ def _bitwise(word: str, doc: str, function: Callable[[int, int], int]) -> None:
     weight=4,
 )
 def complement(value: Any) -> Any:
-    """`math.bitNot(x)`: with every bit turned."""
+    """`math.bitNot(x)`: every bit inverted."""
     if value.__class__ is int:
         return ~value
     if value.__class__ is UInt:
@@ -145,7 +145,7 @@ def _places(name: str, value: Any, by: Any) -> int:
 
 
 def _like(value: Any, bits: int) -> Any:
-    """Return 64 bits as an int or a uint, whichever `value` is."""
+    """Return 64 bits as an int or a uint, the type of `value`."""
     if value.__class__ is UInt:
         return UInt(bits)
     return bits - 2**64 if bits >= 2**63 else bits
@@ -157,7 +157,7 @@ def _like(value: Any, bits: int) -> Any:
     weight=10,
 )
 def shift_left(value: Any, by: Any) -> Any:
-    """`math.bitShiftLeft(x, n)`: bits pushed out are lost, from 64 on all of them."""
+    """`math.bitShiftLeft(x, n)`: bits shifted out are lost; from 64 on the result is 0."""
     places = _places("math.bitShiftLeft", value, by)
     return _like(value, (int(value) << places) & UINT_MAX if places < 64 else 0)
 
@@ -168,20 +168,20 @@ def shift_left(value: Any, by: Any) -> Any:
     weight=10,
 )
 def shift_right(value: Any, by: Any) -> Any:
-    """`math.bitShiftRight(x, n)`: zeros come in from the left, for negative ints as well."""
+    """`math.bitShiftRight(x, n)`: zeros are shifted in, also for negative ints."""
     places = _places("math.bitShiftRight", value, by)
     return _like(value, (int(value) & UINT_MAX) >> places if places < 64 else 0)
 
 
-_extreme("greatest", "`math.greatest(a, b, ...)`, `math.greatest(list)`: the greatest of numbers.", greater)
-_extreme("least", "`math.least(a, b, ...)`, `math.least(list)`: the least of numbers.", less)
+_extreme("greatest", "`math.greatest(a, b, ...)`, `math.greatest(list)`: the greatest number.", greater)
+_extreme("least", "`math.least(a, b, ...)`, `math.least(list)`: the least number.", less)
 _on_doubles("ceil", "double", "`math.ceil(x)`: rounded up.", _whole(math.ceil))
 _on_doubles("floor", "double", "`math.floor(x)`: rounded down.", _whole(math.floor))
 _on_doubles("round", "double", "`math.round(x)`: rounded to the nearest, halves away from 0.", _whole(_away_from_zero))
-_on_doubles("trunc", "double", "`math.trunc(x)`: cut towards 0.", _whole(math.trunc))
-_on_doubles("isInf", "bool", "`math.isInf(x)`: whether it is an infinity.", math.isinf)
-_on_doubles("isNaN", "bool", "`math.isNaN(x)`: whether it is no number.", math.isnan)
-_on_doubles("isFinite", "bool", "`math.isFinite(x)`: whether it is a number and no infinity.", math.isfinite)
+_on_doubles("trunc", "double", "`math.trunc(x)`: truncated towards 0.", _whole(math.trunc))
+_on_doubles("isInf", "bool", "`math.isInf(x)`: whether it is infinite.", math.isinf)
+_on_doubles("isNaN", "bool", "`math.isNaN(x)`: whether it is NaN.", math.isnan)
+_on_doubles("isFinite", "bool", "`math.isFinite(x)`: whether it is neither NaN nor infinite.", math.isfinite)
 _bitwise("bitAnd", "`math.bitAnd(a, b)`: the bits that both have.", lambda left, right: left & right)
 _bitwise("bitOr", "`math.bitOr(a, b)`: the bits that either has.", lambda left, right: left | right)
-_bitwise("bitXor", "`math.bitXor(a, b)`: the bits that one of them has.", lambda left, right: left ^ right)
+_bitwise("bitXor", "`math.bitXor(a, b)`: the bits that exactly one has.", lambda left, right: left ^ right)

@@ -1,7 +1,7 @@
 """IP addresses and CIDR ranges, by the rules of Kubernetes and of the language definition's network extension.
 
-No zones, no leading zeros, and no IPv4 address written inside an IPv6 one (`::ffff:192.168.0.1`). An IPv4-mapped
-address in hexadecimal digits (`::ffff:c0a8:1`) is the IPv4 address that it maps, and equals it.
+Zones, leading zeros, and an IPv4 address inside an IPv6 one (`::ffff:192.168.0.1`) are not allowed. An IPv4-mapped
+address in hexadecimal digits (`::ffff:c0a8:1`) becomes the IPv4 address that it maps.
 """
 
 from collections.abc import Callable
@@ -18,9 +18,9 @@ LIBRARY = Library("IP addresses")
 Address: TypeAlias = IPv4Address | IPv6Address
 
 _LONGEST = 64
-"""Characters of the longest text that is looked at: 45 are enough for any address, and some more for a zone."""
+"""The most characters of an address: 45 are enough for any address, and some more for a zone."""
 _PARSING = 60
-"""Units of reading an address."""
+"""Units of parsing an address."""
 _MAPPED_BITS = 96
 """The length of the prefix of all IPv4-mapped addresses."""
 _MULTICAST = IPv4Network("224.0.0.0/24")
@@ -41,14 +41,14 @@ class IP:
 
 @dataclass(frozen=True, slots=True)
 class CIDR:
-    """CEL's `net.CIDR`: an address, which need not be the first of its range, and a prefix length."""
+    """CEL's `net.CIDR`: an address, not necessarily the first of its range, and a prefix length."""
 
     address: Address
     prefix: int
     cel_type: ClassVar[str] = "net.CIDR"
 
     def cel_string(self) -> str:
-        """Return the text as it was written, in canonical form."""
+        """Return the canonical text, with the address as it was given."""
         return f"{self.address}/{self.prefix}"
 
     def contains(self, other: Address) -> bool:
@@ -64,7 +64,7 @@ class CIDR:
 
 
 def _address(text: str) -> Address:
-    """Return the address that a text spells, an IPv4-mapped one as it is written. Raises EvaluationError."""
+    """Return the address of a text; an IPv4-mapped one stays IPv6. Raises EvaluationError."""
     if len(text) > _LONGEST:
         raise EvaluationError(f"{shown(text)} is not an IP address")
     try:
@@ -90,7 +90,7 @@ def _unmapped(address: Address) -> Address:
 
 @LIBRARY.plain("string_to_ip  ip  (string) -> net.IP", weight=_PARSING)
 def ip(value: Any) -> IP:
-    """`ip(text)`: of a text such as `10.0.0.1` or `::1`."""
+    """`ip(text)`: parses a text such as `10.0.0.1` or `::1`."""
     if value.__class__ is str:
         return IP(_unmapped(_address(value)))
     raise no_overload("ip", value)
@@ -98,13 +98,13 @@ def ip(value: Any) -> IP:
 
 @LIBRARY.plain("cidr_ip  ip  net.CIDR.() -> net.IP", weight=4)
 def ip_of(value: Any) -> IP:
-    """`cidr.ip()`: the address, which need not be the first of the range."""
+    """`cidr.ip()`: the address, not necessarily the first of the range."""
     return IP(_cidr("ip", value).address)
 
 
 @LIBRARY.plain("string_to_cidr  cidr  (string) -> net.CIDR", weight=_PARSING + 20)
 def cidr(value: Any) -> CIDR:
-    """`cidr(text)`: of a text such as `10.0.0.0/8`."""
+    """`cidr(text)`: parses a text such as `10.0.0.0/8`."""
     if value.__class__ is not str:
         raise no_overload("cidr", value)
     head, slash, length = value.partition("/")
@@ -135,8 +135,8 @@ def _is(line: str, doc: str, parse: Callable[[Any], object]) -> None:
     LIBRARY.plain(line, weight=_PARSING + 20, doc=doc)(test)
 
 
-_is("is_ip    isIP    (string) -> bool", "`isIP(text)`: whether the text is one.", ip)
-_is("is_cidr  isCIDR  (string) -> bool", "`isCIDR(text)`: whether the text is one.", cidr)
+_is("is_ip    isIP    (string) -> bool", "`isIP(text)`: whether the text is an IP address.", ip)
+_is("is_cidr  isCIDR  (string) -> bool", "`isCIDR(text)`: whether the text is a CIDR range.", cidr)
 
 
 @LIBRARY.plain("ip_is_canonical  ip.isCanonical  (string) -> bool", weight=2 * _PARSING)
@@ -188,7 +188,7 @@ _property(
 )
 _property(
     "ip_is_loopback  isLoopback  net.IP.() -> bool",
-    "whether it is of the host itself.",
+    "whether it is a loopback address.",
     lambda address: address.is_loopback,
 )
 _property(
@@ -203,7 +203,7 @@ _property(
 )
 _property(
     "ip_is_global_unicast  isGlobalUnicast  net.IP.() -> bool",
-    "whether it is none of these, no other multicast and not `255.255.255.255`.",
+    "whether it is none of these, not another multicast address and not `255.255.255.255`.",
     _global_unicast,
 )
 
@@ -214,7 +214,7 @@ _property(
     weight=_PARSING + 20,
 )
 def contains_ip(value: Any, other: Any) -> bool:
-    """`cidr.containsIP(ip)`: whether it has the address, which may be a text."""
+    """`cidr.containsIP(ip)`: whether it contains the address, which may be a text."""
     within = _cidr("containsIP", value, other)
     return within.contains(_unmapped(_address(other)) if other.__class__ is str else _ip("containsIP", other))
 
@@ -225,7 +225,7 @@ def contains_ip(value: Any, other: Any) -> bool:
     weight=_PARSING + 40,
 )
 def contains_cidr(value: Any, other: Any) -> bool:
-    """`cidr.containsCIDR(cidr)`: whether it has all of the range, which may be a text."""
+    """`cidr.containsCIDR(cidr)`: whether it contains the whole range, which may be a text."""
     outer = _cidr("containsCIDR", value, other)
     inner = cidr(other) if other.__class__ is str else _cidr("containsCIDR", other)
     return outer.prefix <= inner.prefix and outer.contains(inner.address)
@@ -239,5 +239,5 @@ def masked(value: Any) -> CIDR:
 
 @LIBRARY.plain("cidr_prefix_length  prefixLength  net.CIDR.() -> int", weight=4)
 def prefix_length(value: Any) -> int:
-    """`cidr.prefixLength()`: the bits that all of its addresses share."""
+    """`cidr.prefixLength()`: the number of bits that all of its addresses share."""
     return _cidr("prefixLength", value).prefix

@@ -1,22 +1,22 @@
 """The operators, as the specification declares them.
 
 Numbers compare across `int`, `uint` and `double` by value, as the specification's ordering rule says; the same holds
-for `==`, `!=` and `in`, which the checker decides itself. Everything else is homogeneous. What takes its operands
-unevaluated (`&&`, `||`, `?:`) both engines write out: their rows say what there is, and what it costs.
+for `==`, `!=` and `in`, which the checker decides itself. Everything else is homogeneous. Both engines implement `&&`,
+`||` and `?:` themselves, because these do not always evaluate their operands: here are only their types and costs.
 """
 
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any, NoReturn
 
-from muster.cel.declarations import Moving
+from muster.cel.declarations import TimeUse
 from muster.cel.library.registry import Library, element_of, walk
 from muster.cel.runtime import comparison, numbers, selection
 from muster.cel.runtime.budget import PRECISE
 from muster.cel.runtime.describe import no_overload
 
 if TYPE_CHECKING:
-    from muster.cel.extent import Extent, Range
-    from muster.cel.library.given import Given
+    from muster.cel.extent import Extent, IntRange
+    from muster.cel.library.arguments import CallArguments
 
 LIBRARY = Library("operators")
 
@@ -29,23 +29,23 @@ _ORDERED = (
 
 
 def _alike(id_: str, operator: str, kinds: Iterable[tuple[str, str]]) -> list[str]:
-    """Return the lines of an operation on two of a type that gives the same."""
+    """Return the lines of an operation on two values of a type that gives the same type."""
     return [f"{id_}_{kind} {operator} ({type_}, {type_}) -> {type_}" for kind, type_ in kinds]
 
 
 def _written_out(*_operands: Any) -> NoReturn:
-    raise AssertionError("both engines write this operator out")
+    raise AssertionError("both engines implement this operator")
 
 
 LIBRARY.plain(
     "conditional  _?_:_  (bool, A, A) -> A",
     weight=1,
-    moving=Moving.CARRIED,
+    moving=TimeUse.CARRIED,
     gives=lambda given: given.extent(1) | given.extent(2),
-    doc="Return one of two.",
+    doc="Return one of two values.",
 )(_written_out)
-LIBRARY.plain("logical_and  _&&_  (bool, bool) -> bool", weight=1, doc="Return whether both hold.")(_written_out)
-LIBRARY.plain("logical_or   _||_  (bool, bool) -> bool", weight=1, doc="Return whether one holds.")(_written_out)
+LIBRARY.plain("logical_and  _&&_  (bool, bool) -> bool", weight=1, doc="Return whether both are true.")(_written_out)
+LIBRARY.plain("logical_or   _||_  (bool, bool) -> bool", weight=1, doc="Return whether one is true.")(_written_out)
 
 
 @LIBRARY.plain("logical_not  !_  (bool) -> bool", weight=1)
@@ -59,35 +59,35 @@ def negation(value: Any) -> bool:
 # -- equality and order ---------------------------------------------------------------------------------------
 
 
-def _equality_cost(given: "Given") -> "Range":
+def _equality_cost(given: "CallArguments") -> "IntRange":
     least = min(given.compared(0).max, given.compared(1).max)
     return given.between(0, 0 if least == 1 else least)
 
 
-def _order_cost(given: "Given") -> "Range":
+def _order_cost(given: "CallArguments") -> "IntRange":
     lengths = (given.ordered(0), given.ordered(1))
     failing = comparison.FAILING if given.unknown(0) or given.unknown(1) else 0
     return min(lengths, key=lambda found: found.max) + given.between(0, failing)
 
 
-def _membership_cost(given: "Given") -> "Range":
+def _membership_cost(given: "CallArguments") -> "IntRange":
     if given.extent(1).key is not None:
         return given.nothing
     each = given.between(1, 2 * comparison.ELEMENT + 1) + given.compared(0)
     return (given.items(1) * each).or_nothing
 
 
-LIBRARY.metered("equals  _==_  (A, A) -> bool", weight=1, moving=Moving.COMPARED, grows=_equality_cost)(
+LIBRARY.metered("equals  _==_  (A, A) -> bool", weight=1, moving=TimeUse.COMPARED, grows=_equality_cost)(
     comparison.equal_at
 )
-LIBRARY.metered("not_equals  _!=_  (A, A) -> bool", weight=1, moving=Moving.COMPARED, grows=_equality_cost)(
+LIBRARY.metered("not_equals  _!=_  (A, A) -> bool", weight=1, moving=TimeUse.COMPARED, grows=_equality_cost)(
     comparison.different_at
 )
 LIBRARY.metered(
     "in_list  @in  (A, list(A)) -> bool",
     "in_map   @in  (A, map(A,B)) -> bool",
     weight=3,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=_membership_cost,
 )(comparison.contains_at)
 for _id, _operator, _call in (
@@ -105,7 +105,7 @@ for _id, _operator, _call in (
             if type_ != other
         ),
         weight=1,
-        moving=Moving.COMPARED,
+        moving=TimeUse.COMPARED,
         grows=_order_cost,
     )(_call)
 
@@ -115,13 +115,13 @@ for _id, _operator, _call in (
 _WALK_TEXT, _WALK_LIST = walk(8), walk(4)
 
 
-def _addition_cost(given: "Given") -> "Range":
+def _addition_cost(given: "CallArguments") -> "IntRange":
     if given.precise(0) or given.precise(1):
         return _WALK_TEXT(given) + given.between(0, PRECISE)
     return _WALK_LIST(given) if given.listed(0) else _WALK_TEXT(given)
 
 
-def _joined(given: "Given") -> "Extent":
+def _joined(given: "CallArguments") -> "Extent":
     one, other = given.extent(0), given.extent(1)
     return one if one.scalar else other if other.scalar else one + other
 
@@ -137,7 +137,7 @@ LIBRARY.metered(
     "add_string              _+_  (string, string) -> string",
     "add_uint64              _+_  (uint, uint) -> uint",
     weight=1,
-    moving=Moving.CARRIED,
+    moving=TimeUse.CARRIED,
     grows=_addition_cost,
     gives=_joined,
 )(numbers.add)
@@ -149,7 +149,7 @@ LIBRARY.metered(
     "subtract_timestamp_timestamp  _-_  (timestamp, timestamp) -> duration",
     "subtract_uint64               _-_  (uint, uint) -> uint",
     weight=1,
-    moving=Moving.CARRIED,
+    moving=TimeUse.CARRIED,
     # Comparing a difference with a duration is one operation, which may cost as much as both.
     grows=lambda given: given.between(0, 2 * PRECISE if given.precise(0) or given.precise(1) else 0),
 )(numbers.subtract)
@@ -167,7 +167,7 @@ LIBRARY.plain(
     "optional_list_index_int   _[_]  (optional_type(list(A)), int) -> optional_type(A)",
     "optional_map_index_value  _[_]  (optional_type(map(A,B)), A) -> optional_type(B)",
     weight=1,
-    moving=Moving.CARRIED,
+    moving=TimeUse.CARRIED,
     gives=element_of,
 )(selection.index)
 LIBRARY.plain(
@@ -176,6 +176,6 @@ LIBRARY.plain(
     "optional_list_optindex_optional_int   _[?_]  (optional_type(list(A)), int) -> optional_type(A)",
     "optional_map_optindex_optional_value  _[?_]  (optional_type(map(A,B)), A) -> optional_type(B)",
     weight=4,
-    moving=Moving.CARRIED,
+    moving=TimeUse.CARRIED,
     gives=element_of,
 )(selection.optional_index)

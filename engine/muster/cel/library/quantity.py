@@ -31,7 +31,7 @@ class Quantity:
 
 
 def parse(text: str) -> Quantity:
-    """Return the quantity that a text names. Raises EvaluationError."""
+    """Return the quantity of a text. Raises EvaluationError."""
     match = _TEXT.fullmatch(text)
     if match is None:
         raise EvaluationError(f"{shown(text)} is not a quantity such as 500m or 2Gi")
@@ -48,7 +48,7 @@ def parse(text: str) -> Quantity:
 
 @LIBRARY.plain("string_to_quantity  quantity  (string) -> kubernetes.Quantity", weight=60)
 def quantity(text: Any) -> Quantity:
-    """`quantity(text)`: of a text such as `500m` or `2Gi`."""
+    """`quantity(text)`: parses a text such as `500m` or `2Gi`."""
     if text.__class__ is str:
         return parse(text)
     raise no_overload("quantity", text)
@@ -56,7 +56,7 @@ def quantity(text: Any) -> Quantity:
 
 @LIBRARY.plain("is_quantity_string  isQuantity  (string) -> bool", weight=20)
 def is_quantity(text: Any) -> bool:
-    """`isQuantity(text)`: whether the text is one."""
+    """`isQuantity(text)`: whether the text is a quantity."""
     if text.__class__ is str:
         return _TEXT.fullmatch(text) is not None
     raise no_overload("isQuantity", text)
@@ -78,7 +78,7 @@ def sign(value: Any) -> int:
 
 @LIBRARY.plain("quantity_get_int  asInteger  kubernetes.Quantity.() -> int", weight=30)
 def as_integer(value: Any) -> int:
-    """`q.asInteger()`: as an int; an error where it is none, or does not fit into int."""
+    """`q.asInteger()`: the int; an error if it is not whole, or does not fit."""
     amount = amount_of("asInteger", value)
     if not _is_whole(amount):
         raise EvaluationError(f"cannot convert {amount} to an int")
@@ -87,7 +87,7 @@ def as_integer(value: Any) -> int:
 
 @LIBRARY.plain("quantity_is_integer  isInteger  kubernetes.Quantity.() -> bool", weight=30)
 def is_integer(value: Any) -> bool:
-    """`q.isInteger()`: whether it is whole, and fits into int."""
+    """`q.isInteger()`: whether it is whole and fits into int."""
     return _is_whole(amount_of("isInteger", value))
 
 

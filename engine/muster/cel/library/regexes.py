@@ -1,9 +1,9 @@
 """Regular expressions in RE2's syntax and in linear time.
 
-RE2 takes time in proportion to the text times the size of the compiled pattern at worst, and that is what is paid: no
-pattern can be told to be one of the many that take less. A pattern may be built while an expression is evaluated. The
-first use in an evaluation pays for compiling it, whatever a cache holds: what something costs must not depend on what
-was evaluated before.
+In the worst case RE2 takes time in proportion to the length of the text times the size of the compiled pattern. A
+search pays for that. Many patterns take less, but we cannot tell which. A pattern may be computed by the expression.
+Its first use in an evaluation pays for compiling it, even if it is cached: the cost of an evaluation must not depend on
+earlier ones.
 """
 
 from functools import lru_cache
@@ -15,36 +15,36 @@ from muster.cel.library.strings import pieces, replaced
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, shown
 from muster.cel.runtime.numbers import MAX_TEXT
-from muster.cel.runtime.selection import NONE, Optional
+from muster.cel.runtime.selection import NONE, OptionalValue
 
 if TYPE_CHECKING:
-    from muster.cel.extent import Range
-    from muster.cel.library.given import Given
+    from muster.cel.extent import IntRange
+    from muster.cel.library.arguments import CallArguments
 
 LIBRARY = Library("regular expressions")
 
 MAX_PATTERN = 1_000
-"""Characters that a pattern may have."""
+"""The most characters of a pattern."""
 
 MAX_MEMORY = 2 << 20
-"""Octets that a compiled pattern may take, with what it remembers of matching: a program of about 80,000 steps."""
+"""The most octets of a compiled pattern and its matching state: a program of about 80,000 steps."""
 
 KEPT = 64
-"""Compiled patterns that the process keeps, and that one evaluation keeps: 128 MiB at the most, mostly a thousandth."""
+"""Compiled patterns that the process and each evaluation keep: at most 128 MiB, usually a thousandth of that."""
 
 MATCHING = 70
-"""Units of one search, beside the text and the pattern."""
+"""Units of one search, besides text and pattern."""
 
 COMPILING, STEP_COMPILED = 300, 8
 """Units of compiling a pattern, and of each step of its program."""
 TOO_LARGE = 150_000
-"""Units of finding out that a pattern is too large."""
+"""Units of compiling a pattern that is too large."""
 
 GROUP = 8
 LARGEST = MAX_MEMORY * 2 // 3 // 16
-"""Steps of the largest program that fits into the memory."""
+"""Steps of the largest program that fits into MAX_MEMORY."""
 _SMALL_PROGRAM = 16
-"""Programs up to this size fit into RE2's automaton whatever the text: they read it at full speed."""
+"""Programs up to this size fit into RE2's automaton for any text, which it then reads at full speed."""
 
 
 def compile_pattern(pattern: str) -> Any:
@@ -56,7 +56,7 @@ def compile_pattern(pattern: str) -> Any:
 
 @lru_cache(maxsize=KEPT)
 def _compiled(pattern: str) -> Any:
-    import re2  # 15 ms that an expression without patterns does not pay
+    import re2  # 3 to 15 ms, which expressions without patterns save
 
     options = re2.Options()
     options.log_errors = False
@@ -68,11 +68,11 @@ def _compiled(pattern: str) -> Any:
         text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
         raise EvaluationError(f"{shown(pattern)} is not a regular expression: {text}") from None
     finally:
-        re2.purge()  # it keeps another 128 of them
+        re2.purge()  # drop RE2's own cache of 128 patterns
 
 
 def scanning(octets: int, steps: int) -> int:
-    """Return the units of one search through so many octets by a program of so many steps."""
+    """Return the units of one search through that many octets with a program of that many steps."""
     return octets // 16 if steps <= _SMALL_PROGRAM else octets * steps // 16
 
 
@@ -81,7 +81,7 @@ def _octets(text: str) -> int:
 
 
 def _prepared(meter: Meter, site: int, function: str, text: Any, pattern: Any) -> Any:
-    """Return the compiled pattern, with it and one search through the text paid for."""
+    """Return the compiled pattern, and pay for it and for one search through the text."""
     if text.__class__ is not str or pattern.__class__ is not str:
         raise no_overload(function, text, pattern)
     if len(meter) == 1:
@@ -108,7 +108,7 @@ def _newly_prepared(meter: Meter, site: int, pattern: str) -> Any:
 
 
 def _all(meter: Meter, site: int, compiled: Any, text: str) -> Any:
-    """Yield all matches. After each, the search goes on, and may look at all of the rest before it finds the next."""
+    """Yield all matches. After each the search continues, and may visit the whole rest to find the next."""
     octets = _octets(text)
     each = MATCHING + GROUP * compiled.groups
     for match in compiled.finditer(text):
@@ -117,11 +117,11 @@ def _all(meter: Meter, site: int, compiled: Any, text: str) -> Any:
         yield match
 
 
-# -- what that takes at the most ------------------------------------------------------------------------------
+# -- the highest costs ----------------------------------------------------------------------------------------
 
 
-def _program(given: "Given") -> int:
-    """Return the steps of the pattern's program; the most there may be where it is not written out, or costs much."""
+def _program(given: "CallArguments") -> int:
+    """Return the steps of the pattern's program; the highest number if it is no literal, or expensive to compile."""
     pattern = given.literals.get(1)
     if not isinstance(pattern, str) or given.patterns.left <= 0:
         return LARGEST
@@ -133,29 +133,29 @@ def _program(given: "Given") -> int:
     return size
 
 
-def _groups(given: "Given") -> int:
+def _groups(given: "CallArguments") -> int:
     pattern = given.literals.get(1)
     return pattern.count("(") if isinstance(pattern, str) else MAX_PATTERN // 2
 
 
-def _scanned(octets: "Range", steps: int) -> "Range":
+def _scanned(octets: "IntRange", steps: int) -> "IntRange":
     return octets.scaled(1 / 16 if steps <= _SMALL_PROGRAM else steps / 16)
 
 
-def _matching(given: "Given") -> "Range":
+def _matching(given: "CallArguments") -> "IntRange":
     steps = _program(given)
     octets = given.between(given.length(0).min, 4 * given.length(0).max)
     compiling = given.between(0, COMPILING + STEP_COMPILED * steps + GROUP * _groups(given))
     return (compiling + _scanned(octets, steps)).or_nothing
 
 
-def _matching_all(given: "Given") -> "Range":
+def _matching_all(given: "CallArguments") -> "IntRange":
     each = MATCHING + GROUP * _groups(given) + 1
-    rest = given.between(0, 2 * given.length(0).max)  # on the average, half of the text is still before a search
+    rest = given.between(0, 2 * given.length(0).max)  # on average, a search has half of the text before it
     return (_matching(given) + (given.length(0) + 1) * (each + _scanned(rest, _program(given)))).or_nothing
 
 
-def _replacing(given: "Given") -> "Range":
+def _replacing(given: "CallArguments") -> "IntRange":
     by = given.length(2)
     expanding = (given.length(0) + 1) * (by * GROUP + by.as_text)
     return (_matching_all(given) + expanding + replaced(given).length()).or_nothing
@@ -214,12 +214,12 @@ def _group(pattern: Any) -> int:
     grows=_matching,
     gives=part_of,
 )
-def extract(meter: Meter, site: int, text: Any, pattern: Any) -> Optional:
-    """`regex.extract(text, pattern)`: the first match, or what its one group captured, as an optional."""
+def extract(meter: Meter, site: int, text: Any, pattern: Any) -> OptionalValue:
+    """`regex.extract(text, pattern)`: the first match, or the text of its only group, as an optional."""
     compiled = _prepared(meter, site, "regex.extract", text, pattern)
     group = _group(compiled)
     match = compiled.search(text)
-    return NONE if match is None or match[group] is None else Optional(match[group], present=True)
+    return NONE if match is None or match[group] is None else OptionalValue(match[group], present=True)
 
 
 @LIBRARY.metered(
@@ -229,7 +229,7 @@ def extract(meter: Meter, site: int, text: Any, pattern: Any) -> Optional:
     gives=pieces,
 )
 def extract_all(meter: Meter, site: int, text: Any, pattern: Any) -> list[str]:
-    """`regex.extractAll(text, pattern)`: all matches, or what their one group captured."""
+    """`regex.extractAll(text, pattern)`: all matches, or the text of their only group."""
     compiled = _prepared(meter, site, "regex.extractAll", text, pattern)
     group = _group(compiled)
     found = []
@@ -247,7 +247,7 @@ def extract_all(meter: Meter, site: int, text: Any, pattern: Any) -> list[str]:
     gives=replaced,
 )
 def replace(meter: Meter, site: int, text: Any, pattern: Any, by: Any, count: Any = -1) -> str:
-    """`regex.replace(text, pattern, by)`, `... by, count)`: replaced; `\\1` in `by` is the first group."""
+    """`regex.replace(text, pattern, by)`, `... by, count)`: replaces matches; `\\1` in `by` is the first group."""
     compiled = _prepared(meter, site, "regex.replace", text, pattern)
     if by.__class__ is not str or count.__class__ is not int:
         raise no_overload("regex.replace", text, pattern, by, count)

@@ -1,26 +1,29 @@
-"""One row per function: how it is called and what that gives, what a call costs, what does it, and a line on it.
+"""The table of functions: the overloads of each, its cost, its implementation and its documentation.
 
-Rows are written where a function is implemented, with a decorator of its module's `Library`:
+A decorator of the module's `Library` adds a function:
 
     @LIBRARY.linear("string_trim  trim  string.() -> string", weight=6, gives=part_of)
     def trim(text: Any) -> str: ...
 
-The lines declare the overloads, for the checker (`muster.cel.declarations` has their notation). `weight` is what a call
-costs with arguments of ordinary size (`runtime.budget` says what a unit is). The docstring stands in the page of
-functions. A row that lacks any of them is an error when its library is imported, and for mypy before that.
+The lines declare the overloads for the checker, in the notation of `muster.cel.declarations`. `weight` is the cost of a
+call with arguments of ordinary size, in units of `runtime.budget`. The docstring is the function's line in the
+documentation. If one of them is missing, importing the library fails, and mypy reports it.
 
-An implementation takes plain values, the receiver first, and raises EvaluationError where it has none to return. One
-that does work which its weight does not cover (it builds long values, or loops) pays for that before it does it:
+An implementation takes plain values, the receiver first, and raises EvaluationError if it has no result. If its weight
+does not cover its work (it builds long values, or loops), it pays before it does the work:
 
-- a *plain* one does no such work;
-- a *linear* one walks through its arguments, once: that is paid for here;
-- a *metered* one gets the meter and the call's offset first, and pays itself. `grows` says how much at the most, before
-  there are arguments, from what is known of them.
+- a *plain* function does no such work;
+- a *linear* function walks once through its arguments, which `Library` pays for;
+- a *metered* function gets the meter and the offset of the call first, and pays itself. `grows` returns the most that
+  it pays, from what is known of the arguments at compile time.
 
-`gives` says how large the result is at the most, where the arguments bound it; else its type does.
+`gives` returns the largest size of the result if the arguments limit it; otherwise the type of the result does.
 
-`moving` says what becomes of a time or a duration that moves with `now` (`muster.cel.clock`), alone or inside lists,
-maps and optionals. A row that may be given one declares it: a result that depends on it silently has no horizon.
+`moving` declares how the function uses a time or a duration that moves with `now` (`muster.cel.clock`), also inside
+lists, maps and optionals. It is required for a function that may get one, because a result that depends on it silently
+would have no horizon.
+
+Libraries import `extent` and `arguments` for mypy only: they are needed at compile time, and take 3 ms to import.
 """
 
 import re
@@ -32,16 +35,16 @@ from importlib import import_module
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
 
-from muster.cel.declarations import Functions, Moving, Overload, parse_overload
+from muster.cel.declarations import Functions, Overload, TimeUse, parse_overload
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.numbers import FREE_LENGTH
 
 if TYPE_CHECKING:
-    from muster.cel.extent import Extent, Range
-    from muster.cel.library.given import Given
+    from muster.cel.extent import Extent, IntRange
+    from muster.cel.library.arguments import CallArguments
 
-    Growth: TypeAlias = Callable[[Given], Range]
-    Size: TypeAlias = Callable[[Given], Extent | None]
+    Growth: TypeAlias = Callable[[CallArguments], IntRange]
+    Size: TypeAlias = Callable[[CallArguments], Extent | None]
 
 Call = TypeVar("Call", bound=Callable[..., Any])
 
@@ -52,14 +55,14 @@ _LIBRARIES = (
 )  # fmt: skip
 _LONG = (str, bytes, list, dict)
 _CERTAIN = {"bool", "int", "uint", "double", "string", "bytes", "list", "timestamp", "duration"}
-"""Kinds of values whose class says them: an optional or a quantity is nothing that generated code makes use of."""
+"""Types that generated code can use: their class identifies them."""
 _MAY_MOVE = re.compile(r"\b(timestamp|duration|dyn|[A-Z])\b")
-"""Types whose values may move with `now`: a capital letter is any type."""
+"""Types whose values may move with `now`; a capital letter is any type."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Row:
-    """A row. `call` takes the meter and an offset first where it is `metered`."""
+class LibraryFunction:
+    """A function of a library. If it is `metered`, `call` takes the meter and an offset first."""
 
     lines: tuple[str, ...]
     call: Callable[..., Any]
@@ -67,46 +70,46 @@ class Row:
     weight: int
     gives: "Size | None"
     grows: "Growth | None" = None
-    moving: Moving | None = None
+    moving: TimeUse | None = None
 
     def __post_init__(self) -> None:
-        """Refuse a row that is not whole."""
+        """Refuse an incomplete function."""
         if len({line.split(maxsplit=2)[1] for line in self.lines}) != 1:
-            raise ValueError(f"no line, or lines of several functions: {self.lines}")
-        if not self.doc and sys.flags.optimize < 2:  # which leaves docstrings out
+            raise ValueError(f"no overload, or overloads of several functions: {self.lines}")
+        if not self.doc and sys.flags.optimize < 2:  # -OO removes docstrings
             raise ValueError(f"{self.name}() has no documentation")
         if self.may_move != (self.moving is not None):
-            does = "does not say what becomes of values" if self.may_move else "is not given values"
-            raise ValueError(f"{self.name}() {does} that move with now: see Moving")
+            does = "does not declare how it uses values" if self.may_move else "does not take values"
+            raise ValueError(f"{self.name}() {does} that move with now: see TimeUse")
 
     @property
     def name(self) -> str:
-        """The name, with the dots of its namespace."""
+        """The name, with its namespace."""
         return self.lines[0].split(maxsplit=2)[1]
 
     @property
     def may_move(self) -> bool:
-        """Whether an argument may move with `now`, or have a part that does."""
+        """Whether an argument, or a part of it, may move with `now`."""
         return any(_MAY_MOVE.search(line.split(maxsplit=2)[2].partition(" -> ")[0]) for line in self.lines)
 
     @property
     def metered(self) -> bool:
-        """Whether the call pays for more than the weight."""
+        """Whether a call pays for more than the weight."""
         return self.grows is not None
 
     @property
     def kind(self) -> str:
-        """What the generator calls the class of every result, where there is one: `int`, `list`; else nothing."""
+        """The class of all results, as the generator names it (`int`, `list`); empty if there are several."""
         kinds = {line.rpartition(" -> ")[2].partition("(")[0] for line in self.lines}
         return kinds.pop() if len(kinds) == 1 and kinds <= _CERTAIN else ""
 
     @property
     def overloads(self) -> tuple[Overload, ...]:
-        """The ways to call it."""
+        """All overloads."""
         return _parsed(self.lines)
 
     def accepts(self, count: int) -> bool:
-        """Return whether it can be called with that many arguments."""
+        """Return whether the function can be called with that many arguments."""
         return any(overload.accepts_count(count) for overload in self.overloads)
 
 
@@ -119,20 +122,22 @@ class Library:
     """The functions of one module, in the order of their definition."""
 
     def __init__(self, title: str) -> None:
-        """Begin without functions; the title is for the page of functions."""
+        """Start without functions. The title is a heading in the documentation."""
         self.title = title
-        self.functions: list[Row] = []
+        self.functions: list[LibraryFunction] = []
 
     def plain(
         self,
         *lines: str,
         weight: int,
         gives: "Size | None" = None,
-        moving: Moving | None = None,
+        moving: TimeUse | None = None,
         doc: str = "",
     ) -> Callable[[Call], Call]:
         """Add a function whose work does not grow with its arguments."""
-        return self._adding(lambda call: Row(lines, call, doc or call.__doc__ or "", weight, gives, moving=moving))
+        return self._adding(
+            lambda call: LibraryFunction(lines, call, doc or call.__doc__ or "", weight, gives, moving=moving)
+        )
 
     def metered(
         self,
@@ -140,11 +145,13 @@ class Library:
         weight: int,
         grows: "Growth",
         gives: "Size | None" = None,
-        moving: Moving | None = None,
+        moving: TimeUse | None = None,
         doc: str = "",
     ) -> Callable[[Call], Call]:
-        """Add a function that pays for its work itself, beyond its weight: what `grows` says at the most."""
-        return self._adding(lambda call: Row(lines, call, doc or call.__doc__ or "", weight, gives, grows, moving))
+        """Add a function that pays for work beyond its weight itself: at most what `grows` returns."""
+        return self._adding(
+            lambda call: LibraryFunction(lines, call, doc or call.__doc__ or "", weight, gives, grows, moving)
+        )
 
     def linear(
         self,
@@ -152,18 +159,18 @@ class Library:
         weight: int,
         stride: int = 8,
         gives: "Size | None" = None,
-        moving: Moving | None = None,
+        moving: TimeUse | None = None,
         doc: str = "",
     ) -> Callable[[Call], Call]:
-        """Add a function that walks through its arguments: it pays a unit per `stride` items of long ones."""
+        """Add a function that walks through its arguments. It pays a unit per `stride` items of long ones."""
 
-        def row(call: Callable[..., Any]) -> Row:
+        def row(call: Callable[..., Any]) -> LibraryFunction:
             paying = _paying(call, stride)
-            return Row(lines, paying, doc or call.__doc__ or "", weight, gives, walk(stride), moving)
+            return LibraryFunction(lines, paying, doc or call.__doc__ or "", weight, gives, walk(stride), moving)
 
         return self._adding(row)
 
-    def _adding(self, row: Callable[[Callable[..., Any]], Row]) -> Callable[[Call], Call]:
+    def _adding(self, row: Callable[[Callable[..., Any]], LibraryFunction]) -> Callable[[Call], Call]:
         def add(call: Call) -> Call:
             self.functions.append(row(call))
             return call
@@ -185,22 +192,22 @@ def _paying(call: Callable[..., Any], stride: int) -> Callable[..., Any]:
 
 
 def walk(stride: int, *positions: int) -> "Growth":
-    """Return the growth of a walk through arguments, all without positions, a unit per `stride` items."""
+    """Return the growth of a walk through the arguments at `positions`, or all: a unit per `stride` items."""
 
-    def growth(given: "Given") -> "Range":
+    def growth(given: "CallArguments") -> "IntRange":
         long = (given.length(at) for at in positions or range(len(given)) if not given.extent(at).scalar)
         return sum(long, given.nothing).scaled(1 / stride)
 
     return growth
 
 
-def part_of(given: "Given") -> "Extent":
-    """Return the size of what is a part of the first argument, or all of it."""
+def part_of(given: "CallArguments") -> "Extent":
+    """Return the size of a part of the first argument."""
     return given.extent(0).part
 
 
-def element_of(given: "Given") -> "Extent | None":
-    """Return the size of what is an element of the first argument."""
+def element_of(given: "CallArguments") -> "Extent | None":
+    """Return the size of an element of the first argument."""
     return given.extent(0).element
 
 
@@ -211,9 +218,9 @@ def libraries(*names: str) -> Iterator[Library]:
 
 
 @cache
-def table(*names: str) -> Mapping[tuple[str, bool], Row]:
-    """Return the functions of these modules, or of all, by (name, whether it is called on a receiver)."""
-    found: dict[tuple[str, bool], Row] = {}
+def table(*names: str) -> Mapping[tuple[str, bool], LibraryFunction]:
+    """Return the functions of these modules, or of all, by (name, whether it has a receiver)."""
+    found: dict[tuple[str, bool], LibraryFunction] = {}
     for library in libraries(*names):
         for function in library.functions:
             for line in function.lines:
@@ -222,21 +229,21 @@ def table(*names: str) -> Mapping[tuple[str, bool], Row]:
     return found
 
 
-def lookup(name: str, *, member: bool) -> Row | None:
-    """Return the row of `name(...)`, `x.name(...)` or an operator, None where there is none."""
+def lookup(name: str, *, member: bool) -> LibraryFunction | None:
+    """Return the function of `name(...)`, `x.name(...)` or an operator; None if there is none."""
     if not member and not name[0].isalpha():
-        return table(_OPERATORS).get((name, False))  # many expressions have no more than these
+        return table(_OPERATORS).get((name, False))  # many expressions use operators only
     return table().get((name, member))
 
 
 class Declarations(Functions):
-    """The overloads of every function and operator by name, as the checker reads them: `added` ones, and ours.
+    """The overloads of every function and operator by name, for the checker: `added` ones, and those of the libraries.
 
-    Those of a function are parsed when it is asked for.
+    The overloads of a function are parsed on request.
     """
 
     def __init__(self, added: Functions = MappingProxyType({})) -> None:
-        """Take what the caller declares: it hides what is ours of the same name."""
+        """Add the functions of the caller, which hide library functions of the same name."""
         self._added = added
 
     def __getitem__(self, name: str) -> tuple[Overload, ...]:

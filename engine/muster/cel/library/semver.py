@@ -23,7 +23,7 @@ _LOOSE = re.compile(r"v?([0-9]{1,19})(?:\.([0-9]{1,19}))?(?:\.([0-9]{1,19}))?([-
 
 @dataclass(frozen=True, slots=True)
 class Semver:
-    """CEL's `kubernetes.Semver`. Build metadata has no part in comparisons, and none in equality."""
+    """CEL's `kubernetes.Semver`. Comparisons and equality ignore build metadata."""
 
     major: int
     minor: int
@@ -33,13 +33,13 @@ class Semver:
 
     @property
     def rank(self) -> tuple[Any, ...]:
-        """What versions are ordered by: a release is after its prereleases, numbers are before words."""
+        """The sort key of versions: prereleases come before their release, numbers before words."""
         words = tuple((0, int(word), "") if word.isdecimal() else (1, 0, word) for word in self.prerelease)
         return (self.major, self.minor, self.patch, not words, words)
 
 
 def parse(text: str, *, normalize: bool = False) -> Semver:
-    """Return the version that a text names; `normalize` lets `v1.2` and `01.2.3` pass. Raises EvaluationError."""
+    """Return the version of a text; `normalize` accepts `v1.2` and `01.2.3`. Raises EvaluationError."""
     match = _VERSION.fullmatch(_normalized(text) if normalize else text)
     if match is None:
         raise EvaluationError(f"{shown(text)} is not a semantic version such as 1.2.3")
@@ -61,7 +61,7 @@ def _normalized(text: str) -> str:
     weight=100,
 )
 def semver(text: Any, *normalize: Any) -> Semver:
-    """`semver(text)`, `semver(text, normalize)`: of a text such as `1.2.3`; normalized also of `v1.2`."""
+    """`semver(text)`, `semver(text, normalize)`: parses a text such as `1.2.3`; with normalize, also `v1.2`."""
     if text.__class__ is str and all(flag.__class__ is bool for flag in normalize):
         return parse(text, normalize=any(normalize))
     raise no_overload("semver", text, *normalize)
@@ -73,7 +73,7 @@ def semver(text: Any, *normalize: Any) -> Semver:
     weight=100,
 )
 def is_semver(text: Any, *normalize: Any) -> bool:
-    """`isSemver(text)`, `isSemver(text, normalize)`: whether the text is one."""
+    """`isSemver(text)`, `isSemver(text, normalize)`: whether the text is a version."""
     try:
         semver(text, *normalize)
     except EvaluationError:

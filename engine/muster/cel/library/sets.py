@@ -1,16 +1,16 @@
-"""Lists taken as sets."""
+"""Lists as sets."""
 
 from typing import TYPE_CHECKING, Any
 
-from muster.cel.declarations import Moving
+from muster.cel.declarations import TimeUse
 from muster.cel.library.registry import Library
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.comparison import ELEMENT, contains_at
 from muster.cel.runtime.describe import no_overload
 
 if TYPE_CHECKING:
-    from muster.cel.extent import Range
-    from muster.cel.library.given import Given
+    from muster.cel.extent import IntRange
+    from muster.cel.library.arguments import CallArguments
 
 LIBRARY = Library("sets")
 
@@ -20,17 +20,20 @@ def _lists(function: str, left: Any, right: Any) -> None:
         raise no_overload(function, left, right)
 
 
-def _pairs(given: "Given") -> "Range":
+def _pairs(given: "CallArguments") -> "IntRange":
     one, other = given.items(0), given.items(1)
     pairs = one * other * (2 * ELEMENT + 1 + (given.element_compared(0) | given.element_compared(1)))
     return ((one + other) * ELEMENT + pairs + pairs).or_nothing
 
 
 @LIBRARY.metered(
-    "list_sets_contains_list  sets.contains  (list(A), list(A)) -> bool", weight=8, moving=Moving.COMPARED, grows=_pairs
+    "list_sets_contains_list  sets.contains  (list(A), list(A)) -> bool",
+    weight=8,
+    moving=TimeUse.COMPARED,
+    grows=_pairs,
 )
 def holds(meter: Meter, site: int, left: Any, right: Any) -> bool:
-    """`sets.contains(a, b)`: whether all of b is in a."""
+    """`sets.contains(a, b)`: whether a contains all elements of b."""
     _lists("sets.contains", left, right)
     spend(meter, site, ELEMENT * len(right))
     return all(contains_at(meter, site, item, left) for item in right)
@@ -39,22 +42,22 @@ def holds(meter: Meter, site: int, left: Any, right: Any) -> bool:
 @LIBRARY.metered(
     "list_sets_equivalent_list  sets.equivalent  (list(A), list(A)) -> bool",
     weight=12,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=_pairs,
 )
 def equivalent(meter: Meter, site: int, left: Any, right: Any) -> bool:
-    """`sets.equivalent(a, b)`: whether each is in the other."""
+    """`sets.equivalent(a, b)`: whether each contains all elements of the other."""
     return holds(meter, site, left, right) and holds(meter, site, right, left)
 
 
 @LIBRARY.metered(
     "list_sets_intersects_list  sets.intersects  (list(A), list(A)) -> bool",
     weight=8,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=_pairs,
 )
 def intersects(meter: Meter, site: int, left: Any, right: Any) -> bool:
-    """`sets.intersects(a, b)`: whether they have something in common."""
+    """`sets.intersects(a, b)`: whether they have an element in common."""
     _lists("sets.intersects", left, right)
     spend(meter, site, ELEMENT * len(right))
     return any(contains_at(meter, site, item, left) for item in right)

@@ -3,7 +3,7 @@
 from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
-from muster.cel.declarations import Moving
+from muster.cel.declarations import TimeUse
 from muster.cel.library.registry import Library, part_of
 from muster.cel.runtime import conversion
 from muster.cel.runtime.budget import PRECISE, Meter, spend
@@ -12,8 +12,8 @@ from muster.cel.runtime.watching import WATCHING
 from muster.cel.types import BOOL, BYTES, NULL, StringType, bare, is_dyn
 
 if TYPE_CHECKING:
-    from muster.cel.extent import Extent, Range
-    from muster.cel.library.given import Given
+    from muster.cel.extent import Extent, IntRange
+    from muster.cel.library.arguments import CallArguments
 
 LIBRARY = Library("conversions and texts")
 
@@ -28,7 +28,7 @@ LIBRARY = Library("conversions and texts")
     "map_size     size  map(A,B).() -> int",
     "string_size  size  string.() -> int",
     weight=1,
-    moving=Moving.CARRIED,
+    moving=TimeUse.CARRIED,
 )
 def size(value: Any) -> int:
     """`size(x)`: code points of a string, octets of bytes, elements of a list, entries of a map."""
@@ -38,16 +38,16 @@ def size(value: Any) -> int:
 
 
 SLOW_SEARCH = 128
-"""Up to this length of what is sought, Python may look at each character of the text as often as that is long."""
+"""For a part up to this length, Python may visit each character of the text as often as the part is long."""
 
 
 def pay_for_search(meter: Meter, site: int, text: str, part: str) -> None:
-    """Pay for looking for one text in another."""
+    """Pay for searching one text in another."""
     spend(meter, site, len(text) // 8 * (1 + min(len(part), SLOW_SEARCH) // 8) + len(part) // 8)
 
 
-def search(given: "Given") -> "Range":
-    """Return what `pay_for_search` takes of two arguments at the most."""
+def search(given: "CallArguments") -> "IntRange":
+    """Return the most that `pay_for_search` spends on two arguments."""
     text, sought = given.length(0).as_text, given.length(1)
     slow = given.between(1, 1 + min(sought.max, SLOW_SEARCH) // 8)
     return (text * slow + sought.as_text).or_nothing
@@ -55,7 +55,7 @@ def search(given: "Given") -> "Range":
 
 @LIBRARY.metered("contains_string  contains  string.(string) -> bool", weight=4, grows=search)
 def contains(meter: Meter, site: int, text: Any, part: Any) -> bool:
-    """`text.contains(part)`: whether the part stands in it."""
+    """`text.contains(part)`: whether the text contains the part."""
     if text.__class__ is str and part.__class__ is str:
         pay_for_search(meter, site, text, part)
         return part in text
@@ -64,7 +64,7 @@ def contains(meter: Meter, site: int, text: Any, part: Any) -> bool:
 
 @LIBRARY.linear("starts_with_string  startsWith  string.(string) -> bool", weight=1)
 def starts_with(text: Any, part: Any) -> bool:
-    """`text.startsWith(part)`: whether it begins with the part."""
+    """`text.startsWith(part)`: whether the text starts with the part."""
     if text.__class__ is str and part.__class__ is str:
         return bool(text.startswith(part))
     raise no_overload("startsWith", text, part)
@@ -72,7 +72,7 @@ def starts_with(text: Any, part: Any) -> bool:
 
 @LIBRARY.linear("ends_with_string  endsWith  string.(string) -> bool", weight=1)
 def ends_with(text: Any, part: Any) -> bool:
-    """`text.endsWith(part)`: whether it ends with the part."""
+    """`text.endsWith(part)`: whether the text ends with the part."""
     if text.__class__ is str and part.__class__ is str:
         return bool(text.endswith(part))
     raise no_overload("endsWith", text, part)
@@ -81,7 +81,7 @@ def ends_with(text: Any, part: Any) -> bool:
 # -- conversions ----------------------------------------------------------------------------------------------
 
 
-def _string_cost(given: "Given") -> "Range":
+def _string_cost(given: "CallArguments") -> "IntRange":
     type_ = bare(given.type(0))
     if isinstance(type_, StringType) or type_ in (BOOL, NULL):
         return given.nothing
@@ -91,13 +91,13 @@ def _string_cost(given: "Given") -> "Range":
     return given.between(0, conversion.FORMATTING + (PRECISE if given.precise(0) else 0)) + text
 
 
-def encoded(given: "Given") -> "Extent":
-    """Return the size of a text that is written in another way: four characters for one at the most."""
+def encoded(given: "CallArguments") -> "Extent":
+    """Return the size of an encoded text: at most four characters for one."""
     return given.extent(0).sized(given.between(0, 4 * given.length(0).max + 4))
 
 
 def _from(kinds: str, to: str) -> list[str]:
-    """Return the lines of a conversion, which ids call by the kinds of both sides."""
+    """Return the lines of a conversion. Their ids have the kinds of both sides."""
     types = {"int64": "int", "uint64": "uint", "ip": "net.IP", "cidr": "net.CIDR"}
     result = types.get(to, to)
     return [f"{kind}_to_{to} {result} ({types.get(kind, kind)}) -> {result}" for kind in kinds.split()]
@@ -106,7 +106,7 @@ def _from(kinds: str, to: str) -> list[str]:
 LIBRARY.metered(
     *_from("double duration int64 string timestamp uint64", "int64"),
     weight=10,
-    moving=Moving.READ,
+    moving=TimeUse.READ,
     grows=lambda given: given.between(0, WATCHING if given.precise(0) else 0),
 )(conversion.to_int)
 LIBRARY.plain(*_from("double int64 string uint64", "uint64"), weight=10)(conversion.to_uint)
@@ -114,18 +114,18 @@ LIBRARY.plain(*_from("double int64 string uint64", "double"), weight=20)(convers
 LIBRARY.metered(
     *_from("bool bytes double duration int64 string timestamp uint64 ip cidr", "string"),
     weight=6,
-    moving=Moving.READ,
+    moving=TimeUse.READ,
     grows=_string_cost,
     gives=lambda given: given.extent(0).sized(given.between(1, 64)) if given.extent(0).scalar else encoded(given),
 )(conversion.to_string)
 LIBRARY.linear(*_from("bytes string", "bytes"), weight=6, gives=encoded)(conversion.to_bytes)
 LIBRARY.plain(*_from("bool string", "bool"), weight=4)(conversion.to_bool)
-LIBRARY.plain(*_from("int64 string timestamp", "timestamp"), weight=40, moving=Moving.CARRIED)(conversion.to_timestamp)
+LIBRARY.plain(*_from("int64 string timestamp", "timestamp"), weight=40, moving=TimeUse.CARRIED)(conversion.to_timestamp)
 LIBRARY.metered(
     *_from("duration string", "duration"),
     weight=25,
-    moving=Moving.CARRIED,
+    moving=TimeUse.CARRIED,
     grows=lambda given: given.between(0, conversion.SPAN_CHARACTER * min(given.length(0).max, conversion.LONGEST_SPAN)),
 )(conversion.to_duration)
-LIBRARY.plain("type  type  (A) -> type(A)", weight=6, moving=Moving.CARRIED)(conversion.to_type)
-LIBRARY.plain("to_dyn  dyn  (A) -> dyn", weight=1, moving=Moving.CARRIED, gives=part_of)(conversion.to_dyn)
+LIBRARY.plain("type  type  (A) -> type(A)", weight=6, moving=TimeUse.CARRIED)(conversion.to_type)
+LIBRARY.plain("to_dyn  dyn  (A) -> dyn", weight=1, moving=TimeUse.CARRIED, gives=part_of)(conversion.to_dyn)

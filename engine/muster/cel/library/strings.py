@@ -1,8 +1,8 @@
-"""The strings extension. Positions count code points; changes of case concern ASCII only."""
+"""The strings extension. Positions count code points; changes of case apply to ASCII only."""
 
 from typing import TYPE_CHECKING, Any
 
-from muster.cel.declarations import Moving
+from muster.cel.declarations import TimeUse
 from muster.cel.errors import EvaluationError
 from muster.cel.library import lists
 from muster.cel.library.formatting import format_, format_cost, formatted
@@ -14,8 +14,8 @@ from muster.cel.runtime.numbers import pay_for_text
 from muster.cel.types import STRING
 
 if TYPE_CHECKING:
-    from muster.cel.extent import Extent, Range
-    from muster.cel.library.given import Given
+    from muster.cel.extent import Extent, IntRange
+    from muster.cel.library.arguments import CallArguments
 
 LIBRARY = Library("strings")
 
@@ -37,14 +37,14 @@ def _check(function: str, kinds: tuple[type, ...], *values: Any) -> None:
 
 @LIBRARY.plain("string_char_at_int  charAt  string.(int) -> string", weight=8, gives=part_of)
 def char_at(text: Any, position: Any) -> str:
-    """`text.charAt(i)`: the character there, '' just behind the last."""
+    """`text.charAt(i)`: the character at a position; '' directly after the last."""
     _check("charAt", (str, int), text, position)
     if not 0 <= position <= len(text):
         raise EvaluationError(f"index out of range: {position}")
     return str(text[position : position + 1])
 
 
-def _search_cost(given: "Given") -> "Range":
+def _search_cost(given: "CallArguments") -> "IntRange":
     return lists.scan(given) if given.listed(0) else search(given)
 
 
@@ -53,11 +53,11 @@ def _search_cost(given: "Given") -> "Range":
     "string_index_of_string_int  indexOf  string.(string, int) -> int",
     "list_index_of               indexOf  list(A).(A) -> int",
     weight=8,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=_search_cost,
 )
 def index_of(meter: Meter, site: int, subject: Any, part: Any, *start: Any) -> int:
-    """`text.indexOf(part)`, `text.indexOf(part, start)`, `list.indexOf(item)`: the first place, or -1."""
+    """`text.indexOf(part)`, `text.indexOf(part, start)`, `list.indexOf(item)`: the first position, or -1."""
     if isinstance(subject, list):
         return lists.index_of(meter, site, subject, part, *start)
     _check("indexOf", (str, str, int), subject, part, *start)
@@ -68,7 +68,7 @@ def index_of(meter: Meter, site: int, subject: Any, part: Any, *start: Any) -> i
     return int(subject.find(part, begin))
 
 
-def _search_back_cost(given: "Given") -> "Range":
+def _search_back_cost(given: "CallArguments") -> "IntRange":
     if given.listed(0):
         return lists.scan(given)
     return (given.length(0).as_text * (1 + given.length(1).as_text)).or_nothing
@@ -79,29 +79,27 @@ def _search_back_cost(given: "Given") -> "Range":
     "string_last_index_of_string_int  lastIndexOf  string.(string, int) -> int",
     "list_last_index_of               lastIndexOf  list(A).(A) -> int",
     weight=12,
-    moving=Moving.COMPARED,
+    moving=TimeUse.COMPARED,
     grows=_search_back_cost,
 )
 def last_index_of(meter: Meter, site: int, subject: Any, part: Any, *start: Any) -> int:
-    """`text.lastIndexOf(part)`, `text.lastIndexOf(part, start)`: the last place not after `start`.
-
-    From the end, Python looks at each character as often as the part is long: all of that is paid for.
-    """
+    """`text.lastIndexOf(part)`, `text.lastIndexOf(part, start)`: the last position that is not after `start`, or -1."""
     if isinstance(subject, list):
         return lists.last_index_of(meter, site, subject, part, *start)
     _check("lastIndexOf", (str, str, int), subject, part, *start)
     begin = start[0] if start else len(subject)
     if not 0 <= begin <= len(subject):
         raise EvaluationError(f"index out of range: {begin}")
+    # Searching from the end, Python may visit each character as often as the part is long.
     spend(meter, site, len(subject) // 8 * (1 + len(part) // 8))
     return int(subject.rfind(part, 0, min(begin + len(part), len(subject))))
 
 
-def _join_cost(given: "Given") -> "Range":
+def _join_cost(given: "CallArguments") -> "IntRange":
     return (given.items(0) + _joined(given).length().as_text).or_nothing
 
 
-def _joined(given: "Given") -> "Extent":
+def _joined(given: "CallArguments") -> "Extent":
     each = (given.extent(0).element or given.unbounded(STRING)).length()
     separator = given.length(1) if len(given) > 1 else given.nothing
     return given.extent(0).sized((given.items(0) * (each + separator)).or_nothing)
@@ -115,7 +113,7 @@ def _joined(given: "Given") -> "Extent":
     gives=_joined,
 )
 def join(meter: Meter, site: int, parts: Any, separator: Any = "") -> str:
-    """`list.join()`, `list.join(separator)`: the texts as one."""
+    """`list.join()`, `list.join(separator)`: all texts as one."""
     if not isinstance(parts, list) or separator.__class__ is not str:
         raise no_overload("join", parts, separator)
     spend(meter, site, len(parts) // 2)
@@ -130,25 +128,25 @@ def join(meter: Meter, site: int, parts: Any, separator: Any = "") -> str:
 
 @LIBRARY.linear("string_lower_ascii  lowerAscii  string.() -> string", weight=20, stride=2, gives=part_of)
 def lower_ascii(text: Any) -> str:
-    """`text.lowerAscii()`: with small letters."""
+    """`text.lowerAscii()`: in lower case."""
     _check("lowerAscii", (str,), text)
     return str(text.translate(_LOWER))
 
 
 @LIBRARY.linear("string_upper_ascii  upperAscii  string.() -> string", weight=20, stride=2, gives=part_of)
 def upper_ascii(text: Any) -> str:
-    """`text.upperAscii()`: with capital letters."""
+    """`text.upperAscii()`: in upper case."""
     _check("upperAscii", (str,), text)
     return str(text.translate(_UPPER))
 
 
-def replaced(given: "Given") -> "Extent":
-    """Return the size of a text in which every place is replaced by the third argument."""
+def replaced(given: "CallArguments") -> "Extent":
+    """Return the size of a text in which everything is replaced by the third argument."""
     text, by = given.length(0), given.length(2)
     return given.extent(0).sized((text + (text + 1) * by).or_nothing)
 
 
-def _replace_cost(given: "Given") -> "Range":
+def _replace_cost(given: "CallArguments") -> "IntRange":
     return (search(given) + given.length(0) + 1 + replaced(given).length().as_text).or_nothing
 
 
@@ -160,7 +158,7 @@ def _replace_cost(given: "Given") -> "Range":
     gives=replaced,
 )
 def replace(meter: Meter, site: int, text: Any, old: Any, new: Any, *limit: Any) -> str:
-    """`text.replace(old, new)`, `text.replace(old, new, limit)`: at every place; a negative limit means all."""
+    """`text.replace(old, new)`, `text.replace(old, new, limit)`: replaces `old`; a negative limit means all."""
     _check("replace", (str, str, str, int), text, old, new, *limit)
     count = limit[0] if limit else -1
     pay_for_search(meter, site, text, old)
@@ -172,16 +170,16 @@ def replace(meter: Meter, site: int, text: Any, old: Any, new: Any, *limit: Any)
 
 
 PART = 4
-"""Units of one part of a text that is split: a text of its own."""
+"""Units of one part of a split text, which is a new text."""
 
 
-def pieces(given: "Given") -> "Extent":
+def pieces(given: "CallArguments") -> "Extent":
     """Return the size of a list of parts of a text."""
     text = given.extent(0)
     return text.sized((text.length() + 1).or_nothing, text.sized(text.length().or_nothing))
 
 
-def _split_cost(given: "Given") -> "Range":
+def _split_cost(given: "CallArguments") -> "IntRange":
     return (search(given) + (given.length(0) + 1) * (PART + 1)).or_nothing
 
 
@@ -216,7 +214,7 @@ def split(meter: Meter, site: int, text: Any, separator: Any, *limit: Any) -> li
     gives=part_of,
 )
 def substring(text: Any, start: Any, *end: Any) -> str:
-    """`text.substring(start)`, `text.substring(start, end)`: from one position to before another."""
+    """`text.substring(start)`, `text.substring(start, end)`: the text from `start` to before `end`."""
     _check("substring", (str, int, int), text, start, *end)
     stop = end[0] if end else len(text)
     for position in (start, stop):
@@ -229,7 +227,7 @@ def substring(text: Any, start: Any, *end: Any) -> str:
 
 @LIBRARY.linear("string_trim  trim  string.() -> string", weight=6, gives=part_of)
 def trim(text: Any) -> str:
-    """`text.trim()`: without white space, as Unicode defines it, at either end."""
+    """`text.trim()`: without white space, as Unicode defines it, at both ends."""
     _check("trim", (str,), text)
     return str(text.strip(_SPACE))
 
@@ -238,12 +236,12 @@ def trim(text: Any) -> str:
     "string_reverse  reverse  string.() -> string",
     "list_reverse    reverse  list(A).() -> list(A)",
     weight=6,
-    moving=Moving.CARRIED,
+    moving=TimeUse.CARRIED,
     stride=4,
     gives=part_of,
 )
 def reverse(subject: Any) -> Any:
-    """`text.reverse()`, `list.reverse()`: the last first."""
+    """`text.reverse()`, `list.reverse()`: in reverse order."""
     if not isinstance(subject, list):
         _check("reverse", (str,), subject)
     return subject[::-1]
@@ -251,7 +249,7 @@ def reverse(subject: Any) -> Any:
 
 @LIBRARY.linear("strings_quote  strings.quote  (string) -> string", weight=60, stride=1, gives=encoded)
 def quote(text: Any) -> str:
-    """`strings.quote(text)`: as a literal that is safe to print."""
+    """`strings.quote(text)`: the text as a literal that is safe to print."""
     _check("strings.quote", (str,), text)
     body = "".join(_QUOTED.get(character, character) for character in text)
     return f'"{body}"'.encode("utf-8", "replace").decode()
@@ -260,7 +258,7 @@ def quote(text: Any) -> str:
 LIBRARY.metered(
     "string_format  format  string.(list(dyn)) -> string",
     weight=20,
-    moving=Moving.READ,
+    moving=TimeUse.READ,
     grows=format_cost,
     gives=formatted,
 )(format_)

@@ -23,10 +23,10 @@ class URL:
 
 
 def parse(text: str) -> URL:
-    """Return the URL that a text spells. Raises EvaluationError."""
+    """Return the URL of a text. Raises EvaluationError."""
     try:
         parts = urlsplit(text)
-        _ = parts.port  # a port that is no number shows only when it is asked for
+        _ = parts.port  # only this raises for a port that is not a number
     except ValueError as error:
         raise EvaluationError(f"{shown(text)} is not a URL: {error}") from None
     plain_text = not any(character.isspace() or ord(character) < 32 for character in text)
@@ -37,7 +37,7 @@ def parse(text: str) -> URL:
 
 @LIBRARY.linear("string_to_url  url  (string) -> kubernetes.URL", weight=100, stride=1)
 def url(text: Any) -> URL:
-    """`url(text)`: of a text such as `https://example.com/path`."""
+    """`url(text)`: parses a text such as `https://example.com/path`."""
     if text.__class__ is str:
         return parse(text)
     raise no_overload("url", text)
@@ -45,7 +45,7 @@ def url(text: Any) -> URL:
 
 @LIBRARY.linear("is_url_string  isURL  (string) -> bool", weight=100, stride=1)
 def is_url(text: Any) -> bool:
-    """`isURL(text)`: whether the text is one."""
+    """`isURL(text)`: whether the text is a URL."""
     if text.__class__ is not str:
         raise no_overload("isURL", text)
     try:
@@ -63,19 +63,19 @@ def _parts(function: str, value: Any) -> SplitResult:
 
 @LIBRARY.plain("url_get_scheme  getScheme  kubernetes.URL.() -> string", weight=4)
 def scheme(value: Any) -> str:
-    """`url.getScheme()`: such as `https`."""
+    """`url.getScheme()`: the scheme, such as `https`."""
     return _parts("getScheme", value).scheme
 
 
 @LIBRARY.plain("url_get_host  getHost  kubernetes.URL.() -> string", weight=8)
 def host(value: Any) -> str:
-    """`url.getHost()`: name and port."""
+    """`url.getHost()`: the host with its port."""
     return _parts("getHost", value).netloc.rpartition("@")[2]
 
 
 @LIBRARY.plain("url_get_hostname  getHostname  kubernetes.URL.() -> string", weight=12)
 def hostname(value: Any) -> str:
-    """`url.getHostname()`: the name, without brackets."""
+    """`url.getHostname()`: the host without port and brackets."""
     text = host(value)
     if text.startswith("["):
         return text[1 : text.find("]")]
@@ -84,7 +84,7 @@ def hostname(value: Any) -> str:
 
 @LIBRARY.plain("url_get_port  getPort  kubernetes.URL.() -> string", weight=30)
 def port(value: Any) -> str:
-    """`url.getPort()`: the port; '' where there is none."""
+    """`url.getPort()`: the port; '' if there is none."""
     number = _parts("getPort", value).port
     return "" if number is None else str(number)
 
@@ -95,7 +95,7 @@ def port(value: Any) -> str:
     grows=lambda given: given.unbounded(STRING).length().or_nothing,
 )
 def path(meter: Meter, site: int, value: Any) -> str:
-    """`url.getEscapedPath()`: the path, with escapes."""
+    """`url.getEscapedPath()`: the path, escaped."""
     text = _parts("getEscapedPath", value).path
     spend(meter, site, len(text))
     return quote(text, safe="/%:@!$&'()*+,;=~-._")

@@ -1,1 +1,1 @@
-"""What compiled expressions call: operators over plain values with CEL's semantics."""
+"""What compiled expressions call: operators on plain Python values, with CEL's semantics."""

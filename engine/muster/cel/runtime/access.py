@@ -1,6 +1,7 @@
-"""Times, durations and doubles in plain data: texts and whole numbers that the type of an access says to read so.
+"""Parse times, durations and doubles in plain data, which has them as texts and whole numbers.
 
-Parsing is remembered: the same few thousand texts come again and again in a run, and a look-up costs a tenth.
+Parsed values are remembered: a run has the same few thousand texts again and again, and a look-up takes a tenth of the
+time.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,7 +13,7 @@ from muster.cel.errors import BudgetExceeded, EvaluationError
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.conversion import parse_span, parse_time, pay_for_span
 from muster.cel.runtime.describe import named
-from muster.cel.runtime.selection import Optional
+from muster.cel.runtime.selection import OptionalValue
 from muster.cel.types import (
     DOUBLE,
     DURATION,
@@ -31,8 +32,8 @@ _REMEMBERED = 100_000
 T = TypeVar("T")
 
 
-class _Named(dict[Any, T]):
-    """By a text the value that it names. Such a value is its own; anything else is an error."""
+class _ParsedTexts(dict[Any, T]):
+    """Parsed values by text. A value that is already parsed maps to itself; anything else is an error."""
 
     def __init__(self, sort: type[T], parse: Callable[[str], T], what: str) -> None:
         super().__init__()
@@ -50,17 +51,17 @@ class _Named(dict[Any, T]):
         return parsed
 
 
-#: The instant, or the duration, that a text names.
-TIMES = _Named(datetime, parse_time, "a timestamp such as 2026-01-01T00:00:00Z")
-SPANS = _Named(timedelta, parse_span, "a duration such as 90s or 1h30m")
+#: Instants and durations by their text.
+TIMES = _ParsedTexts(datetime, parse_time, "a timestamp such as 2026-01-01T00:00:00Z")
+SPANS = _ParsedTexts(timedelta, parse_span, "a duration such as 90s or 1h30m")
 
 
 @cache
 def is_read(kind: Type) -> bool:
-    """Return whether data of the type is not yet the value: times and durations, which it spells as texts, and doubles,
-    which it may write without a fraction. Elements count.
+    """Return whether data of the type must be parsed: times, durations, doubles, and lists and maps of these.
 
-    Fields of objects are not looked into: they are read where they are selected.
+    Doubles count because data may write them as whole numbers. Fields of objects do not count: they are parsed when
+    they are selected.
     """
     match kind:
         case ListType() | NullableType() | OptionalType():
@@ -72,7 +73,7 @@ def is_read(kind: Type) -> bool:
 
 
 def as_double(value: Any) -> Any:
-    """Return a whole number as the double that its type says it is; what no double can hold stays as it is."""
+    """Return a whole number as a double; a number that is too large for a double stays as it is."""
     try:
         return float(value) if value.__class__ is int else value
     except OverflowError:
@@ -80,24 +81,24 @@ def as_double(value: Any) -> Any:
 
 
 def duration_at(meter: Meter, site: int, value: Any) -> timedelta:
-    """`duration(text)`, remembered; paid for as if it were not."""
+    """Return `duration(text)`. It costs the same whether it is remembered or not."""
     if value.__class__ is str:
         pay_for_span(meter, site, value)
     return SPANS[value]
 
 
 EACH = 30
-"""Units of one element or entry of a list or a map that is read."""
+"""Units of parsing one element of a list or entry of a map."""
 
 
 def convert(meter: Meter, site: int, value: Any, kind: Type, where: str) -> Any:
-    """Return the value with the texts of times and durations read. `where` names it in messages."""
+    """Return the value with times, durations and doubles parsed. `where` is its name in messages."""
     try:
         return _convert(meter, site, value, kind)
     except BudgetExceeded:
         raise
     except (EvaluationError, TypeError) as error:
-        reason = error.message if isinstance(error, EvaluationError) else f"{named(value)} is no time"
+        reason = error.message if isinstance(error, EvaluationError) else f"{named(value)} is not a time"
         raise EvaluationError(f"{where}: {reason}") from None
 
 
@@ -111,10 +112,10 @@ def _convert(meter: Meter, site: int, value: Any, kind: Type) -> Any:
     match kind:
         case NullableType():
             return None if value is None else _convert(meter, site, value, kind.element)
-        case OptionalType() if isinstance(value, Optional):
+        case OptionalType() if isinstance(value, OptionalValue):
             if not value.present:
                 return value
-            return Optional(_convert(meter, site, value.value, kind.element), present=True)
+            return OptionalValue(_convert(meter, site, value.value, kind.element), present=True)
         case ListType() if isinstance(value, list):
             spend(meter, site, EACH * len(value))
             return [_convert(meter, site, item, kind.element) for item in value]
@@ -125,7 +126,7 @@ def _convert(meter: Meter, site: int, value: Any, kind: Type) -> Any:
 
 
 def variable_types(kind: Type | None, count: int) -> tuple[Type | None, ...]:
-    """Return the types of the one or two variables of a comprehension over `kind`; None where nothing is known."""
+    """Return the types of the one or two variables of a comprehension over `kind`; None if unknown."""
     match kind:
         case ListType():
             return (kind.element,) if count == 1 else (INT, kind.element)
@@ -137,5 +138,5 @@ def variable_types(kind: Type | None, count: int) -> tuple[Type | None, ...]:
 
 
 def element_kinds(kind: Type | None, count: int) -> tuple[Type | None, ...]:
-    """Return what the variables of a comprehension over `kind` must be read as; None for as they are."""
+    """Return the types that the variables of a comprehension must be parsed as; None if they need no parsing."""
     return tuple(found if found is not None and is_read(found) else None for found in variable_types(kind, count))

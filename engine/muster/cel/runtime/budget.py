@@ -1,12 +1,11 @@
-"""Counting what an evaluation costs, in units that do not depend on the machine.
+"""Count the cost of an evaluation, in units that do not depend on the machine.
 
-One unit is about one node evaluated once, and never more than about a tenth of a microsecond of work: what takes
-longer costs more. What a single pass over the expression costs is known beforehand (`muster.cel.weights`); only loops
-and operations on long values are counted as they happen, before they happen. Memory follows: whatever is built is paid
-for with at least a unit per 32 octets.
+One unit is about one evaluation of one node, and at most about a tenth of a microsecond of work. The cost of a single
+pass over the expression is known beforehand (`muster.cel.weights`). Only loops and operations on long values pay at run
+time, always before they do their work. This also limits memory: building a value costs at least a unit per 32 octets.
 
-A meter is a list, the cheapest thing that compiled code can decrease: its first item is the units left, its second,
-once there is one, what `library.regexes` remembers of this evaluation.
+A meter is a list, because that is the cheapest object for compiled code to decrease. Its first item is the units that
+are left. `library.regexes` adds a second item, the patterns of this evaluation.
 """
 
 from typing import Any, TypeAlias
@@ -16,17 +15,16 @@ from muster.cel.errors import BudgetExceeded
 Meter: TypeAlias = list[Any]
 
 EXPRESSION_LIMIT = 10_000_000
-"""Units that one evaluation of one expression may cost unless the caller says otherwise."""
-
+"""The default limit of one evaluation of one expression, in units."""
 
 EXPLAINING_LIMIT = 1_000_000
-"""Units that may be spent, on top, on finding out why an evaluation failed: by the slower engine, for a message."""
+"""The additional limit for finding out why an evaluation failed, with the slower engine."""
 
 FREE = 1 << 62
-"""Units that nothing spends: for constants that are worked out when an expression is compiled."""
+"""Units for evaluating constants at compile time: practically no limit."""
 
 PRECISE = 25
-"""Units of one operation on instants or spans that carry nanoseconds or move with `now`: the plain ones are free."""
+"""Units of one operation on instants or spans that have nanoseconds or move with `now`; plain ones are free."""
 
 
 def spend(meter: Meter, site: int, units: int) -> None:
@@ -36,11 +34,11 @@ def spend(meter: Meter, site: int, units: int) -> None:
         raise BudgetExceeded("", site)
 
 
-class Budget:
-    """Units that several evaluations share, such as all that a policy asks of one object.
+class CostBudget:
+    """Units that several evaluations share, such as all expressions of a policy for one object.
 
-    An evaluation may run inside another, as that of a variable does: it takes what it spends from the other's meter, so
-    that a chain of them cannot spend more than one alone.
+    An evaluation may run inside another one, as that of a variable does. It then spends from the outer meter, so that a
+    chain of them cannot spend more than one alone.
     """
 
     __slots__ = ("left", "limit", "running")
@@ -52,16 +50,16 @@ class Budget:
         self.running: Meter | None = None
 
     def available(self) -> int:
-        """Return what an evaluation that begins now may spend."""
+        """Return the units that an evaluation may spend that begins now."""
         return self.left if self.running is None else max(int(self.running[0]), 0)
 
     def begin(self, meter: Meter) -> Meter | None:
-        """Note the meter of an evaluation that begins; return that of the one that it runs in."""
+        """Set the meter of an evaluation that begins, and return the meter of the outer one."""
         outer, self.running = self.running, meter
         return outer
 
     def end(self, outer: Meter | None, cost: int) -> None:
-        """Note that the evaluation has ended, in the one that it ran in, and what it cost."""
+        """Restore the outer meter at the end of an evaluation, and charge its cost."""
         self.running = outer
         if outer is None:
             self.left = max(self.left - cost, 0)

@@ -1,11 +1,11 @@
 """Equality and order.
 
-Equality is defined between any two values: numbers compare by value across types, everything else of different types is
+Equality is defined between any two values: numbers compare by value across types, other values of different types are
 unequal. Order is defined within a type and across numeric types. An integer that is compared with a double is converted
-first, with the loss that brings near 2^63, as the language definition has it.
+to a double first, which loses precision near 2^63, as the language definition says.
 
-Whoever compares pays: for the length of texts, for every element and entry that is looked at, as often as it is looked
-at, however small the value is in memory that has it many times.
+A comparison pays for the length of texts, and for every element and entry that it visits, each time that it does: a
+small value in memory may contain the same part many times.
 """
 
 from collections.abc import Mapping
@@ -17,8 +17,8 @@ from muster.cel.runtime.budget import PRECISE, Meter, spend
 from muster.cel.runtime.describe import no_overload
 from muster.cel.runtime.maps import find
 from muster.cel.runtime.numbers import FREE_LENGTH
-from muster.cel.runtime.selection import Optional
-from muster.cel.runtime.temporal import Instant, Now, Span
+from muster.cel.runtime.selection import OptionalValue
+from muster.cel.runtime.temporal import Now, PreciseInstant, PreciseSpan
 from muster.cel.values import UInt
 
 _ABSENT = object()
@@ -28,20 +28,20 @@ _SAME_KIND = frozenset({str, bytes, float, bool, type(None), int, UInt})
 _SHORT_KIND = _SAME_KIND - {str, bytes}
 _EXACT = 2**53
 _NUMBERS = frozenset({int, float, UInt})
-_PRECISE = (Now, Instant, Span)
+_PRECISE = (Now, PreciseInstant, PreciseSpan)
 
 MAX_DEPTH = 200
-"""Levels of lists and maps that are compared: a bound of our own, which does not move with Python's stack."""
+"""The most levels of lists and maps that are compared. It does not depend on Python's stack."""
 
 FAILING = 8
-"""Units of telling that two values have no order: a loop may absorb that as often as it likes."""
+"""Units of the error that two values have no order, because a loop may absorb it many times."""
 
 ELEMENT, ENTRY = 5, 8
-"""Units of one element of a list, and of one entry of a map, where comparing it takes a call of its own."""
+"""Units of comparing one element of a list, and one entry of a map, besides their values."""
 
 
 def equal_at(meter: Meter, site: int, left: Any, right: Any, depth: int = 0) -> bool:
-    """Return `left == right`, paying for what has a length."""
+    """Return `left == right`, paying for the length of values."""
     kind, other = left.__class__, right.__class__
     if kind is other and kind in _SAME_KIND:
         if (kind is str or kind is bytes) and len(left) == len(right) and len(left) > FREE_LENGTH:
@@ -69,8 +69,8 @@ def equal_at(meter: Meter, site: int, left: Any, right: Any, depth: int = 0) -> 
             return False
         _pay_if_precise(meter, site, left, right)
         return bool(left == right)
-    if isinstance(left, Optional):
-        if not isinstance(right, Optional) or left.present != right.present:
+    if isinstance(left, OptionalValue):
+        if not isinstance(right, OptionalValue) or left.present != right.present:
             return False
         _pay_for_parts(meter, site, ELEMENT, depth)
         return not left.present or equal_at(meter, site, left.value, right.value, depth + 1)
@@ -103,12 +103,12 @@ def _equal_maps(meter: Meter, site: int, left: Mapping[Any, Any], right: Mapping
 
 
 def different_at(meter: Meter, site: int, left: Any, right: Any) -> bool:
-    """Return `left != right`, paying for what has a length."""
+    """Return `left != right`, paying for the length of values."""
     return not equal_at(meter, site, left, right)
 
 
 def _order_numbers(left: Any, right: Any) -> int | None:
-    """Return -1, 0 or 1; None when one is NaN."""
+    """Return -1, 0 or 1; None if one is NaN."""
     if left != left or right != right:
         return None
     if left.__class__ is float and right.__class__ is not float:
@@ -136,7 +136,7 @@ _PLAIN = frozenset({int, float})
 
 
 def _pay_for_order(meter: Meter, site: int, left: Any, right: Any) -> bool:
-    """Pay for comparing two values; return whether Python's own order is CEL's for them."""
+    """Pay for comparing two values; return whether Python orders them as CEL does."""
     kind = left.__class__
     if kind is right.__class__:
         if kind in _PLAIN:
@@ -160,7 +160,7 @@ def _pay_for_order(meter: Meter, site: int, left: Any, right: Any) -> bool:
 
 
 def less(meter: Meter, site: int, left: Any, right: Any) -> bool:
-    """Return `left < right`, paying for what has a length."""
+    """Return `left < right`, paying for the length of values."""
     if _pay_for_order(meter, site, left, right):
         return bool(left < right)
     order = _order(meter, site, "_<_", left, right)
@@ -168,7 +168,7 @@ def less(meter: Meter, site: int, left: Any, right: Any) -> bool:
 
 
 def less_equal(meter: Meter, site: int, left: Any, right: Any) -> bool:
-    """Return `left <= right`, paying for what has a length."""
+    """Return `left <= right`, paying for the length of values."""
     if _pay_for_order(meter, site, left, right):
         return bool(left <= right)
     order = _order(meter, site, "_<=_", left, right)
@@ -176,7 +176,7 @@ def less_equal(meter: Meter, site: int, left: Any, right: Any) -> bool:
 
 
 def greater(meter: Meter, site: int, left: Any, right: Any) -> bool:
-    """Return `left > right`, paying for what has a length."""
+    """Return `left > right`, paying for the length of values."""
     if _pay_for_order(meter, site, left, right):
         return bool(left > right)
     order = _order(meter, site, "_>_", left, right)
@@ -184,7 +184,7 @@ def greater(meter: Meter, site: int, left: Any, right: Any) -> bool:
 
 
 def greater_equal(meter: Meter, site: int, left: Any, right: Any) -> bool:
-    """Return `left >= right`, paying for what has a length."""
+    """Return `left >= right`, paying for the length of values."""
     if _pay_for_order(meter, site, left, right):
         return bool(left >= right)
     order = _order(meter, site, "_>=_", left, right)
@@ -192,7 +192,7 @@ def greater_equal(meter: Meter, site: int, left: Any, right: Any) -> bool:
 
 
 def contains_at(meter: Meter, site: int, item: Any, container: Any) -> bool:
-    """Return `item in container`: an element of a list, or a key of a map. Paying for the length of a list."""
+    """Return `item in container`: an element of a list, or a key of a map. Pays for the length of a list."""
     if isinstance(container, list):
         kind = item.__class__
         if kind is str and len(item) <= _LONG_ITEM:
@@ -210,4 +210,4 @@ def contains_at(meter: Meter, site: int, item: Any, container: Any) -> bool:
 
 
 _LONG_ITEM = 512
-"""Characters from which on texts are compared one by one, each paid for."""
+"""Texts longer than this are compared one by one, and each is paid for."""

@@ -1,4 +1,4 @@
-"""Conversions between types: `int(x)`, `string(x)`, `timestamp(x)` and the others."""
+"""Conversions between types: `int(x)`, `string(x)`, `timestamp(x)` and so on."""
 
 import re
 from datetime import UTC, datetime, timedelta
@@ -24,9 +24,9 @@ _MAX_SPAN = 315_576_000_000 * SECOND
 LONGEST_SPAN = 200
 
 FORMATTING = 30
-"""Units of writing a double, an instant or a duration."""
+"""Units of formatting a double, an instant or a duration."""
 SPAN_CHARACTER = 4
-"""Units of reading a character of a duration's text."""
+"""Units of parsing one character of a duration."""
 _BOOLS = {
     "true": True, "True": True, "TRUE": True, "t": True, "T": True, "1": True,
     "false": False, "False": False, "FALSE": False, "f": False, "F": False, "0": False,
@@ -34,7 +34,7 @@ _BOOLS = {
 
 
 def to_int(meter: Meter, site: int, value: Any) -> int:
-    """`int(x)`: of a number, cut towards 0, or of a text; the seconds since 1970; the nanoseconds of a duration."""
+    """`int(x)`: converts a number, truncated towards 0, or a text; seconds since 1970; nanoseconds of a duration."""
     kind = value.__class__
     if kind is int:
         return int(value)
@@ -62,7 +62,7 @@ def to_int(meter: Meter, site: int, value: Any) -> int:
 
 
 def to_uint(value: Any) -> UInt:
-    """`uint(x)`: of a number, cut towards 0, or of a text."""
+    """`uint(x)`: converts a number, truncated towards 0, or a text."""
     kind = value.__class__
     if kind is UInt:
         return UInt(value)
@@ -86,7 +86,7 @@ def _fitting(value: int, low: int, high: int, kind: str) -> int:
 
 
 def to_double(value: Any) -> float:
-    """`double(x)`: of a number or of a text."""
+    """`double(x)`: converts a number or a text."""
     kind = value.__class__
     if kind in (float, int, UInt):
         return float(value)
@@ -98,7 +98,7 @@ def to_double(value: Any) -> float:
 
 
 def to_string(meter: Meter, site: int, value: Any) -> str:
-    """`string(x)`: as a text."""
+    """`string(x)`: the value as text."""
     kind = value.__class__
     if kind is str:
         return str(value)
@@ -125,7 +125,7 @@ def to_string(meter: Meter, site: int, value: Any) -> str:
 
 
 def format_double(value: float) -> str:
-    """Return the shortest text that reads back the same; with an exponent below -4 and from 6 on, as Go's %g."""
+    """Return the shortest text that parses to the same value, with an exponent below -4 and from 6 on, as Go's %g."""
     if value != value:
         return "NaN"
     if value in (float("inf"), float("-inf")):
@@ -160,7 +160,7 @@ def to_bytes(value: Any) -> bytes:
 
 
 def to_bool(value: Any) -> bool:
-    """`bool(x)`: of a text such as `true`, `True`, `t` or `1`."""
+    """`bool(x)`: parses a text such as `true`, `True`, `t` or `1`."""
     if value.__class__ is bool:
         return bool(value)
     if value.__class__ is str:
@@ -171,7 +171,7 @@ def to_bool(value: Any) -> bool:
 
 
 def to_timestamp(value: Any) -> datetime:
-    """`timestamp(x)`: of a text such as `2026-01-01T00:00:00Z`, or of the seconds since 1970."""
+    """`timestamp(x)`: parses a text such as `2026-01-01T00:00:00Z`, or converts seconds since 1970."""
     if isinstance(value, datetime):
         return value
     if value.__class__ is int:
@@ -184,7 +184,7 @@ def to_timestamp(value: Any) -> datetime:
 
 
 def parse_time(text: str) -> datetime:
-    """Return the instant that an RFC 3339 text names, to the nanosecond."""
+    """Return the instant of an RFC 3339 text, to the nanosecond."""
     match = _TIME.fullmatch(text) if len(text) < 80 else None
     if match is None:
         raise EvaluationError(f"{shown(text)} is not a timestamp such as 2026-01-01T00:00:00Z")
@@ -204,7 +204,7 @@ def parse_time(text: str) -> datetime:
 
 
 def to_duration(meter: Meter, site: int, value: Any) -> timedelta:
-    """`duration(x)`: of a text such as `90s` or `1h30m`."""
+    """`duration(x)`: parses a text such as `90s` or `1h30m`."""
     if isinstance(value, timedelta):
         return value
     if value.__class__ is str:
@@ -218,13 +218,13 @@ def to_duration(meter: Meter, site: int, value: Any) -> timedelta:
 
 
 def pay_for_span(meter: Meter, site: int, text: str) -> None:
-    """Pay for reading the text of a duration; the weight of the call covers one such as `1h30m`."""
+    """Pay for parsing a duration; the weight of the call covers a short one such as `1h30m`."""
     if len(text) > 8:
         spend(meter, site, SPAN_CHARACTER * min(len(text), LONGEST_SPAN))
 
 
 def parse_span(text: str) -> timedelta:
-    """Return the duration that Go's syntax names: `90s`, `1h30m`, `-1.5h`, `0`. One pass, so no text can stall it."""
+    """Return the duration of a text in Go's syntax: `90s`, `1h30m`, `-1.5h`, `0`. Takes a single pass."""
     body = text[1:] if text[:1] in ("+", "-") else text
     total, position = 0, 0
     while position < len(body) and position < LONGEST_SPAN:
@@ -242,7 +242,7 @@ def parse_span(text: str) -> timedelta:
 
 
 def time_text(meter: Meter, site: int, value: datetime | timedelta) -> str:
-    """Return the text of an instant or a duration; that of one which moves with `now` differs at each second."""
+    """Return the text of an instant or a duration. If the value moves with `now`, the text changes each second."""
     spend(meter, site, FORMATTING)
     if rate_of(value):
         spend(meter, site, PRECISE)
@@ -251,7 +251,7 @@ def time_text(meter: Meter, site: int, value: datetime | timedelta) -> str:
 
 
 def format_time(value: datetime) -> str:
-    """Return RFC 3339 in UTC, with as many digits of the fraction as there are: `2026-01-01T00:00:00.5Z`."""
+    """Return RFC 3339 in UTC, with as many fractional digits as needed: `2026-01-01T00:00:00.5Z`."""
     seconds, nanos = divmod(instant_ns(value), SECOND)
     plain = EPOCH + timedelta(seconds=seconds)
     text = f"{plain.year:04d}" + plain.strftime("-%m-%dT%H:%M:%S")
@@ -267,10 +267,10 @@ def format_span(value: timedelta) -> str:
 
 
 def to_type(value: Any) -> TypeValue:
-    """`type(x)`: the type, as a value."""
+    """`type(x)`: the type as a value."""
     return TypeValue(type_name(value))
 
 
 def to_dyn(value: Any) -> Any:
-    """`dyn(x)`: the value, of which the checker forgets the type."""
+    """`dyn(x)`: the value, without its type for the checker."""
     return value

@@ -1,4 +1,4 @@
-"""Words for values in messages: short, with their type, never a whole tree."""
+"""Short descriptions of values and their types for messages, never a whole tree."""
 
 from collections.abc import Mapping
 from datetime import datetime, timedelta
@@ -38,13 +38,13 @@ _OPERATORS = {"@in": "in", "_?_:_": "?:", "_[_]": "[]"}
 
 
 def spoken_type(value: Any) -> str:
-    """Return the type name as people say it: `timestamp`, `null`."""
+    """Return the short type name: `timestamp`, `null`."""
     name = type_name(value)
     return _SPOKEN.get(name, name)
 
 
 def operator_name(function: str) -> str:
-    """Return `+` for `_+_`; other names as they are."""
+    """Return `+` for `_+_`, and other names unchanged."""
     return _OPERATORS.get(function) or (function.strip("_") if not function[0].isalpha() else function)
 
 
@@ -66,16 +66,16 @@ def shown(value: Any) -> str:
 
 
 def named(value: Any) -> str:
-    """Return a value for the message of an error: as `shown`, but only the type of what may move with `now`.
+    """Return a value for an error message: as `shown`, but only the type of a value that may move with `now`.
 
-    An error is an outcome, and lasts until the horizon: its message must not differ before.
+    An error holds until the horizon, so its message must not change before.
     """
     still = value is None or isinstance(value, (str, bytes, int, float, Mapping, list))
     return shown(value) if still else f"a {spoken_type(value)}"
 
 
 def no_overload(function: str, *args: Any) -> EvaluationError:
-    """Return the error for operands of types that the operator or function does not take."""
+    """Return the error of an operator or function that does not take operands of these types."""
 
     def message() -> str:
         types = ", ".join(spoken_type(arg) for arg in args)

@@ -1,7 +1,7 @@
 """Maps: plain dicts, with CEL's rules for keys.
 
-Keys are strings, booleans, ints and uints; a number finds its equal whatever its type. Python holds `True` and `1` for
-the same key, CEL does not: a map that has both is a `MixedMap`, where booleans are kept under stand-ins.
+Keys are strings, booleans, ints and uints; a number matches an equal number of any type. `True` and `1` are the same
+key in Python, but not in CEL: a map with booleans and other keys is a `MixedMap`, which replaces the booleans.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -12,11 +12,11 @@ from muster.cel.runtime.describe import named, shown, spoken_type
 from muster.cel.values import UInt
 
 _COMPARED_NAMES, _COMPARED_LENGTH = 500, 120
-"""How many keys, and how long ones, a misspelt key is compared with: the comparison is slow, a map may be large."""
+"""The most keys, and the longest, that a misspelt key is compared with, because the comparison is slow."""
 
 
 class _BoolKey:
-    """Stands for true or false among the keys of a MixedMap."""
+    """The key of true or false in a MixedMap."""
 
     __slots__ = ("value",)
 
@@ -28,12 +28,12 @@ _BOOL_KEYS = {True: _BoolKey(value=True), False: _BoolKey(value=False)}
 
 
 class MixedMap(Mapping[Any, Any]):
-    """A map with boolean and numeric keys; immutable, as all CEL maps are."""
+    """A map with boolean and other keys. Immutable, as all CEL maps are."""
 
     __slots__ = ("_items",)
 
     def __init__(self, entries: Iterable[tuple[Any, Any]]) -> None:
-        """Take entries whose keys are valid and distinct."""
+        """Take entries with valid, distinct keys."""
         self._items = {_BOOL_KEYS[key] if key.__class__ is bool else key: value for key, value in entries}
 
     def __getitem__(self, key: Any) -> Any:
@@ -61,14 +61,14 @@ def find(mapping: Mapping[Any, Any], key: Any, default: Any) -> Any:
         return value
     if len(mapping) > 2:
         return default if kind is bool else value  # a map with a boolean among other keys would be a MixedMap
-    # 0 and False, 1 and True are one key for Python: look at what is really there.
+    # 0 and False, 1 and True are the same key in Python: look at the key itself.
     stored = next(candidate for candidate in mapping if candidate == key)
     return value if (stored.__class__ is bool) == (kind is bool) else default
 
 
 def get(mapping: Mapping[Any, Any], key: Any, default: Any) -> Any:
     """Return the value under a key by Python's rules, or `default`."""
-    # Not `.get`: a mapping whose values are computed when asked for answers to [] only.
+    # Not `.get`: a mapping that computes its values on request only implements [].
     try:
         return mapping[key]
     except KeyError:
@@ -95,7 +95,7 @@ def build(entries: Iterable[tuple[Any, Any]]) -> Mapping[Any, Any]:
 
 
 def keys(value: Any) -> list[Any]:
-    """Return what a one-variable comprehension goes over: the elements of a list, the keys of a map."""
+    """Return the items of a one-variable comprehension: the elements of a list, the keys of a map."""
     if isinstance(value, list):
         return value
     if isinstance(value, Mapping):
@@ -104,7 +104,7 @@ def keys(value: Any) -> list[Any]:
 
 
 def pairs(value: Any) -> list[tuple[Any, Any]]:
-    """Return what a two-variable comprehension goes over: (index, element) of a list, (key, value) of a map."""
+    """Return the items of a two-variable comprehension: (index, element) of a list, (key, value) of a map."""
     if isinstance(value, list):
         return list(enumerate(value))
     if isinstance(value, Mapping):
@@ -113,12 +113,12 @@ def pairs(value: Any) -> list[tuple[Any, Any]]:
 
 
 def missing(mapping: Mapping[Any, Any], key: Any, where: str = "") -> EvaluationError:
-    """Return the error for a key that is not there, with the keys that are, the nearest first."""
+    """Return the error for a missing key. It lists the keys that exist, the nearest first."""
 
     def message() -> str:
         names = sorted(name for name in mapping if isinstance(name, str))
         if isinstance(key, str) and len(key) <= _COMPARED_LENGTH:
-            from difflib import get_close_matches  # only a message needs it
+            from difflib import get_close_matches  # 1.5 ms that only this message needs
 
             compared = [name for name in names[:_COMPARED_NAMES] if len(name) <= _COMPARED_LENGTH]
             near = get_close_matches(key, compared, n=2)
@@ -130,13 +130,13 @@ def missing(mapping: Mapping[Any, Any], key: Any, where: str = "") -> Evaluation
 
 
 def listed(names: list[str], most: int = 6) -> str:
-    """Return names with commas, the first few of many."""
+    """Return names separated by commas, at most `most` of them."""
     more = f" and {len(names) - most} more" if len(names) > most else ""
     return ", ".join(name if len(name) <= 40 else f"{name[:37]}..." for name in names[:most]) + more
 
 
 def entries_of(value: Any) -> list[tuple[Any, Any]]:
-    """Return the entries of the map that a `transformMapEntry` gave for one round."""
+    """Return the entries of the map that one round of `transformMapEntry` gives."""
     if isinstance(value, Mapping):
         return [(key, value[key]) for key in value]
     raise EvaluationError(f"no such overload: transformMapEntry() needs a map, not a {spoken_type(value)}")

@@ -1,7 +1,7 @@
 """Arithmetic: int64, uint64 and double, strings, bytes, lists, timestamps and durations.
 
-There is no implicit conversion between numeric types, and overflow is an error. Python's `bool` is an `int`, CEL's is
-not: classes are compared exactly.
+There is no implicit conversion between numeric types, and overflow is an error. Classes are compared exactly, because
+`bool` is an `int` in Python but not in CEL.
 """
 
 import math
@@ -15,21 +15,21 @@ from muster.cel.runtime.describe import no_overload
 from muster.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
 
 FREE_LENGTH, FREE_ITEMS = 64, 32
-"""Results up to this length, texts and lists, are covered by the cost of the operator that makes them."""
+"""The weight of an operator covers texts and lists up to this length."""
 
 MAX_TEXT, MAX_ITEMS = 1 << 25, 1 << 22
-"""Characters or octets, and elements, past which no value is built whatever budget is left: memory is finite too."""
+"""The most characters or octets, and elements, of a value that is built, whatever budget is left."""
 
 
 def int64(value: int) -> int:
-    """Return the value if it is in range of int."""
+    """Return the value. Raises EvaluationError if it does not fit into int."""
     if INT_MIN <= value <= INT_MAX:
         return value
     raise EvaluationError("integer overflow")
 
 
 def uint64(value: int) -> UInt:
-    """Return the value as uint if it is in range."""
+    """Return the value as uint. Raises EvaluationError if it does not fit."""
     if 0 <= value <= UINT_MAX:
         return UInt(value)
     raise EvaluationError("unsigned integer overflow")
@@ -66,13 +66,13 @@ def add(meter: Meter, site: int, left: Any, right: Any) -> Any:
 
 
 def pay_for_text(meter: Meter, site: int, length: int) -> None:
-    """Pay for making a text or octets of that length; what is too long for any budget takes all that is left."""
+    """Pay for making a text or octets of that length. Above MAX_TEXT, spend everything that is left."""
     if length > FREE_LENGTH:
         spend(meter, site, length // 8 if length <= MAX_TEXT else meter[0] + 1)
 
 
 def pay_for_items(meter: Meter, site: int, count: int) -> None:
-    """Pay for making a list of so many elements that are there already."""
+    """Pay for making a list of existing elements. Above MAX_ITEMS, spend everything that is left."""
     if count > FREE_ITEMS:
         spend(meter, site, count // 4 if count <= MAX_ITEMS else meter[0] + 1)
 
@@ -111,7 +111,7 @@ def multiply(left: Any, right: Any) -> Any:
 
 
 def divide(left: Any, right: Any) -> Any:
-    """Return `left / right`: integers are cut towards zero, doubles follow IEEE 754."""
+    """Return `left / right`: integers are truncated towards zero, doubles follow IEEE 754."""
     kind = left.__class__
     if kind is right.__class__:
         if kind is float:

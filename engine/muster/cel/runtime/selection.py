@@ -1,6 +1,6 @@
-"""Selection: `a.b`, `a[k]`, `has(a.b)`; and optionals, which are what a selection gives that may find nothing.
+"""Selection: `a.b`, `a[k]`, `has(a.b)`; and optionals, the result of a selection that may find nothing.
 
-Selecting from an optional gives an optional again, so that the class and the functions need each other.
+Selecting from an optional gives an optional again, so the class and the functions need each other.
 """
 
 from collections.abc import Mapping
@@ -16,30 +16,30 @@ _MISSING = object()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Optional:
-    """A CEL optional: a value, or none."""
+class OptionalValue:
+    """A CEL optional: a value or nothing."""
 
     value: Any = None
     present: bool = False
     cel_type: ClassVar[str] = "optional_type"
 
-    def __getitem__(self, key: Any) -> "Optional":
-        """Return the optional of what stands under a key: `x.field` and `x[key]` on an optional."""
+    def __getitem__(self, key: Any) -> "OptionalValue":
+        """Return the optional of the value at a key: `x.field` and `x[key]` on an optional."""
         return optional_index(self, key)
 
 
-NONE = Optional()
+NONE = OptionalValue()
 """optional.none()"""
 
 
 def select(operand: Any, field: str, where: str = "") -> Any:
-    """Return `operand.field`; `where` names the operand in messages."""
+    """Return `operand.field`; `where` is the operand's name in messages."""
     if isinstance(operand, Mapping):
         value = get(operand, field, _MISSING)
         if value is not _MISSING:
             return value
         raise missing(operand, field, where)
-    if isinstance(operand, Optional):
+    if isinstance(operand, OptionalValue):
         return optional_select(operand, field)
     raise EvaluationError(
         lambda: f"no such field '{field}': {where or 'the value'} is a {spoken_type(operand)}, not a map"
@@ -50,13 +50,13 @@ def has(operand: Any, field: str) -> bool:
     """Return `has(operand.field)`."""
     if isinstance(operand, Mapping):
         return field in operand
-    if isinstance(operand, Optional):
+    if isinstance(operand, OptionalValue):
         return operand.present and has(operand.value, field)
     raise EvaluationError(lambda: f"no such overload: has() on a {spoken_type(operand)}")
 
 
 def index(operand: Any, key: Any, where: str = "") -> Any:
-    """Return `operand[key]`; `where` names the operand in messages."""
+    """Return `operand[key]`; `where` is the operand's name in messages."""
     if isinstance(operand, list):
         return operand[_position(operand, key)]
     if isinstance(operand, Mapping):
@@ -64,7 +64,7 @@ def index(operand: Any, key: Any, where: str = "") -> Any:
         if value is not _MISSING:
             return value
         raise missing(operand, key, where)
-    if isinstance(operand, Optional):
+    if isinstance(operand, OptionalValue):
         return optional_index(operand, key)
     raise no_overload("_[_]", operand, key)
 
@@ -79,33 +79,33 @@ def _position(items: list[Any], key: Any) -> int:
     raise EvaluationError(f"index out of bounds: {int(key)} in a list of {len(items)}")
 
 
-def optional_select(operand: Any, field: str) -> Optional:
+def optional_select(operand: Any, field: str) -> OptionalValue:
     """Return `operand.?field`."""
-    if isinstance(operand, Optional):
+    if isinstance(operand, OptionalValue):
         return optional_select(operand.value, field) if operand.present else operand
     if isinstance(operand, Mapping):
         value = get(operand, field, _MISSING)
-        return NONE if value is _MISSING else Optional(value, present=True)
+        return NONE if value is _MISSING else OptionalValue(value, present=True)
     raise EvaluationError(lambda: f"no such field '{field}': a {spoken_type(operand)} has no fields")
 
 
-def optional_index(operand: Any, key: Any) -> Optional:
+def optional_index(operand: Any, key: Any) -> OptionalValue:
     """Return `operand[?key]`."""
-    if isinstance(operand, Optional):
+    if isinstance(operand, OptionalValue):
         return optional_index(operand.value, key) if operand.present else operand
     if isinstance(operand, list):
         if key.__class__ not in (int, UInt, float):
             raise no_overload("_[?_]", operand, key)
         inside = 0 <= key < len(operand) and key == int(key)
-        return Optional(operand[int(key)], present=True) if inside else NONE
+        return OptionalValue(operand[int(key)], present=True) if inside else NONE
     if isinstance(operand, Mapping):
         value = find(operand, key, _MISSING)
-        return NONE if value is _MISSING else Optional(value, present=True)
+        return NONE if value is _MISSING else OptionalValue(value, present=True)
     raise no_overload("_[?_]", operand, key)
 
 
 def present_elements(elements: list[Any], optional: frozenset[int]) -> list[Any]:
-    """Return the elements of a list literal, those at `optional` unwrapped or left out."""
+    """Return the elements of a list literal. Those at `optional` are unwrapped, or left out if empty."""
     found = []
     for position, element in enumerate(elements):
         if position not in optional:
@@ -116,7 +116,7 @@ def present_elements(elements: list[Any], optional: frozenset[int]) -> list[Any]
 
 
 def build_entries(entries: list[tuple[Any, Any, bool]]) -> Mapping[Any, Any]:
-    """Return the map of a map literal's (key, value, optional): optional values are unwrapped or left out."""
+    """Return the map of (key, value, optional). Optional values are unwrapped, or left out if empty."""
     found = []
     for key, value, optional in entries:
         if not optional:
@@ -126,7 +126,7 @@ def build_entries(entries: list[tuple[Any, Any, bool]]) -> Mapping[Any, Any]:
     return build(found)
 
 
-def _checked(value: Any) -> Optional:
-    if isinstance(value, Optional):
+def _checked(value: Any) -> OptionalValue:
+    if isinstance(value, OptionalValue):
         return value
     raise EvaluationError(f"no such overload: '?' before a {spoken_type(value)}, which is not an optional")

@@ -1,10 +1,10 @@
 """Instants and spans with nanoseconds, and with a rate at which they move with `now`.
 
-CEL's timestamp is a `datetime` in UTC, its duration a `timedelta`. Two subclasses carry what those cannot: `Instant`
-and `Span` know their value in nanoseconds, and are *tracked* when their `rate` is not 0: then the value is
-`value + rate * (now - clock's now)`. A comparison with a tracked value gives a plain bool and tells the clock
-the first whole second at which its outcome differs. Only values that need it are of these classes, so that plain ones
-cost nothing.
+CEL's timestamp is a `datetime` in UTC, its duration a `timedelta`. Two subclasses, `PreciseInstant` and `PreciseSpan`,
+hold what those cannot: their value in nanoseconds, and a `rate`. They are *tracked* if the rate is not 0: then the
+value is `value + rate * (now - clock's now)`. A comparison with a tracked value gives a plain bool and tells the clock
+the first whole second at which its outcome differs. Only values that need it are of these classes, so plain ones cost
+nothing.
 
 Ranges are CEL's: years 1 to 9999; results of arithmetic on durations fit int64 nanoseconds (about 292 years).
 """
@@ -26,7 +26,7 @@ _HIGH = 253_402_300_800 * SECOND
 _INT64 = 2**63
 _SAFE_DAYS = 106_751
 _AHEAD_DAYS = 36_525
-"""Days in which a value may leave the range that it must be in: what is farther off than a century counts as never."""
+"""Days ahead in which the end of a range is recorded: a century. Later counts as never."""
 _AHEAD = _AHEAD_DAYS * 86_400 * SECOND
 _STEADY_DAYS = _SAFE_DAYS - _AHEAD_DAYS
 
@@ -35,23 +35,23 @@ COMPARISONS: Mapping[str, Callable[[Any, Any], bool]] = {
 }  # fmt: skip
 
 
-class Watch(Protocol):
-    """The part of a clock that tracked values need."""
+class FlipRecorder(Protocol):
+    """The part of a clock that tracked values use."""
 
     now_ns: int
 
     def record_second(self, second: int) -> None:
-        """Note that some outcome changes at this second since 1970."""
+        """Record that an outcome changes at this second since 1970."""
 
     def record_reached(self, instant: datetime) -> None:
-        """Note that some outcome changes when `now` reaches this instant."""
+        """Record that an outcome changes when `now` reaches this instant."""
 
     def record_passed(self, instant: datetime) -> None:
-        """Note that some outcome changes when `now` is past this instant."""
+        """Record that an outcome changes when `now` is past this instant."""
 
 
 class _Compared:
-    """The comparisons of instants, and those of spans: they tell the clock when their outcome will differ."""
+    """Comparisons of instants or of spans. They tell the clock when their outcome will change."""
 
     __slots__ = ()
     comparable: ClassVar[type]
@@ -75,13 +75,13 @@ class _Compared:
         return _compare(self, other, "!=") if isinstance(other, self.comparable) else NotImplemented
 
 
-class Instant(_Compared, datetime):
-    """A timestamp with nanoseconds, perhaps tracked. Made by `instant()` only."""
+class PreciseInstant(_Compared, datetime):
+    """A timestamp with nanoseconds or tracked. Only `instant()` makes it."""
 
     __slots__ = ("clock", "ns", "rate")
     ns: int
     rate: int
-    clock: Watch | None
+    clock: FlipRecorder | None
 
     comparable = datetime
     __hash__ = datetime.__hash__
@@ -100,19 +100,19 @@ class Instant(_Compared, datetime):
         return difference([FREE], 0, other, self) if isinstance(other, datetime) else NotImplemented
 
 
-class Now(Instant):
-    """A clock's `now` itself: the most frequent tracked value by far. What compares it with plain datetimes is quick.
+class Now(PreciseInstant):
+    """The `now` of a clock, by far the most frequent tracked value. Comparing it with a plain datetime is fast.
 
-    `plain` is the same instant, untracked.
+    `plain` is the same instant, not tracked.
     """
 
     __slots__ = ("plain",)
-    clock: Watch
+    clock: FlipRecorder
     plain: datetime
 
     def __lt__(self, other: object) -> bool:
         if other.__class__ is not datetime:
-            return Instant.__lt__(self, other)
+            return PreciseInstant.__lt__(self, other)
         if self.plain < other:
             self.clock.record_reached(other)
             return True
@@ -120,7 +120,7 @@ class Now(Instant):
 
     def __le__(self, other: object) -> bool:
         if other.__class__ is not datetime:
-            return Instant.__le__(self, other)
+            return PreciseInstant.__le__(self, other)
         if self.plain <= other:
             self.clock.record_passed(other)
             return True
@@ -128,7 +128,7 @@ class Now(Instant):
 
     def __gt__(self, other: object) -> bool:
         if other.__class__ is not datetime:
-            return Instant.__gt__(self, other)
+            return PreciseInstant.__gt__(self, other)
         if self.plain > other:
             return True
         self.clock.record_passed(other)
@@ -136,20 +136,20 @@ class Now(Instant):
 
     def __ge__(self, other: object) -> bool:
         if other.__class__ is not datetime:
-            return Instant.__ge__(self, other)
+            return PreciseInstant.__ge__(self, other)
         if self.plain >= other:
             return True
         self.clock.record_reached(other)
         return False
 
 
-class Span(_Compared, timedelta):
-    """A duration with nanoseconds, perhaps tracked. Made by `span()` only."""
+class PreciseSpan(_Compared, timedelta):
+    """A duration with nanoseconds or tracked. Only `span()` makes it."""
 
     __slots__ = ("clock", "ns", "rate")
     ns: int
     rate: int
-    clock: Watch | None
+    clock: FlipRecorder | None
 
     comparable = timedelta
     __hash__ = timedelta.__hash__
@@ -171,7 +171,7 @@ class Span(_Compared, timedelta):
         return negate(self)
 
 
-def instant(ns: int, rate: int = 0, clock: Watch | None = None) -> datetime:
+def instant(ns: int, rate: int = 0, clock: FlipRecorder | None = None) -> datetime:
     """Return the timestamp at `ns` nanoseconds since 1970: a plain datetime unless it needs more than that."""
     if rate:
         _watch_range(ns, rate, clock, _LOW, _HIGH)
@@ -181,7 +181,7 @@ def instant(ns: int, rate: int = 0, clock: Watch | None = None) -> datetime:
     if not rate and not ns % 1000:
         return plain
     is_now = clock is not None and rate == 1 and ns == clock.now_ns and not ns % 1000
-    value = (Now if is_now else Instant)(
+    value = (Now if is_now else PreciseInstant)(
         plain.year, plain.month, plain.day, plain.hour, plain.minute, plain.second, plain.microsecond, tzinfo=UTC
     )
     value.ns, value.rate, value.clock = ns, rate, clock if rate else None
@@ -190,44 +190,44 @@ def instant(ns: int, rate: int = 0, clock: Watch | None = None) -> datetime:
     return value
 
 
-def span(ns: int, rate: int = 0, clock: Watch | None = None) -> timedelta:
+def span(ns: int, rate: int = 0, clock: FlipRecorder | None = None) -> timedelta:
     """Return the duration of `ns` nanoseconds: a plain timedelta unless it needs more than that."""
     if not rate and not ns % 1000:
         return timedelta(microseconds=ns // 1000)
-    value = Span(microseconds=ns // 1000)
+    value = PreciseSpan(microseconds=ns // 1000)
     value.ns, value.rate, value.clock = ns, rate, clock if rate else None
     return value
 
 
 def instant_ns(value: datetime) -> int:
     """Return nanoseconds since 1970."""
-    if isinstance(value, Instant):
+    if isinstance(value, PreciseInstant):
         return value.ns
     return (value - EPOCH) // _MICROSECOND * 1000
 
 
 def span_ns(value: timedelta) -> int:
     """Return the duration in nanoseconds."""
-    if isinstance(value, Span):
+    if isinstance(value, PreciseSpan):
         return value.ns
     return ((value.days * 86_400 + value.seconds) * 1_000_000 + value.microseconds) * 1000
 
 
 def rate_of(value: object) -> int:
-    """Return how many seconds the value moves per second of `now`; 0 for everything untracked."""
-    return value.rate if isinstance(value, (Instant, Span)) else 0
+    """Return the seconds that a value moves per second of `now`; 0 if it is not tracked."""
+    return value.rate if isinstance(value, (PreciseInstant, PreciseSpan)) else 0
 
 
-def clock_of(*values: object) -> Watch | None:
-    """Return the clock that one of the values is tracked by."""
+def clock_of(*values: object) -> FlipRecorder | None:
+    """Return the clock of the first tracked value, if there is one."""
     for value in values:
-        if isinstance(value, (Instant, Span)) and value.clock is not None:
+        if isinstance(value, (PreciseInstant, PreciseSpan)) and value.clock is not None:
             return value.clock
     return None
 
 
-def _result(ns: int, rate: int, clock: Watch | None) -> timedelta:
-    """Return the duration that arithmetic gives."""
+def _result(ns: int, rate: int, clock: FlipRecorder | None) -> timedelta:
+    """Return the duration of an arithmetic result. Raises EvaluationError if it is out of range."""
     if rate:
         _watch_range(ns, rate, clock, -_INT64, _INT64)
     if not -_INT64 <= ns < _INT64:
@@ -235,8 +235,8 @@ def _result(ns: int, rate: int, clock: Watch | None) -> timedelta:
     return span(ns, rate, clock)
 
 
-def _watch_range(ns: int, rate: int, clock: Watch | None, low: int, high: int) -> None:
-    """Tell the clock when a value enters its range or leaves it, unless that is more than a century ahead."""
+def _watch_range(ns: int, rate: int, clock: FlipRecorder | None, low: int, high: int) -> None:
+    """Tell the clock when a value enters or leaves its range, unless that is more than a century ahead."""
     reach = _AHEAD * abs(rate)
     if low + reach <= ns < high - reach:
         return
@@ -284,7 +284,7 @@ def difference(meter: Meter, site: int, later: datetime, earlier: datetime) -> t
 
 
 def elapsed_more(meter: Meter, site: int, later: Any, earlier: Any, limit: timedelta) -> bool:
-    """Return `later - earlier > limit`, without making the difference where `later` is `now`."""
+    """Return `later - earlier > limit`, without computing the difference if `later` is `now`."""
     if later.__class__ is Now and earlier.__class__ is datetime and limit.__class__ is timedelta:
         gap = later.plain - earlier
         if -_SAFE_DAYS <= gap.days < _STEADY_DAYS:
@@ -345,7 +345,7 @@ def negate(value: timedelta) -> timedelta:
 
 
 def _compare(left: Any, right: Any, symbol: str) -> bool:
-    """Compare two instants or two spans; tell the clock when the outcome will differ."""
+    """Compare two instants or two spans; tell the clock when the outcome will change."""
     ns = instant_ns if isinstance(left, datetime) else span_ns
     gap = ns(left) - ns(right)
     outcome = COMPARISONS[symbol](gap, 0)
@@ -354,8 +354,8 @@ def _compare(left: Any, right: Any, symbol: str) -> bool:
     return outcome
 
 
-def _record_flip(gap: int, rate: int, symbol: str, clock: Watch | None, *, outcome: bool) -> None:
-    """Find the first second after now at which `gap + rate * elapsed` compares differently with 0."""
+def _record_flip(gap: int, rate: int, symbol: str, clock: FlipRecorder | None, *, outcome: bool) -> None:
+    """Record the first second after now at which the comparison of `gap + rate * elapsed` with 0 changes."""
     if clock is None:
         return
     compare = COMPARISONS[symbol]

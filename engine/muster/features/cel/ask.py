@@ -31,7 +31,7 @@ class Answer:
     trace; `warnings` what looks suspicious."""
 
     type: str
-    result: cel.Result
+    result: cel.EvaluationResult
     warnings: tuple[cel.Issue, ...]
 
 

@@ -40,7 +40,8 @@ def command(expression: str, file: Path | None, now: datetime, output: str) -> i
         answer = ask(expression, _documents(file) if file else [], now)
     except cel.CompileError as error:
         for issue in error.issues:
-            click.echo(f"{issue.line}:{issue.column}: {issue.severity.value}: {issue.message}", err=True)
+            kind = "warning" if issue.is_warning else "error"
+            click.echo(f"{issue.line}:{issue.column}: {kind}: {issue.message}", err=True)
             click.echo(_indented(excerpt(expression.encode("utf-8", "replace"), issue.line, issue.column)), err=True)
             if issue.hint:
                 click.echo(f"    hint: {issue.hint}", err=True)

@@ -8,7 +8,7 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, TypeAlias
 
-from muster.cel.access import Access, accesses
+from muster.cel.access import FieldAccess, accesses
 from muster.cel.runtime.describe import shown
 from muster.data.decision import Because, Decision, Held, Pulse
 from muster.data.ids import ObjectId
@@ -173,7 +173,7 @@ def _decisive(evaluations: Sequence[Evaluation], rule_of: ObjectId | None, rule_
     return found
 
 
-def _variables(one: Evaluation) -> Iterator[Access]:
+def _variables(one: Evaluation) -> Iterator[FieldAccess]:
     """The variables of its policy that an expression reads."""
     for read in accesses(one.program.node).values():
         if read.variable == "variables" and read.steps:

@@ -4,7 +4,7 @@ from collections.abc import Iterator
 from datetime import datetime
 from typing import Any, Final, cast
 
-from muster.cel.access import Access, accesses
+from muster.cel.access import FieldAccess, accesses
 from muster.cel.runtime.describe import shown
 from muster.data.decision import Input, Path
 from muster.data.ids import ObjectId
@@ -113,7 +113,7 @@ class Reader:
     def of_evaluation(self, one: Evaluation) -> Iterator[Read]:
         """The fields that an expression read, in the order of its text."""
         assert one.result.trace is not None
-        known, told = accesses(one.program.node), set[Access]()
+        known, told = accesses(one.program.node), set[FieldAccess]()
         for part in one.result.trace.parts:
             read = known.get(part.id)
             if part.state != "value" or read is None or read.variable in _NO_INPUTS or read in told:
@@ -146,7 +146,7 @@ class Reader:
                 stood = fleet.conditions_before(self._id).get(type_, {})
                 is_written = condition is not None and stood == {"type": type_, **condition}
                 parts = self._derived(self._id) if is_written else []
-        label = str(Access(variable, (type_, "status")))
+        label = str(FieldAccess(variable, (type_, "status")))
         if not isinstance(condition, dict):
             return Read(label, "not there", None)
         until = decision.horizon if decision is not None else None
@@ -172,7 +172,7 @@ class Reader:
         obj = self.source(id_)
         return obj.body if obj is not None else None
 
-    def _place(self, read: Access, policy: ObjectId) -> Place | None:
+    def _place(self, read: FieldAccess, policy: ObjectId) -> Place | None:
         steps = read.steps
         match read.variable:
             case "self":

@@ -5,7 +5,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 
 from muster import cel
-from muster.cel.types import BOOL, DYN, STRING, Field, ListType, MapType, ObjectType, Type, required
+from muster.cel.types import BOOL, DYN, STRING, FieldType, ListType, MapType, ObjectType, Type, required
 from muster.data.finding import Finding, Severity
 from muster.data.ids import ObjectId
 from muster.data.kinds import BY_GROUP_KIND, VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING, Kind
@@ -53,12 +53,12 @@ REQUEST = ObjectType(
     "request",
     {
         **required(operation=STRING, name=STRING),
-        "namespace": Field(STRING),
+        "namespace": FieldType(STRING),
         **required(kind=_GVK, requestKind=_GVK, resource=_GVR, requestResource=_GVR),
-        "subResource": Field(STRING),
-        "requestSubResource": Field(STRING),
+        "subResource": FieldType(STRING),
+        "requestSubResource": FieldType(STRING),
         **required(dryRun=BOOL, userInfo=_USER),
-        "options": Field(DYN),
+        "options": FieldType(DYN),
     },
 )
 
@@ -190,11 +190,11 @@ def _policy(obj: Object) -> tuple[AdmissionPolicy | None, list[Finding]]:
 def _variables(obj: Object, compiler: Compiler) -> dict[str, cel.Program]:
     """Compile the policy's variables; each sees those above it, with their types, and the rules see all."""
     programs: dict[str, cel.Program] = {}
-    types: dict[str, Field] = {}
+    types: dict[str, FieldType] = {}
     for index, variable in enumerate(mappings_at(obj.spec, "variables")):
         program = compiler.value(("spec", "variables", index, "expression"))
         programs[variable["name"]] = program
-        types[variable["name"]] = Field(program.type or DYN, required=True)
+        types[variable["name"]] = FieldType(program.type or DYN, required=True)
         own = ObjectType("variables", dict(types))
         known = {**compiler.environment.variables, "variables": own}
         compiler.environment = replace(compiler.environment, variables=known)

@@ -6,7 +6,7 @@ from typing import Final
 from zoneinfo import ZoneInfo
 
 from muster import cel
-from muster.cel.types import STRING, Field, ObjectType
+from muster.cel.types import STRING, ObjectType, required
 from muster.data.kinds import NOTIFICATION_POLICY
 from muster.data.times import parse_duration
 from muster.data.tree import mapping_at
@@ -19,9 +19,8 @@ DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 #: What expressions see of a transition: of which object, what changed (`condition`, `Ready`), from what to what, why.
 CHANGE: Final = ObjectType(
     "change",
-    {name: Field(STRING, required=True) for name in ("kind", "namespace", "object", "sort", "name", "before", "after",
-                                                     "reason")},
-)  # fmt: skip
+    required(**dict.fromkeys(("kind", "namespace", "object", "sort", "name", "before", "after", "reason"), STRING)),
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -72,7 +72,7 @@ def _one(candidates: Candidates, names: frozenset[str], predicate: Predicate) ->
     if predicate.claims.requirements:
         names = names & candidates.claims.selected(predicate.claims)
     share = cost_share(candidates.settings.policy_cost, candidates.settings.expression_cost, len(names))
-    budgets = {name: cel.Budget(share) for name in names} if predicate.expressions else {}
+    budgets = {name: cel.CostBudget(share) for name in names} if predicate.expressions else {}
     for program in predicate.expressions:
         # An expression that fails for a cluster lets it not through: an error never counts as true.
         names = frozenset(

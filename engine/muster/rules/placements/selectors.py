@@ -83,7 +83,7 @@ def environment() -> cel.Env:
         variables={"managedCluster": cluster},
         functions={
             "scores": cel.Function(
-                _scores, (cluster, STRING), ListType(score), cost=30, member=True, moving=cel.Moving.CARRIED
+                _scores, (cluster, STRING), ListType(score), cost=30, member=True, moving=cel.TimeUse.CARRIED
             ),
             "parseJSON": cel.Function(_parse_json, (STRING,), DYN, cost=100, member=True, walks=True),
         },

@@ -5,7 +5,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from muster import cel
-from muster.cel.declarations import Moving
+from muster.cel.declarations import TimeUse
 from muster.cel.env import Function
 from muster.cel.types import DYN, STRING, MapType, ObjectType, StringType, Type, required
 from muster.data.kinds import Kind
@@ -26,7 +26,7 @@ def status(conditions: Mapping[str, Tree], type_: str) -> str:
 @cache
 def fleet_functions(condition: Type) -> Mapping[str, Function]:
     """Return the functions that policies see, `condition` being the type of one condition."""
-    return {"status": Function(status, (MapType(STRING, condition), STRING), _STATUS, moving=Moving.CARRIED)}
+    return {"status": Function(status, (MapType(STRING, condition), STRING), _STATUS, moving=TimeUse.CARRIED)}
 
 
 #: Sizes that no schema bounds are assumed to be large, so an estimate may be this many times what a run may cost.

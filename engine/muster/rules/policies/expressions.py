@@ -127,15 +127,14 @@ def expression_findings(obj: Object, path: At, error: cel.CompileError) -> Itera
     """Yield one finding per issue of an expression that did not compile."""
     code = {cel.SyntaxIssue: "MUS301", cel.CostIssue: "MUS304"}.get(type(error), "MUS302")
     for issue in error.issues:
-        yield issue_finding(obj, path, issue, "MUS303" if issue.severity is Severity.WARNING else code)
+        yield issue_finding(obj, path, issue, "MUS303" if issue.is_warning else code)
 
 
 def issue_finding(obj: Object, path: At, issue: cel.Issue, code: str) -> Finding:
     """Return the finding of one issue, at its line and column in the YAML file, with a caret."""
     place, excerpt = expression_place(obj.parts, path, issue.offset)
-    return finding(
-        code, issue.message, place, hint=issue.hint, object_=obj.id, excerpt=excerpt, severity=issue.severity
-    )
+    severity = Severity.WARNING if issue.is_warning else Severity.ERROR
+    return finding(code, issue.message, place, hint=issue.hint, object_=obj.id, excerpt=excerpt, severity=severity)
 
 
 def conditions_read(node: ast.Node, variable: str = _CONDITIONS) -> Iterator[str]:
@@ -144,7 +143,7 @@ def conditions_read(node: ast.Node, variable: str = _CONDITIONS) -> Iterator[str
     As in `conditions['X']`, `'X' in conditions`, `status(conditions, 'X')`.
     """
     for inner in ast.walk(node):
-        if isinstance(inner, ast.Index) and _is_variable(inner.operand, variable):
+        if isinstance(inner, ast.IndexNode) and _is_variable(inner.operand, variable):
             yield from _literal(inner.index)
         elif isinstance(inner, ast.Select | ast.Has) and _is_variable(inner.operand, variable):
             yield inner.field
@@ -162,7 +161,7 @@ def speaks_of_silence(node: ast.Node) -> bool:
             return True
         if isinstance(inner, ast.Select | ast.Has) and inner.field == "stale":
             return True
-        if isinstance(inner, ast.Index) and "stale" in _literal(inner.index):
+        if isinstance(inner, ast.IndexNode) and "stale" in _literal(inner.index):
             return True
     return False
 

@@ -36,7 +36,7 @@ class PolicyScope(Variables):
 
     def __init__(self, base: Mapping[str, object], programs: Mapping[str, cel.Program], limit: int) -> None:
         super().__init__(base.__getitem__)
-        self.budget = cel.Budget(limit)
+        self.budget = cel.CostBudget(limit)
         self._programs = programs
 
     def evaluate(self, program: cel.Program, at: At) -> Any:  # noqa: ARG002 - who witnesses it wants to know

@@ -11,7 +11,19 @@ from functools import cached_property
 from typing import Final
 
 from muster import cel
-from muster.cel.types import BOOL, DYN, INT, STRING, TIMESTAMP, Field, ListType, MapType, ObjectType, StringType, Type
+from muster.cel.types import (
+    BOOL,
+    DYN,
+    INT,
+    STRING,
+    TIMESTAMP,
+    FieldType,
+    ListType,
+    MapType,
+    ObjectType,
+    StringType,
+    Type,
+)
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
     ACCEPTED,
@@ -195,7 +207,11 @@ VARIABLES: Final[Mapping[str, Variable]] = {
 PULSE_VARIABLES: Final[Mapping[str, Type]] = {
     "pulsed": ObjectType(
         "pulsed",
-        {"generation": Field(INT, required=True), "time": Field(TIMESTAMP), "count": Field(INT, required=True)},
+        {
+            "generation": FieldType(INT, required=True),
+            "time": FieldType(TIMESTAMP),
+            "count": FieldType(INT, required=True),
+        },
     )
 }
 

@@ -23,7 +23,7 @@ class Evaluation:
     policy: ObjectId
     program: cel.Program
     at: At
-    result: cel.Result
+    result: cel.EvaluationResult
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,6 +62,6 @@ class Note:
     policy: ObjectId
     clock: cel.Clock | None = None
 
-    def take(self, program: cel.Program, at: At, result: cel.Result) -> None:
+    def take(self, program: cel.Program, at: At, result: cel.EvaluationResult) -> None:
         """Note an evaluation."""
         self.witness.seen.append(Evaluation(self.object, self.policy, program, at, result))

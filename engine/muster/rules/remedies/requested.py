@@ -217,7 +217,7 @@ class Remedies:
         """What the expressions say. One that fails does not hold, but takes nothing off; nor does one that looked at
         what is in doubt, unless it says itself what silence means to it."""
         answer = _Answer()
-        budget, note = cel.Budget(self.scopes.rules.share(CLUSTERS)), self.scopes.note(remedy.id, obj.id)
+        budget, note = cel.CostBudget(self.scopes.rules.share(CLUSTERS)), self.scopes.note(remedy.id, obj.id)
         for expression in remedy.expressions:
             seen = Variables(scope.__getitem__)
             watched = () if expression.of_silence else watch(seen, doubt)

@@ -6,7 +6,18 @@ from random import Random
 from typing import Any
 
 from muster import cel
-from muster.cel.types import BOOL, DURATION, INT, STRING, TIMESTAMP, Field, ListType, MapType, NullableType, ObjectType
+from muster.cel.types import (
+    BOOL,
+    DURATION,
+    INT,
+    STRING,
+    TIMESTAMP,
+    FieldType,
+    ListType,
+    MapType,
+    NullableType,
+    ObjectType,
+)
 from muster.features.lint.proving.doubt import condition_of
 from muster.features.lint.proving.logic import both, negation
 from muster.features.lint.proving.solver import Nothing, Solver
@@ -14,11 +25,12 @@ from muster.features.lint.proving.translate import Translator
 from muster.features.lint.proving.values import given
 from muster.features.lint.proving.world import Input, Model, World
 
-_ITEM = ObjectType("item", {"n": Field(INT, required=True), "s": Field(STRING), "p": Field(BOOL)})
+_ITEM = ObjectType("item", {"n": FieldType(INT, required=True), "s": FieldType(STRING), "p": FieldType(BOOL)})
 INPUTS = {
     "i": INT, "j": INT, "s": STRING, "u": STRING, "p": BOOL, "q": BOOL, "t": TIMESTAMP, "d": DURATION,
     "o": ObjectType("o", {
-        "n": Field(INT), "s": Field(NullableType(STRING)), "in": Field(_ITEM), "t": Field(NullableType(TIMESTAMP)),
+        "n": FieldType(INT), "s": FieldType(NullableType(STRING)), "in": FieldType(_ITEM),
+        "t": FieldType(NullableType(TIMESTAMP)),
     }),
     "l": ListType(_ITEM), "x": ListType(INT, 3), "m": MapType(STRING, INT),
 }  # fmt: skip

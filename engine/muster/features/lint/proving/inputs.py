@@ -10,7 +10,7 @@ from muster.cel.types import (
     DYN,
     INT,
     TIMESTAMP,
-    Field,
+    FieldType,
     ListType,
     MapType,
     NullableType,
@@ -40,7 +40,7 @@ _IDENTITY: Final = frozenset(("apiVersion", "kind", "name", "namespace"))
 #: What muster writes in each condition that it decides.
 _DECIDED: Final = required(reason=StringType(), message=StringType(), lastTransitionTime=TIMESTAMP)
 #: What is never null in a condition of a cluster that stands: one that a hub brought without a time is not adopted.
-_STANDING: Final = {"lastTransitionTime": Field(TIMESTAMP)}
+_STANDING: Final = {"lastTransitionTime": FieldType(TIMESTAMP)}
 
 
 class Roots(Mapping[str, Result]):
@@ -127,7 +127,7 @@ def _deployment(type_: Type) -> Type:
     assert isinstance(type_, ObjectType)
     status = type_.fields["status"]
     assert isinstance(status.type, ObjectType)
-    asked = Field(ObjectType("status.muster", required(**{ASKED: TIMESTAMP})))
+    asked = FieldType(ObjectType("status.muster", required(**{ASKED: TIMESTAMP})))
     with_asked = replace(status, type=replace(status.type, fields={**status.type.fields, "muster": asked}))
     return replace(type_, fields={**type_.fields, "status": with_asked})
 
@@ -160,7 +160,7 @@ def _perhaps(name: str) -> Callable[[World, Type], Input]:
     return input_
 
 
-def _conditions(name: str, facts: Mapping[str, Field]) -> Callable[[World, Type], Input]:
+def _conditions(name: str, facts: Mapping[str, FieldType]) -> Callable[[World, Type], Input]:
     """Of conditions by their types, of whose fields more is known than their schema says."""
 
     def input_(world: World, type_: Type) -> Input:
@@ -169,7 +169,7 @@ def _conditions(name: str, facts: Mapping[str, Field]) -> Callable[[World, Type]
         assert isinstance(condition, ObjectType)
 
         def of_type(key: str) -> ObjectType:
-            own = {"type": Field(StringType(values=(key,)), required=True), **facts}
+            own = {"type": FieldType(StringType(values=(key,)), required=True), **facts}
             return ObjectType(condition.name, {**condition.fields, **own}, condition.additional)
 
         return world.mapping(lambda key: world.optional(of_type(key), f"{name}[key]"))

@@ -87,7 +87,7 @@ class _Expression:
                 return self.read(node, self.select(operand, node.field, optional=node.optional))
             case ast.Has():
                 return self.has(self.result(node.operand), node.field)
-            case ast.Index():
+            case ast.IndexNode():
                 operand, key = self.result(node.operand), self.result(node.index)
                 return self.read(node, self.index(operand, key, optional=node.optional))
             case ast.Call():

@@ -1,13 +1,13 @@
-"""The arguments of a call before there are any: what the types and the texts of an expression say of their sizes.
+"""The arguments of a call at compile time: their types, sizes and literals.
 
-From this a function says what a call costs at the most, and how large its result is.
+From these a function computes the highest cost of a call, and the size of its result.
 """
 
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 from typing import TypeAlias
 
-from muster.cel.extent import DEFAULT_ITEMS, ONE, SCALAR, ZERO, Extent, Range, extent_of, may_be_precise, weight
+from muster.cel.extent import DEFAULT_ITEMS, ONE, SCALAR, ZERO, Extent, IntRange, extent_of, may_be_precise, weight
 from muster.cel.runtime.budget import PRECISE
 from muster.cel.types import DYN, ListType, Type, bare, is_dyn
 
@@ -15,22 +15,19 @@ Argument: TypeAlias = tuple[Type, Extent]
 
 
 @dataclass(slots=True)
-class Patterns:
-    """Patterns that are written out are compiled to know their size, while that takes little: `left` steps in all."""
+class PatternBudget:
+    """The steps that are left for compiling literal patterns, to know their size."""
 
     left: int = 400_000
 
 
 @dataclass(frozen=True, slots=True)
-class Given:
-    """The arguments of a call, their types and extents; and those that are written out as literals, by position.
-
-    `path` is how messages call the result.
-    """
+class CallArguments:
+    """The types and extents of a call's arguments, and its literals by position. `path` is its name in messages."""
 
     arguments: list[Argument]
     literals: Mapping[int, object]
-    patterns: Patterns
+    patterns: PatternBudget
     path: str
 
     def __len__(self) -> int:
@@ -44,12 +41,12 @@ class Given:
         """The extent of an argument."""
         return self.arguments[position][1]
 
-    def length(self, position: int) -> Range:
-        """How many characters an argument has; of a list that may stand there as well, how many elements."""
+    def length(self, position: int) -> IntRange:
+        """The number of characters of an argument, or of elements if it is a list."""
         return self.extent(position).length()
 
-    def items(self, position: int) -> Range:
-        """How many elements an argument has."""
+    def items(self, position: int) -> IntRange:
+        """The number of elements of an argument."""
         return self.extent(position).items()
 
     def listed(self, position: int) -> bool:
@@ -57,49 +54,49 @@ class Given:
         return isinstance(bare(self.type(position)), ListType)
 
     def unknown(self, position: int) -> bool:
-        """Whether nothing is known of an argument's type."""
+        """Whether the type of an argument is unknown."""
         return is_dyn(self.type(position))
 
-    def element(self, position: int) -> "Given":
+    def element(self, position: int) -> "CallArguments":
         """The element of a list, as an argument."""
         type_, extent = self.arguments[position]
         plain = bare(type_)
         inner = plain.element if isinstance(plain, ListType) else DYN
         return replace(self, arguments=[(inner, extent.element or extent_of(inner, extent.path))])
 
-    def compared(self, position: int) -> Range:
-        """What it takes to compare an argument with another value."""
+    def compared(self, position: int) -> IntRange:
+        """The units of comparing an argument with another value."""
         return weight(*self.arguments[position])
 
-    def element_compared(self, position: int) -> Range:
-        """What it takes to compare one element of a list."""
+    def element_compared(self, position: int) -> IntRange:
+        """The units of comparing one element of a list."""
         return self.element(position).compared(0) | ONE
 
-    def ordered(self, position: int) -> Range:
-        """What it takes to order an argument among other values."""
+    def ordered(self, position: int) -> IntRange:
+        """The units of ordering an argument among other values."""
         extent = self.extent(position)
         text = ZERO if extent.scalar else extent.length().as_text
-        return text | Range(0, PRECISE) if self.precise(position) else text
+        return text | IntRange(0, PRECISE) if self.precise(position) else text
 
     def precise(self, position: int) -> bool:
         """Whether an argument may be an instant or a duration: operations on those may cost more."""
         return may_be_precise(self.type(position))
 
-    def between(self, least: int, most: int) -> Range:
+    def between(self, least: int, most: int) -> IntRange:
         """Any number from the least to the most."""
-        return Range(least, most)
+        return IntRange(least, most)
 
     @property
-    def nothing(self) -> Range:
+    def nothing(self) -> IntRange:
         """No units."""
         return ZERO
 
     def unbounded(self, type_: Type) -> Extent:
-        """A value of the type of which nothing is known."""
+        """The extent of an unknown value of the type."""
         return extent_of(type_, "")
 
     def counting(self, position: int) -> Extent:
-        """A list of as many scalars as an argument says, where it is written out."""
+        """The extent of a list with as many scalars as a literal argument says."""
         count = self.literals.get(position)
         if isinstance(count, int):
             return Extent(max(count, 0), max(count, 0), "", SCALAR)
