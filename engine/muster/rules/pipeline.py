@@ -38,7 +38,6 @@ from muster.rules.pools import clusters as pool_clusters
 from muster.rules.pools import stage as pools
 from muster.rules.pulses import stage as pulses
 from muster.rules.registration import first_day, identity, removal, removals, requests
-from muster.rules.registration import removal as finalizing
 from muster.rules.registration import stage as registration
 from muster.rules.remedies import requested as requested_actions
 from muster.rules.remedies import stage as remedies
@@ -56,7 +55,7 @@ from muster.rules.traffic import stage as traffic
 STAGES: tuple[Stage, ...] = (
     kept.STAGE,
     settings.STAGE,
-    finalizing.STAGE,
+    removal.FINALIZING,
     generations.STAGE,
     hearing.STAGE,
     hearing.DEPARTURES,
