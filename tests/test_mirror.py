@@ -58,7 +58,7 @@ THROUGH = {
         "git/test_notice_memory.py": "notices",
         "git/test_pulse_memory.py": "published",
         "rules/checks/test_waivers.py": "groups",
-        "rules/effects/test_approval.py": "proposals",
+        "rules/effects/test_approval.py": "",
         "rules/test_because.py": "decision",
     },
     "features": {

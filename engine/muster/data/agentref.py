@@ -14,6 +14,20 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
+#: What the branches of proposals begin with.
+BRANCHES: Final = "muster/proposals/"
+
+
+def proposal_branch(topic: str) -> str:
+    """Return the branch on which a topic's effects are proposed."""
+    return f"{BRANCHES}{topic}"
+
+
+def approval_file(topic: str) -> str:
+    """Return the file that merging it brings."""
+    return f"approvals/{topic}.yaml"
+
+
 # A cluster is named as Kubernetes names things: a DNS subdomain.
 _LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _CLUSTER: Final = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*", re.ASCII)

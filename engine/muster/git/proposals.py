@@ -13,7 +13,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from muster.data.proposals import BRANCHES, approval_file, proposal_branch
+from muster.data.agentref import BRANCHES, approval_file, proposal_branch
 from muster.git.commit import swap_ref
 from muster.git.importing import build_commit
 from muster.git.mergebase import merge_base

@@ -17,9 +17,9 @@ from dataclasses import dataclass, field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
+from muster.data.agentref import approval_file, proposal_branch
 from muster.data.groups import grouped
 from muster.data.kinds import APPROVAL, FLEET
-from muster.data.proposals import approval_file, proposal_branch
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig
 from muster.data.yaml.emitter import UnwritableError, file_text

@@ -12,10 +12,10 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
+from muster.data.agentref import proposal_branch
 from muster.data.decision import Because, Held, Input, Wait
 from muster.data.ids import ObjectId
 from muster.data.kinds import APPROVAL, FLEET
-from muster.data.proposals import proposal_branch
 from muster.data.times import format_time, try_time
 from muster.data.tree import mappings_at
 from muster.fleet.fleet import Fleet
