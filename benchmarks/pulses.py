@@ -12,9 +12,8 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime, timedelta
 from typing import TypeVar
 
-from muster.data.decision import Failed
+from muster.data.decision import Failed, Published, PulseKey
 from muster.data.kinds import ADAPTER_REPORT, FLEET, MANAGED_CLUSTER
-from muster.data.published import Published, PulseKey
 from muster.data.snapshot import Snapshot
 from muster.data.source import SourceFile
 from muster.data.times import format_time

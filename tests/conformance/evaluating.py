@@ -6,7 +6,7 @@ from contextvars import ContextVar
 from datetime import datetime
 from functools import lru_cache
 
-from muster.data.published import Published, PulseKey
+from muster.data.decision import Published, PulseKey
 from muster.features.test.memory import MemorySnapshot
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.run import Run

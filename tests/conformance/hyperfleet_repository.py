@@ -11,9 +11,9 @@ from typing import Any
 
 import yaml
 
+from muster.data.decision import Published, PulseKey
 from muster.data.ids import ObjectId
 from muster.data.kinds import KARMADA_CLUSTER, NODE_POOL, Kind, kind_of
-from muster.data.published import Published, PulseKey
 from muster.data.times import parse_time
 from muster.rules.generations import DIGEST, wish_digest
 from muster.run.run import Run

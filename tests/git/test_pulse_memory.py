@@ -6,8 +6,8 @@ from pathlib import Path
 from hypothesis import given
 from hypothesis import strategies as st
 
+from muster.data.decision import Published, PulseKey
 from muster.data.kinds import MANAGED_CLUSTER, NODE_POOL
-from muster.data.published import Published, PulseKey
 from muster.git.pulse_memory import REF, Arrived, PulseMemory, Remembered, decoded, encoded, read_memory, remember
 from muster.git.repository import Repository, open_repository
 from tests.support.git import Repo, new_repository

@@ -7,14 +7,37 @@ that only deciding could show to be wrong.
 Explain, forecast, incremental reconcile and the watch loop's timer all live on `because` and `horizon`.
 """
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.published import Published
 from muster.data.tree import At, Tree
+
+
+class PulseKey(NamedTuple):
+    """What a memory is of: an object, and the name of the PulsePolicy that asked."""
+
+    object: ObjectId
+    policy: str
+
+
+@dataclass(frozen=True, slots=True)
+class Published:
+    """The last pulse of a policy for an object: of which generation, when, and how many went out in a row without an
+    accepted report in between, itself among them."""
+
+    generation: int
+    time: datetime
+    count: int = 1
+
+
+Memory: TypeAlias = Mapping[PulseKey, Published]
+
+#: A plain directory has no memory: its pulses follow from generations and the age of reports alone.
+NOTHING_PUBLISHED: Memory = {}
 
 #: A field of an object. A step is a mapping's key, or, inside a list that merges by key, the tuple of the
 #: element's key values: `("status", "conditions", ("Ready",))`, `("spec", "taints", ("dedicated", "NoSelect"))`.

@@ -8,11 +8,10 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
-from muster.data.decision import Decision, Held, Outcome, Pulse, Wake
+from muster.data.decision import Decision, Held, Memory, Outcome, Pulse, Wake
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, Kind
-from muster.data.published import Memory
 from muster.data.snapshot import Authors, Identity
 from muster.data.source import Part
 from muster.data.tree import Tree

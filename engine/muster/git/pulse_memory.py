@@ -14,8 +14,8 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from muster.data.decision import NOTHING_PUBLISHED, Memory, Published, PulseKey
 from muster.data.ids import ObjectId
-from muster.data.published import NOTHING_PUBLISHED, Memory, Published, PulseKey
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree, dig, read_json
 from muster.git.errors import RepositoryError

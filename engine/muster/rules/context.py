@@ -8,6 +8,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, TypeVar
 
+from muster.data.decision import Memory
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
@@ -18,7 +19,6 @@ from muster.data.kinds import (
     TARGETS,
     kind_of,
 )
-from muster.data.published import Memory
 from muster.data.snapshot import Identity
 from muster.fleet.faults import is_fault
 from muster.fleet.reports import required_adapters

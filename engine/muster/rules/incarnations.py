@@ -16,10 +16,9 @@ It is remembered where adapters are used at all, and changes with the object alo
 from collections.abc import Iterator
 from datetime import datetime
 
-from muster.data.decision import OF_ITSELF, Because, Decision, Path
+from muster.data.decision import OF_ITSELF, Because, Decision, Path, Published
 from muster.data.ids import ObjectId
 from muster.data.kinds import TARGETS
-from muster.data.published import Published
 from muster.data.times import format_time, try_time
 from muster.data.tree import dig
 from muster.fleet.view import View

@@ -7,9 +7,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 from types import MappingProxyType
 
+from muster.data.decision import NOTHING_PUBLISHED, Memory
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.published import NOTHING_PUBLISHED, Memory
 from muster.data.snapshot import Snapshot
 from muster.fleet.hearing import hear
 from muster.git.open import open_snapshot

@@ -6,11 +6,10 @@ from collections.abc import Collection, Sequence
 from dataclasses import replace
 from itertools import pairwise
 
-from muster.data.decision import Pulse
+from muster.data.decision import Memory, Pulse
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import kind_of
-from muster.data.published import Memory
 from muster.data.tree import Tree
 from muster.rules.policies.in_force import Ruled
 from muster.rules.pulses.policy import PulsePolicy

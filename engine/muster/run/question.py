@@ -7,10 +7,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING, Final, Protocol
 
+from muster.data.decision import Memory
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
 from muster.data.kinds import is_cluster
-from muster.data.published import Memory
 from muster.data.snapshot import Snapshot
 from muster.data.times import format_time
 from muster.data.tree import Tree

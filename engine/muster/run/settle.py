@@ -12,10 +12,10 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TypeAlias
 
+from muster.data.decision import NOTHING_PUBLISHED, Memory
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import CONDITION_POLICY, REMEDY, TAINT_POLICY
-from muster.data.published import NOTHING_PUBLISHED, Memory
 from muster.data.snapshot import Snapshot
 from muster.fleet.derived import content_id
 from muster.fleet.faults import guarded

@@ -17,12 +17,11 @@ from hashlib import blake2b
 from threading import Lock
 from typing import Final, NamedTuple, TypeVar
 
-from muster.data.decision import Pulse
+from muster.data.decision import Memory, Pulse
 from muster.data.finding import Finding
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
 from muster.data.kinds import ADAPTER_REPORT, ALL, is_cluster, kind_of
-from muster.data.published import Memory
 from muster.data.snapshot import Agents, Identity, Snapshot, Withheld
 from muster.data.source import SourceFile
 from muster.data.times import earliest

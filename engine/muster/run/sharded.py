@@ -15,9 +15,9 @@ from datetime import UTC
 from functools import cached_property
 from typing import Final
 
+from muster.data.decision import Memory, Published, PulseKey
 from muster.data.kinds import FLEET, TARGETS
 from muster.data.locations import FOLDER
-from muster.data.published import Memory, Published, PulseKey
 from muster.fleet.assemble import assemble
 from muster.fleet.beyond import Beyond
 from muster.fleet.files import is_hidden

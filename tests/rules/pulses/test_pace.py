@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from muster.data.published import Published
+from muster.data.decision import Published
 from muster.data.times import LAST
 from muster.features.test.memory import MemorySnapshot
 from muster.rules.pulses.policy import Backoff, PulsePolicy

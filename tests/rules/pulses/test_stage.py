@@ -6,8 +6,8 @@ from pathlib import Path
 
 import pytest
 
+from muster.data.decision import NOTHING_PUBLISHED, Memory, Published, PulseKey
 from muster.data.kinds import MANAGED_CLUSTER
-from muster.data.published import NOTHING_PUBLISHED, Memory, Published, PulseKey
 from muster.git.open import open_snapshot
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.run import Run

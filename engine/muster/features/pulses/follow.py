@@ -10,7 +10,7 @@ from threading import Event
 from typing import TypeAlias
 
 from muster.cli.listening import WRITER, hear_at, require_heard
-from muster.data.published import Published, PulseKey
+from muster.data.decision import Published, PulseKey
 from muster.data.tree import Tree
 from muster.git.open import open_commit
 from muster.git.push import fetch

@@ -16,9 +16,8 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 
-from muster.data.decision import Pulse
+from muster.data.decision import Pulse, PulseKey
 from muster.data.finding import Finding
-from muster.data.published import PulseKey
 from muster.data.secrets import without_secrets
 from muster.data.tree import Tree
 from muster.features.pulses.sinks import (

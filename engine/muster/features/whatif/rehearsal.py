@@ -13,7 +13,7 @@ from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from muster.data.agentref import relay_of
-from muster.data.published import Memory, PulseKey
+from muster.data.decision import Memory, PulseKey
 from muster.features.whatif.supposing import Edits
 from muster.git.agents import AgentRef
 from muster.git.hearing import Heard

@@ -24,6 +24,7 @@ from muster.cel.types import (
     StringType,
     Type,
 )
+from muster.data.decision import Published
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
     ACCEPTED,
@@ -36,7 +37,6 @@ from muster.data.kinds import (
     MANAGED_CLUSTER,
     Kind,
 )
-from muster.data.published import Published
 from muster.data.tree import Tree, dig, mapping_at
 from muster.fleet.leases import effective_leases, lease_seconds, leases_by_cluster, standing_seconds
 from muster.fleet.neighbourhoods import cluster_of

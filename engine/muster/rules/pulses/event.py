@@ -11,8 +11,8 @@ from datetime import datetime
 from uuid import UUID, uuid5
 
 from muster import cel
+from muster.data.decision import Published
 from muster.data.ids import ObjectId
-from muster.data.published import Published
 from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.rules.policies.lazy import PolicyScope

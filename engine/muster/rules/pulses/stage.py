@@ -11,10 +11,9 @@ from collections.abc import Iterable, Iterator, Mapping
 from datetime import datetime, timedelta
 from functools import partial
 
-from muster.data.decision import Failed, Pulse, Wake
+from muster.data.decision import Failed, Published, Pulse, PulseKey, Wake
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.published import Published, PulseKey
 from muster.data.times import LAST, earliest, later, parse_time
 from muster.data.tree import Tree
 from muster.fleet.faults import each
