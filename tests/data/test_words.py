@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.data.words import UnknownKind, kinds_named
+from muster.data.kinds import UnknownKind, kinds_named
 
 
 @pytest.mark.parametrize(

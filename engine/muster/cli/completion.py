@@ -28,7 +28,7 @@ _NAMESPACE: Final = re.compile(rf"(?:\s|\{{)namespace:{_VALUE}")
 
 def targets(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """What `KIND[/NAME]` may become: kinds, and behind a slash the names of objects."""
-    from muster.data.words import words
+    from muster.data.kinds import words
 
     word, slash, begun = incomplete.partition("/")
     if not slash:
@@ -87,7 +87,7 @@ def codes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list
 
 def _names(ctx: click.Context, word: str) -> list[str]:
     """The names of the objects that a word for a kind means, where they lie in a namespace with that; sorted."""
-    from muster.data.words import kinds_named
+    from muster.data.kinds import kinds_named
     from muster.git.repository import open_repository
 
     with suppress(Exception):  # a person is typing: there is no place to complain

@@ -251,7 +251,7 @@ def usage_errors(*errors: type[Exception]) -> Iterator[None]:
 def one_object(target: str) -> "Callable[[ObjectId], bool]":
     """What tells the object that `KIND/[NAMESPACE/]NAME` names. click.UsageError where it names no kind or object."""
     from muster.cli.select import ids_named
-    from muster.data.words import UnknownKind
+    from muster.data.kinds import UnknownKind
 
     with usage_errors(UnknownKind):
         is_named = ids_named(target)
@@ -274,7 +274,7 @@ def wanted(*targets: str) -> "Wanted | None":
     """What has to be looked at for the objects that these name; None for all. click.UsageError where one names no
     kind."""
     from muster.cli.select import wanted
-    from muster.data.words import UnknownKind
+    from muster.data.kinds import UnknownKind
     from muster.run.warm import Wanted
 
     with usage_errors(UnknownKind):
@@ -321,7 +321,7 @@ def write_findings(findings: "Sequence[Finding]", form: str, target: str) -> Non
 def selected(run: "Run", target: str | None) -> list[Tree]:
     """The objects that `target` names. click.UsageError where it names no kind, or nothing at all."""
     from muster.cli.select import select
-    from muster.data.words import UnknownKind
+    from muster.data.kinds import UnknownKind
 
     with usage_errors(UnknownKind):
         found = select(run, target)

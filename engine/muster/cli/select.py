@@ -3,9 +3,8 @@
 from collections.abc import Callable, Sequence
 
 from muster.data.ids import ObjectId
-from muster.data.kinds import CLUSTERS, Kind
+from muster.data.kinds import CLUSTERS, Kind, UnknownKind, kinds_named
 from muster.data.tree import Tree, dig
-from muster.data.words import UnknownKind, kinds_named
 from muster.fleet.shared import OF_CLUSTERS
 from muster.run.question import default_home
 from muster.run.run import Run

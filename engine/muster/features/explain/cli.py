@@ -38,7 +38,7 @@ def command(
     Placement also the name of a cluster: why it is chosen, or not. KIND.FIELD prints what the schema says of a field,
     CODE what a finding means.
     """
-    from muster.data.words import UnknownKind
+    from muster.data.kinds import UnknownKind
     from muster.features.explain.pages import page_of
 
     with options.usage_errors(UnknownKind):

@@ -6,10 +6,9 @@ from textwrap import fill
 from typing import Final
 
 from muster.data.codes import CODES
-from muster.data.kinds import Kind
+from muster.data.kinds import Kind, UnknownKind, kinds_named
 from muster.data.names import did_you_mean
 from muster.data.tree import Tree, mapping_at
-from muster.data.words import UnknownKind, kinds_named
 from muster.fleet.schemas import common_definitions, schema_of
 
 _CODE: Final = re.compile(r"MUS[0-9]{3}", re.IGNORECASE)
