@@ -185,7 +185,7 @@ def _fault(error: Exception) -> None:
     import traceback
     from tempfile import NamedTemporaryFile
 
-    from muster.data.secrets import without_secrets
+    from muster.data.printable import without_secrets
 
     whole = without_secrets("".join(traceback.format_exception(error)), os.environ)
 

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.data.secrets import is_ours
+from muster.data.printable import is_ours
 
 
 @pytest.mark.parametrize(("mode", "ours"), [(0o700, True), (0o755, True), (0o775, False), (0o757, False)])

@@ -4,7 +4,7 @@ import pytest
 
 from muster.cli.findings import findings_text
 from muster.data.kinds import MANAGED_CLUSTER
-from muster.data.secrets import without_secrets
+from muster.data.printable import without_secrets
 from muster.features.test.memory import MemorySnapshot
 from muster.git.errors import RepositoryError, explain
 from muster.run.change import Change

@@ -6,7 +6,7 @@ from muster.data.codes import CODES
 from muster.data.decision import Path
 from muster.data.finding import Finding, Severity
 from muster.data.ids import ObjectId
-from muster.data.secrets import without_secrets
+from muster.data.printable import without_secrets
 from muster.data.source import Part, Place
 
 

@@ -1,8 +1,39 @@
 """What a terminal, a log or a commit may be given of a text that anybody wrote: names, reasons, what a server said."""
 
 import json
+import os
 import re
+import stat
+from collections.abc import Mapping
 from typing import Final
+
+
+def is_ours(status: os.stat_result) -> bool:
+    """Whether a file or folder is this user's, and nobody else can write into it."""
+    return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
+
+
+_USERINFO = re.compile(r"(?<=://)[^/\s'\"<>]*@")
+_TRUSTED = re.compile(r"^MUSTER_SINK_|TOKEN|SECRET|PASSW|CREDENTIAL|PRIVATE_KEY|API_?KEY", re.IGNORECASE)
+_SHORTEST = 4  # a shorter value is a word of the language rather than a secret
+_HIDDEN = "***"
+
+
+def without_secrets(text: str, environ: Mapping[str, str] | None = None) -> str:
+    """Return a text without users and passwords in URLs and, given an environment, without its secrets' values."""
+    for value in _values(environ or {}):
+        text = text.replace(value, _HIDDEN)
+    return _USERINFO.sub("", text)
+
+
+def _values(environ: Mapping[str, str]) -> list[str]:
+    """The values of variables whose names say that they are secrets, the longest first, and the parts of those."""
+    found: set[str] = set()
+    for name, value in environ.items():
+        if _TRUSTED.search(name):
+            found.update((value, value.strip(), *value.split(), *value.partition(":")[::2]))
+    return sorted((value for value in found if len(value) >= _SHORTEST), key=lambda value: (-len(value), value))
+
 
 #: What CI takes for orders in the output of a job: anywhere in a line (`##[...]` of GitHub, `##vso[...]` of Azure,
 #: `##teamcity[...]`), or where a text begins (`::...::` of GitHub, also behind spaces).

@@ -7,8 +7,7 @@ Outcomes that a caller acts on (the branch moved, a person's edit is in the way)
 import re
 from dataclasses import dataclass
 
-from muster.data.printable import printable_lines
-from muster.data.secrets import without_secrets
+from muster.data.printable import printable_lines, without_secrets
 from muster.data.source import LostFileError
 
 

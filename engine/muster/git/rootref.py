@@ -10,7 +10,7 @@ from contextlib import closing
 from dataclasses import dataclass
 from typing import Final, Protocol
 
-from muster.data.secrets import without_secrets
+from muster.data.printable import without_secrets
 from muster.git.commit import swap_ref
 from muster.git.errors import UnreadableError
 from muster.git.importing import build_commit

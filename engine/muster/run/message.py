@@ -5,8 +5,7 @@ import re
 from collections.abc import Iterable, Sequence
 
 from muster.data.kinds import CONDITION_POLICY, DISRUPTION_BUDGET, NOTIFICATION_POLICY, PULSE_POLICY, TAINT_POLICY
-from muster.data.printable import printable
-from muster.data.secrets import without_secrets
+from muster.data.printable import printable, without_secrets
 from muster.data.times import format_time
 from muster.fleet.fleet import Fleet
 from muster.git.enginecommits import NOW, SOURCE, WHOLE

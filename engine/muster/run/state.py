@@ -21,7 +21,7 @@ from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
-from muster.data.secrets import is_ours
+from muster.data.printable import is_ours
 from muster.data.tree import Tree
 from muster.fleet.bundle import bundle_path
 from muster.run.records import text_of, tree_of

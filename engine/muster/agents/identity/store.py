@@ -19,7 +19,7 @@ from cryptography import x509
 
 from muster.agents.identity.request import Request
 from muster.data.agentref import agent_named
-from muster.data.secrets import is_ours
+from muster.data.printable import is_ours
 from muster.git.signatures.errors import IdentityError
 from muster.git.signatures.keys import public_bytes, sound_key
 

@@ -10,7 +10,7 @@ import click
 
 from muster.cli.options import as_one
 from muster.cli.outcome import report, say, say_behind
-from muster.data.secrets import without_secrets
+from muster.data.printable import without_secrets
 
 if TYPE_CHECKING:
     from muster.features.edits.editing import Edit

@@ -10,7 +10,7 @@ import re
 from dataclasses import dataclass
 
 from muster.data.kinds import MANIFEST_WORK, Kind
-from muster.data.secrets import without_secrets
+from muster.data.printable import without_secrets
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 
 _PASSWORD = re.compile(r"://[^/\s'\"<>@]*:[^/\s'\"<>]*@")

@@ -14,8 +14,7 @@ from typing import TYPE_CHECKING, Final
 from muster.data.kinds import ALL, kind_of
 from muster.data.locations import FOLDER
 from muster.data.notices import Message, Notice
-from muster.data.printable import printable
-from muster.data.secrets import without_secrets
+from muster.data.printable import printable, without_secrets
 from muster.data.times import earliest, format_time
 from muster.data.tree import Tree
 from muster.data.yaml.loader import first_body

@@ -18,7 +18,7 @@ from pathlib import Path
 
 from muster.data.decision import Pulse, PulseKey
 from muster.data.finding import Finding
-from muster.data.secrets import without_secrets
+from muster.data.printable import without_secrets
 from muster.data.tree import Tree
 from muster.features.pulses.sinks import (
     DeliveryError,

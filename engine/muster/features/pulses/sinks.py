@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 from urllib.parse import urlsplit
 
-from muster.data.secrets import without_secrets
+from muster.data.printable import without_secrets
 from muster.data.times import parse_duration, parse_time
 from muster.data.tree import Tree, mappings_at
 from muster.git.retry import jittered

@@ -17,8 +17,7 @@ from muster.cli.disposable import open_state_of, use_cache
 from muster.cli.exits import FINDINGS
 from muster.cli.outcome import report, say, say_behind
 from muster.cli.progress import working
-from muster.data.printable import printable
-from muster.data.secrets import without_secrets
+from muster.data.printable import printable, without_secrets
 from muster.data.times import format_time
 from muster.features.metrics.extra import fleet_name, require_metrics, wants_traces
 from muster.features.sign.options import Signer, sign_once, signer_options

@@ -8,7 +8,7 @@ import click
 from muster.cli import options
 from muster.cli.exits import FINDINGS
 from muster.cli.outcome import say
-from muster.data.secrets import without_secrets
+from muster.data.printable import without_secrets
 from muster.features.edits.options import Destination, edit_options
 from muster.features.sign.options import Signer, sign_once, signer_options
 
