@@ -5,8 +5,11 @@ reference cycle for every file, and method calls cost a tenth of the whole. Prob
 on, so that one pass finds them all; a document with any is thrown away by the caller.
 """
 
-from collections.abc import Callable
+import re
+from collections.abc import Callable, Mapping
+from math import isfinite
 from sys import intern
+from types import MappingProxyType
 from typing import Any
 
 from yaml._yaml import CParser  # ImportError where PyYAML was built without libyaml
@@ -22,8 +25,60 @@ from yaml.events import (
 
 from muster.data.tree import Tree
 from muster.data.yaml import limits, messages
-from muster.data.yaml.core import NUMERIC, WORDS, NumberError, is_beyond_float, number
 from muster.data.yaml.source import Fault
+
+_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)", re.ASCII)
+_FLOAT = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII)
+_NOT_FINITE = frozenset(
+    [f"{sign}{word}" for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")] + [".nan", ".NaN", ".NAN"]
+)
+_INT64_DIGITS = 19
+
+#: Plain words with a meaning. What is not in here and does not begin like a number is a string.
+WORDS: Mapping[str, Tree] = MappingProxyType(
+    dict.fromkeys(("", "~", "null", "Null", "NULL"))
+    | dict.fromkeys(("true", "True", "TRUE"), True)
+    | dict.fromkeys(("false", "False", "FALSE"), False)
+)
+
+#: The characters with which a number can begin.
+NUMERIC = frozenset("+-.0123456789")
+
+
+class NumberError(ValueError):
+    """A plain scalar is a number that cannot be carried; `text` says why."""
+
+    def __init__(self, text: messages.Text) -> None:
+        super().__init__(text.message)
+        self.text = text
+
+
+def number(text: str) -> Tree:
+    """Return what a plain scalar that begins with one of `NUMERIC` means: an int, a float or the text itself.
+
+    Raises NumberError for one that is out of range or not finite.
+    """
+    if _INT.fullmatch(text):
+        # The length first: int() refuses more than 4,300 digits with an error of its own.
+        if len(text) <= _INT64_DIGITS + 1 and -(2**63) <= (value := int(text)) < 2**63:
+            return value
+        raise NumberError(messages.number_too_large(text))
+    if _FLOAT.fullmatch(text):
+        if isfinite(parsed := float(text)):
+            return parsed
+        raise NumberError(messages.number_not_finite(text))
+    if text in _NOT_FINITE:
+        raise NumberError(messages.number_not_finite(text))
+    return text
+
+
+def is_beyond_float(text: str) -> bool:
+    """Whether a plain scalar is a number that no float can hold, such as `624e769365028171`.
+
+    Go's YAML, and so kubectl, takes it for a text and writes it bare.
+    """
+    return _FLOAT.fullmatch(text) is not None and _INT.fullmatch(text) is None and not isfinite(float(text))
+
 
 _DEPTH, _NODES = limits.DEPTH, limits.NODES
 _word = WORDS.get

@@ -2,7 +2,7 @@
 
 Built on libyaml's events, because its composer recurses in C and a hostile file crashes the process there
 (200,000 open brackets), and because strictness costs nothing here: no resolver tables, no timestamps, no
-merging. The subset is what every reader of fleet files agrees on. `muster.data.yaml.core` says what plain scalars
+merging. The subset is what every reader of fleet files agrees on. `muster.data.yaml.builder` says what plain scalars
 mean; anchors, aliases, tags, directives, merge keys and duplicate keys are refused.
 
 A file is read in one pass. Only where something is broken for good (syntax, depth, a byte that is no text) it

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.data.tree import Tree
-from muster.data.yaml.core import NUMERIC, WORDS, NumberError, number
+from muster.data.yaml.builder import NUMERIC, WORDS, NumberError, number
 
 
 def resolve(text: str) -> Tree:
