@@ -15,7 +15,7 @@ from muster.cel.folds import FOLDS
 from muster.cel.library.registry import Declarations
 from muster.cel.parser import parse
 from muster.cel.values import UInt
-from muster.data.yaml.excerpt import excerpt
+from muster.data.yaml.positions import excerpt
 from tests.cel.environment import ENVIRONMENT, VARIABLES
 from tests.support.examples import often
 

@@ -80,8 +80,7 @@ def _locate(part: Part, steps: At) -> Place:
 
 def expression_place(parts: Iterable[Part], path: At, offset: int) -> tuple[Place, str]:
     """Return where a character of the text at `path` stands, and that source line with a caret below it."""
-    from muster.data.yaml.excerpt import excerpt
-    from muster.data.yaml.positions import locate
+    from muster.data.yaml.positions import excerpt, locate
     from muster.data.yaml.scalars import Position, position_in_scalar
 
     part = max(parts, key=lambda candidate: len(plain_steps(candidate.body, path, {})))

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.data.yaml.excerpt import excerpt
+from muster.data.yaml.positions import excerpt
 
 
 @pytest.mark.parametrize(

@@ -16,8 +16,8 @@ import yaml
 from muster.data.tree import Tree
 from muster.data.yaml import jsontext, limits, messages, source
 from muster.data.yaml.builder import AbandonError, Builder, TooManyNodesError
-from muster.data.yaml.excerpt import excerpt
 from muster.data.yaml.identity import identities
+from muster.data.yaml.positions import excerpt
 from muster.data.yaml.problem import Document, Identity, Loaded, Problem
 from muster.data.yaml.source import Chunk, Fault
 

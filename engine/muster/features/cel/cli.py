@@ -33,7 +33,7 @@ def command(expression: str, file: Path | None, now: datetime, output: str) -> i
     """
     from muster import cel
     from muster.cel.runtime.describe import shown
-    from muster.data.yaml.excerpt import excerpt
+    from muster.data.yaml.positions import excerpt
     from muster.features.cel.ask import ask
 
     try:

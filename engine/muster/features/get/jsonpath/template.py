@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Final, TypeAlias
 
-from muster.data.yaml.excerpt import excerpt
+from muster.data.yaml.positions import excerpt
 
 #: No template that people write is longer, or nested deeper.
 LONGEST: Final = 10_000
