@@ -2,8 +2,7 @@
 
 import pytest
 
-from muster.data.yaml.identity import identities
-from muster.data.yaml.loader import load_documents
+from muster.data.yaml.loader import identities, load_documents
 from muster.data.yaml.problem import Identity
 
 
