@@ -120,7 +120,7 @@ THROUGH = {
         "agents/identity/test_authority.py": "signatures/keys",
         "e2e/test_hearing.py": "hearing",
         "e2e/test_work_trees.py": "stored",
-        "features/history/test_cli.py": "filelog",
+        "features/history/test_cli.py": "",
         "features/page/test_timeline.py": "derivedlog",
         "features/reconcile/test_proposals.py": "proposals",
         "git/test_agentfetch.py": "quarantine refusals",

@@ -77,7 +77,7 @@ def _told(reading: "Reading", now: datetime) -> Callable[[Place], str]:
     """Who wrote what stands at a place, as far as git knows."""
     from muster.data.times import age
     from muster.fleet.builtin import PREFIX
-    from muster.git.blame import written
+    from muster.git.filelog import written
 
     repository, commit = reading.repository, reading.snapshot.commit
 

@@ -3,7 +3,7 @@
 from dataclasses import replace
 from pathlib import Path
 
-from muster.git.blame import written
+from muster.git.filelog import written
 from muster.git.repository import open_repository
 from tests.support.git import new_repository
 
