@@ -121,7 +121,7 @@ THROUGH = {
         "e2e/test_hearing.py": "hearing",
         "e2e/test_work_trees.py": "stored",
         "features/history/test_cli.py": "",
-        "features/page/test_timeline.py": "derivedlog",
+        "features/page/test_timeline.py": "",
         "features/reconcile/test_proposals.py": "proposals",
         "git/test_agentfetch.py": "quarantine refusals",
         "git/test_commit.py": "bringing outcomes",

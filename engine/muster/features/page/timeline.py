@@ -23,8 +23,8 @@ from muster.fleet.derived import HEADER
 from muster.fleet.hearing import JOINED
 from muster.fleet.objects import by_type
 from muster.fleet.state import state_of
-from muster.git.derivedlog import DerivedCommit, Reach, derived_log, reach_of
 from muster.git.errors import LostObjectError, UnreadableError
+from muster.git.filelog import DerivedCommit, Reach, derived_log, reach_of
 from muster.git.objects import Objects
 from muster.git.repository import Repository, cut_off_at
 
