@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from muster.git.errors import LostObjectError
+from muster.git.history import Versions
 from muster.git.objects import Objects
 from muster.git.repository import open_repository
-from muster.git.versions import Versions
 from tests.support.git import Repo, new_repository
 
 A, B = "clusters/a.yaml", "clusters/b.yaml"
