@@ -124,7 +124,7 @@ THROUGH = {
         "features/page/test_timeline.py": "",
         "features/reconcile/test_proposals.py": "proposals",
         "git/test_agentfetch.py": "quarantine refusals",
-        "git/test_commit.py": "bringing outcomes",
+        "git/test_commit.py": "bringing ",
         "git/test_landing_apart.py": "apart",
         "git/test_recovery.py": "journal lentindex settling",
     },

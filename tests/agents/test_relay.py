@@ -25,9 +25,8 @@ from muster.agents.serving.server import served
 from muster.cli import exits
 from muster.data.snapshot import AgentLimits
 from muster.data.times import format_time, parse_time
-from muster.git.errors import RepositoryError
+from muster.git.errors import Moved, RepositoryError
 from muster.git.hearing import here
-from muster.git.outcomes import Moved
 from muster.git.relayed import COMMIT, folder_of
 from muster.git.repository import open_repository
 from muster.git.rootref import NOTHING, Standing

@@ -10,8 +10,7 @@ import pytest
 
 from muster.git.closed import TRUST
 from muster.git.directory import DirectorySnapshot
-from muster.git.errors import RepositoryError
-from muster.git.outcomes import Committed, Refused
+from muster.git.errors import Committed, Refused, RepositoryError
 from muster.git.repository import open_repository
 from tests.features.pulses.test_walkthrough import cluster
 from tests.git.committing import commit

@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.errors import RepositoryError
-from muster.git.outcomes import Committed, Moved, Refused
+from muster.git.errors import Committed, Moved, Refused, RepositoryError
 from tests.git.committing import AFTER, BASE, check_sound, commit
 from tests.support.git import Repo, add_worktree, clone, new_repository
 

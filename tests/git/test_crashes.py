@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.outcomes import Committed
+from muster.git.errors import Committed
 from muster.git.recovery import recover
 from muster.git.repository import open_repository
 from tests.support.committing import commit_files

@@ -7,8 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muster.git.errors import RepositoryError
-from muster.git.outcomes import Committed
+from muster.git.errors import Committed, RepositoryError
 from muster.git.repository import branch_tip, open_repository
 from tests.git.committing import AFTER, BASE, CHANGE, check_sound, commit
 from tests.support.committing import commit_files

@@ -5,8 +5,7 @@ from pathlib import Path
 import pytest
 
 from muster.git.closed import TRUST
-from muster.git.errors import RepositoryError
-from muster.git.outcomes import Pushed
+from muster.git.errors import Pushed, RepositoryError
 from muster.git.push import push
 from muster.git.repository import open_repository
 from tests.support.git import Repo, new_repository

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.errors import RepositoryError
+from muster.git.errors import Committed, Moved, Pushed, Rejected, RepositoryError
 from muster.git.importing import build_commit
-from muster.git.outcomes import Committed, Moved, Pushed, Rejected
 from muster.git.push import fetch, push, push_ref, remote_tip, scratch_repository
 from muster.git.repository import Repository, open_repository, resolve
 from muster.git.retry import attempts, jittered

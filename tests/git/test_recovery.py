@@ -14,10 +14,9 @@ import pytest
 
 from muster.git.closed import TRUST
 from muster.git.commit import advance
-from muster.git.errors import RepositoryError
+from muster.git.errors import Committed, Refused, RepositoryError
 from muster.git.importing import build_commit
 from muster.git.journal import Note, noted
-from muster.git.outcomes import Committed, Refused
 from muster.git.push import fetch
 from muster.git.recovery import recover
 from muster.git.repository import open_repository

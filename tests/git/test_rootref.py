@@ -6,8 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.errors import RepositoryError
-from muster.git.outcomes import Moved, Rejected
+from muster.git.errors import Moved, Rejected, RepositoryError
 from muster.git.repository import open_repository
 from muster.git.rootref import NOTHING, RootRef, Standing, update
 from tests.support.git import Repo, new_repository

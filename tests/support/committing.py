@@ -1,8 +1,8 @@
 """A commit made and landed at once, as an act does it in two steps."""
 
 from muster.git.commit import advance
+from muster.git.errors import Committed, Moved, Refused
 from muster.git.importing import Files, build_commit
-from muster.git.outcomes import Committed, Moved, Refused
 from muster.git.repository import Repository
 
 

@@ -9,8 +9,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass, field
 
 from muster.data.agentref import agent_ref
-from muster.git.errors import RepositoryError
-from muster.git.outcomes import Moved, Rejected
+from muster.git.errors import Moved, Rejected, RepositoryError
 from muster.git.push import scratch_repository
 from muster.git.rootref import NOTHING, RootRef, Seal, Standing
 

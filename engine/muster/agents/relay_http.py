@@ -23,8 +23,7 @@ from muster.agents.serving.server import Server
 from muster.agents.serving.tokens import Reread, is_same
 from muster.data.agentref import is_cluster_name
 from muster.data.tree import Tree
-from muster.git.errors import RepositoryError
-from muster.git.outcomes import Moved
+from muster.git.errors import Moved, RepositoryError
 
 
 class Tokens:

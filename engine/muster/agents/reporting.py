@@ -15,8 +15,7 @@ from muster.data.kinds import ADAPTER_REPORT, NODE_POOL
 from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.data.yaml.emitter import file_text
-from muster.git.errors import RepositoryError
-from muster.git.outcomes import Moved, Rejected
+from muster.git.errors import Moved, Rejected, RepositoryError
 from muster.git.repository import Repository
 from muster.git.retry import attempts, jittered
 from muster.git.rootref import RootRef, Seal, update

@@ -8,10 +8,9 @@ repository's.
 """
 
 from muster.git.bringing import bring, obstacle, unfinished
-from muster.git.errors import LockedError, RepositoryError, explain
+from muster.git.errors import Committed, LockedError, Moved, Refused, RepositoryError, explain
 from muster.git.journal import Journal, Note, noted
 from muster.git.lentindex import LentIndex, lent_index
-from muster.git.outcomes import Committed, Moved, Refused
 from muster.git.process import Git
 from muster.git.repository import Repository, branch_tip, ref_tip
 from muster.git.settling import settle

@@ -10,8 +10,7 @@ from dataclasses import dataclass
 
 from muster.git.commit import advance, swap_ref
 from muster.git.enginecommits import EngineCommits
-from muster.git.errors import RepositoryError
-from muster.git.outcomes import Committed, Pushed, Refused, Rejected
+from muster.git.errors import Committed, Pushed, Refused, Rejected, RepositoryError
 from muster.git.push import fetch, push, tracking
 from muster.git.repository import LOG, Repository, branch_tip, current_branch, is_ancestor, ref_tip
 

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 
 from muster.git.apart import derived_branch, derived_tip, fetch_missing, joined, root_of
 from muster.git.commit import advance, swap_ref
-from muster.git.errors import RepositoryError
+from muster.git.errors import Committed, Moved, Refused, Rejected, RepositoryError
 from muster.git.landing import Landed, Tips, land
-from muster.git.outcomes import Committed, Moved, Refused, Rejected
 from muster.git.push import fetch_ref, push, remote_tip, tracking
 from muster.git.repository import Repository, branch_tip
 

@@ -15,9 +15,9 @@ from typing import Final
 
 from muster.data.agentref import BRANCHES, approval_file, proposal_branch
 from muster.git.commit import swap_ref
+from muster.git.errors import Committed, Moved, Pushed, Rejected
 from muster.git.importing import build_commit
 from muster.git.mergebase import merge_base
-from muster.git.outcomes import Committed, Moved, Pushed, Rejected
 from muster.git.push import LIMIT_SECONDS, fetch_ref, push_ref, refs_at, tracking
 from muster.git.repository import LOG, Repository, blob_at, cut_off_at, has_commit, refs_below
 from muster.git.worktrees import checkouts

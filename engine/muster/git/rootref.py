@@ -12,10 +12,9 @@ from typing import Final, Protocol
 
 from muster.data.printable import without_secrets
 from muster.git.commit import swap_ref
-from muster.git.errors import UnreadableError
+from muster.git.errors import Committed, Moved, Pushed, Rejected, UnreadableError
 from muster.git.importing import build_commit
 from muster.git.objects import Objects
-from muster.git.outcomes import Committed, Moved, Pushed, Rejected
 from muster.git.paths import is_dotgit
 from muster.git.push import LIMIT_SECONDS, fetch_ref, push_ref, remote_tip
 from muster.git.repository import Repository, ref_tip

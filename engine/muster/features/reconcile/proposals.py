@@ -25,9 +25,8 @@ from muster.data.tree import Tree, dig
 from muster.data.yaml.emitter import UnwritableError, file_text
 from muster.fleet.faults import is_fault
 from muster.fleet.settings import RECORD
-from muster.git.errors import RepositoryError
+from muster.git.errors import Moved, Rejected, RepositoryError
 from muster.git.forges import GITLAB, forge_of, request_page, url_of
-from muster.git.outcomes import Moved, Rejected
 from muster.git.proposals import Branches
 from muster.git.repository import Repository
 from muster.run.message import plain
