@@ -8,9 +8,8 @@ import pytest
 
 from muster.git.errors import Committed, Moved, Pushed, Rejected, RepositoryError
 from muster.git.importing import build_commit
-from muster.git.push import fetch, push, push_ref, remote_tip, scratch_repository
+from muster.git.push import attempts, fetch, jittered, push, push_ref, remote_tip, scratch_repository
 from muster.git.repository import Repository, open_repository, resolve
-from muster.git.retry import attempts, jittered
 from muster.git.rootref import NOTHING, RootRef, Standing
 from tests.support.committing import commit_files
 from tests.support.git import Repo, clone, new_repository

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.git.retry import attempts, jittered, patient
+from muster.git.push import attempts, jittered, patient
 
 
 def test_there_is_one_attempt_more_than_there_are_delays() -> None:

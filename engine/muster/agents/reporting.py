@@ -16,8 +16,8 @@ from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.data.yaml.emitter import file_text
 from muster.git.errors import Moved, Rejected, RepositoryError
+from muster.git.push import attempts, jittered
 from muster.git.repository import Repository
-from muster.git.retry import attempts, jittered
 from muster.git.rootref import RootRef, Seal, update
 
 _ATTEMPTS, _BASE_SECONDS, _MOST_SECONDS = 10, 0.2, 5.0

@@ -9,8 +9,8 @@ import pytest
 
 from muster.features.reconcile.reconcile import Reconciled, reconcile
 from muster.git.errors import RepositoryError
+from muster.git.push import patient
 from muster.git.repository import open_repository
-from muster.git.retry import patient
 from muster.run.evaluate import evaluate
 from muster.run.state import open_state
 from tests.features.pulses.test_walkthrough import cluster, fleet, lease

@@ -8,8 +8,8 @@ from pathlib import Path
 
 from muster.features.reconcile.reconcile import reconcile
 from muster.features.replay.replay import Replayed, replay
+from muster.git.push import patient
 from muster.git.repository import Repository, open_repository
-from muster.git.retry import patient
 from tests.support.example import NOON
 from tests.support.git import Content, Repo, new_repository
 from tests.support.living import BINDING, REMEDY, cluster, lease, observed, placement

@@ -44,9 +44,9 @@ class Destination:
         """Make a change as one commit, say what was done, and return the exit code."""
         from muster.features.edits.editing import EditRefusedError, commit_edit
         from muster.git.landing import target_branch
+        from muster.git.push import patient
         from muster.git.recovery import recover
         from muster.git.repository import open_repository
-        from muster.git.retry import patient
 
         repository = open_repository(self.repo, os.environ)
         say(*recover(repository), err=True)

@@ -12,7 +12,7 @@ from urllib.parse import urlsplit
 from muster.data.printable import without_secrets
 from muster.data.times import parse_duration, parse_time
 from muster.data.tree import Tree, mappings_at
-from muster.git.retry import jittered
+from muster.git.push import jittered
 
 if TYPE_CHECKING:
     from cloudevents.core.v1.event import CloudEvent

@@ -122,9 +122,9 @@ def reconcile_once(
     from muster.cli.listening import WRITER
     from muster.features.reconcile.reconcile import reconcile
     from muster.git.landing import target_branch
+    from muster.git.push import patient
     from muster.git.recovery import recover
     from muster.git.repository import open_repository
-    from muster.git.retry import patient
     from muster.git.upkeep import tidy
     from muster.rules.checks.waivers import told
 

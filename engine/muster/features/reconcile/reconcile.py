@@ -103,7 +103,7 @@ def reconcile(
 ) -> Reconciled:
     """Evaluate the branch's head and commit what follows; with a remote, push it there too.
 
-    `now` is asked once per evaluation (see `muster.git.retry.patient`). With a remote, what is evaluated is its head,
+    `now` is asked once per evaluation (see `muster.git.push.patient`). With a remote, what is evaluated is its head,
     or the local one where that is ahead. `ears` say how agents are listened to. With `back_in_time` an earlier instant
     than the last run's is meant, and committed even where nothing else changes, so that it is the last run's from then
     on. `state` is what earlier runs left: with it only what changed and what is due is looked at, and the same decided.

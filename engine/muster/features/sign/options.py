@@ -75,7 +75,7 @@ def sign_once(
 ) -> "Edited":  # fmt: skip
     """Sign what is approved, and say what was."""
     from muster.features.sign.signing import sign
-    from muster.git.retry import patient
+    from muster.git.push import patient
 
     done = sign(repository, authority, now, branch=branch, remote=remote, attempts=patient(), ears=ears)
     if done.commit:

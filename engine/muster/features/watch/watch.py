@@ -27,9 +27,9 @@ from muster.fleet.faults import fell_back, is_ours, told
 from muster.git.agents import AgentRef
 from muster.git.errors import RepositoryError
 from muster.git.hearing import here
+from muster.git.push import patient
 from muster.git.recovery import recover
 from muster.git.repository import Repository, branch_tip, common_directory
-from muster.git.retry import patient
 from muster.git.upkeep import tidy
 from muster.rules.checks import waivers
 from muster.run.changes import summary
