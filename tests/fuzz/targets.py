@@ -27,7 +27,7 @@ from muster.data.yaml.loader import load_documents
 from muster.data.yaml.shapes import SHAPES
 from muster.features.plan.planfile import PlanFileError, read_plan
 from muster.git import journal, pulse_memory, relayed
-from muster.git.ids import commit_text
+from muster.git.objects import commit_text
 from muster.git.signatures.certificate import issued_of
 from muster.git.signatures.errors import IdentityError
 from muster.git.signatures.signature import sealed, signing_key

@@ -9,7 +9,7 @@ import pytest
 from muster.data.snapshot import Skipped, Snapshot
 from muster.git.directory import DirectorySnapshot
 from muster.git.errors import RepositoryError
-from muster.git.ids import object_id
+from muster.git.objects import object_id
 from muster.git.paths import MAX_BLOB_BYTES
 from tests.support.git import add_worktree, git_environ, new_repository
 

@@ -9,7 +9,7 @@ import pytest
 
 from muster.git import upkeep
 from muster.git.agentfetch import fetch_agents
-from muster.git.ids import object_id
+from muster.git.objects import object_id
 from muster.git.repository import open_repository
 from muster.git.upkeep import tidy
 from tests.support.git import Repo, clone, new_repository

@@ -29,9 +29,8 @@ from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
 from muster.git.agents import AgentFiles, AgentRef, Found
 from muster.git.apart import derived_branch
 from muster.git.errors import Moved, Rejected, RepositoryError, UnreadableError
-from muster.git.ids import object_id, tree_id
 from muster.git.importing import build_changed, removed, written
-from muster.git.objects import Objects
+from muster.git.objects import Objects, object_id, tree_id
 from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.push import fetch, fetch_ref, push_ref, remote_tip
 from muster.git.relayed import COMMIT, folder_of, placed_files, relayed_clusters

@@ -16,7 +16,7 @@ from muster.agents.relay_wire import PREFIX, files_of, texts, view_said
 from muster.data.agentref import agent_ref
 from muster.data.tree import Tree, read_json
 from muster.git.errors import Moved, RepositoryError
-from muster.git.ids import SHA1, commit_text
+from muster.git.objects import SHA1, commit_text
 from muster.git.relayed import COMMIT
 from muster.git.rootref import NOTHING, Seal, Standing
 

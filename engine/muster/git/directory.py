@@ -21,8 +21,7 @@ from muster.git.closed import closed_git
 from muster.git.entries import describe_link, kept, obstacle_to
 from muster.git.errors import LostObjectError, RepositoryError
 from muster.git.history import History, history_of
-from muster.git.ids import object_id
-from muster.git.objects import Objects
+from muster.git.objects import Objects, object_id
 from muster.git.paths import IGNORE_FILE, MAX_BLOB_BYTES, MAX_IGNORE_BYTES, Ignored, decode, is_data, printable
 from muster.git.repository import Repository, open_repository
 from muster.git.stored import Stored

@@ -14,9 +14,8 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from muster.data.agentref import is_cluster_name
 from muster.git.errors import UnreadableError
-from muster.git.ids import format_of, object_id, tree_of
 from muster.git.importing import kept
-from muster.git.objects import GitObject, Objects
+from muster.git.objects import GitObject, Objects, format_of, object_id, tree_of
 from muster.git.paths import printable
 from muster.git.repository import Repository, common_directory
 from muster.git.trees import raw_entries

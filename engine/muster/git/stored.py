@@ -15,8 +15,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Self
 
 from muster.git.errors import UnreadableError, complaint
-from muster.git.ids import object_id
-from muster.git.objects import Objects
+from muster.git.objects import Objects, object_id
 from muster.git.process import Complaints, Git, reap
 
 if TYPE_CHECKING:
