@@ -22,7 +22,7 @@ from muster.git.config import remotes, signs_commits
 from muster.git.repository import current_branch, open_repository, resolve
 
 ROUNDS = 15
-GITIO = "import muster.git.open, muster.git.commit, muster.git.push"
+GITIO = "import muster.git.snapshot, muster.git.commit, muster.git.push"
 SIGNED = "[commit]\n\tgpgSign = true\n"
 
 

@@ -19,9 +19,8 @@ from muster.git.beside import staged_snapshot, work_tree_snapshot
 from muster.git.directory import DirectorySnapshot
 from muster.git.errors import RepositoryError
 from muster.git.hearing import Heard, here
-from muster.git.open import open_commit
 from muster.git.repository import Repository, branch_tip, current_branch, open_repository, resolve
-from muster.git.snapshot import CommitSnapshot
+from muster.git.snapshot import CommitSnapshot, open_commit
 
 if TYPE_CHECKING:
     from muster.cli.instants import Instant

@@ -28,8 +28,8 @@ from muster.git.errors import RepositoryError
 from muster.git.importing import build_commit
 from muster.git.landing import find_tips, land
 from muster.git.landing_apart import find_apart
-from muster.git.open import open_commit
 from muster.git.repository import Repository
+from muster.git.snapshot import open_commit
 from muster.git.trees import list_tree
 from muster.rules.policies.in_force import Ruled
 from muster.run.checking import check_snapshot
