@@ -123,7 +123,7 @@ THROUGH = {
         "features/history/test_cli.py": "",
         "features/page/test_timeline.py": "",
         "features/reconcile/test_proposals.py": "proposals",
-        "git/test_agentfetch.py": "quarantine refusals",
+        "git/test_agentfetch.py": "quarantine ",
         "git/test_commit.py": "bringing ",
         "git/test_landing_apart.py": "apart",
         "git/test_recovery.py": "journal lentindex settling",

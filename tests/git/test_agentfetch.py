@@ -13,7 +13,7 @@ from muster.git.agents import agent_refs
 from muster.git.agentsettings import AgentSettings
 from muster.git.errors import RepositoryError
 from muster.git.push import tracking
-from muster.git.refusals import refusals
+from muster.git.quarantine import refusals
 from muster.git.repository import Repository, open_repository
 from muster.git.snapshot import CommitSnapshot
 from tests.support.git import Repo, clone, new_repository

@@ -20,9 +20,8 @@ from muster.git.agentsettings import AgentSettings
 from muster.git.errors import LockedError, RepositoryError, explain
 from muster.git.journal import Note, noted
 from muster.git.push import AFTERWARDS_SECONDS, FETCH, LIMIT_SECONDS, refs_at, remote_command, tracking
-from muster.git.quarantine import quarantine
+from muster.git.quarantine import Refusal, quarantine, refusals, remember
 from muster.git.recovery import recover
-from muster.git.refusals import Refusal, refusals, remember
 from muster.git.repository import Repository, cut_off_at, ref_tip, refs_below
 
 _HEADS: Final = "refs/heads/"

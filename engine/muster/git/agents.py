@@ -34,7 +34,7 @@ from muster.git.entries import LINK, SUBMODULE, describe_link, obstacle_to
 from muster.git.errors import TooLargeError, UnreadableError
 from muster.git.objects import BlobSequence, GitObject, Objects
 from muster.git.paths import decode, is_data, printable
-from muster.git.refusals import Refusal, refusals
+from muster.git.quarantine import Refusal, refusals
 from muster.git.relayed import COMMIT, Shard, relayed_clusters
 from muster.git.repository import Repository, common_directory
 from muster.git.trees import raw_entries
