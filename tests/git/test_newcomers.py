@@ -4,9 +4,9 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import muster
+from muster.git.agentfetch import MOST_REFUSED, MOST_UNKNOWN
 from muster.git.agents import AgentRef
 from muster.git.hearing import here
-from muster.git.newcomers import MOST_REFUSED, MOST_UNKNOWN
 from muster.git.repository import open_repository
 from tests.support.git import Repo, new_repository
 

@@ -10,19 +10,75 @@ its commit, and is not asked for again until it moves; what was fetched of it be
 import os
 import re
 import time
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import replace
 from itertools import islice
 from typing import Final
 
 from muster.data.agentref import RELAYS, Mandate
+from muster.data.kinds import ACCEPTED, FLEET, MANAGED_CLUSTER
+from muster.data.locations import FOLDER, SUFFIX, file_name
 from muster.data.snapshot import AgentLimits
+from muster.git.agents import AgentRef
 from muster.git.agentsettings import AgentSettings
 from muster.git.errors import LockedError, RepositoryError, explain
 from muster.git.journal import Note, noted
 from muster.git.push import AFTERWARDS_SECONDS, FETCH, LIMIT_SECONDS, refs_at, remote_command, tracking
 from muster.git.quarantine import Refusal, quarantine, refusals, remember
 from muster.git.recovery import recover
-from muster.git.repository import Repository, cut_off_at, ref_tip, refs_below
+from muster.git.repository import Repository, cut_off_at, lines_at, ref_tip, refs_below
+
+#: So many clusters that nobody knows are looked at, so many branches that do not count are told one by one, and so
+#: many names are given of the others.
+MOST_UNKNOWN, MOST_REFUSED, _NAMED = 100, 20, 5
+_WORD: Final = re.compile(rb"[a-z0-9][-a-z0-9.]*")
+_PEOPLES: Final = ("*.yaml", "*.yml", "*.json", f":(exclude){FOLDER}")
+
+
+def bounded(
+    repository: Repository, refs: Sequence[AgentRef], recorded: Callable[[], Collection[str]], revision: str
+) -> tuple[AgentRef, ...]:
+    """Return the refs without those of unknown clusters beyond the first, and those that do not count beyond the first.
+
+    `recorded` gives the clusters that spoke through refs at the last run.
+    """
+    if len(refs) <= min(MOST_UNKNOWN, MOST_REFUSED):
+        return tuple(refs)
+    dropped, told = set[str](), dict[str, AgentRef]()
+
+    def summarise(beyond: Sequence[AgentRef], reason: str) -> None:
+        if beyond:
+            dropped.update(ref.name for ref in beyond)
+            told[beyond[0].name] = replace(beyond[0], refused=(reason, _count(beyond)))
+
+    for reason in sorted({ref.refused[0] for ref in refs if ref.refused}):
+        summarise([ref for ref in refs if ref.refused and ref.refused[0] == reason][MOST_REFUSED:], "too-many-refused")
+    counting = [ref for ref in refs if not ref.refused]
+    if len(counting) > MOST_UNKNOWN and {ref.cluster for ref in counting} - frozenset(recorded()):
+        is_known = _known(repository, revision)
+        unknown = sorted((ref for ref in counting if not is_known(ref.cluster)), key=lambda ref: ref.cluster)
+        summarise(unknown[MOST_UNKNOWN:], "too-many-unknown")
+    return tuple(told.get(ref.name, ref) for ref in refs if ref.name in told or ref.name not in dropped)
+
+
+def _count(refs: Sequence[AgentRef]) -> str:
+    names = ", ".join(ref.short for ref in refs[:_NAMED])
+    return f"{len(refs)}: {names}" + (f" and {len(refs) - _NAMED} more" if len(refs) > _NAMED else "")
+
+
+def _known(repository: Repository, revision: str) -> Callable[[str], bool]:
+    """What tells whether a cluster is named in people's files, is or was in the fleet, or was removed from it."""
+    said = lines_at(repository, ".", revision, *_PEOPLES) + lines_at(
+        repository, ".", revision, f"{FOLDER}{FLEET.plural}"
+    )
+    words = {word.rstrip(b".-").decode() for word in _WORD.findall(said)}
+    listing = repository.git.run(
+        "grep", "-l", "-z", "-e", ACCEPTED, revision, "--", f"{FOLDER}{MANAGED_CLUSTER.plural}"
+    )
+    paths = (os.fsdecode(path) for path in listing.stdout.split(b"\0") if path)
+    files = {path.rsplit("/", 1)[-1].removesuffix(SUFFIX) for path in paths}
+    return lambda cluster: cluster in words or file_name(cluster) in files
+
 
 _HEADS: Final = "refs/heads/"
 _AGENTS: Final = "agents/"

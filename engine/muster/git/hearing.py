@@ -18,13 +18,12 @@ from typing import Final
 
 from muster.data.agentref import FROM, ref_of, remote_of
 from muster.data.snapshot import Agents, Withheld
-from muster.git.agentfetch import fetch_agents
+from muster.git.agentfetch import bounded, fetch_agents
 from muster.git.agents import AgentRef, agent_refs
 from muster.git.agentsettings import AgentSettings, agent_settings
 from muster.git.config import in_order, remotes
 from muster.git.errors import RepositoryError
 from muster.git.further import Answers, asking
-from muster.git.newcomers import bounded
 from muster.git.push import LIMIT_SECONDS, tracking
 from muster.git.repository import Repository, lines_at
 
