@@ -1,10 +1,71 @@
 """What git's configuration says: who commits, whether commits are signed, and where a branch goes."""
 
 import os
-from collections.abc import Collection
-from typing import NamedTuple
+import re
+from collections.abc import Collection, Iterator
+from pathlib import Path
+from typing import Final, NamedTuple
 
+from muster.git.closed import TRUST
+from muster.git.errors import RepositoryError
 from muster.git.repository import Repository, current_branch
+
+#: `host:path` and `scheme://` are elsewhere; the rest is a path.
+_ELSEWHERE: Final = re.compile(r"(?!file://)[A-Za-z][A-Za-z0-9+.-]*://|[^/:]+:(?!//)")
+_RUN_BY_A_PUSH: Final = (
+    "pre-receive", "update", "post-receive", "post-update", "push-to-checkout", "proc-receive",
+    "reference-transaction", "pre-auto-gc",
+)  # fmt: skip
+_KEYS: Final = re.compile(r"core\.(hookspath|fsmonitor|alternaterefscommand)|gc\.recentobjectshook|hook\..*\.command")
+
+
+def require_no_programs(repository: Repository, remote: str) -> None:
+    """RepositoryError where a push to `remote` would run programs that the repository's own configuration leads to."""
+    if repository.git.environ.get(TRUST) == "1":
+        return
+    for url in _pushed_to(repository, remote):
+        if url != remote and not _ELSEWHERE.match(url) and _comes_along(repository, url):
+            place = _place(repository, url)
+            if programs := sorted(_programs(repository, place)):
+                raise RepositoryError(
+                    f"a push to {remote} would run programs of {place}: {', '.join(programs)}",
+                    f"the repository's own configuration names that path: give it yourself (--remote {place}), "
+                    f"or set {TRUST}=1 if you trust it",
+                )
+
+
+def _pushed_to(repository: Repository, remote: str) -> list[str]:
+    """The URLs to which git pushes, once the configuration has had its say; a URL or path may have become another."""
+    if remote in remotes(repository):
+        done = repository.git.run("remote", "get-url", "--push", "--all", remote)
+        return os.fsdecode(done.stdout).splitlines()
+    listing = repository.git.run("config", "-z", "--get-regexp", r"^url\..*\.(push)?insteadof$").stdout
+    rules = [entry.partition("\n") for entry in os.fsdecode(listing).split("\0") if entry]
+    bases = ((key.removeprefix("url.").rpartition(".")[0], said) for key, _, said in rules)
+    return [base + remote.removeprefix(said) for base, said in bases if remote.startswith(said)]
+
+
+def _comes_along(repository: Repository, url: str) -> bool:
+    """Whether a path may have come in the same folder as the repository."""
+    path, top = Path(url.removeprefix("file://")), repository.worktree or repository.git_dir
+    return not path.is_absolute() or path.resolve().is_relative_to(top.resolve())
+
+
+def _place(repository: Repository, url: str) -> Path:
+    """The folder that git would find at a path."""
+    start = repository.worktree or repository.git_dir
+    path = (start / url.removeprefix("file://")).absolute()
+    tried = (path / ".git", path, path.with_name(f"{path.name}.git"))
+    return next((one for one in tried if (one / "objects").is_dir()), path)
+
+
+def _programs(repository: Repository, place: Path) -> Iterator[str]:
+    hooks = place / "hooks"
+    yield from (f"hooks/{name}" for name in _RUN_BY_A_PUSH if os.access(hooks / name, os.X_OK))
+    listing = repository.git.run("config", "--file", os.fspath(place / "config"), "--includes", "--list", "-z")
+    keys = {os.fsdecode(entry.partition(b"\n")[0]) for entry in listing.stdout.split(b"\0")}
+    yield from (key for key in keys if _KEYS.fullmatch(key))
+
 
 _FALLBACK = ("-c", "user.name=muster", "-c", "user.email=muster@localhost")
 

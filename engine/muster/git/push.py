@@ -15,10 +15,9 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final
 
-from muster.git.config import remotes
+from muster.git.config import remotes, require_no_programs
 from muster.git.errors import Moved, Pushed, Rejected, RepositoryError, explain
 from muster.git.journal import Note, noted
-from muster.git.pathremote import require_no_programs
 from muster.git.process import Completed, Git, without_location
 from muster.git.repository import Repository, open_repository, ref_tip
 
