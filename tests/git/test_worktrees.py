@@ -4,8 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.repository import open_repository
-from muster.git.worktrees import Worktree, checkouts, worktrees
+from muster.git.repository import Worktree, checkouts, open_repository, worktrees
 from tests.support.git import Repo, add_worktree, clone, new_repository
 
 

@@ -12,9 +12,8 @@ from muster.git.errors import Committed, LockedError, Moved, Refused, Repository
 from muster.git.journal import Journal, Note, noted
 from muster.git.lentindex import LentIndex, lent_index
 from muster.git.process import Git
-from muster.git.repository import Repository, branch_tip, ref_tip
+from muster.git.repository import Repository, Worktree, branch_tip, checkouts, git_directory, ref_tip
 from muster.git.settling import settle
-from muster.git.worktrees import Worktree, checkouts, git_directory
 
 #: A tenth of that, git's default, is too short where many processes want the same ref.
 _WAIT_FOR_LOCK = ("-c", "core.filesRefLockTimeout=1000")

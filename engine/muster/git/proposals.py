@@ -19,8 +19,7 @@ from muster.git.errors import Committed, Moved, Pushed, Rejected
 from muster.git.importing import build_commit
 from muster.git.mergebase import merge_base
 from muster.git.push import LIMIT_SECONDS, fetch_ref, push_ref, refs_at, tracking
-from muster.git.repository import LOG, Repository, blob_at, cut_off_at, has_commit, refs_below
-from muster.git.worktrees import checkouts
+from muster.git.repository import LOG, Repository, blob_at, checkouts, cut_off_at, has_commit, refs_below
 
 TRAILER: Final = "Muster-Proposal"
 _HEADS: Final = "refs/heads/"

@@ -16,9 +16,8 @@ from muster.git.errors import LockedError, RepositoryError
 from muster.git.journal import Journal, left_by_the_dead
 from muster.git.lentindex import lent_index
 from muster.git.process import Git
-from muster.git.repository import Repository, common_directory, has_commit
+from muster.git.repository import Repository, common_directory, git_directory, has_commit, worktrees
 from muster.git.settling import settle
-from muster.git.worktrees import git_directory, worktrees
 
 #: For so long a lock stays at most while its owner lives.
 _STILL_SECONDS: Final = 1.0
