@@ -126,7 +126,7 @@ THROUGH = {
         "git/test_agentfetch.py": "quarantine ",
         "git/test_commit.py": "bringing ",
         "git/test_landing_apart.py": "apart",
-        "git/test_recovery.py": "journal lentindex settling",
+        "git/test_recovery.py": "journal  settling",
     },
     "rules": {
         "conformance/test_hive.py": "pools/dependencies pools/rules",

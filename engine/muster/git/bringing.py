@@ -14,7 +14,7 @@ from typing import Final
 from muster.git.changes import TreeChange, changes_between, entries_of_index, folders_of
 from muster.git.closed import TRUST, not_run
 from muster.git.errors import Refused, explain
-from muster.git.lentindex import LentIndex
+from muster.git.index import LentIndex
 from muster.git.process import Git
 
 # Everything in the user's configuration that would make it something else.

@@ -9,8 +9,8 @@ repository's.
 
 from muster.git.bringing import bring, obstacle, unfinished
 from muster.git.errors import Committed, LockedError, Moved, Refused, RepositoryError, explain
+from muster.git.index import LentIndex, lent_index
 from muster.git.journal import Journal, Note, noted
-from muster.git.lentindex import LentIndex, lent_index
 from muster.git.process import Git
 from muster.git.repository import Repository, Worktree, branch_tip, checkouts, git_directory, ref_tip
 from muster.git.settling import settle

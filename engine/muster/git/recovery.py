@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from muster.git.errors import LockedError, RepositoryError
+from muster.git.index import lent_index
 from muster.git.journal import Journal, left_by_the_dead
-from muster.git.lentindex import lent_index
 from muster.git.process import Git
 from muster.git.repository import Repository, common_directory, git_directory, has_commit, worktrees
 from muster.git.settling import settle

@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 
 from muster.git.changes import Blob, TreeChange, changes_between, entries_of_commit, entries_of_index, folders_of
 from muster.git.errors import UnreadableError
-from muster.git.lentindex import LentIndex
+from muster.git.index import LentIndex
 from muster.git.process import Git
 from muster.git.stored import Stored
 
