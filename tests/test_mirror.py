@@ -125,7 +125,7 @@ THROUGH = {
         "features/reconcile/test_proposals.py": "proposals",
         "git/test_agentfetch.py": "quarantine ",
         "git/test_commit.py": "bringing ",
-        "git/test_landing_apart.py": "apart",
+        "git/test_apart.py": "",
         "git/test_recovery.py": "journal  settling",
     },
     "rules": {

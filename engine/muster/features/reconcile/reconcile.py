@@ -19,12 +19,12 @@ from muster.features.plan.planfile import Planned
 from muster.features.plan.planned import planned_instant, require_same
 from muster.features.reconcile.pacing import waits_until
 from muster.fleet.faults import of_stage
+from muster.git.apart import Apart, find_apart, land_apart, seen_from
 from muster.git.enginecommits import require_own
 from muster.git.errors import RepositoryError
 from muster.git.hearing import Heard
 from muster.git.importing import build_commit
 from muster.git.landing import Tips, find_tips, land
-from muster.git.landing_apart import Apart, find_apart, land_apart, seen_from
 from muster.git.pulse_memory import Remembered
 from muster.git.repository import Repository
 from muster.run.collector import without_collection
