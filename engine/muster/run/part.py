@@ -19,8 +19,7 @@ from muster.data.snapshot import Snapshot
 from muster.data.tree import Tree
 from muster.fleet.agent_messages import AGENTS_WITHHELD
 from muster.fleet.assemble import assemble
-from muster.fleet.beyond import Beyond
-from muster.fleet.fleet import Fleet
+from muster.fleet.fleet import Beyond, Fleet
 from muster.fleet.neighbourhoods import homes
 from muster.fleet.objects import Object
 from muster.rules.failures import OF_FAILURES

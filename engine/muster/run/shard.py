@@ -26,9 +26,8 @@ from muster.data.snapshot import Agents, Identity, Snapshot, Withheld
 from muster.data.source import SourceFile
 from muster.data.times import earliest
 from muster.fleet.assemble import assemble
-from muster.fleet.beyond import Beyond
 from muster.fleet.builtin import PREFIX
-from muster.fleet.fleet import Fleet
+from muster.fleet.fleet import Beyond, Fleet
 from muster.fleet.hearing import hear
 from muster.fleet.neighbourhoods import homes
 from muster.rules.checks.validate import validate

@@ -19,9 +19,8 @@ from muster.data.decision import Memory, Published, PulseKey
 from muster.data.kinds import FLEET, TARGETS
 from muster.data.locations import FOLDER
 from muster.fleet.assemble import assemble
-from muster.fleet.beyond import Beyond
 from muster.fleet.files import is_hidden
-from muster.fleet.fleet import Fleet
+from muster.fleet.fleet import Beyond, Fleet
 from muster.fleet.leases import LEASE_SECONDS
 from muster.fleet.reports import required_adapters
 from muster.fleet.settings import Settings

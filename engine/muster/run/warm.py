@@ -18,8 +18,8 @@ from muster.data.kinds import ALL
 from muster.data.source import SourceFile
 from muster.data.tree import Tree
 from muster.fleet.assemble import assemble
-from muster.fleet.beyond import Beyond
 from muster.fleet.faults import fell_back
+from muster.fleet.fleet import Beyond
 from muster.fleet.shared import OF_CLUSTERS
 from muster.git.errors import RepositoryError
 from muster.git.snapshot import CommitSnapshot
@@ -196,7 +196,7 @@ def _from(question: Question, state: State, wanted: Wanted) -> "Answer":
 def _unmoved(question: Question, state: State, facts: Mapping[str, Tree]) -> "Answer":
     """Nothing changed and nothing is due: what was found at the last run is still wrong, and that is all."""
     from muster.fleet.agent_messages import agents_withheld
-    from muster.fleet.beyond import Beyond
+    from muster.fleet.fleet import Beyond
     from muster.fleet.settings import Settings
     from muster.rules.policies.in_force import Ruled
     from muster.run.answer import Answer
