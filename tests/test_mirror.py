@@ -114,7 +114,7 @@ THROUGH = {
         "rules/sets/test_stage.py": "sets",
         "rules/test_settings.py": "settings",
         "run/test_warm.py": " missed/slips",
-        "scenarios/test_scenarios.py": "acceptance approvals assemble deciders detected silent",
+        "scenarios/test_scenarios.py": "acceptance approvals assemble deciders  silent",
     },
     "git": {
         "agents/identity/test_authority.py": "signatures/keys",
