@@ -100,7 +100,7 @@ THROUGH = {
         "e2e/test_hearing.py": "hearing",
         "features/reconcile/test_slips.py": "missed/find missed/search",
         "features/reconcile/test_slips_since.py": "missed/history",
-        "fleet/test_agents.py": "agent_fields agent_messages",
+        "fleet/test_agents.py": " agent_messages",
         "fleet/test_derived_parts.py": "derived_messages",
         "fleet/test_documents.py": "nulls",
         "fleet/test_hostile.py": "files messages reading",

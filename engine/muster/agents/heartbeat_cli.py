@@ -18,7 +18,7 @@ from muster.cli.outcome import say
 from muster.cli.stopping import until_stopped
 from muster.data.agentref import is_cluster_name
 from muster.data.tree import Tree
-from muster.fleet.agent_fields import LONGEST_PROPOSED_SECONDS
+from muster.fleet.agents import LONGEST_PROPOSED_SECONDS
 from muster.fleet.leases import LEASE_NAME
 
 if TYPE_CHECKING:

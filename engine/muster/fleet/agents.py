@@ -8,17 +8,161 @@ what it wished for when it registered is history (seed 002: both sides opt in, m
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from typing import Final
 
 from muster.data.agentref import cluster_of
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, CSR, LEASE, kind_of
+from muster.data.kinds import ACCEPTED, CLUSTER_DEPLOYMENT, CLUSTERS, CSR, LEASE, MANAGED_CLUSTER, kind_of
 from muster.data.snapshot import Identity
 from muster.data.source import Part
-from muster.data.tree import Tree, mapping_at
+from muster.data.tree import Tree, dig, mapping_at
 from muster.fleet import agent_messages as messages
-from muster.fleet.agent_fields import cut
 from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE
+
+_IDENTITY: Final = frozenset(("apiVersion", "kind", "metadata"))
+#: What an agent may propose when it registers its cluster.
+_PROPOSED: Final = frozenset(("hubAcceptsClient", "leaseDurationSeconds", "managedClusterClientConfigs"))
+#: A cluster that wants to be asked more seldom than once an hour wants not to be watched: people may say so.
+LONGEST_PROPOSED_SECONDS: Final = 3600
+#: On a live hub these decide over the life of an object.
+_LIFE: Final = ("deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "ownerReferences")
+#: What the hub decides of a cluster; an agent that reports it repeats what it read, or lies.
+DECIDED_CONDITIONS: Final = frozenset((
+    ACCEPTED, "HubDeniedManagedCluster", "ManagedClusterConditionClockSynced", "Deleting",
+))  # fmt: skip
+_DECIDED_STATUS: Final = frozenset(("muster", "remedyActions"))
+
+#: What a provisioner finds out about the cluster that it made.
+_PROVISIONED: Final = frozenset(("clusterMetadata", "installed"))
+#: Who made a request for a certificate.
+_REQUESTER: Final = ("extra", "groups", "uid", "username")
+_USER: Final = "system:open-cluster-management:"
+_MOST_NAMED = 10
+
+
+@dataclass(frozen=True, slots=True)
+class Cut:
+    """What is left of an agent's part, the fields that were refused, and the labels that it asks for."""
+
+    body: Tree
+    refused: tuple[str, ...] = ()
+    labels: tuple[tuple[str, str], ...] = ()
+
+
+def cut(part: Part, cluster: str, declared: Iterable[Tree]) -> Cut:
+    """Cut a part down to what the agent of `cluster` may say. `declared` is what people say of the same object."""
+    kind = kind_of(part.id)
+    sections = frozenset(kind.reported) | _IDENTITY
+    body = {name: value for name, value in part.body.items() if name in sections}
+    refused = sorted(set(part.body) - sections)
+    if kind in CLUSTERS:
+        return _of_cluster(part, body, refused, list(declared))
+    metadata = mapping_at(body, "metadata")
+    refused += [f"metadata.{name}" for name in _LIFE if name in metadata]
+    body["metadata"] = {name: value for name, value in metadata.items() if name not in _LIFE}
+    if kind is CSR:
+        return _request(body, refused, cluster)
+    if kind is CLUSTER_DEPLOYMENT:
+        return _provisioned(part, body, refused)
+    return Cut(body, _few(refused))
+
+
+def _provisioned(part: Part, body: dict[str, Tree], refused: list[str]) -> Cut:
+    """What a provisioner saw of its cluster: that it is installed, and its status. What is wished for is the pool's."""
+    metadata, spec = mapping_at(part.body, "metadata"), mapping_at(body, "spec")
+    refused += [f"metadata.{name}" for name in ("annotations", "labels") if metadata.get(name)]
+    refused += [f"spec.{name}" for name in sorted(spec) if name not in _PROVISIONED]
+    body = {**body, "metadata": {"name": part.id.name, "namespace": part.id.namespace}}
+    if spec:
+        body["spec"] = {name: value for name, value in spec.items() if name in _PROVISIONED}
+    if isinstance(body.get("status"), dict):
+        body["status"] = _status(part, body["status"], refused)
+    return Cut(body, _few(refused))
+
+
+def _of_cluster(part: Part, body: dict[str, Tree], refused: list[str], declared: list[Tree]) -> Cut:
+    metadata = mapping_at(part.body, "metadata")
+    labels = _labels(metadata, declared)
+    if labels:
+        refused.append(f"metadata.labels ({', '.join(_few([key for key, _ in labels]))})")
+    refused += [f"metadata.{name}" for name in ("annotations", *_LIFE) if _news(metadata, name, declared)]
+    body["metadata"] = {"name": part.id.name}
+    spec = mapping_at(body, "spec")
+    wrong = [name for name in sorted(spec) if not _proposable(name, spec[name])]
+    refused += [f"spec.{name}" for name in wrong if not _agreed(("spec", name), spec[name], declared)]
+    if declared:
+        # People's word on the spec stands alone; no conflict, because the agent's was only a request.
+        body.pop("spec", None)
+    elif "spec" in body:
+        body["spec"] = {name: value for name, value in spec.items() if name not in wrong}
+    if isinstance(body.get("status"), dict):
+        body["status"] = _status(part, body["status"], refused)
+    return Cut(body, _few(refused), tuple(labels))
+
+
+def _labels(metadata: Mapping[str, Tree], declared: list[Tree]) -> list[tuple[str, str]]:
+    """The labels that an agent asks for and that people have not given."""
+    return [
+        (key, value) for key, value in sorted(mapping_at(metadata, "labels").items())
+        if isinstance(key, str) and isinstance(value, str)
+        and key != CLUSTER_NAME and not _agreed(("metadata", "labels", key), value, declared)
+    ]  # fmt: skip
+
+
+def _news(metadata: Mapping[str, Tree], name: str, declared: list[Tree]) -> bool:
+    return bool(metadata.get(name)) and not _agreed(("metadata", name), metadata[name], declared)
+
+
+def _agreed(path: tuple[str, ...], value: Tree, declared: list[Tree]) -> bool:
+    """Whether people say the very same."""
+    return any(dig(body, *path) == value for body in declared)
+
+
+def _proposable(name: str, value: Tree) -> bool:
+    if name == "leaseDurationSeconds" and isinstance(value, int):
+        return 0 <= value <= LONGEST_PROPOSED_SECONDS  # what is no number is for the schema to say
+    return name in _PROPOSED and (name, value) != ("hubAcceptsClient", True)
+
+
+def _status(part: Part, status: Mapping[str, Tree], refused: list[str]) -> Tree:
+    decided = [name for name in sorted(_DECIDED_STATUS) if name in status]
+    refused += [f"status.{name}" for name in decided]
+    kept = {name: value for name, value in status.items() if name not in decided}
+    conditions = status.get("conditions")
+    if kind_of(part.id) is MANAGED_CLUSTER and isinstance(conditions, list):
+        refused += [f"status.conditions[{name}]" for name in sorted(set(filter(None, map(_decided, conditions))))]
+        kept["conditions"] = [condition for condition in conditions if not _decided(condition)]
+    return kept
+
+
+def _decided(condition: Tree) -> str:
+    """The condition's type where it is for the hub to decide."""
+    type_ = dig(condition, "type")
+    return type_ if isinstance(type_, str) and type_ in DECIDED_CONDITIONS else ""
+
+
+def _request(body: dict[str, Tree], refused: list[str], cluster: str) -> Cut:
+    """Of who it is, an agent may say that it is its cluster's: nobody vouches for more than the right to push there.
+
+    On a live hub these fields are the API server's to fill in.
+    """
+    own = f"{_USER}{cluster}:"
+    spec = mapping_at(body, "spec")
+    wrong = [
+        name for name in _REQUESTER
+        if name in spec and not (name == "username" and isinstance(spec[name], str) and spec[name].startswith(own))
+    ]  # fmt: skip
+    if wrong:
+        body = {**body, "spec": {name: value for name, value in spec.items() if name not in wrong}}
+    return Cut(body, _few([*refused, *(f"spec.{name}" for name in wrong)]))
+
+
+def _few(names: list[str]) -> tuple[str, ...]:
+    """A ref of thousands of such fields is one agent's, and shall not fill everybody's screen."""
+    more = len(names) - _MOST_NAMED
+    return tuple(names) if more <= 0 else (*names[:_MOST_NAMED], f"{more} more")
+
 
 _STRANGER = Identity()
 
