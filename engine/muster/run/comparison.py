@@ -17,8 +17,7 @@ from muster.data.tree import Tree
 from muster.fleet.fleet import Fleet
 from muster.rules.checks.waivers import marked, told
 from muster.run.change import Change
-from muster.run.changes import object_changes, set_of, source_of
-from muster.run.edits import edited
+from muster.run.changes import edited, object_changes, set_of, source_of
 from muster.run.facts import UNTOLD
 from muster.run.placed import Derivation, chosen, derivation_of, joined, left
 from muster.run.settled import Settled

@@ -20,8 +20,7 @@ from muster.fleet.state import since_of, state_of
 from muster.git.filelog import Version, file_log, files_naming
 from muster.git.objects import Objects
 from muster.git.repository import Repository
-from muster.run.changes import object_changes
-from muster.run.edits import declared_changes, is_edited
+from muster.run.changes import declared_changes, is_edited, object_changes
 
 
 def history(repository: Repository, commit: str, id_: ObjectId, since: datetime, until: datetime) -> ObjectHistory:
