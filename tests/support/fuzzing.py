@@ -27,9 +27,8 @@ from muster.features.plan.plan import plan_document
 from muster.features.pulses.publish import next_look, opener, publish
 from muster.features.pulses.sinks import Patience
 from muster.git.pulse_memory import PulseMemory, decoded, encoded
-from muster.run.changes import summary
+from muster.run.changes import commit_message, summary
 from muster.run.checking import check_snapshot
-from muster.run.message import commit_message
 from muster.run.run import Run
 from muster.run.settle import settle
 from muster.run.settled import Settled

@@ -23,7 +23,7 @@ from muster.git.hearing import here
 from muster.git.importing import build_commit
 from muster.git.pulse_memory import Remembered
 from muster.git.repository import branch_tip, open_repository
-from muster.run.message import commit_message
+from muster.run.changes import commit_message
 from muster.run.question import Question
 from muster.run.settle import settle
 from muster.run.settled import Settled

@@ -29,7 +29,7 @@ from muster.git.errors import Moved, Rejected, RepositoryError
 from muster.git.forges import GITLAB, forge_of, request_page, url_of
 from muster.git.proposals import Branches
 from muster.git.repository import Repository
-from muster.run.message import plain
+from muster.run.changes import plain
 
 if TYPE_CHECKING:
     from muster.data.decision import Held

@@ -132,7 +132,7 @@ def _message(
     """The message of what follows from a commit; where muster fails to write it, a plain one, and the finding that
     says so. `decided` is the commit that was looked at, where people have committed more since: what they did to files
     is compared with that one."""
-    from muster.run.message import commit_message, plain_message
+    from muster.run.changes import commit_message, plain_message
 
     fleet = settled.last.fleet
     last = replace(settled.last, commit=commit, fleet=replace(fleet, whole_at=fleet.whole_at or decided))

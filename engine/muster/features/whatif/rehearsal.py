@@ -22,8 +22,8 @@ from muster.git.process import Git, without_location
 from muster.git.pulse_memory import REF, Remembered
 from muster.git.repository import Repository, common_directory, open_repository, ref_tip
 from muster.git.rootref import files_of
+from muster.run.changes import commit_message
 from muster.run.collector import without_collection
-from muster.run.message import commit_message
 from muster.run.question import Question
 from muster.run.settled import Settled
 from muster.run.state import State, copy_of, open_state

@@ -6,9 +6,9 @@ from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.times import parse_time
 from muster.features.test.memory import MemorySnapshot
 from muster.run.change import Change
+from muster.run.changes import commit_message, plain_message, policies_digest
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.facts import Fact
-from muster.run.message import commit_message, plain_message, policies_digest
 from muster.run.run import Run
 
 NOW = parse_time("2026-01-01T00:00:00Z")
