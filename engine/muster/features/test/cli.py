@@ -127,7 +127,7 @@ def _run(fleet: "Ruled", asked: _Asked, tests: "Collection[ObjectId] | None" = N
     lacking = covered is not None and required is not None and covered.percent < required
     bad = [result for result in results if result.failures]
     if output == "junit":
-        from muster.cli.junit import Case, junit_text
+        from muster.cli.reports import Case, junit_text
 
         told = [Case(o.test, o.case or o.test, o.place, "\n".join(o.failures)) for o in results]
         for one in covered.policies if covered is not None else ():
