@@ -19,7 +19,7 @@ THROUGH = {
         "agents/serving/test_server.py": "serving/connection",
         "agents/test_heartbeat.py": "apiserver heartbeat_cli hub observer own_ref",
         "agents/test_relay.py": "relay_wire relayed_ref",
-        "e2e/test_signed_reports.py": "identity/seal sealing",
+        "e2e/test_signed_reports.py": " sealing",
     },
     "cel": {
         "cel/checker/test_infer.py": "checker/check checker/literals checker/messages checker/unify",

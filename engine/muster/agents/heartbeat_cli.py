@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from muster.agents.health import Availability
     from muster.agents.heartbeat import Heart
     from muster.agents.hub import View
-    from muster.agents.identity.seal import AgentSeal
     from muster.agents.own_ref import OwnRef
     from muster.agents.relayed_ref import RelayedRef
     from muster.agents.rotation import Rotation
+    from muster.agents.sealing import AgentSeal
 
 _LIMIT_SECONDS = 30.0
 _FIRST_LOOK_SECONDS = 2.0  # for which the first heartbeat waits for the first look at the cluster
@@ -174,7 +174,7 @@ def _by_relay(
 
 
 def _seal(rotation: "Rotation | None") -> "AgentSeal | None":
-    from muster.agents.identity.seal import AgentSeal
+    from muster.agents.sealing import AgentSeal
 
     return AgentSeal(rotation.store) if rotation else None
 
