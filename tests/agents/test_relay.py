@@ -16,8 +16,7 @@ import pytest
 
 from muster.agents import relay as relay_module
 from muster.agents.heartbeat import Heart
-from muster.agents.hub import view
-from muster.agents.hub_copy import HubCopy
+from muster.agents.hub import HubCopy, view
 from muster.agents.relay import Relay
 from muster.agents.relay_http import Doors, RelayServer, Tokens
 from muster.agents.relayed_ref import Credentials, RelayedRef

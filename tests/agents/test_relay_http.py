@@ -16,7 +16,7 @@ import yaml
 
 from muster.agents.health import Availability
 from muster.agents.heartbeat import Heart
-from muster.agents.hub_copy import HubCopy
+from muster.agents.hub import HubCopy
 from muster.agents.identity.store import Store
 from muster.agents.relay_http import Certificates, Doors, Tokens
 from muster.agents.relayed_ref import Credentials, RelayedRef

@@ -17,7 +17,7 @@ from muster.cli.outcome import say
 from muster.cli.stopping import until_stopped
 
 if TYPE_CHECKING:
-    from muster.agents.hub_copy import HubCopy
+    from muster.agents.hub import HubCopy
     from muster.agents.relay import Relay
     from muster.agents.relay_http import Doors, RelayServer
 
@@ -143,7 +143,7 @@ def _serving(relay: "Relay", listen: str | None, doors: "Callable[[HubCopy], Doo
 
 
 def _server(relay: "Relay", listen: str, doors: "Callable[[HubCopy], Doors]") -> "RelayServer":
-    from muster.agents.hub_copy import HubCopy
+    from muster.agents.hub import HubCopy
     from muster.agents.relay_http import RelayServer
     from muster.agents.serving.server import AddressError, address_of
 

@@ -15,7 +15,7 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
-from muster.agents.hub_copy import HubCopy
+from muster.agents.hub import HubCopy
 from muster.agents.relay import Relay
 from muster.agents.relay_wire import PREFIX, put, requests_of, texts, view_text
 from muster.agents.serving.messages import Request, Response, response

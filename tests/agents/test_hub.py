@@ -4,9 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.agents import hub_copy
-from muster.agents.hub import View
-from muster.agents.hub_copy import HubCopy
+from muster.agents import hub as hub_copy
+from muster.agents.hub import HubCopy, View
 from muster.git.objects import Objects
 from muster.git.repository import open_repository
 from tests.support.git import Repo, new_repository
