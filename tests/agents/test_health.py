@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.agents.health import Availability, Patience, deployed, probe
+from muster.agents.facts import Availability, Patience, deployed, probe
 
 GOOD = Availability("True", "ManagedClusterAvailable", "Managed cluster is available")
 BAD = Availability(

@@ -15,8 +15,7 @@ import pytest
 import yaml
 
 from muster.agents.apiserver import ApiServer
-from muster.agents.facts import observed
-from muster.agents.health import Availability, probe
+from muster.agents.facts import Availability, observed, probe
 from muster.agents.heartbeat import Heart
 from muster.agents.hub import Hub, View, bounded, view
 from muster.agents.observer import Observer

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 import yaml
 
-from muster.agents.health import Availability
+from muster.agents.facts import Availability
 from muster.agents.heartbeat import Heart
 from muster.agents.hub import HubCopy
 from muster.agents.identity.store import Store

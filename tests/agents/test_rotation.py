@@ -13,7 +13,7 @@ import pytest
 import yaml
 from cryptography import x509
 
-from muster.agents.health import Availability
+from muster.agents.facts import Availability
 from muster.agents.heartbeat import Heart
 from muster.agents.hub import Hub
 from muster.agents.identity.store import Store

@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 import muster
-from muster.agents.health import Patience, probe
+from muster.agents.facts import Patience, probe
 from muster.agents.heartbeat import Said, status_of
 from muster.data.ids import ObjectId
 from muster.data.kinds import (

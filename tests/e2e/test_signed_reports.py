@@ -10,7 +10,7 @@ from shutil import copytree
 import pytest
 import yaml
 
-from muster.agents.health import Availability
+from muster.agents.facts import Availability
 from muster.agents.heartbeat import Heart
 from muster.agents.hub import Hub, View
 from muster.agents.identity.store import Store

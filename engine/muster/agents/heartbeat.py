@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from muster.agents.health import AVAILABLE, RETRY_SECONDS, Availability, Patience
+from muster.agents.facts import AVAILABLE, RETRY_SECONDS, Availability, Patience
 from muster.agents.hub import View, bounded
 from muster.data.kinds import LEASE, MANAGED_CLUSTER
 from muster.data.times import format_time, try_time

@@ -23,7 +23,7 @@ from muster.fleet.leases import LEASE_NAME
 
 if TYPE_CHECKING:
     from muster.agents.apiserver import ApiServer
-    from muster.agents.health import Availability
+    from muster.agents.facts import Availability
     from muster.agents.heartbeat import Heart
     from muster.agents.hub import View
     from muster.agents.own_ref import OwnRef
@@ -203,7 +203,7 @@ def _server(kubeconfig: Path | None, url: str | None) -> "ApiServer":
 
 def _look(server: "ApiServer", deployment: str | None, minimum: int) -> "Availability":
     """Ask the API server, and where it is well for the agent's own deployment."""
-    from muster.agents.health import deployed, probe
+    from muster.agents.facts import deployed, probe
 
     verdict = probe(server.get)
     return deployed(server.get_json, deployment, minimum) if deployment and verdict.status == "True" else verdict

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from threading import Event, Lock, Thread
 from typing import Final
 
-from muster.agents.health import RETRY_SECONDS, Availability
+from muster.agents.facts import RETRY_SECONDS, Availability
 from muster.data.tree import Tree
 
 #: How often the cluster is asked whether it works, while it does, and what it is (upstream does both once a minute).
