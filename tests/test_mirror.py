@@ -17,7 +17,7 @@ THROUGH = {
     "agents": {
         "agents/identity/test_store.py": "identity/request",
         "agents/serving/test_server.py": "serving/connection",
-        "agents/test_heartbeat.py": "apiserver heartbeat_cli  observer own_ref",
+        "agents/test_heartbeat.py": "apiserver heartbeat_cli   own_ref",
         "agents/test_relay.py": "relay_wire relayed_ref",
         "e2e/test_signed_reports.py": " sealing",
     },

@@ -15,10 +15,9 @@ import pytest
 import yaml
 
 from muster.agents.apiserver import ApiServer
-from muster.agents.facts import Availability, observed, probe
+from muster.agents.facts import Availability, Observer, observed, probe
 from muster.agents.heartbeat import Heart
 from muster.agents.hub import Hub, View, bounded, view
-from muster.agents.observer import Observer
 from muster.agents.own_ref import OwnRef
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.locations import derived_path

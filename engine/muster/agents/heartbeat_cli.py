@@ -121,7 +121,7 @@ def command(
 
 def _go_on(heart: "Heart", cluster: str) -> None:
     """Beat until stopped; the cluster is looked at beside that, and news of it is told at once."""
-    from muster.agents.observer import Observer
+    from muster.agents.facts import Observer
 
     stop, wake = Event(), Event()
 
