@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.agents.task import GENERATION, assess, only_job
+from muster.agents.reporting import GENERATION, assess, only_job
 from muster.data.tree import Tree
 
 

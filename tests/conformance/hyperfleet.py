@@ -12,8 +12,7 @@ from typing import Any
 
 import yaml
 
-from muster.agents.reporting import Condition, report_object
-from muster.agents.task import GENERATION, assess
+from muster.agents.reporting import GENERATION, Condition, assess, report_object
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.times import format_time, parse_time

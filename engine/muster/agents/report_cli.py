@@ -49,8 +49,7 @@ def command(
 
     While Available is Unknown, nothing is sent: the work is under way, and what was reported before stands.
     """
-    from muster.agents.reporting import Condition, report_object, send, withheld
-    from muster.agents.task import assess
+    from muster.agents.reporting import Condition, assess, report_object, send, withheld
 
     asked = _json(event.read(), "--event") if event else None
     task = None if job is None else _job(job.read())
@@ -127,7 +126,7 @@ def _job(text: str) -> Tree:
     """The Job, as `kubectl get job -o yaml` or `-o json` prints it."""
     import yaml
 
-    from muster.agents.task import generation_of, only_job
+    from muster.agents.reporting import generation_of, only_job
 
     try:
         job = only_job(yaml.safe_load(text))
@@ -140,7 +139,7 @@ def _job(text: str) -> Tree:
 
 
 def _generation(task: Tree) -> int | None:
-    from muster.agents.task import generation_of
+    from muster.agents.reporting import generation_of
 
     return None if task is None else generation_of(task)
 

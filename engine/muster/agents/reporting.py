@@ -4,21 +4,81 @@ The ref `refs/heads/agents/<cluster>` is shared by all who speak for the cluster
 there, by compare-and-swap: whoever loses a race reads again and tries again.
 """
 
+import re
 import time
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final, Literal
 
 from muster.data.agentref import agent_ref
 from muster.data.ids import ObjectId
 from muster.data.kinds import ADAPTER_REPORT, NODE_POOL
 from muster.data.times import format_time
-from muster.data.tree import Tree
+from muster.data.tree import Tree, dig, mappings_at
 from muster.data.yaml.emitter import file_text
 from muster.git.errors import Moved, Rejected, RepositoryError
 from muster.git.push import attempts, jittered
 from muster.git.repository import Repository
 from muster.git.rootref import RootRef, Seal, update
+
+#: The annotation of a task that says which generation of the object it works on.
+GENERATION: Final = "hyperfleet.io/generation"
+
+Action = Literal["create", "reuse", "none"]
+
+
+@dataclass(frozen=True, slots=True)
+class Assessment:
+    """What is to be done about the task, and the `Available` that follows from it: Unknown while it works."""
+
+    action: Action
+    available: Literal["True", "False", "Unknown"]
+
+
+def assess(job: Tree, generation: int) -> Assessment:
+    """Return what an adapter does about its Job for a generation of an object; `job` is None where there is none.
+
+    A Job that says it is of another generation is none for this one; one that says nothing is of the generation that
+    it is asked about. A Job that failed for good cannot be made anew without a life cycle for it, so it goes on saying
+    False.
+    """
+    if not job or generation_of(job) not in (None, generation):
+        return Assessment("create", "Unknown")
+    conditions = {c.get("type"): c.get("status") for c in mappings_at(job, "status", "conditions")}
+    if conditions.get("Complete") == "True":
+        return Assessment("reuse", "True")
+    if conditions.get("Failed") == "True":
+        return Assessment("none", "False")
+    return Assessment("none", "Unknown")
+
+
+def generation_of(job: Tree) -> int | None:
+    """The generation that a Job says it works on; None where it says nothing. ValueError where what it says is none."""
+    said = dig(job, "metadata", "annotations", GENERATION)
+    if said is None:
+        return None
+    if re.fullmatch(r"[1-9][0-9]{0,17}", str(said)) is None:
+        raise ValueError(f"the Job's annotation {GENERATION} is no generation: {str(said)!r}")
+    return int(str(said))
+
+
+def only_job(document: Tree) -> Tree:
+    """Return the Job that `kubectl get -o yaml` printed: the document itself, or the one element of its list.
+
+    ValueError where it is something else, or none or several.
+    """
+    if isinstance(document, dict) and str(document.get("kind", "")).endswith("List"):
+        items = mappings_at(document, "items")
+        if len(items) != 1:
+            raise ValueError(f"it holds {len(items)} Jobs, not one")
+        document = items[0]
+    if not isinstance(document, dict) or not document:
+        raise ValueError("it holds no Job")
+    if (kind := document.get("kind", "Job")) != "Job":
+        raise ValueError(f"it holds a {kind}, not a Job")
+    return document
+
 
 _ATTEMPTS, _BASE_SECONDS, _MOST_SECONDS = 10, 0.2, 5.0
 
