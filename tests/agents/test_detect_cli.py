@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import muster
-from muster.agents.condition_report import Subject, read_report
+from muster.agents.reporters import Subject, read_report
 from muster.data.kinds import KARMADA_CLUSTER
 from tests.agents.servers import dns_server, http_server
 from tests.support.commandline import Run

@@ -7,9 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.agents.condition_report import Subject, read_report
 from muster.agents.own_ref import OwnRef
-from muster.agents.reporters import FileReporter, Judgement, RefReporter
+from muster.agents.reporters import FileReporter, Judgement, RefReporter, Subject, read_report
 from muster.data.kinds import KARMADA_CLUSTER
 from muster.git.errors import RepositoryError
 from tests.support.git import Repo, new_repository

@@ -23,9 +23,8 @@ from muster.data.times import parse_duration
 from muster.fleet.leases import LONGEST_SECONDS
 
 if TYPE_CHECKING:
-    from muster.agents.condition_report import Subject
     from muster.agents.probes import Probe
-    from muster.agents.reporters import Reporter
+    from muster.agents.reporters import Reporter, Subject
 
 _DEFAULT_COMMAND = "nslookup kubernetes.default"
 _CONDITION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
@@ -84,10 +83,10 @@ def command(
     Of several instances with one --remote, one reports; the others take over when it falls silent. Only transitions
     and renewals are written. A probe that cannot be made reports nothing: the last report ages.
     """
-    from muster.agents.condition_report import Subject
     from muster.agents.detector import Detector, Thresholds
     from muster.agents.election import RENEWALS
     from muster.agents.probes import Bounded
+    from muster.agents.reporters import Subject
 
     if detect_period <= 0 or probe_timeout <= 0:
         raise click.UsageError("--detect-period and --probe-timeout must be positive.")
