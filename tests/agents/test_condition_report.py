@@ -4,8 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from muster.agents.election import Hold
-from muster.agents.reporters import Report, Subject, condition, read_report, report_text
+from muster.agents.reporters import Hold, Report, Subject, condition, read_report, report_text
 from muster.data.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER
 from muster.data.times import parse_time
 from muster.data.tree import Tree

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.agents.election import Hold, Sighting, Turn, next_hold, sight, turn
+from muster.agents.reporters import Hold, Sighting, Turn, next_hold, sight, turn
 
 LEASE = 45
 

@@ -84,9 +84,8 @@ def command(
     and renewals are written. A probe that cannot be made reports nothing: the last report ages.
     """
     from muster.agents.detector import Detector, Thresholds
-    from muster.agents.election import RENEWALS
     from muster.agents.probes import Bounded
-    from muster.agents.reporters import Subject
+    from muster.agents.reporters import RENEWALS, Subject
 
     if detect_period <= 0 or probe_timeout <= 0:
         raise click.UsageError("--detect-period and --probe-timeout must be positive.")
@@ -143,9 +142,8 @@ def _reporter(
     subject: "Subject", remote: str | None, file: Path | None, lease_seconds: int, instance: str | None,
     identity: Path | None,
 ) -> "Reporter":  # fmt: skip
-    from muster.agents.election import RENEWALS
     from muster.agents.own_ref import OwnRef
-    from muster.agents.reporters import FileReporter, RefReporter
+    from muster.agents.reporters import RENEWALS, FileReporter, RefReporter
     from muster.git.push import absolute_remote
 
     if (remote is None) == (file is None):

@@ -5,10 +5,10 @@ import os
 import tempfile
 from dataclasses import dataclass, replace
 from datetime import datetime
+from enum import Enum
 from pathlib import Path
 from typing import Final, Protocol
 
-from muster.agents.election import RENEWALS, Hold, Sighting, Turn, next_hold, sight, turn
 from muster.agents.own_ref import OwnRef
 from muster.data.kinds import LEASE, Kind
 from muster.data.times import format_time, try_time
@@ -18,6 +18,62 @@ from muster.data.yaml.loader import load_documents
 from muster.fleet.leases import LONGEST_SECONDS
 from muster.git.errors import RepositoryError
 from muster.git.rootref import NOTHING, Standing, update
+
+#: How many times within its duration a holder renews the lease: it may fail twice and still hold it.
+RENEWALS = 3
+
+
+@dataclass(frozen=True, slots=True)
+class Hold:
+    """The lease as it stands: who holds it (empty: given up), how long it lasts, and the renewal's time as text.
+
+    `renewed` is only ever compared for equality.
+    """
+
+    holder: str
+    renewed: str
+    lease_seconds: int
+    transitions: int = 0
+
+
+@dataclass(frozen=True, slots=True)
+class Sighting:
+    """A lease (None: there is none) and since when this instance sees it unchanged."""
+
+    hold: Hold | None
+    since: float
+
+
+class Turn(Enum):
+    """What an instance may do: go on reporting, take over, or wait."""
+
+    RENEW = "renew"
+    TAKE = "take"
+    WAIT = "wait"
+
+
+def sight(before: Sighting | None, hold: Hold | None, now: float) -> Sighting:
+    """Return what is known after a look at the lease: one that did not change keeps its first instant."""
+    return before if before is not None and before.hold == hold else Sighting(hold, now)
+
+
+def turn(sighting: Sighting, me: str, now: float) -> Turn:
+    """Return what instance `me` may do.
+
+    Another's lease may be taken once it was seen unchanged for its whole duration, and at once where it was given up.
+    """
+    hold = sighting.hold
+    if hold is not None and hold.holder == me:
+        return Turn.RENEW
+    if hold is None or not hold.holder or now >= sighting.since + hold.lease_seconds:
+        return Turn.TAKE
+    return Turn.WAIT
+
+
+def next_hold(before: Hold | None, me: str, renewed: str, lease_seconds: int) -> Hold:
+    """Return the lease that `me` writes; `transitions` counts how often it changed hands."""
+    transitions = 0 if before is None else before.transitions + (before.holder != me)
+    return Hold(me, renewed, lease_seconds, transitions)
 
 
 @dataclass(frozen=True, slots=True)
