@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from muster.features.export.exported import exported
+from muster.features.export.cli import exported
 
 
 @pytest.mark.parametrize(

@@ -11,7 +11,7 @@ from muster.data.source import SourceFile
 from muster.data.tree import Tree
 from muster.data.yaml.emitter import emit
 from muster.data.yaml.loader import load_documents
-from muster.features.export.exported import exported
+from muster.features.export.cli import exported
 from muster.features.importing.dump import Dump, read_dump
 from muster.features.importing.movein import MoveIn, move_in
 from muster.fleet.assemble import assemble

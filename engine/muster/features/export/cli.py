@@ -2,6 +2,7 @@
 
 import os
 import sys
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -11,10 +12,38 @@ from muster.agents.sealing import identities
 from muster.cli import options
 from muster.cli.exits import FINDINGS
 from muster.cli.outcome import report, told_of
+from muster.data.tree import Tree, dig
 
 if TYPE_CHECKING:
     from muster.fleet.fleet import Fleet
     from muster.fleet.objects import Object
+
+_OWN_GROUP = "muster.dev/"
+
+
+def exported(objects: Iterable[Tree], *, own_kinds: bool) -> Iterator[Tree]:
+    """Yield objects without `status.muster` and annotations of `muster.dev`.
+
+    Objects of muster's own kinds are left out unless `own_kinds`: a hub does not know them.
+    """
+    for body in objects:
+        if own_kinds or not str(body.get("apiVersion", "")).startswith(_OWN_GROUP):
+            yield _without_own(body)
+
+
+def _without_own(body: Tree) -> Tree:
+    found = dict(body)
+    annotations = dig(body, "metadata", "annotations")
+    if isinstance(annotations, dict):
+        kept = {name: value for name, value in annotations.items() if not name.startswith(_OWN_GROUP)}
+        metadata = {name: value for name, value in body["metadata"].items() if name != "annotations"}
+        found["metadata"] = {**metadata, "annotations": kept} if kept else metadata
+    if isinstance(body.get("status"), dict):
+        status = {name: value for name, value in body["status"].items() if name != "muster"}
+        found = {name: value for name, value in found.items() if name != "status"}
+        if status:
+            found["status"] = status
+    return found
 
 
 @click.group()
@@ -66,7 +95,6 @@ def objects(target: str | None, source: options.Source, output: str) -> int:
     What is muster's own is left out: its bookkeeping always, objects of its own kinds unless KIND names them.
     """
     from muster.cli.documents import json_text, yaml_stream
-    from muster.features.export.exported import exported
 
     reading, run = source.evaluated()
     reading.tell_age(source.now, err=True)
