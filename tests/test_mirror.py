@@ -71,7 +71,7 @@ THROUGH = {
         "features/forecast/test_cli.py": "whatif/options",
         "features/forecast/test_forecast.py": "whatif/rehearsal",
         "features/get/test_jsonpath.py": "get/jsonpath/template get/jsonpath/values",
-        "features/history/test_cli.py": "history/history history/past",
+        "features/history/test_cli.py": "history/history ",
         "features/importing/test_cli.py": "importing/dumps importing/importing importing/messages importing/sorting",
         "features/importing/test_movein.py": "importing/dump",
         "features/lint/proving/test_questions.py": (

@@ -9,7 +9,7 @@ from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
 from muster.__main__ import run
-from muster.features.history.past import FleetHistory
+from muster.features.history.history import FleetHistory
 from muster.features.page.pages import Site
 from muster.features.test.memory import MemorySnapshot
 from muster.run.settle import settle

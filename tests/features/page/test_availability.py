@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from muster.data.times import format_time
 from muster.data.tree import Tree
-from muster.features.history.past import Begins, FleetHistory, StatusChange, StatusStep, Told
+from muster.features.history.history import Begins, FleetHistory, StatusChange, StatusStep, Told
 from muster.features.page.availability import WINDOWS, Member, availability
 from tests.support.example import NOON
 

@@ -6,7 +6,7 @@ from datetime import timedelta
 from functools import cache
 
 from muster.data.tree import Tree
-from muster.features.history.past import FleetHistory, StatusChange, StatusStep, Told
+from muster.features.history.history import FleetHistory, StatusChange, StatusStep, Told
 from muster.features.page.pages import ASSETS, Site
 from muster.features.test.memory import MemorySnapshot
 from muster.run.settle import settle

@@ -8,7 +8,7 @@ import pytest
 
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.times import format_time
-from muster.features.history.past import Begins, FleetHistory
+from muster.features.history.history import Begins, FleetHistory
 from muster.features.page.timeline import Timeline, state_in
 from muster.git.apart import joined
 from muster.git.repository import Repository, open_repository

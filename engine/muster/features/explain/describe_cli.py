@@ -14,7 +14,7 @@ from muster.cli.outcome import report, told_of
 if TYPE_CHECKING:
     from muster.cli.reading import Reading
     from muster.data.ids import ObjectId
-    from muster.features.history.past import ObjectHistory
+    from muster.features.history.history import ObjectHistory
 
 #: How far back events are looked for.
 _RECENT = timedelta(days=30)

@@ -16,7 +16,7 @@ from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.emitter import emit
 from muster.data.yaml.positions import locate
 from muster.features.explain.reads import field_label
-from muster.features.history.past import ObjectHistory, Transition
+from muster.features.history.history import ObjectHistory, Transition
 from muster.fleet.leases import renew_time
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.places import place_of, plain_steps

@@ -11,7 +11,7 @@ from muster.data.kinds import Kind
 from muster.data.locations import SUFFIX, file_name
 from muster.data.times import format_time
 from muster.data.tree import Tree
-from muster.features.history.past import FleetHistory, StatusChange, Told
+from muster.features.history.history import FleetHistory, StatusChange, Told
 from muster.features.page.levels import NONE, Event, Level, Span, window
 from muster.fleet.state import state_of
 from muster.run.run import Run

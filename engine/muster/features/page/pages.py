@@ -15,7 +15,7 @@ from typing import Final
 from muster.data.kinds import CLUSTERS
 from muster.data.times import format_time
 from muster.data.tree import Tree
-from muster.features.history.past import FleetHistory
+from muster.features.history.history import FleetHistory
 from muster.features.page.availability import availability, file_of, members_of
 from muster.features.page.details import ClusterDetails, placement_details
 from muster.features.page.overview import Singles, overview

@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import asdict
 
 from muster.data.tree import Tree
-from muster.features.history.past import Begins, FleetHistory
+from muster.features.history.history import Begins, FleetHistory
 from muster.features.page.overview import Singles
 from muster.features.page.pages import Site
 from muster.features.page.timeline import Timeline

@@ -18,7 +18,7 @@ from muster.data.locations import FOLDER
 from muster.data.times import later
 from muster.data.tree import Tree, mappings_at
 from muster.data.yaml.loader import first_body
-from muster.features.history.past import Begins, FleetHistory, StatusChange, StatusStep, Told
+from muster.features.history.history import Begins, FleetHistory, StatusChange, StatusStep, Told
 from muster.fleet.derived import HEADER
 from muster.fleet.hearing import JOINED
 from muster.fleet.objects import by_type
