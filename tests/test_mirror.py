@@ -72,7 +72,7 @@ THROUGH = {
         "features/forecast/test_forecast.py": "whatif/rehearsal",
         "features/get/test_jsonpath.py": "get/jsonpath/template get/jsonpath/values",
         "features/history/test_cli.py": "history/history ",
-        "features/importing/test_cli.py": "importing/dumps importing/importing importing/messages importing/sorting",
+        "features/importing/test_cli.py": " importing/importing importing/messages importing/sorting",
         "features/importing/test_movein.py": "importing/dump",
         "features/lint/proving/test_questions.py": (
             "lint/proving/confirm lint/proving/inputs lint/proving/invariants lint/proving/solver"

@@ -49,8 +49,7 @@ def command(
     a Waiver) is only proposed, in a file that muster does not read. Nothing is committed.
     """
     from muster.cli.documents import json_text
-    from muster.features.importing.dumps import dump_files
-    from muster.features.importing.importing import plan_import, write_import
+    from muster.features.importing.importing import dump_files, plan_import, write_import
     from muster.git.errors import RepositoryError
 
     if not repo.is_dir():
