@@ -93,7 +93,7 @@ THROUGH = {
         "features/test/test_policytest.py": "test/stated",
         "features/watch/test_cli.py": "watch/watch",
         "features/watch/test_live.py": "watch/http",
-        "packaging/test_origin.py": "init/cli init/origin init/source_lines",
+        "packaging/test_origin.py": "init/cli init/origin ",
         "rules/pulses/test_stage.py": "pulses/cli",
     },
     "fleet": {

@@ -15,8 +15,17 @@ import pytest
 import yaml
 
 from muster.data.tree import Tree
-from muster.features.init.origin import Origin, origin_of, public_url
-from muster.features.init.source_lines import MARK, filled, hook_lines, marked, script_lines, workflow_lines
+from muster.features.init.origin import (
+    MARK,
+    Origin,
+    filled,
+    hook_lines,
+    marked,
+    origin_of,
+    public_url,
+    script_lines,
+    workflow_lines,
+)
 from tests.support.git import Repo, git_environ
 from tests.support.release import ROOT
 

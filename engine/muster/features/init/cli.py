@@ -23,8 +23,7 @@ def command(directory: Path) -> int:
     Its scheduled job and its hook install muster from where this one came from, pinned. Where another machine could not
     have it from there, they have a line that is marked FILL IN.
     """
-    from muster.features.init.origin import origin
-    from muster.features.init.source_lines import filled, marked
+    from muster.features.init.origin import filled, marked, origin
     from muster.fleet.schema_store import FOLDER, schema_store
 
     directory.mkdir(parents=True, exist_ok=True)
