@@ -78,7 +78,7 @@ THROUGH = {
             "lint/proving/confirm lint/proving/inputs lint/proving/invariants lint/proving/solver"
         ),
         "features/lint/proving/test_translate.py": (
-            "lint/proving/arithmetic lint/proving/comparing lint/proving/doubt lint/proving/functions "
+            "lint/proving/arithmetic  lint/proving/doubt lint/proving/functions "
             "lint/proving/logic lint/proving/reading lint/proving/values lint/proving/world"
         ),
         "features/metrics/test_cli.py": "metrics/metering metrics/metrics",

@@ -6,8 +6,7 @@ from typing import Final
 
 from muster.cel.values import INT_MAX, INT_MIN
 from muster.features.lint.proving import logic
-from muster.features.lint.proving.arithmetic import arithmetic, extreme, fitting, negative
-from muster.features.lint.proving.comparing import equal, equal_cases, order
+from muster.features.lint.proving.arithmetic import arithmetic, equal, equal_cases, extreme, fitting, negative, order
 from muster.features.lint.proving.doubt import some_answer, some_text, some_truth, unknown
 from muster.features.lint.proving.logic import Formula, Term, both, either, negation, some
 from muster.features.lint.proving.reading import duration, timestamp
