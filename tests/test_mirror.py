@@ -79,7 +79,7 @@ THROUGH = {
         ),
         "features/lint/proving/test_translate.py": (
             "lint/proving/arithmetic  lint/proving/doubt lint/proving/functions "
-            "lint/proving/logic lint/proving/reading lint/proving/values lint/proving/world"
+            "lint/proving/logic  lint/proving/values lint/proving/world"
         ),
         "features/metrics/test_cli.py": "metrics/metering metrics/metrics",
         "features/notify/test_notify.py": "notify/mail notify/sinks",

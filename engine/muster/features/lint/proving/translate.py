@@ -16,9 +16,8 @@ from muster.cel.types import Type
 from muster.cel.values import INT_MAX, INT_MIN, UInt
 from muster.features.lint.proving import logic
 from muster.features.lint.proving.doubt import condition_of, some_of, some_truth, unknown
-from muster.features.lint.proving.functions import call, own
+from muster.features.lint.proving.functions import call, own, read_as
 from muster.features.lint.proving.logic import Formula, both, choice, either, negation, same, some, total
-from muster.features.lint.proving.reading import read_as
 from muster.features.lint.proving.values import (
     FAILURE,
     Bool,
