@@ -75,7 +75,7 @@ THROUGH = {
         "features/importing/test_cli.py": " importing/importing importing/messages importing/sorting",
         "features/importing/test_movein.py": "importing/dump",
         "features/lint/proving/test_questions.py": (
-            "lint/proving/confirm lint/proving/inputs lint/proving/invariants lint/proving/solver"
+            "lint/proving/confirm lint/proving/inputs lint/proving/invariants "
         ),
         "features/lint/proving/test_translate.py": (
             "lint/proving/arithmetic  lint/proving/doubt lint/proving/functions "

@@ -20,10 +20,9 @@ from muster.cel.types import (
 )
 from muster.features.lint.proving.doubt import condition_of
 from muster.features.lint.proving.logic import both, negation
-from muster.features.lint.proving.solver import Nothing, Solver
 from muster.features.lint.proving.translate import Translator
 from muster.features.lint.proving.values import given
-from muster.features.lint.proving.world import Input, Model, World
+from muster.features.lint.proving.world import Input, Model, Nothing, Solver, World
 
 _ITEM = ObjectType("item", {"n": FieldType(INT, required=True), "s": FieldType(STRING), "p": FieldType(BOOL)})
 INPUTS = {

@@ -7,7 +7,7 @@ from typing import Any
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.features.lint.proving.confirm import Example, evaluated
 from muster.features.lint.proving.rules import say
-from muster.features.lint.proving.solver import Nothing, Solver
+from muster.features.lint.proving.world import Nothing, Solver
 from muster.features.test.memory import MemorySnapshot
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.run.checking import check_snapshot

@@ -9,7 +9,7 @@ from muster.data.finding import Severity
 from muster.features.lint.proving.invariants import invariant_findings
 from muster.features.lint.proving.questions import Proof, admission_policies, prove, prove_policy
 from muster.features.lint.proving.rules import of_remedy
-from muster.features.lint.proving.solver import MOST_STEPS
+from muster.features.lint.proving.world import MOST_STEPS
 from muster.features.test.memory import MemorySnapshot
 from muster.fleet import assemble
 from muster.fleet.builtin import builtin_objects

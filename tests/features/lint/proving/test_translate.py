@@ -7,10 +7,9 @@ import pytest
 from muster import cel
 from muster.features.lint.proving.doubt import condition_of
 from muster.features.lint.proving.logic import both, negation
-from muster.features.lint.proving.solver import Solver
 from muster.features.lint.proving.translate import Translator
 from muster.features.lint.proving.values import given
-from muster.features.lint.proving.world import Model, World
+from muster.features.lint.proving.world import Model, Solver, World
 from tests.features.lint.proving import generated_policies
 from tests.features.lint.proving.generated import ENV, INPUTS, Generator, check
 

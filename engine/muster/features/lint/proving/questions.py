@@ -21,9 +21,8 @@ from muster.features.lint.proving.inputs import in_parts, is_built_in
 from muster.features.lint.proving.invariants import Invariant, invariants_of
 from muster.features.lint.proving.logic import Formula, either, negation
 from muster.features.lint.proving.rules import Saying, Validations, asks, in_order, of_remedy, say
-from muster.features.lint.proving.solver import MOST_STEPS, Nothing, Solver
 from muster.features.lint.proving.translate import TooMuch
-from muster.features.lint.proving.world import Model
+from muster.features.lint.proving.world import MOST_STEPS, Model, Nothing, Solver
 from muster.fleet.faults import guarded
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
