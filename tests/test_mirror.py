@@ -82,7 +82,7 @@ THROUGH = {
             "lint/proving/logic  lint/proving/values lint/proving/world"
         ),
         "features/metrics/test_cli.py": "metrics/metering metrics/metrics",
-        "features/notify/test_notify.py": "notify/mail notify/sinks",
+        "features/notify/test_notify.py": " notify/sinks",
         "features/page/test_availability.py": "page/levels",
         "features/page/test_cli.py": "page/site",
         "features/page/test_pages.py": "page/details page/overview",

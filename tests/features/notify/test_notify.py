@@ -14,8 +14,8 @@ import pytest
 from aiosmtpd.controller import Controller
 
 from muster.features.notify import notify
-from muster.features.notify.mail import MailSink
 from muster.features.notify.notify import notify_due
+from muster.features.notify.sinks import MailSink
 from muster.features.pulses.publish import Publication, Told
 from muster.features.pulses.sinks import DeliveryError, Patience
 from muster.features.reconcile.reconcile import Reconciled, reconcile
