@@ -84,7 +84,7 @@ THROUGH = {
         "features/metrics/test_cli.py": "metrics/metering metrics/metrics",
         "features/notify/test_notify.py": " notify/sinks",
         "features/page/test_availability.py": "page/levels",
-        "features/page/test_cli.py": "page/site",
+        "features/page/test_cli.py": "",
         "features/page/test_pages.py": "page/details page/overview",
         "features/plan/test_commenting.py": "plan/comment_cli",
         "features/reconcile/test_reconcile.py": "reconcile/cli",

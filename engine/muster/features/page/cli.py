@@ -80,7 +80,7 @@ def _upcoming(reading: Reading, now: datetime, span: timedelta) -> Tree:
 
 
 def _write(folder: Path, reading: Reading, run: "Run", title: str, link: str | None, upcoming: Tree) -> int:
-    from muster.features.page.site import site_of
+    from muster.features.page.pages import site_of
 
     with working("writing the page"):
         return _put(folder, site_of(run, reading.repository, title, link, upcoming=upcoming))

@@ -8,6 +8,7 @@ elements and sets their text, and its policy lets nothing run that is not one of
 import json
 import re
 from collections.abc import Callable, Iterator, Sequence
+from dataclasses import asdict
 from functools import cached_property
 from importlib.resources import files
 from typing import Final
@@ -15,10 +16,13 @@ from typing import Final
 from muster.data.kinds import CLUSTERS
 from muster.data.times import format_time
 from muster.data.tree import Tree
-from muster.features.history.history import FleetHistory
+from muster.features.history.history import Begins, FleetHistory
 from muster.features.page.availability import availability, file_of, members_of
 from muster.features.page.details import ClusterDetails, placement_details
 from muster.features.page.overview import Singles, overview
+from muster.features.page.timeline import Timeline
+from muster.git.forges import Links, links_of
+from muster.git.repository import Repository
 from muster.run.run import Run
 
 ASSETS = ("index.html", "site.css", "site.js", "table.js", "availability.js")
@@ -119,3 +123,21 @@ def _call(name: str, value: Tree) -> bytes:
     """A script that hands a value over; whatever is in it, it ends no tag and begins none."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
     return f"muster.put({json.dumps(name)},{text.replace('<', chr(92) + 'u003c')});\n".encode()
+
+
+def site_of(
+    run: Run, repository: Repository | None, title: str, link: str | None, *, live: bool = False, upcoming: Tree = None,
+    timeline: Timeline | None = None, known: Singles | None = None,
+    details: Callable[[Sequence[str]], Run] | None = None,
+) -> Site:  # fmt: skip
+    """Return the site of what was evaluated. `link`: where files are shown, if not where `origin` is; `live` and
+    `upcoming`: see `Site`; `timeline`: what was looked at of the history before."""
+    links = Links(link) if link else links_of(repository) if repository else None
+
+    def history() -> FleetHistory:
+        if repository is None or run.commit is None:
+            return FleetHistory(begins=run.now, reason=Begins.NONE)
+        return (timeline or Timeline(repository)).upto(run.commit, run.now)
+
+    return Site(run, title, asdict(links) if links else None, history, live=live, upcoming=upcoming,
+                known=known, details=details)  # fmt: skip

@@ -15,7 +15,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from muster.features.page.following import Ahead, Shown, of_clusters, shown_after, shown_anew
-from muster.features.page.site import site_of
+from muster.features.page.pages import site_of
 from muster.features.page.timeline import Timeline
 from muster.git.apart import seen
 from muster.git.hearing import Heard
