@@ -85,7 +85,7 @@ THROUGH = {
         "features/notify/test_notify.py": " notify/sinks",
         "features/page/test_availability.py": "page/levels",
         "features/page/test_cli.py": "",
-        "features/page/test_pages.py": "page/details page/overview",
+        "features/page/test_pages.py": " page/overview",
         "features/plan/test_commenting.py": "plan/comment_cli",
         "features/reconcile/test_reconcile.py": "reconcile/cli",
         "features/sign/test_cli.py": "sign/options",

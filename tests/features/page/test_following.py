@@ -6,9 +6,8 @@ from pathlib import Path
 
 from muster.data.tree import Tree
 from muster.features.page.availability import members_of
-from muster.features.page.details import ClusterDetails, placement_details
 from muster.features.page.following import Shown, of_clusters, shown_after, shown_anew
-from muster.features.page.overview import overview
+from muster.features.page.overview import ClusterDetails, overview, placement_details
 from muster.run.question import WholeNeeded
 from muster.run.state import State, open_state
 from muster.run.warm import answer

@@ -18,8 +18,7 @@ from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.features.history.history import Begins, FleetHistory
 from muster.features.page.availability import availability, file_of, members_of
-from muster.features.page.details import ClusterDetails, placement_details
-from muster.features.page.overview import Singles, overview
+from muster.features.page.overview import ClusterDetails, Singles, overview, placement_details
 from muster.features.page.timeline import Timeline
 from muster.git.forges import Links, links_of
 from muster.git.repository import Repository
