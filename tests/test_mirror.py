@@ -83,7 +83,7 @@ THROUGH = {
         ),
         "features/metrics/test_cli.py": "metrics/metering metrics/metrics",
         "features/notify/test_notify.py": " notify/sinks",
-        "features/page/test_availability.py": "page/levels",
+        "features/page/test_availability.py": "",
         "features/page/test_cli.py": "",
         "features/page/test_pages.py": " page/overview",
         "features/plan/test_commenting.py": "plan/comment_cli",
