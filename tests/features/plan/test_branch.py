@@ -7,8 +7,7 @@ import pytest
 
 from muster.data.times import parse_time
 from muster.data.tree import Tree
-from muster.features.plan.branch import Branch, branch
-from muster.features.plan.plan import branch_document
+from muster.features.plan.plan import Branch, branch, branch_document
 from muster.git.hearing import here
 from muster.git.repository import open_repository
 from muster.run.state import State, open_state

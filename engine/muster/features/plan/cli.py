@@ -19,7 +19,7 @@ from muster.git.errors import RepositoryError
 
 if TYPE_CHECKING:
     from muster.data.finding import Finding
-    from muster.features.plan.branch import Branch
+    from muster.features.plan.plan import Branch
     from muster.run.settled import Settled
     from muster.run.workers import Workers
 
@@ -145,7 +145,7 @@ def _branch(
     reading: Reading, against: str, rev: str | None, now: datetime, given: Path | None, *, ask: bool
 ) -> "Branch":  # fmt: skip
     """What a branch changes since it left another revision. Nothing is kept."""
-    from muster.features.plan.branch import branch
+    from muster.features.plan.plan import branch
     from muster.features.validate.derivededits import derived_edits
     from muster.git.apart import seen
     from muster.git.config import remotes

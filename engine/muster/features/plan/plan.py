@@ -1,12 +1,80 @@
 """A plan as data: what a reconcile at this instant would commit, or what a branch changes in it."""
 
+from dataclasses import dataclass
+from datetime import datetime
+
 from muster.cli.documents import change_document, held_document, object_document
 from muster.cli.findings import finding_tree
+from muster.data.kinds import kind_of
+from muster.data.locations import FOLDER
+from muster.data.snapshot import Snapshot
 from muster.data.times import format_time
 from muster.data.tree import Tree
-from muster.features.plan.branch import Branch
+from muster.fleet.fleet import Fleet
+from muster.git.changes import changed_paths
+from muster.git.hearing import Heard
+from muster.git.pulse_memory import Remembered
+from muster.git.repository import Repository
 from muster.run.changes import summary
+from muster.run.comparison import Comparison, compare
+from muster.run.homes import CONTEXT
+from muster.run.question import Question, WholeNeeded, data_of
+from muster.run.settle import settle
 from muster.run.settled import Settled
+from muster.run.state import State
+from muster.run.warm import answer
+
+
+@dataclass(frozen=True, slots=True)
+class Branch:
+    """What follows from the commit that a branch was made from (`base`) and from the branch (`head`), and how these
+    differ. `files` counts the files that do; None where the work tree was compared."""
+
+    base: Settled
+    head: Settled
+    comparison: Comparison
+    files: int | None
+
+
+def branch(
+    repository: Repository, base: str, head: str | Snapshot, heard: Heard, now: datetime, state: State | None = None
+) -> Branch:
+    """Compare what follows from two commits, the second one a full id or what lies in the work tree.
+
+    Both are decided as of `now` with the same words of agents. `state` is what an earlier run left: with it only what
+    changed since and what differs between the two is looked at, and the same found.
+    """
+    remembered = Remembered(repository)
+    if not isinstance(head, str):
+        before = answer(Question(repository, base, heard, now, remembered), None).settled
+        after = settle(head, now, remembered.memory)
+        return Branch(before, after, compare(before, after, ()), None)
+    changed = changed_paths(repository, base, head)
+    paths = frozenset(change.path for change in changed)
+    try:
+        beside = frozenset(data_of(changed))
+    except WholeNeeded:
+        beside, state = frozenset(), None
+    if any(path.startswith(FOLDER) for path in paths):
+        state = None  # what stands is not the same in both, so no part of either tells what stands of the rest
+
+    def settled(commit: str, beside: frozenset[str], kept: State | None) -> Settled:
+        return answer(Question(repository, commit, heard, now, remembered, beside=beside), kept).settled
+
+    # What the one looked at the other looks at too: where an object lies now in another file, it may have been before.
+    after = settled(head, beside, state)
+    fleet = after.first.fleet
+    before = settled(base, beside | _files_of(fleet), state if fleet.partial else None)
+    return Branch(before, after, compare(before, after, paths), len(changed))
+
+
+def _files_of(fleet: Fleet) -> frozenset[str]:
+    """The files of what a part of a fleet is about."""
+    return frozenset(
+        part.source.path for part in fleet.parts
+        if not part.source.ref and part.id not in fleet.beyond.standing and kind_of(part.id) not in CONTEXT
+        and not part.source.path.startswith(FOLDER)
+    )  # fmt: skip
 
 
 def plan_document(settled: Settled) -> Tree:
