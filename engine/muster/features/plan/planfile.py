@@ -6,18 +6,22 @@ anywhere; and what is in it is never written as it is, but compared with what fo
 
 import json
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeVar
 
 from muster.cli.documents import json_text
+from muster.cli.instants import Instant, instant_of
 from muster.data.locations import FOLDER
-from muster.data.times import try_time
+from muster.data.times import format_time, try_time
 from muster.data.tree import Tree
 from muster.features.plan.plan import plan_document
+from muster.git.changes import changed_paths
+from muster.git.errors import RepositoryError
 from muster.git.hearing import Heard
+from muster.git.repository import Repository
 from muster.run.settled import Files, Settled
 
 FORMAT: Final = "muster.dev/plan/v1"
@@ -139,3 +143,65 @@ def _once(pairs: list[tuple[str, Tree]]) -> dict[str, Tree]:
 
 def _refused(constant: str) -> None:
     raise PlanFileError(f"{constant} is not a value in JSON")
+
+
+_MOST_NAMED = 10
+
+
+class PlanMovedError(Exception):
+    """A plan that does not hold any more; each line says what moved. Nothing has been written."""
+
+    def __init__(self, lines: list[str]) -> None:
+        self.lines = lines
+        super().__init__("; ".join(lines))
+
+
+def planned_instant(repository: Repository, commit: str, planned: Planned) -> Instant:
+    """Return the plan's instant. PlanMovedError where a run has decided as of a later one."""
+    instant = instant_of(repository, commit, planned.now)
+    if instant.now != planned.now or instant.refused:
+        raise PlanMovedError([
+            f"the plan is as of {format_time(planned.now)}, and a run has decided since",
+            *_commits(repository, planned, commit),
+        ])  # fmt: skip
+    return instant
+
+
+def require_same(repository: Repository, planned: Planned, base: str, heard: Heard, settled: Settled) -> None:
+    """Raise PlanMovedError where what follows now is not what was planned."""
+    if settled.files == planned.files:
+        return
+    now = tuple(map(change_text, plan_document(settled)["changes"]))
+    lines = [*_commits(repository, planned, base), *_agents(planned, heard)]
+    lines += _named("planned, and does not follow any more", sorted(set(planned.changes) - set(now)))
+    lines += _named("not planned, and would follow now", sorted(set(now) - set(planned.changes)))
+    paths = {path for path in {*settled.files, *planned.files} if _at(settled.files, path) != _at(planned.files, path)}
+    raise PlanMovedError([*lines, *_named("another file than planned", sorted(paths))])
+
+
+def _at(files: dict[str, str | None], path: str) -> tuple[bool, str | None]:
+    return (path in files, files.get(path))
+
+
+def _commits(repository: Repository, planned: Planned, base: str) -> Iterator[str]:
+    if planned.commit == base:
+        return
+    yield f"the branch is at {base[:12]}, the plan is of {planned.commit[:12]}"
+    try:
+        paths = [change.path for change in changed_paths(repository, planned.commit, base)]
+    except RepositoryError:
+        return  # history was rewritten, and that commit is not here
+    yield from _named("differs between the two", paths)
+
+
+def _agents(planned: Planned, heard: Heard) -> Iterator[str]:
+    now = {ref.name: ref.commit for ref in heard.refs}
+    spoke = sorted(name for name in {*now, *planned.agents} if now.get(name) != planned.agents.get(name))
+    yield from _named("has moved since the plan", spoke)
+
+
+def _named(what: str, names: list[str]) -> Iterator[str]:
+    """One line for each name, and one for those that are too many."""
+    yield from (f"{what}: {name}" for name in names[:_MOST_NAMED])
+    if len(names) > _MOST_NAMED:
+        yield f"{what}: … and {len(names) - _MOST_NAMED} more"

@@ -174,7 +174,7 @@ def _observers(metrics: Path | None, repo: Path) -> "Iterator[AbstractContextMan
 
 def _as_planned(run: "Callable[[], Reconciled]") -> "Reconciled | None":
     """Make a run; None, which is told, where what follows is not what was planned."""
-    from muster.features.plan.planned import PlanMovedError
+    from muster.features.plan.planfile import PlanMovedError
 
     try:
         with working("evaluating the fleet"):

@@ -15,8 +15,7 @@ from typing import TYPE_CHECKING
 from muster.cli.instants import Instant, instant_of, writing_instant
 from muster.cli.listening import WRITER, Ears, hear_at, require_heard
 from muster.data.finding import Finding
-from muster.features.plan.planfile import Planned
-from muster.features.plan.planned import planned_instant, require_same
+from muster.features.plan.planfile import Planned, planned_instant, require_same
 from muster.features.reconcile.pacing import waits_until
 from muster.fleet.faults import of_stage
 from muster.git.apart import Apart, find_apart, land_apart, seen_from
