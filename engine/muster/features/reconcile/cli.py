@@ -188,7 +188,7 @@ def _as_planned(run: "Callable[[], Reconciled]") -> "Reconciled | None":
 
 def _tell(done: "Reconciled", remote: str | None) -> None:
     """Say what was committed, or why nothing was."""
-    from muster.features.reconcile.pacing import told_of_waiting
+    from muster.features.reconcile.reconcile import told_of_waiting
     from muster.run.changes import summary
 
     if done.commit:

@@ -10,16 +10,16 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from muster.cli.instants import Instant, instant_of, writing_instant
 from muster.cli.listening import WRITER, Ears, hear_at, require_heard
 from muster.data.finding import Finding
+from muster.data.kinds import kind_of
 from muster.features.plan.planfile import Planned, planned_instant, require_same
-from muster.features.reconcile.pacing import waits_until
 from muster.fleet.faults import of_stage
 from muster.git.apart import Apart, find_apart, land_apart, seen_from
-from muster.git.enginecommits import require_own
+from muster.git.enginecommits import last_runs, require_own
 from muster.git.errors import RepositoryError
 from muster.git.hearing import Heard
 from muster.git.importing import build_commit
@@ -35,8 +35,41 @@ from muster.run.warm import answer
 
 if TYPE_CHECKING:
     from muster.run.answer import Answer
+    from muster.run.change import Change
     from muster.run.settled import Settled
     from muster.run.workers import Workers
+
+_HOUR: Final = timedelta(hours=1)
+
+
+def waits_until(repository: Repository, commit: str, settled: "Settled") -> datetime | None:
+    """Return when what follows from a commit may be committed; None for at once."""
+    last = settled.last
+    most = last.fleet.settings.most_commits
+    if most is None or any(map(_is_loss, settled.changes)):
+        return None
+    instants = [instant for instant in last_runs(repository, commit, most) if instant > last.now - _HOUR]
+    return min(instants) + _HOUR if len(instants) == most else None
+
+
+def told_of_waiting(settled: "Settled", until: str) -> str:
+    """Say what waits."""
+    from muster.run.changes import summary
+
+    changes: Iterable[Change] = settled.changes
+    return f"waits until {until} (Fleet.spec.derived.maxCommitsPerHour): {summary(changes)}"
+
+
+def _is_loss(change: "Change") -> bool:
+    """Whether a condition by which objects of a kind are judged is not True any more."""
+    was, now = change.was, change.now
+    return (
+        was is not None
+        and (was.sort, was.text) == ("condition", "True")
+        and was.name == kind_of(change.object).headline
+        and (now is None or now.text != "True")
+    )
+
 
 #: For so long what agents said is not asked again by a run that people were faster than.
 _HEARD_LATELY_SECONDS = 5.0

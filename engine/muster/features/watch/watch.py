@@ -20,9 +20,8 @@ from muster.data.locations import FOLDER
 from muster.data.times import earliest, format_time, second_at
 from muster.features.notify.notify import notify_due
 from muster.features.pulses.publish import Publication, next_look, publish_due
-from muster.features.reconcile.pacing import told_of_waiting
 from muster.features.reconcile.proposals import propose
-from muster.features.reconcile.reconcile import Reconciled, reconcile
+from muster.features.reconcile.reconcile import Reconciled, reconcile, told_of_waiting
 from muster.fleet.faults import fell_back, is_ours, told
 from muster.git.agents import AgentRef
 from muster.git.errors import RepositoryError
