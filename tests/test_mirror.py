@@ -90,7 +90,7 @@ THROUGH = {
         "features/reconcile/test_reconcile.py": "reconcile/cli",
         "features/sign/test_cli.py": "sign/options",
         "features/test/test_coverage.py": "test/branches",
-        "features/test/test_policytest.py": "test/stated",
+        "features/test/test_policytest.py": "",
         "features/watch/test_cli.py": "watch/watch",
         "features/watch/test_live.py": "watch/http",
         "packaging/test_origin.py": "init/cli init/origin ",

@@ -28,9 +28,8 @@ from muster.data.times import format_time, parse_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.features.test.branches import branches_of
 from muster.features.test.coverage import Coverage, rules_of
-from muster.features.test.memory import derived_texts
+from muster.features.test.memory import Stated, derived_texts, objects_of
 from muster.features.test.notices import Telling, told_otherwise
-from muster.features.test.stated import Stated, objects_of
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
