@@ -7,8 +7,8 @@ one before. A test cannot pass by accident: an unknown policy is an error before
 and decides nothing in any case fails the test, and an error in what a case states fails the case.
 """
 
-from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
+from collections.abc import Collection, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
 
 from muster import cel
 from muster.data.finding import Finding, Severity
@@ -22,24 +22,87 @@ from muster.data.kinds import (
     VALIDATING_ADMISSION_POLICY_BINDING,
 )
 from muster.data.names import did_you_mean
+from muster.data.notices import Message
 from muster.data.snapshot import Snapshot
 from muster.data.source import Place, SourceFile
 from muster.data.times import format_time, parse_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.data.yaml.loader import first_body
 from muster.features.test.branches import branches_of
 from muster.features.test.coverage import Coverage, rules_of
 from muster.features.test.memory import Stated, derived_texts, objects_of
-from muster.features.test.notices import Telling, told_otherwise
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.rules.admission.messages import speaker
+from muster.rules.notifications.transitions import change_tree, messages
 from muster.rules.policies.in_force import Ruled
 from muster.rules.policies.witness import Witness
 from muster.run.checking import check_snapshot
 from muster.run.evaluate import evaluate_snapshot
+from muster.run.noticed import notices_of
 from muster.run.run import Run
+
+
+@dataclass
+class Telling:
+    """What waits to be told in a case; `policies` have had something to tell by now (`Kind/name`)."""
+
+    waiting: tuple[Message, ...] = ()
+    policies: set[str] = field(default_factory=set)
+
+    def tell(self, run: Run, derived: Mapping[str, str]) -> list[Tree]:
+        """Return the messages that are due once a run over these derived files is committed, by policy and group:
+        whom they go to, and the transitions in them."""
+        found = [
+            notice for path, text in sorted(run.files.items())
+            for notice in notices_of(path, _body(path, derived.get(path)), _body(path, text), str(run.now), run.now)
+        ]  # fmt: skip
+        told = messages(run.fleet, found, self.waiting, run.now)
+        self.policies.update(f"{NOTIFICATION_POLICY.name}/{message.policy}" for message in told)
+        self.waiting = tuple(message for message in told if message.due > run.now)
+        all_ = [str(sink.get("name")) for sink in mappings_at(run.fleet.settings.spec, "notifications", "sinks")]
+        due = sorted((one for one in told if one.due <= run.now), key=lambda one: (one.policy, one.key, one.due))
+        return [_tree(message, all_) for message in due]
+
+
+def _body(path: str, text: str | None) -> Tree:
+    return None if text is None else first_body(text.encode(), path)
+
+
+def _tree(message: Message, sinks: list[str]) -> Tree:
+    return {
+        "policy": message.policy, "severity": message.severity, "group": message.key,
+        "sinks": sorted(message.sinks or sinks),
+        "transitions": [
+            {**change_tree(notice), "object": "/".join(filter(None, (notice.object.kind, notice.object.namespace,
+                                                                    notice.object.name)))}
+            for notice in message.notices
+        ],
+    }  # fmt: skip
+
+
+def told_otherwise(told: list[Tree], step: Tree) -> Iterator[str]:
+    """What a step tells other than it expects; only the fields that are written are compared."""
+    if "notifications" not in step:
+        return
+    wanted = mappings_at(step, "notifications")
+    if len(told) != len(wanted) or not all(map(_is_as, told, wanted)):
+        yield f"notifications are {told}, expected {wanted}"
+
+
+def _is_as(have: Tree, wanted: Tree) -> bool:
+    for name, value in wanted.items():
+        if name == "transitions":
+            if len(have[name]) != len(value) or any(
+                one | want != one for one, want in zip(have[name], value, strict=True)
+            ):
+                return False
+        elif (sorted(value) if name == "sinks" else value) != have[name]:
+            return False
+    return True
+
 
 TESTED = (*POLICIES, VALIDATING_ADMISSION_POLICY, NOTIFICATION_POLICY)
 
