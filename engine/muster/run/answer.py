@@ -11,7 +11,7 @@ from muster.data.tree import Tree
 from muster.fleet.agent_messages import AGENTS_WITHHELD
 from muster.fleet.faults import is_fault
 from muster.fleet.fleet import Fleet
-from muster.rules.admission.reach import looks_further
+from muster.rules.admission.judge import looks_further
 from muster.rules.effects.allowance import Allowance
 from muster.rules.failures import OF_FAILURES
 from muster.rules.heartbeats.valve import LeaseFloor

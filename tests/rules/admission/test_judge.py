@@ -4,7 +4,7 @@ import pytest
 
 from muster.features.test.memory import MemorySnapshot
 from muster.fleet.assemble import assemble
-from muster.rules.admission.reach import looks_further
+from muster.rules.admission.judge import looks_further
 
 POLICY = """\
 apiVersion: admissionregistration.k8s.io/v1
