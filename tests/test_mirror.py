@@ -136,7 +136,7 @@ THROUGH = {
         "features/explain/test_explain.py": "policies/witness",
         "features/notify/test_notify.py": "notifications/transitions",
         "rules/admission/test_foreigners.py": (
-            "admission/defaults  admission/matching admission/messages admission/policies "
+            "admission/defaults  admission/matching  admission/policies "
             "admission/request admission/resources admission/surroundings"
         ),
         "rules/budgets/test_stage.py": "budgets/held effects/allowance effects/population",

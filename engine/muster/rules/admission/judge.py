@@ -25,8 +25,7 @@ from muster.fleet.objects import Object
 from muster.fleet.schema_findings import schema_findings
 from muster.fleet.schemas import is_sound
 from muster.rules.admission.foreigners import Foreigners, foreign_requests
-from muster.rules.admission.messages import noted, refused, short
-from muster.rules.admission.pointing import NAME, fields_read, place_in
+from muster.rules.admission.messages import NAME, fields_read, noted, place_in, refused, short
 from muster.rules.admission.policies import AdmissionPolicy, Admissions, Binding, Validation
 from muster.rules.admission.request import NOBODY, Request, operation, requests
 from muster.rules.admission.resources import Resource

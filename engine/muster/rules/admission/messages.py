@@ -1,16 +1,82 @@
 """What admission policies say of objects."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from itertools import takewhile
 from typing import Final
 
+from muster import cel
+from muster.cel import ast
 from muster.data.decision import Path
 from muster.data.finding import Finding, Severity
 from muster.data.findings import finding
 from muster.data.ids import ObjectId
-from muster.data.tree import At
+from muster.data.kinds import list_keys_of
+from muster.data.tree import At, Tree, dig
+from muster.fleet.merge import element_key
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
-from muster.rules.admission.pointing import NAME
+
+NAME: Final[At] = ("metadata", "name")
+#: Fields that say which object it is: a rule reads them to find out, or to tell.
+_IDENTITY: Final = frozenset((("apiVersion",), ("kind",), NAME, ("metadata", "namespace")))
+
+
+def place_in(obj: Object, fields: list[At], refuses: Callable[[Tree], bool]) -> Path | At:
+    """Return the path of what a rule refuses. `fields` are those that it reads; `refuses`: whether it refuses another
+    body of the object."""
+    present = [path for path in fields if path not in _IDENTITY and dig(obj.body, *map(str, path)) is not None]
+    steps = list(takewhile(lambda step: len(set(step)) == 1, zip(*present, strict=False)))
+    common: At = tuple(step[0] for step in steps)
+    if not common or common == ("metadata",):
+        return NAME
+    elements = dig(obj.body, *map(str, common))
+    if not isinstance(elements, list):
+        return common
+    index = next((index for index, one in enumerate(elements) if refuses(_with(obj.body, common, [one]))), None)
+    if index is None:
+        return common
+    # Several files may each have some of the elements.
+    key = element_key(elements[index], list_keys_of(obj.id).get(".".join(map(str, common)), ()))
+    if not key:
+        return (*common, index)
+    keyed: Path = (*(str(step) for step in common), key)
+    return keyed
+
+
+def fields_read(program: cel.Program, variables: Mapping[str, cel.Program]) -> list[At]:
+    """Return the fields of `object` that an expression reads, by itself or by variables."""
+    return sorted(set(_fields(program.node, dict(variables))))
+
+
+def _fields(node: ast.Node, variables: dict[str, cel.Program]) -> Iterator[At]:
+    path = _path(node)
+    if path is not None and path[0] == "object" and len(path) > 1:
+        yield path[1:]
+        return
+    if path is not None and path[0] == "variables" and len(path) > 1:
+        program = variables.pop(path[1], None)
+        if program is not None:
+            yield from _fields(program.node, variables)
+        return
+    for child in ast.children(node):
+        yield from _fields(child, variables)
+
+
+def _path(node: ast.Node) -> tuple[str, ...] | None:
+    """The names of `a.b.c`; None for anything else."""
+    steps: list[str] = []
+    while isinstance(node, (ast.Select, ast.Has)):
+        steps.append(node.field)
+        node = node.operand
+    return (node.name, *reversed(steps)) if isinstance(node, ast.Ident) else None
+
+
+def _with(body: Tree, path: At, value: Tree) -> Tree:
+    """The body with another value at a path that it has."""
+    if not path:
+        return value
+    return {**body, path[0]: _with(body[path[0]], path[1:], value)}
+
 
 _LONGEST = 200
 _SAYS_SO: Final = " says so"
