@@ -141,7 +141,7 @@ THROUGH = {
         ),
         "rules/budgets/test_stage.py": "budgets/held effects/allowance effects/population",
         "rules/effects/test_approval.py": "pools/consent",
-        "rules/placements/test_reasons.py": "placements/explain",
+        "rules/placements/test_reasons.py": "",
         "rules/placements/test_stage.py": (
             "placements/choice placements/contests placements/filters placements/policy "
             "placements/prioritizers placements/selectors placements/spec placements/standing"

@@ -10,7 +10,7 @@ from muster.data.finding import Severity
 from muster.data.ids import ObjectId
 from muster.data.kinds import BY_NAME, CSR, LEASE, MANAGED_CLUSTER, PLACEMENT, PLACEMENT_DECISION
 from muster.data.times import format_time, parse_time
-from muster.rules.placements.explain import Why, why
+from muster.rules.placements.reasons import Why, why
 from tests.conformance.ocm_repository import AVAILABLE, HUB_CONDITIONS, CaseFleet, by_label
 from tests.conformance.reading import Doubt, agrees, options, unknown_keys
 

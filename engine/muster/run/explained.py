@@ -8,7 +8,7 @@ from muster.cel.trace import Trace
 from muster.data.ids import ObjectId
 from muster.data.source import Place
 from muster.data.tree import Tree
-from muster.rules.placements.explain import Why
+from muster.rules.placements.reasons import Why
 
 
 @dataclass(frozen=True, slots=True)

@@ -10,7 +10,7 @@ import yaml
 import muster
 from muster.data.kinds import PLACEMENT
 from muster.data.times import parse_time
-from muster.rules.placements.explain import Why, why
+from muster.rules.placements.reasons import Why, why
 from muster.rules.placements.standing import clusters_of, standing_shards
 from muster.run.changes import changes
 

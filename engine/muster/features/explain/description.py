@@ -20,7 +20,7 @@ from muster.features.history.history import ObjectHistory, Transition
 from muster.fleet.leases import renew_time
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.places import place_of, plain_steps
-from muster.rules.placements.explain import why
+from muster.rules.placements.reasons import why
 from muster.rules.policies.in_force import Ruled
 from muster.run.run import Run
 

@@ -16,7 +16,7 @@ from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION, kind_of
 from muster.data.times import try_time
 from muster.data.tree import At, Tree, dig
 from muster.features.explain.reads import Reader, field_label, title_of
-from muster.rules.placements.explain import why
+from muster.rules.placements.reasons import why
 from muster.rules.placements.standing import PLACEMENT_LABEL
 from muster.rules.policies.in_force import Ruled
 from muster.rules.policies.lazy import VARIABLES_AT

@@ -11,7 +11,7 @@ from muster.data.printable import printable
 from muster.data.source import Place
 from muster.data.times import age, format_duration, format_time
 from muster.data.tree import Tree
-from muster.rules.placements.explain import Why
+from muster.rules.placements.reasons import Why
 from muster.run.explained import Asked, Explained, Explanation, Read
 
 #: Tells of a place who wrote it and when (`1a2b3c4 by Ann, 3h ago`); empty where that is not known.

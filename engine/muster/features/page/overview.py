@@ -28,7 +28,7 @@ from muster.fleet.sets import CLUSTER_SET, members_told
 from muster.fleet.state import state_of
 from muster.rules.checks.waivers import told
 from muster.rules.effects.allowance import Allowance
-from muster.rules.placements.explain import Why, why_each
+from muster.rules.placements.reasons import Why, why_each
 from muster.rules.remedies.grounds import ORIGINS
 from muster.run.run import Run
 
