@@ -23,7 +23,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.fleet.sets import BUILT_IN, CLUSTER_SET
-from muster.rules.placements.tolerations import NO_SELECT, Toleration
+from muster.rules.placements.spec import NO_SELECT, Toleration
 
 _UNREACHABLE: Final = "cluster.open-cluster-management.io/unreachable"
 _UNAVAILABLE: Final = "cluster.open-cluster-management.io/unavailable"

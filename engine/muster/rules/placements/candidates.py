@@ -21,7 +21,7 @@ from muster.fleet.objects import Object
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
 from muster.rules.placements.selectors import ClusterView
-from muster.rules.placements.tolerations import Taint
+from muster.rules.placements.spec import Taint
 from muster.rules.policies.facets import Facets
 from muster.rules.sets.stage import Sets, cluster_labels
 

@@ -10,9 +10,8 @@ from muster.rules.placements.candidates import Candidates
 from muster.rules.placements.filters import Eligible, Tolerated, eligible, tolerated
 from muster.rules.placements.prioritizers import Surroundings, expiries, totals
 from muster.rules.placements.selectors import Predicate
-from muster.rules.placements.spec import PlacementSpec
+from muster.rules.placements.spec import Patience, PlacementSpec
 from muster.rules.placements.spread import spread_out
-from muster.rules.placements.tolerations import Patience
 
 
 @dataclass(frozen=True)

@@ -11,7 +11,7 @@ from itertools import filterfalse
 from muster import cel
 from muster.rules.placements.candidates import Candidates
 from muster.rules.placements.selectors import Predicate
-from muster.rules.placements.tolerations import NO_SELECT_IF_NEW, PREFER_NO_SELECT, Patience, Taint
+from muster.rules.placements.spec import NO_SELECT_IF_NEW, PREFER_NO_SELECT, Patience, Taint
 from muster.rules.policies.lazy import cost_share
 
 _NONE: frozenset[str] = frozenset()

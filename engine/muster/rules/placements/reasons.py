@@ -13,8 +13,8 @@ from muster.data.kinds import MANAGED_CLUSTER
 from muster.rules.placements.candidates import Candidates, is_candidate
 from muster.rules.placements.contests import Chosen, Contests, hold
 from muster.rules.placements.prioritizers import scores
+from muster.rules.placements.spec import NO_SELECT_IF_NEW
 from muster.rules.placements.standing import clusters_of
-from muster.rules.placements.tolerations import NO_SELECT_IF_NEW
 from muster.rules.policies.in_force import Ruled
 from muster.rules.sets.stage import was_denied
 

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from muster.data.tree import Tree
-from muster.rules.placements.tolerations import Patience, Taint, Toleration
+from muster.rules.placements.spec import Patience, Taint, Toleration
 from tests.support.example import NOON
 
 EVER = datetime.min.replace(tzinfo=UTC)
