@@ -144,7 +144,7 @@ THROUGH = {
         "rules/placements/test_reasons.py": "",
         "rules/placements/test_stage.py": (
             "placements/choice placements/contests placements/filters placements/policy "
-            "placements/prioritizers placements/selectors  placements/standing"
+            " placements/selectors  placements/standing"
         ),
         "rules/policies/test_lazy.py": "policies/in_force policies/scopes",
         "rules/policies/test_selectors.py": "policies/facets",

@@ -19,9 +19,8 @@ from muster.data.tree import Tree
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.placements.candidates import Candidates
-from muster.rules.placements.choice import Choice, Contest
+from muster.rules.placements.choice import Choice, Contest, Surroundings
 from muster.rules.placements.policy import CompiledPlacement
-from muster.rules.placements.prioritizers import Surroundings
 from muster.rules.placements.standing import Shard, clusters_of, standing_shards
 from muster.rules.policies.in_force import InForce
 
