@@ -140,7 +140,7 @@ THROUGH = {
             "admission/request admission/resources admission/surroundings"
         ),
         "rules/budgets/test_stage.py": "budgets/held effects/allowance effects/population",
-        "rules/effects/test_approval.py": "pools/consent",
+        "rules/effects/test_approval.py": "",
         "rules/placements/test_reasons.py": "",
         "rules/placements/test_stage.py": (
             "placements/choice placements/contests placements/filters placements/policy "

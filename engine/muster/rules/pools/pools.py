@@ -21,7 +21,6 @@ from muster.rules.pools import conditions as words
 from muster.rules.pools import messages
 from muster.rules.pools.buckets import Buckets, classify, shown_bucket
 from muster.rules.pools.claims import ASSIGNED, NO_CLUSTERS
-from muster.rules.pools.consent import Consent
 from muster.rules.pools.dependencies import Dependencies
 from muster.rules.pools.inventory import Inventory, Stock, reserve, synchronize
 from muster.rules.pools.ledger import Ledger
@@ -32,6 +31,7 @@ from muster.rules.pools.powerstate import power_states
 from muster.rules.pools.rules import Rules
 from muster.rules.pools.scaling import (
     EFFECT,
+    Consent,
     Hold,
     Means,
     Plan,

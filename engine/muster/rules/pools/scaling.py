@@ -9,12 +9,15 @@ replacements: a pool that shrinks loses its broken clusters first, held or not, 
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 
+from muster.data.decision import Because, Held, Input, Wait
+from muster.data.ids import ObjectId
 from muster.fleet.view import View
 from muster.rules.effects.allowance import Allowance
+from muster.rules.effects.approval import DELETION
 from muster.rules.pools.buckets import Buckets
 from muster.rules.pools.model import Cluster, Pool, PoolKey
 from muster.rules.pools.rules import Rules
@@ -171,3 +174,45 @@ def wind_down(pool: Pool, buckets: Buckets, may_go: Callable[[Cluster], bool] = 
 def _movable(clusters: Iterable[Cluster], may_go: Callable[[Cluster], bool]) -> tuple[Cluster, ...]:
     """Without the clusters that cannot be read, are protected or may not go."""
     return tuple(cluster for cluster in clusters if cluster.deletable and may_go(cluster))
+
+
+#: Makes a plan for a pool, from those clusters that may be deleted.
+MakePlan = Callable[[Pool, Callable[[Cluster], bool]], Plan]
+_TURN = "its deletion is approved, and waits for its turn (spec.maxConcurrent of its pool)"
+
+
+@dataclass(slots=True)
+class Consent:
+    """What of the deletions of one pass waits for somebody, by cluster; those that happen are not among them."""
+
+    view: View
+    allowance: Allowance
+    waits: dict[ObjectId, Wait] = field(default_factory=dict)
+    because: Because = field(default=Because("pools", (Input(("spec", "maxConcurrent")),), _TURN))
+
+    def within(self, pool: Pool, make: MakePlan) -> Plan:
+        """Return the plan for a pool in which nothing goes that is not approved."""
+        if not self.allowance.approvals.topic(DELETION):
+            return make(pool, lambda _: True)
+        self.because = self.because._replace(inputs=(Input(("spec", "maxConcurrent"), pool.id),))
+        wanted = make(replace(pool, max_concurrent=None), lambda _: True).delete
+        approved = {cluster.id for cluster in wanted if self.approved(cluster)}
+        step = make(pool, lambda cluster: cluster.id in approved)
+        for cluster in step.delete:
+            self.waits.pop(cluster.id, None)
+        return step
+
+    def approved(self, cluster: Cluster) -> bool:
+        """Whether a cluster that is to go may; remembers since when it waits."""
+        wait = self.allowance.approvals.wait(self.view, cluster.id, DELETION, self.allowance.now)
+        if wait is not None:
+            self.waits[cluster.id] = wait
+        return wait is None or wait.approved
+
+    def held(self) -> Iterator[Held]:
+        """The deletions that wait: for approval, or for their turn."""
+        for id_, wait in sorted(self.waits.items()):
+            if wait.approved:
+                yield Held(id_, DELETION, _TURN, self.because, wait=wait)
+            else:
+                yield self.allowance.approvals.held(id_, DELETION, wait)

@@ -23,7 +23,6 @@ from muster.rules.pools.buckets import shown_bucket
 from muster.rules.pools.carried import AWAITED, NOTED, of_claim, of_condition
 from muster.rules.pools.claims import CLUSTER_RUNNING, PENDING, Fate, fate_of
 from muster.rules.pools.clusters import ASKED, asked_since
-from muster.rules.pools.consent import Consent
 from muster.rules.pools.dependencies import Dependencies
 from muster.rules.pools.inventory import Stock
 from muster.rules.pools.ledger import ClusterStatement, Ledger
@@ -31,6 +30,7 @@ from muster.rules.pools.manifest import carried
 from muster.rules.pools.model import REMOVE, Claim, Cluster, Pool, PoolKey
 from muster.rules.pools.pools import World, pass_over
 from muster.rules.pools.rules import rules_of
+from muster.rules.pools.scaling import Consent
 from muster.rules.pools.survey import survey
 from muster.rules.stages import METADATA, SPEC, STATUS, Wide
 from muster.rules.transitions import as_it_was, saying
