@@ -4,7 +4,7 @@ import pytest
 
 from muster.fleet.settings import DEFAULTS
 from muster.rules.pools.buckets import Buckets, Stale
-from muster.rules.pools.links import Links, assign, repair
+from muster.rules.pools.claims import Links, assign, repair
 from muster.rules.pools.model import Claim, Cluster
 from muster.rules.pools.rules import UPSTREAM, Rules, rules_of
 from tests.rules.pools.building import claim, cluster

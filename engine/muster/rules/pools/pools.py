@@ -20,11 +20,10 @@ from muster.rules.effects.allowance import Allowance
 from muster.rules.pools import conditions as words
 from muster.rules.pools import messages
 from muster.rules.pools.buckets import Buckets, classify, shown_bucket
-from muster.rules.pools.claims import ASSIGNED, NO_CLUSTERS
+from muster.rules.pools.claims import ASSIGNED, NO_CLUSTERS, Links, assign, repair
 from muster.rules.pools.dependencies import Dependencies
 from muster.rules.pools.inventory import Inventory, Stock, reserve, synchronize
 from muster.rules.pools.ledger import Ledger
-from muster.rules.pools.links import Links, assign, repair
 from muster.rules.pools.manifest import hub_version, matching, newborn, reference_to, version_of
 from muster.rules.pools.model import RUNNING, Claim, Cluster, Pool, text, whole
 from muster.rules.pools.powerstate import power_states
