@@ -151,7 +151,7 @@ THROUGH = {
         "rules/policies/test_variables.py": "policies/environments policies/types",
         "rules/pools/test_failures.py": "pools/timeouts",
         "rules/pools/test_stage.py": (
-            "pools/buckets pools/carried pools/clusters pools/conditions pools/ledger pools/manifest "
+            "pools/buckets  pools/clusters pools/conditions pools/ledger pools/manifest "
             "pools/messages pools/model pools/pools pools/survey"
         ),
         "rules/pulses/test_stage.py": "pulses/event pulses/policy",

@@ -17,8 +17,7 @@ from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.conditions.stage import of_objects
 from muster.rules.context import Context
-from muster.rules.pools.carried import of_cluster
-from muster.rules.pools.ledger import ClusterStatement, Ledger
+from muster.rules.pools.ledger import ClusterStatement, Ledger, of_cluster
 from muster.rules.pools.manifest import TO_HIBERNATING, TO_RUNNING, carried, timeouts
 from muster.rules.pools.model import HIBERNATING, Cluster, PoolKey, instant
 from muster.rules.pools.powerstate import power_view

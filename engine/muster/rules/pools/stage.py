@@ -20,12 +20,11 @@ from muster.rules.context import Context
 from muster.rules.effects.allowance import Allowance
 from muster.rules.pools import messages
 from muster.rules.pools.buckets import shown_bucket
-from muster.rules.pools.carried import AWAITED, NOTED, of_claim, of_condition
 from muster.rules.pools.claims import CLUSTER_RUNNING, PENDING, Fate, fate_of
 from muster.rules.pools.clusters import ASKED, asked_since
 from muster.rules.pools.dependencies import Dependencies
 from muster.rules.pools.inventory import Stock
-from muster.rules.pools.ledger import ClusterStatement, Ledger
+from muster.rules.pools.ledger import AWAITED, NOTED, ClusterStatement, Ledger, of_claim, of_condition
 from muster.rules.pools.manifest import carried
 from muster.rules.pools.model import REMOVE, Claim, Cluster, Pool, PoolKey
 from muster.rules.pools.pools import World, pass_over
