@@ -8,8 +8,8 @@ from values to documents. Files of a known shape then cost a fifteenth of readin
 Why that gives what the strict loader would: a shape counts only where each stand-in came out as a leaf of its own, so
 the scalar ends with its line, continues nothing and is continued by nothing, and where nothing is in flow style, in
 which a comma within a value would mean something. There, one scalar may stand for another. All that is refused is
-refused of the shape; what a value means is asked of `muster.data.yaml.builder`, as the loader asks. On any doubt the file
-goes to the strict loader. Places are found by reading a file again, as ever.
+refused of the shape; what a value means is asked of `muster.data.yaml.builder`, as the loader asks. On any doubt the
+file goes to the strict loader. Places are found by reading a file again, as ever.
 """
 
 import re
