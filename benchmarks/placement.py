@@ -25,7 +25,7 @@ from muster.fleet.shared import Shared
 from muster.rules.compiling import compile_placements
 from muster.rules.context import Context
 from muster.rules.placements.stage import stage as placements
-from muster.rules.policies.in_force import NOTHING, Ruled
+from muster.rules.policies.in_force import NOTHING, FleetWithPolicies
 from muster.rules.sets import stage as sets
 from muster.run.collector import without_collection
 
@@ -98,7 +98,7 @@ def _constraint(key: str) -> Tree:
     return {"topologyKey": key, "topologyKeyType": "Label", "maxSkew": 1, "whenUnsatisfiable": "DoNotSchedule"}
 
 
-def fleet_of(clusters: int) -> Ruled:
+def fleet_of(clusters: int) -> FleetWithPolicies:
     """A validated fleet in which every fiftieth cluster has gone dark."""
     objects = {id_: Object(id_, body, ()) for id_, body in bodies(clusters)}
     fleet = Fleet(objects, {}, DEFAULTS)
@@ -106,7 +106,7 @@ def fleet_of(clusters: int) -> Ruled:
     dark = [id_ for id_ in objects if id_.kind == MANAGED_CLUSTER.name][::50]
     path = ("spec", "taints", ("cluster.open-cluster-management.io/unreachable", "NoSelect"))
     taints = [Decision(id_, path, {"timeAdded": "2025-12-31T23:55:00Z"}, _TAINT) for id_ in dark]
-    return Ruled.by(replace(NOTHING, placements=compiled), fleet).with_outcomes(taints)
+    return FleetWithPolicies.by(replace(NOTHING, placements=compiled), fleet).with_outcomes(taints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -130,7 +130,7 @@ def measure(clusters: int) -> Timing:
     return Timing(clusters, cold, rest)
 
 
-def timed(fleet: Ruled) -> tuple[float, Ruled]:
+def timed(fleet: FleetWithPolicies) -> tuple[float, FleetWithPolicies]:
     """Run both stages; return the seconds and what they decided."""
     gc.collect()
     start = time.process_time()

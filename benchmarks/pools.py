@@ -20,7 +20,7 @@ from muster.features.test.memory import MemorySnapshot
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
 from muster.rules.context import Context
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pools.clusters import stage as clusters
 from muster.rules.pools.manifest import version_of
 from muster.rules.pools.stage import stage as pools
@@ -32,7 +32,7 @@ MOST_SECONDS, MOST_RATIO, ROUNDS = 3.0, 2.3, 3
 BORN, WOKEN = "2026-01-01T00:00:00Z", "2026-01-01T11:00:00Z"
 
 
-def fleet_of(pool_count: int, *, busy: bool) -> Ruled:
+def fleet_of(pool_count: int, *, busy: bool) -> FleetWithPolicies:
     """A fleet of pools: a tenth of each runs, the rest hibernates; busy ones have claims and clusters that hang."""
     settings = f"apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: {FLEET.name.lower()}}}\nspec:\n"
     external = '  pools: {externalDependencies: [ClusterImageSet/v1, "Secret/pools/creds"]}\n'
@@ -93,7 +93,7 @@ def _cluster(pool: str, number: int, spec: Tree, *, stuck: bool) -> tuple[Object
     return CLUSTER_DEPLOYMENT.id(name, name), report, manifest
 
 
-def seconds(fleet: Ruled) -> tuple[float, int]:
+def seconds(fleet: FleetWithPolicies) -> tuple[float, int]:
     """CPU seconds of one pass, the best of several, and how many clusters it creates."""
     best, created = float("inf"), 0
     for _ in range(ROUNDS):

@@ -20,7 +20,7 @@ from muster.data.times import format_time
 from muster.data.yaml.emitter import emit
 from muster.rules import pipeline
 from muster.rules.context import Broadcast
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.evaluate import check_snapshot
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -60,7 +60,7 @@ def main(arguments: list[str]) -> int:
 _QUIET: list[float] = []
 
 
-def _stages(fleet: Ruled, now: datetime, title: str) -> Ruled:
+def _stages(fleet: FleetWithPolicies, now: datetime, title: str) -> FleetWithPolicies:
     print(f"{title}:")
     context = pipeline.context_of(fleet, now)
     for stage in pipeline.STAGES:
@@ -83,7 +83,7 @@ def _timed(title: str, work: Callable[[], T]) -> T:
     return result
 
 
-def _derived(fleet: Ruled, id_: object) -> object:
+def _derived(fleet: FleetWithPolicies, id_: object) -> object:
     from muster.fleet.derived import derived_body
 
     return derived_body(id_, fleet.decisions(id_))  # type: ignore[arg-type]

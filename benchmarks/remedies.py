@@ -24,7 +24,7 @@ from muster.rules.budgets import stage as budgets
 from muster.rules.conditions.doubt import Doubts
 from muster.rules.failures import Failures
 from muster.rules.pipeline import context_of
-from muster.rules.policies.in_force import NOTHING, Ruled
+from muster.rules.policies.in_force import NOTHING, FleetWithPolicies
 from muster.rules.policies.scopes import Scopes
 from muster.rules.remedies import requested
 from muster.rules.remedies import stage as remedies
@@ -56,7 +56,7 @@ def main() -> None:
         print(f"  of {size:>6}    {1e6 * one_cluster(build(size, count)):7.1f} µs")
 
 
-def one_cluster(fleet: Ruled) -> float:
+def one_cluster(fleet: FleetWithPolicies) -> float:
     """Seconds that it takes to find out anew what is asked for on one cluster, everything common being at hand."""
     context = context_of(fleet, NOW)
     scopes, doubts = Scopes.of(fleet, context.rules, NOW), Doubts.of(fleet, context.rules, NOW)
@@ -72,11 +72,11 @@ def _once(asking: Remedies, changed: Object) -> float:
     return time.perf_counter() - started
 
 
-def build(clusters: int, count: int) -> Ruled:
+def build(clusters: int, count: int) -> FleetWithPolicies:
     """A fleet in which one cluster of fifty has a failing condition."""
     objects = {obj.id: obj for obj in map(_cluster, range(clusters))}
     fleet = Fleet(objects=objects, previous={}, settings=DEFAULTS, builtin=builtin_objects())
-    return Ruled.by(replace(NOTHING, remedies=tuple(_remedies(clusters, count))), fleet)
+    return FleetWithPolicies.by(replace(NOTHING, remedies=tuple(_remedies(clusters, count))), fleet)
 
 
 def _cluster(number: int) -> Object:

@@ -5,6 +5,8 @@ what is printed, written or decided, because it is one step of a story that only
 are held against each other.
 """
 
+import ast
+from collections import Counter
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -196,3 +198,14 @@ def test_a_module_has_a_test_of_its_own_or_it_is_said_where_it_is_tested(room: s
 def test_where_it_is_said_to_be_tested_there_are_tests() -> None:
     named = {test for room in THROUGH.values() for test in room}
     assert [test for test in sorted(named) if not (TESTS / test).is_file()] == []
+
+
+def test_no_two_classes_have_one_name() -> None:
+    """A name says what a class is wherever it is read."""
+    found = Counter(
+        node.name
+        for path in SOURCE.rglob("*.py")
+        for node in ast.parse(path.read_text(encoding="utf-8")).body
+        if isinstance(node, ast.ClassDef)
+    )
+    assert [name for name, count in found.items() if count > 1] == []

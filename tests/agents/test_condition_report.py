@@ -4,7 +4,7 @@ from datetime import timedelta
 
 import pytest
 
-from muster.agents.reporters import Hold, Report, Subject, condition, read_report, report_text
+from muster.agents.reporters import LeaseHold, StandingReport, Subject, condition, read_report, report_text
 from muster.data.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER
 from muster.data.times import parse_time
 from muster.data.tree import Tree
@@ -35,18 +35,18 @@ def test_a_transition_whose_time_nobody_knows_is_one_now(time: str | None) -> No
 
 
 @pytest.mark.parametrize("report", [
-    Report(),
-    Report(said()),
-    Report(said(healthy=False), Hold("a", "2026-01-01T00:00:00Z", 45, 2)),
-    Report(None, Hold("", "never", 1)),
+    StandingReport(),
+    StandingReport(said()),
+    StandingReport(said(healthy=False), LeaseHold("a", "2026-01-01T00:00:00Z", 45, 2)),
+    StandingReport(None, LeaseHold("", "never", 1)),
 ])  # fmt: skip
-def test_what_is_written_is_read(report: Report) -> None:
+def test_what_is_written_is_read(report: StandingReport) -> None:
     assert read_report(DNS, report_text(DNS, report).encode()) == report
     assert report.healthy is (None if report.condition is None else report.condition["status"] == "True")
 
 
 def test_what_speaks_of_something_else_is_missing() -> None:
-    data = report_text(DNS, Report(said(), Hold("a", "x", 45))).encode()
+    data = report_text(DNS, StandingReport(said(), LeaseHold("a", "x", 45))).encode()
     other = Subject(MANAGED_CLUSTER, "member1", DNS.type)
     assert read_report(other, data).condition is None
     assert read_report(Subject(KARMADA_CLUSTER, "member1", "Other"), data).condition is None
@@ -54,10 +54,12 @@ def test_what_speaks_of_something_else_is_missing() -> None:
 
 @pytest.mark.parametrize("data", [None, b"", b"{", b"kind: Lease\nspec: {holderIdentity: 1}\n", b"- a\n", b"\xff"])
 def test_what_is_damaged_is_missing(data: bytes | None) -> None:
-    assert read_report(DNS, data) == Report()
+    assert read_report(DNS, data) == StandingReport()
 
 
 def test_names_are_those_that_objects_and_files_may_have() -> None:
     subject = Subject(KARMADA_CLUSTER, "member1", "example.com/Disk_Full")
     assert (subject.slug, subject.path) == ("example.com.disk-full", "detectors/example.com.disk-full.yaml")
-    assert "name: detector-example.com.disk-full\n" in report_text(subject, Report(None, Hold("a", "x", 45)))
+    assert "name: detector-example.com.disk-full\n" in report_text(
+        subject, StandingReport(None, LeaseHold("a", "x", 45))
+    )

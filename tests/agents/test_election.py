@@ -7,13 +7,13 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.agents.reporters import Hold, Sighting, Turn, next_hold, sight, turn
+from muster.agents.reporters import LeaseHold, Sighting, Turn, next_hold, sight, turn
 
 LEASE = 45
 
 
-def hold(holder: str, renewed: str = "t0") -> Hold:
-    return Hold(holder, renewed, LEASE)
+def hold(holder: str, renewed: str = "t0") -> LeaseHold:
+    return LeaseHold(holder, renewed, LEASE)
 
 
 @pytest.mark.parametrize(
@@ -28,7 +28,7 @@ def hold(holder: str, renewed: str = "t0") -> Hold:
         (hold("other"), 45, Turn.TAKE),
     ],
 )
-def test_turn(standing: Hold | None, seen_for: float, expected: Turn) -> None:
+def test_turn(standing: LeaseHold | None, seen_for: float, expected: Turn) -> None:
     assert turn(Sighting(standing, 100), "me", 100 + seen_for) is expected
 
 
@@ -50,7 +50,7 @@ class Ref:
     """The ref that they race for: a version and the lease on it."""
 
     version: int = 0
-    standing: Hold | None = None
+    standing: LeaseHold | None = None
     writes: list[tuple[float, str]] = field(default_factory=list)
 
 

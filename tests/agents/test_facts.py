@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from muster.agents.facts import observed, shown_claims, total
-from muster.agents.heartbeat import Said, status_of
+from muster.agents.heartbeat import AgentStatement, status_of
 from muster.data.tree import Tree
 
 
@@ -78,9 +78,9 @@ def test_what_went_is_over_and_what_cannot_be_read_stays() -> None:
     }
     instant = datetime(2026, 1, 1, tzinfo=UTC)
     claims, nodes = "/apis/cluster.open-cluster-management.io/v1alpha1/clusterclaims", "/api/v1/nodes"
-    emptied = Said(instant, None, observed(server({claims: {"items": []}, nodes: {"items": []}})))
+    emptied = AgentStatement(instant, None, observed(server({claims: {"items": []}, nodes: {"items": []}})))
     assert status_of(before, emptied) == {"capacity": {"a": "1"}, "conditions": []}
-    unread = Said(instant, None, observed(server({})))
+    unread = AgentStatement(instant, None, observed(server({})))
     assert status_of(before, unread) == {**before, "conditions": []}
 
 

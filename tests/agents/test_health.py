@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.agents.facts import Availability, Patience, deployed, probe
+from muster.agents.facts import Availability, FailurePatience, deployed, probe
 
 GOOD = Availability("True", "ManagedClusterAvailable", "Managed cluster is available")
 BAD = Availability(
@@ -49,7 +49,7 @@ def test_a_deployment_of_which_nobody_knows_is_not_available() -> None:
 
 
 def test_a_failure_must_last_twenty_seconds_and_any_success_ends_it() -> None:
-    patience = Patience()
+    patience = FailurePatience()
     assert patience.believed(GOOD, 0) == GOOD
     assert patience.believed(BAD, 1) is None
     assert patience.believed(BAD, 20.9) is None

@@ -15,9 +15,9 @@ import pytest
 import yaml
 
 from muster.agents.apiserver import ApiServer
-from muster.agents.facts import Availability, Observer, observed, probe
+from muster.agents.facts import Availability, ClusterObserver, observed, probe
 from muster.agents.heartbeat import Heart
-from muster.agents.hub import Hub, View, bounded, view
+from muster.agents.hub import Hub, HubView, bounded, view
 from muster.agents.own_ref import OwnRef
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.locations import derived_path
@@ -105,7 +105,7 @@ class Clocks:
         return False
 
 
-def heart(hub: Repo, server: Server, clocks: Clocks, seen: View | None = None) -> Heart:
+def heart(hub: Repo, server: Server, clocks: Clocks, seen: HubView | None = None) -> Heart:
     environ = git_environ(hub.path.parent)
     api = ApiServer(server.url)
     return Heart(
@@ -210,7 +210,7 @@ status:
 
 
 def test_the_ref_is_one_root_commit_and_keeps_the_files_of_others(hub: Repo, server: Server) -> None:
-    agent = heart(hub, server, Clocks(), View(accepted=True))
+    agent = heart(hub, server, Clocks(), HubView(accepted=True))
     agent.beat()
     work = new_repository(hub.path.parent / "adapter")
     work.git("fetch", "--quiet", str(hub.path), REF)
@@ -224,7 +224,7 @@ def test_the_ref_is_one_root_commit_and_keeps_the_files_of_others(hub: Repo, ser
 
 def test_a_failure_is_reported_when_it_has_lasted_and_facts_stay(hub: Repo, server: Server) -> None:
     clocks = Clocks()
-    agent = heart(hub, server, clocks, View(accepted=True))
+    agent = heart(hub, server, clocks, HubView(accepted=True))
     agent.beat()
     server.answers["/livez"] = (500, "etcd is gone")
     assert agent.beat() == "renewed, ManagedClusterConditionAvailable is False"
@@ -242,7 +242,7 @@ def test_a_failure_is_reported_when_it_has_lasted_and_facts_stay(hub: Repo, serv
 
 def test_a_failure_that_passes_is_never_reported(hub: Repo, server: Server) -> None:
     clocks = Clocks()
-    agent = heart(hub, server, clocks, View(accepted=True))
+    agent = heart(hub, server, clocks, HubView(accepted=True))
     agent.beat()
     server.answers["/livez"] = (500, "starting")
     agent.wait = lambda seconds: bool(server.answers.update({"/livez": (200, "ok")})) or clocks.wait(seconds)
@@ -253,8 +253,8 @@ def test_a_failure_that_passes_is_never_reported(hub: Repo, server: Server) -> N
 def test_while_the_clocks_differ_only_the_lease_is_renewed(hub: Repo, server: Server) -> None:
     """The hub goes on saying so while the lease is renewed: then it is about the clock, and not about a silence."""
     clocks = Clocks()
-    heart(hub, server, clocks, View(accepted=True)).beat()
-    unsynced = heart(hub, server, clocks, View(accepted=True, synced=False))
+    heart(hub, server, clocks, HubView(accepted=True)).beat()
+    unsynced = heart(hub, server, clocks, HubView(accepted=True, synced=False))
     for _ in range(3):
         clocks.wait(240)
         before = said(hub, "cluster.yaml")
@@ -269,19 +269,19 @@ def test_while_the_clocks_differ_only_the_lease_is_renewed(hub: Repo, server: Se
 def test_what_was_said_before_a_silence_is_no_news_after_it(hub: Repo, server: Server) -> None:
     """The hub says that the clocks differ, because nobody has renewed; the cluster has failed meanwhile."""
     clocks = Clocks()
-    heart(hub, server, clocks, View(accepted=True)).beat()
+    heart(hub, server, clocks, HubView(accepted=True)).beat()
     clocks.wait(301)
     server.answers["/livez"] = (500, "etcd failed")
-    back = heart(hub, server, clocks, View(accepted=True, synced=False))
+    back = heart(hub, server, clocks, HubView(accepted=True, synced=False))
     assert back.beat() == "renewed, ManagedClusterConditionAvailable is False"
     assert said(hub, "cluster.yaml")["status"]["conditions"][0]["status"] == "False"
 
     clocks.wait(301)
     server.answers["/livez"] = (200, "ok")
-    heart(hub, server, clocks, View(accepted=True)).beat()
+    heart(hub, server, clocks, HubView(accepted=True)).beat()
     clocks.wait(301)
     server.answers["/livez"] = (500, "etcd failed")
-    young = heart(hub, server, clocks, View(accepted=True, synced=False))
+    young = heart(hub, server, clocks, HubView(accepted=True, synced=False))
     young.wait = lambda _seconds: True  # stopped before the failure has lasted long enough to be believed
     young.beat()
     assert said(hub, "cluster.yaml")["status"]["conditions"] == []
@@ -289,7 +289,7 @@ def test_what_was_said_before_a_silence_is_no_news_after_it(hub: Repo, server: S
 
 
 def test_the_hub_stretches_the_lease(hub: Repo, server: Server) -> None:
-    agent = heart(hub, server, Clocks(), View(accepted=True, lease_seconds=240))
+    agent = heart(hub, server, Clocks(), HubView(accepted=True, lease_seconds=240))
     agent.beat()
     assert said(hub, "lease.yaml")["spec"]["leaseDurationSeconds"] == "240"
     # Upstream renews after one to one and a quarter durations; a Lease that is to be good until the next renewal does
@@ -342,13 +342,13 @@ def until(clocks: Clocks, seconds: float) -> Callable[[float], bool]:
     return wait
 
 
-def unreachable() -> View:
+def unreachable() -> HubView:
     raise RepositoryError("nobody answers", "")
 
 
 def test_going_on_a_failure_of_the_cluster_never_holds_the_lease_up(hub: Repo, server: Server) -> None:
     clocks = Clocks()
-    agent = heart(hub, server, clocks, View(accepted=True, lease_seconds=2))
+    agent = heart(hub, server, clocks, HubView(accepted=True, lease_seconds=2))
     agent.beat()
     server.answers["/livez"] = (500, "etcd is gone")
     renewals: list[tuple[float, str]] = []
@@ -363,7 +363,7 @@ def test_going_on_a_failure_of_the_cluster_never_holds_the_lease_up(hub: Repo, s
 
 def test_a_hub_that_does_not_answer_is_believed_to_say_what_it_said_last(hub: Repo, server: Server) -> None:
     clocks = Clocks()
-    agent = heart(hub, server, clocks, View(accepted=True, lease_seconds=5))
+    agent = heart(hub, server, clocks, HubView(accepted=True, lease_seconds=5))
     agent.beat()
     agent.view = unreachable
     clocks.wait(4)
@@ -383,7 +383,7 @@ def test_a_hub_that_does_not_answer_is_believed_to_say_what_it_said_last(hub: Re
         heart_that(hub, server, clocks, unreachable).beat()
 
 
-def heart_that(hub: Repo, server: Server, clocks: Clocks, view: Callable[[], View]) -> Heart:
+def heart_that(hub: Repo, server: Server, clocks: Clocks, view: Callable[[], HubView]) -> Heart:
     agent = heart(hub, server, clocks)
     agent.view = view
     return agent
@@ -394,16 +394,16 @@ def test_a_push_that_fails_is_tried_several_times_before_the_hub_loses_patience(
     hub: Repo, server: Server, seconds: int
 ) -> None:
     clocks = Clocks()
-    agent = heart(hub, server, clocks, View(accepted=True, lease_seconds=seconds))
+    agent = heart(hub, server, clocks, HubView(accepted=True, lease_seconds=seconds))
     agent.beat()
     assert isinstance(agent.ref, OwnRef)
     agent.ref = replace(agent.ref, remote=str(hub.path / "gone"))
     complaints: list[str] = []
     tries: list[float] = []
 
-    def tried() -> View:
+    def tried() -> HubView:
         tries.append(clocks.seconds)
-        return View(accepted=True, lease_seconds=seconds)
+        return HubView(accepted=True, lease_seconds=seconds)
 
     agent.view = tried
     agent.wait = until(clocks, 5 * seconds)
@@ -450,11 +450,11 @@ def test_what_the_hub_says_is_read_where_it_moved(hub: Repo, path: str, text: st
         path = derived_path(MANAGED_CLUSTER.id("edge"), 16)
     looking = Hub(str(hub.path), "main", "edge", git_environ(hub.path.parent))
     work = clone(hub, hub.path.parent / "work")
-    assert looking.look() == View()
+    assert looking.look() == HubView()
     work.commit({path: f"apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n{text}"})
     work.git("push", "--quiet", "origin", "main")
     for _ in range(3):
-        assert looking.look() == View(lease_seconds=seconds)
+        assert looking.look() == HubView(lease_seconds=seconds)
     assert looking._fetches == 2
     work.commit({path: "status: ["})
     work.git("push", "--quiet", "origin", "main")
@@ -470,7 +470,7 @@ def test_a_cluster_that_hangs_is_looked_at_beside_the_heartbeat() -> None:
         gate.wait(PATIENCE_SECONDS)
         raise OSError("its token is gone")
 
-    observer = Observer(look, dict, told.set)
+    observer = ClusterObserver(look, dict, told.set)
     observer.start()
     assert observer.verdict() is None
     gate.set()

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from muster.agents import hub as hub_copy
-from muster.agents.hub import HubCopy, View
+from muster.agents.hub import HubCopy, HubView
 from muster.git.objects import Objects
 from muster.git.repository import open_repository
 from tests.support.git import Repo, new_repository
@@ -51,7 +51,7 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 def test_only_what_is_another_is_read_anew(repo: Repo, asked: list[str]) -> None:
     repo.commit(_derived("a", 30) | _derived("b", 30))
     copy = HubCopy(open_repository(repo.path, repo.environ), "main")
-    assert copy.view("a") == View(), "nothing is known before it looked"
+    assert copy.view("a") == HubView(), "nothing is known before it looked"
     copy.turn()
     assert _seconds(copy, "a", "b", "a") == [30, 30, 30]
     for content, seconds, read in (
@@ -77,7 +77,7 @@ def test_a_cluster_comes_and_goes(repo: Repo) -> None:
     (repo.path / "derived/managedclusters/b.yaml").unlink()
     repo.commit()
     copy.turn()
-    assert copy.view("b") == View()
+    assert copy.view("b") == HubView()
 
 
 @pytest.mark.parametrize("how", ["much has changed", "history was rewritten"])
@@ -92,7 +92,7 @@ def test_where_that_is_not_to_be_told_everything_is(repo: Repo, how: str, monkey
     else:
         repo.git("update-ref", "-d", "refs/heads/main")
         copy.turn()
-        assert copy.view("a") == View()
+        assert copy.view("a") == HubView()
         repo.commit(_derived("a", 40))
     copy.turn()
     assert _seconds(copy, "a") == [40]

@@ -13,7 +13,7 @@ from muster.git.pulse_memory import Remembered
 from muster.git.repository import open_repository, resolve
 from muster.run.question import Question
 from muster.run.settle import settle
-from muster.run.state import State
+from muster.run.state import RunState
 from muster.run.warm import answer
 from tests.conformance import hive, hyperfleet, karmada, ocm
 from tests.conformance.evaluating import steps
@@ -44,7 +44,7 @@ def test_step_by_step(tmp_path: Path, system: str) -> None:
     compared = partial = 0
     for id_, history in histories(system):
         repo = new_repository(tmp_path / str(compared))
-        state = State(tmp_path / f"kept-{compared}" / "state")
+        state = RunState(tmp_path / f"kept-{compared}" / "state")
         before = dict[str, str]()
         for files, now in history:
             repo.commit({**dict.fromkeys(before.keys() - files.keys()), **files})
@@ -56,7 +56,7 @@ def test_step_by_step(tmp_path: Path, system: str) -> None:
     assert partial, "and some of those are looked at in part"
 
 
-def same(repo: Repo, state: State, now: datetime, id_: str) -> bool:
+def same(repo: Repo, state: RunState, now: datetime, id_: str) -> bool:
     """Compare what is decided from what is kept and from nothing; return whether only a part was looked at."""
     repository = open_repository(repo.path, repo.environ)
     asked = Question(repository, resolve(repository, "HEAD"), here(repository), now, Remembered(repository), most=2)

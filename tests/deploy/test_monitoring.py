@@ -14,7 +14,7 @@ from prometheus_client.parser import text_string_to_metric_families
 
 from muster.data.tree import Tree
 from muster.features.metrics.metrics import METRICS, OUTCOMES, SINK_TYPES, Sort, Values
-from muster.run.progress import Step
+from muster.run.progress import RunStep
 
 FOLDER = Path(__file__).parents[2] / "deploy" / "monitoring"
 RULES = [rule for group in yaml.safe_load((FOLDER / "alerts.yaml").read_text())["groups"] for rule in group["rules"]]
@@ -41,7 +41,7 @@ def exposed() -> dict[str, set[str]]:
 SERIES = exposed()
 #: Of labels with few values: which those are.
 VALUES = {
-    "outcome": {*OUTCOMES}, "stage": {"beginning", *(step.name.lower() for step in Step)},
+    "outcome": {*OUTCOMES}, "stage": {"beginning", *(step.name.lower() for step in RunStep)},
     "status": {"True", "False", "Unknown", "none"}, "severity": {"error", "warning"}, "source": {"lease", "report"},
     "type": {*SINK_TYPES},
 }  # fmt: skip

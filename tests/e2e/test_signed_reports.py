@@ -12,7 +12,7 @@ import yaml
 
 from muster.agents.facts import Availability
 from muster.agents.heartbeat import Heart
-from muster.agents.hub import Hub, View
+from muster.agents.hub import Hub, HubView
 from muster.agents.identity.store import Store
 from muster.agents.own_ref import OwnRef
 from muster.agents.rotation import Rotation
@@ -107,7 +107,7 @@ def world(hub: Repo, muster: Run, tmp_path: Path) -> World:
     environ = {name: value for name, value in hub.environ.items() if not name.endswith("_DATE")}
     rotation = Rotation("edge", Store(tmp_path / "identity"), "kubernetes.io/kube-apiserver-client")
 
-    def view() -> View:
+    def view() -> HubView:
         assert heart.rotation is not None
         looking = Hub(str(hub.path), "main", "edge", environ, 30, heart.rotation.names)
         try:

@@ -10,7 +10,7 @@ from playwright.sync_api import Browser, Page, expect
 
 from muster.__main__ import run
 from muster.features.history.history import FleetHistory
-from muster.features.page.pages import Site
+from muster.features.page.pages import FleetSite
 from muster.features.test.memory import MemorySnapshot
 from muster.run.settle import settle
 from tests.features.page.test_pages import HOSTILE
@@ -159,7 +159,7 @@ def test_a_thousand_clusters_scroll_with_few_rows_in_the_document(browser: Brows
         for number in range(1000)
     }
     many = settle(MemorySnapshot(texts), NOON).last
-    site = Site(many, "many", None, FleetHistory)
+    site = FleetSite(many, "many", None, FleetHistory)
     for path in site.paths():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_bytes(site.read(path))

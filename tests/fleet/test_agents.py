@@ -7,7 +7,7 @@ import pytest
 
 import muster
 from muster.data.kinds import ALL
-from muster.data.snapshot import Identity
+from muster.data.snapshot import SignerIdentity
 from muster.data.source import Layer, Part, SourceFile
 from muster.data.tree import Tree
 from muster.fleet.agents import admitted
@@ -350,7 +350,7 @@ def said(kind: str, name: str, namespace: str = "", **sections: Tree) -> Part:
 )
 def test_where_agents_sign_a_request_is_of_who_signed_it(user: str, named: str | None, counts: bool) -> None:
     spec = {"request": "aGVsbG8=", **({} if named is None else {"username": named})}
-    found = admitted([said("CertificateSigningRequest", "c1-a", spec=spec)], {"c1": Identity(user)})
+    found = admitted([said("CertificateSigningRequest", "c1-a", spec=spec)], {"c1": SignerIdentity(user)})
     assert len(found.parts) == counts
     assert [one.code for one in found.findings] == ([] if counts else ["MUS106"])
 
@@ -361,7 +361,7 @@ def test_a_stranger_may_say_that_his_cluster_is_there_and_nothing_else() -> None
         said("Lease", "managed-cluster-lease", "c1", spec={"renewTime": "2026-01-01T00:00:00Z"}),
         said("AdapterReport", "dns", "c1", spec={}),
     ]
-    for identities in ({}, {"c1": Identity("", "NotSigned", "it is not")}):
+    for identities in ({}, {"c1": SignerIdentity("", "NotSigned", "it is not")}):
         (left,) = admitted(parts, identities).parts
         assert set(left.body) == {"apiVersion", "kind", "metadata", "spec"}
-    assert len(admitted(parts, {"c1": Identity(USER)}).parts) == len(admitted(parts).parts) == 3
+    assert len(admitted(parts, {"c1": SignerIdentity(USER)}).parts) == len(admitted(parts).parts) == 3

@@ -10,7 +10,7 @@ from muster.git.changes import staged_changes
 from muster.git.repository import open_repository, resolve
 from muster.run.decided import DecidedPart
 from muster.run.standing import stands_at
-from muster.run.uncommitted import CheckedPart, Uncommitted, check_uncommitted
+from muster.run.uncommitted import CheckedPart, UncommittedQuestion, check_uncommitted
 from muster.run.warm import answer
 from muster.run.workers import Workers
 from tests.run.test_warm import state_in
@@ -66,8 +66,8 @@ class TestWays:
         repository, state = open_repository(living.repo.path, living.repo.environ), state_in(tmp_path)
         tip = resolve(repository, "HEAD")
 
-        def asked() -> Uncommitted:
-            return Uncommitted(repository, tip, staged_changes(repository, tip))
+        def asked() -> UncommittedQuestion:
+            return UncommittedQuestion(repository, tip, staged_changes(repository, tip))
 
         check_uncommitted(asked(), state)
         monkeypatch.setattr(CheckedPart, "check", fails)

@@ -20,7 +20,7 @@ from pathlib import Path
 from muster import cel
 from muster.agents import relay_wire
 from muster.agents.identity.authority import Approved, Authority, load_authority
-from muster.agents.identity.request import Request, new_request
+from muster.agents.identity.request import CertificateRequest, new_request
 from muster.agents.identity.store import identity_of
 from muster.cel.types import DYN
 from muster.data.yaml.loader import load_documents
@@ -34,7 +34,7 @@ from muster.git.signatures.signature import sealed, signing_key
 from muster.rules.policies import csr
 from muster.rules.policies.environments import UNBOUNDED, policy_environment
 from muster.run.settle import settle
-from muster.run.state import File, Home, State, open_state
+from muster.run.state import File, Home, RunState, open_state
 from tests.support.authority import new_authority
 from tests.support.example import EXAMPLE, NOON
 from tests.support.fuzzing import FAULTS
@@ -138,7 +138,7 @@ def of_states(data: bytes) -> object:
         return found
 
 
-def _all_of(state: State) -> object:
+def _all_of(state: RunState) -> object:
     if state.facts() is None:
         return None
     homes = state.whole() | state.due(1 << 40)
@@ -212,7 +212,7 @@ def _pem(kind: bytes, der: bytes) -> bytes:
 
 
 @cache
-def _request() -> Request:
+def _request() -> CertificateRequest:
     return new_request("one")
 
 

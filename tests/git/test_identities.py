@@ -11,9 +11,9 @@ import yaml
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from muster.agents.identity.authority import Approved, Authority, load_authority
-from muster.agents.identity.request import Request, new_request
+from muster.agents.identity.request import CertificateRequest, new_request
 from muster.agents.relay import Relay
-from muster.data.snapshot import Identity
+from muster.data.snapshot import SignerIdentity
 from muster.git.agents import agent_refs
 from muster.git.agentsettings import agent_settings
 from muster.git.hearing import here
@@ -47,7 +47,7 @@ class Hub:
     def repository(self) -> Repository:
         return open_repository(self.repo.path, self.repo.environ)
 
-    def agent(self, name: str, cluster: str = "c1", begin: datetime = NOW, user: str = "") -> Request:
+    def agent(self, name: str, cluster: str = "c1", begin: datetime = NOW, user: str = "") -> CertificateRequest:
         """An agent whose certificate stands, for an hour; of a `user` that there is already, a further one."""
         request = new_request(cluster, user)
         pem = self.authority.sign(Approved(request.pem, request.user, [], ["client auth"]), begin)
@@ -56,7 +56,7 @@ class Hub:
         self.issued[f"derived/certificatesigningrequests/{name}.yaml"] = yaml.safe_dump(body, width=10**6)
         return request
 
-    def push(self, by: Request | None, text: str, date: datetime = NOW, to: Repo | None = None) -> str:
+    def push(self, by: CertificateRequest | None, text: str, date: datetime = NOW, to: Repo | None = None) -> str:
         """Put a commit on the ref, signed by somebody or nobody."""
         repo = to or self.repo
         commit = repo.commit_to(REF, {"lease.yaml": text, "reports/dns.yaml": "r\n"}, date=date.isoformat())
@@ -66,7 +66,7 @@ class Hub:
             repo.git("update-ref", REF, commit)
         return commit
 
-    def read(self, present: datetime = NOW + timedelta(minutes=1)) -> tuple[str, Identity]:
+    def read(self, present: datetime = NOW + timedelta(minutes=1)) -> tuple[str, SignerIdentity]:
         """What is read of the ref, and who is behind it."""
         self.repo.git("rm", "-rqf", "--ignore-unmatch", "derived")
         self.repo.commit({**FLEET, **self.issued})
@@ -76,9 +76,9 @@ class Hub:
         assert ref.commit == newest.commit
         return ref.commit, ref.identity
 
-    def vouched(self, agent: Request) -> Identity:
+    def vouched(self, agent: CertificateRequest) -> SignerIdentity:
         """Who is behind what an agent signed: itself, and its certificate vouches."""
-        return Identity(agent.user, certificate=self.digests[agent.pem])
+        return SignerIdentity(agent.user, certificate=self.digests[agent.pem])
 
     def lease(self, present: datetime = NOW + timedelta(minutes=1)) -> tuple[str, str]:
         """What the ref says of the cluster's lease, and what is thought of who says it."""

@@ -16,7 +16,7 @@ from muster.git.closed import TRUST
 from muster.git.commit import advance
 from muster.git.errors import Committed, Refused, RepositoryError
 from muster.git.importing import build_commit
-from muster.git.journal import Note, noted
+from muster.git.journal import JournalNote, noted
 from muster.git.push import fetch
 from muster.git.recovery import recover
 from muster.git.repository import open_repository
@@ -153,7 +153,7 @@ def _half_landed(repo: Repo, *, moved: bool = False) -> tuple[str, str]:
     """Leave a note of a run that is dead, and what it was about to do; return the commits."""
     repository = open_repository(repo.path, repo.environ)
     old, new = repo.tip(), repo.tip("refs/next")
-    with noted(repository, Note(new=new, old=old, worktree=str(repo.path))) as journal:
+    with noted(repository, JournalNote(new=new, old=old, worktree=str(repo.path))) as journal:
         journal.unfinished = True
     if moved:
         repo.git("update-ref", "refs/heads/main", new)
@@ -235,7 +235,7 @@ def test_a_linked_work_tree_is_put_right_from_the_main_one(repo: Repo, tmp_path:
 def test_what_nobody_remembers_is_left_as_it_is(repo: Repo) -> None:
     """The commit that was never landed is gone; the lock goes, and is not asked about again."""
     repository = open_repository(repo.path, repo.environ)
-    with noted(repository, Note(new="1" * 40, old=repo.tip(), worktree=str(repo.path))) as journal:
+    with noted(repository, JournalNote(new="1" * 40, old=repo.tip(), worktree=str(repo.path))) as journal:
         journal.unfinished = True
         text = journal.text
     repo.write(".git/index.lock", text)
@@ -259,7 +259,7 @@ def test_a_run_that_lives_is_left_alone(repo: Repo) -> None:
     assert len(put_right(repo)) == 1
 
 
-def _locked(repo: Repo, name: str, content: str, note: Note) -> Path:
+def _locked(repo: Repo, name: str, content: str, note: JournalNote) -> Path:
     with noted(open_repository(repo.path, repo.environ), note) as journal:
         journal.unfinished = True
     return repo.write(f".git/{name}", content)
@@ -268,7 +268,7 @@ def _locked(repo: Repo, name: str, content: str, note: Note) -> Path:
 def test_locks_of_refs_that_a_killed_git_left(repo: Repo) -> None:
     old, new = _half_landed(repo)
     put_right(repo)
-    note = Note("refs/heads/main", new, 10.0)
+    note = JournalNote("refs/heads/main", new, 10.0)
     _locked(repo, "refs/heads/main.lock", f"{new}\n", note)
     repo.write(".git/HEAD.lock", "")
     (line,) = put_right(repo)
@@ -315,7 +315,7 @@ def test_git_alone_is_killed_or_hangs(repo: Repo, tmp_path: Path, does: str) -> 
     ids=["empty", "empty and too late", "with somebody else's commit"],
 )
 def test_whose_the_lock_of_a_ref_is(repo: Repo, content: str, age: float, *, stays: bool) -> None:
-    lock = _locked(repo, "refs/heads/main.lock", content, Note("refs/heads/main", "2" * 40, 10.0))
+    lock = _locked(repo, "refs/heads/main.lock", content, JournalNote("refs/heads/main", "2" * 40, 10.0))
     (note,) = (repo.path / ".git/muster").glob("*.note")
     os.utime(note, (time.time(), time.time() - age))
     put_right(repo)
@@ -323,7 +323,7 @@ def test_whose_the_lock_of_a_ref_is(repo: Repo, content: str, age: float, *, sta
 
 
 def test_a_lock_that_moves_is_somebodys(repo: Repo) -> None:
-    lock = _locked(repo, "refs/heads/main.lock", "", Note("refs/heads/main", "2" * 40, 10.0))
+    lock = _locked(repo, "refs/heads/main.lock", "", JournalNote("refs/heads/main", "2" * 40, 10.0))
     replaced = lock.with_name("other")
     replaced.write_text("")
     if not os.fork():
@@ -339,7 +339,7 @@ def test_a_fetch_that_was_killed(repo: Repo, tmp_path: Path) -> None:
     here = clone(repo, tmp_path / "here")
     tip = repo.commit({"z.yaml": "z\n"})
     opened = open_repository(here.path, here.environ)
-    _locked(here, "refs/remotes/origin/main.lock", f"{tip}\n", Note("refs/remotes/origin/", seconds=10.0))
+    _locked(here, "refs/remotes/origin/main.lock", f"{tip}\n", JournalNote("refs/remotes/origin/", seconds=10.0))
     for name in ("packed-refs.lock", "packed-refs.new"):
         here.write(f".git/{name}", "")
     with pytest.raises(RepositoryError, match="lock"):

@@ -17,7 +17,7 @@ import yaml
 from muster.data.tree import Tree
 from muster.features.init.origin import (
     MARK,
-    Origin,
+    InstallOrigin,
     filled,
     hook_lines,
     marked,
@@ -252,7 +252,7 @@ def test_the_example_fleet_is_to_be_filled_in() -> None:
     for name in (".pre-commit-config.yaml", ".gitlab-ci.yml", *jobs):
         skeleton = (ROOT / "engine/muster/features/init/skeleton" / name).read_text(encoding="utf-8")
         assert (ROOT / "fleet-repo-example" / name).read_text(encoding="utf-8") == filled(
-            skeleton, Origin("its own checkout")
+            skeleton, InstallOrigin("its own checkout")
         )
 
 

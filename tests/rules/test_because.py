@@ -13,7 +13,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.places import place_of
 from muster.rules.context import Broadcast
 from muster.rules.pipeline import STAGES, context_of
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.settle import settle
 from tests.rules.test_pipeline import fleet_of
 from tests.support.example import NOON
@@ -75,7 +75,7 @@ def input_places(fleet: Fleet, decided: ObjectId, because: Because) -> list[Plac
     return list(found)
 
 
-def grounded(fleet: Ruled, now: datetime, files: Files) -> set[str]:
+def grounded(fleet: FleetWithPolicies, now: datetime, files: Files) -> set[str]:
     """The stages that decided anything; each outcome has a rule, and inputs that stand in a file."""
     context, spoken = context_of(fleet, now), set()
     paths = {path for _, path in files}

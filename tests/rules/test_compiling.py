@@ -4,7 +4,7 @@ import pytest
 
 from muster.features.test.memory import MemorySnapshot
 from muster.rules.conditions.policy import ConditionPolicy
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.checking import check_snapshot
 
 
@@ -16,16 +16,16 @@ def policy(name: str, type_: str = "X", spec: str = "") -> str:
     )
 
 
-def ruled(*policies: str) -> Ruled:
+def ruled(*policies: str) -> FleetWithPolicies:
     return check_snapshot(MemorySnapshot({f"{number}.yaml": text for number, text in enumerate(policies)}))
 
 
-def own(fleet: Ruled) -> list[str]:
+def own(fleet: FleetWithPolicies) -> list[str]:
     """The fleet's own policies in force, in the order in which they are asked."""
     return [one.id.name for one in fleet.compiled.of(ConditionPolicy) if one.id not in fleet.builtin]
 
 
-def codes(fleet: Ruled) -> list[str]:
+def codes(fleet: FleetWithPolicies) -> list[str]:
     return [found.code for found in fleet.sorted_findings()]
 
 

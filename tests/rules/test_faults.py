@@ -17,7 +17,7 @@ from muster.rules import pipeline
 from muster.rules.conditions import stage as conditions
 from muster.rules.context import Context
 from muster.rules.placements.stage import stage as placements
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.taints.cluster_policy import ClusterTaintPolicy, taint_policies
 from muster.rules.taints.requested import Taints
 from muster.run.evaluate import evaluate_snapshot
@@ -153,7 +153,7 @@ def test_without_budgets_nothing_is_let_through(name: str, monkeypatch: pytest.M
 def test_where_nothing_can_be_prepared_all_stays(monkeypatch: pytest.MonkeyPatch) -> None:
     """What is the same for all objects is looked up before any is decided: its fault is no single object's."""
 
-    def planted(fleet: Ruled) -> tuple[ClusterTaintPolicy, ...]:
+    def planted(fleet: FleetWithPolicies) -> tuple[ClusterTaintPolicy, ...]:
         if fleet.clusters():
             raise KeyError(SECRET)
         return taint_policies(fleet)

@@ -10,7 +10,7 @@ from muster.fleet.hearing import hear
 from muster.fleet.neighbourhoods import neighbourhoods
 from muster.rules.context import Broadcast
 from muster.rules.pipeline import STAGES, context_of
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.registration.removals import withheld
 from muster.rules.stages import Local
 from muster.run.checking import check_snapshot
@@ -20,13 +20,13 @@ from tests.support.fuzzing import corpus, lay_over
 from tests.support.mutations import Broken, Files, Mutator
 
 
-def fleet_of(files: Files, now: datetime) -> Ruled:
+def fleet_of(files: Files, now: datetime) -> FleetWithPolicies:
     """The fleet as stages are given it."""
     snapshot = Broken(files)
     return withheld(hear(check_snapshot(snapshot), snapshot.agents), now)
 
 
-def decided_in_parts(fleet: Ruled, now: datetime) -> Ruled:
+def decided_in_parts(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolicies:
     """Decide a fleet, each local stage twice: all at once, and one neighbourhood after the other."""
     context = context_of(fleet, now)
     for stage in STAGES:

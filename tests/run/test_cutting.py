@@ -4,7 +4,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 import pytest
 
-from muster.run.cutting import Cut, Listed, cut
+from muster.run.cutting import FileGroups, ListedFile, cut
 from tests.support.example import NOON
 from tests.support.living import BINDING, REMEDY, cluster, lease, placement
 
@@ -37,22 +37,24 @@ FILES: Mapping[str, str] = {
 
 
 @pytest.fixture
-def found() -> Cut:
+def found() -> FileGroups:
     return cut_of(FILES)
 
 
-def cut_of(files: Mapping[str, str], policies: Sequence[str] = ()) -> Cut:
+def cut_of(files: Mapping[str, str], policies: Sequence[str] = ()) -> FileGroups:
     def read(paths: Sequence[str]) -> Iterator[bytes]:
         return (files[path].encode() for path in paths)
 
-    return cut([*(Listed(path, path) for path in sorted(files)), Listed("x.yaml", "x", "agents/c")], policies, read)
+    return cut(
+        [*(ListedFile(path, path) for path in sorted(files)), ListedFile("x.yaml", "x", "agents/c")], policies, read
+    )
 
 
-def paths(listed: Sequence[Listed]) -> set[str]:
+def paths(listed: Sequence[ListedFile]) -> set[str]:
     return {file.path for file in listed}
 
 
-def test_neighbourhoods(found: Cut) -> None:
+def test_neighbourhoods(found: FileGroups) -> None:
     assert {name: paths(files) for name, files in found.homes.items()} == {
         "a": {"clusters/7f/a/cluster.yaml", "clusters/7f/a/reports/dns.yaml", "derived/adapterreports/a/dns.yaml"},
         "b": {
@@ -64,7 +66,7 @@ def test_neighbourhoods(found: Cut) -> None:
     }  # fmt: skip
 
 
-def test_what_all_share(found: Cut) -> None:
+def test_what_all_share(found: FileGroups) -> None:
     assert paths(found.common) == {"policies/remedy.yaml", "derived/fleets/scale.yaml"}
     assert paths(found.rest) == {
         "flat/two.yaml", "apps/some.yaml", "apps/binding.yaml", "values.yaml", "derived/placements/apps/some.yaml",
@@ -78,7 +80,7 @@ def test_a_file_that_is_known_to_hold_a_policy_is_everybodys() -> None:
     assert "clusters/7f/a/cluster.yaml" in paths(found.common)
 
 
-def test_shards_have_about_so_many_files_and_whole_neighbourhoods(found: Cut) -> None:
+def test_shards_have_about_so_many_files_and_whole_neighbourhoods(found: FileGroups) -> None:
     assert list(found.shards(1)) == [["a"], ["c"], ["b"]]
     assert list(found.shards(4)) == [["a", "c"], ["b"]]
 

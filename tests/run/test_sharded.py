@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from muster.data.times import format_time
-from muster.run.answer import Answer
+from muster.run.answer import RunAnswer
 from muster.run.executors import Executor, Here, Processes
 from muster.run.figures import figures
 from muster.run.question import WholeNeeded
@@ -46,7 +46,7 @@ def live(living: Living, folder: Path, steps: int, executor: Callable[[int], Exe
             living.land(whole)
             continue
         assert told(found.settled) == told(whole), (found.looked_at, lived)
-        numbers = figures(Answer(whole, None, None, None, ""), None)
+        numbers = figures(RunAnswer(whole, None, None, None, ""), None)
         assert figures(found, None) == numbers
         living.land(found.settled)
         taken["in shards"] += 1
@@ -155,7 +155,7 @@ def test_each_cluster_is_heard_of_by_itself_in_whatever_shard_or_neighbourhood(t
     for name in ("c001", "c002"):
         living.speaks(name)
     assert live(living, tmp_path, 2, lambda _: shuffled, (1,)) == 2
-    words = figures(Answer(living.cold(), None, None, None, ""), None).words
+    words = figures(RunAnswer(living.cold(), None, None, None, ""), None).words
     ages = Counter(int(living.now.timestamp()) - second for second in words["lease"])
     assert ages == {0: 1, 60: 7}, "the two words about c001 contradict each other"
     assert len(words["report"]) == 1

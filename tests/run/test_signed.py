@@ -8,7 +8,7 @@ from pathlib import Path
 import yaml
 
 from muster.agents.identity.authority import Authority, load_authority
-from muster.agents.identity.request import Request, new_request
+from muster.agents.identity.request import CertificateRequest, new_request
 from muster.features.sign.signing import sign
 from muster.git.repository import open_repository
 from muster.git.signatures.signature import sealed
@@ -38,7 +38,7 @@ BEGIN, LONGEST = NOON - timedelta(days=1), timedelta(days=3000)
 class Signing(Living):
     """A fleet whose agents sign, and now and then somebody else does, or nobody."""
 
-    agents: dict[str, Request] = field(default_factory=dict)
+    agents: dict[str, CertificateRequest] = field(default_factory=dict)
 
     def join(self, name: str, authority: Authority) -> None:
         """The agent of a cluster gets its certificate."""
@@ -68,7 +68,7 @@ class Signing(Living):
     def forged(self) -> str:
         """Somebody writes over an agent's word, with another one's key or none, and leaves its request out or not."""
         name, other = self.chance.choice(sorted(self.agents)), self.chance.choice((*sorted(self.agents), ""))
-        mine, self.agents[name] = self.agents[name], self.agents.get(other, Request(b"", b""))
+        mine, self.agents[name] = self.agents[name], self.agents.get(other, CertificateRequest(b"", b""))
         self._speak(name)
         self.agents[name] = mine
         return f"{other or 'nobody'} signs for {name}"

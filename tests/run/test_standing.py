@@ -10,7 +10,7 @@ from muster.run.question import Question
 from muster.run.settle import settle
 from muster.run.settled import Files
 from muster.run.standing import stands_at
-from muster.run.state import State
+from muster.run.state import RunState
 from muster.run.warm import answer
 from tests.run.test_warm import state_in
 from tests.support.living import Living, cluster, placement, told
@@ -31,7 +31,7 @@ def cold(question: Question) -> Files:
         return settle(snapshot, question.now, question.remembered.memory).files
 
 
-def live_on(living: Living, state: State, steps: int) -> Counter[str]:
+def live_on(living: Living, state: RunState, steps: int) -> Counter[str]:
     """Let a fleet live, and people go on while each run is at work. What stands is landed, and compared with what is
     decided from nothing there; what does not is lost, as it is for an engine that people were faster than."""
     seen: Counter[str] = Counter()

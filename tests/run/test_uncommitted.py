@@ -12,10 +12,10 @@ from muster.git.index import IndexSnapshot
 from muster.git.repository import Repository, open_repository, resolve
 from muster.git.snapshot import open_commit
 from muster.git.status import work_tree_changes
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.checking import check_snapshot
-from muster.run.state import State, open_state
-from muster.run.uncommitted import Uncommitted, check_uncommitted
+from muster.run.state import RunState, open_state
+from muster.run.uncommitted import UncommittedQuestion, check_uncommitted
 from tests.support.git import Content
 from tests.support.living import Living
 
@@ -40,7 +40,7 @@ class Editing(Living):
             self.names = sorted({file.parent.name for file in self.repo.path.glob("clusters/**/cluster.yaml")})
 
 
-def state_in(folder: Path) -> State:
+def state_in(folder: Path) -> RunState:
     state = open_state(folder / "kept" / "s")
     assert state is not None
     return state
@@ -58,7 +58,7 @@ def test_of_the_index_the_same_is_said(tmp_path: Path, seed: int) -> None:
         changes = staged_changes(repository, tip)
         names = [change.path for change in changes]
         state = state_in(tmp_path)
-        fleet, count = check_uncommitted(Uncommitted(repository, tip, changes), state, names)
+        fleet, count = check_uncommitted(UncommittedQuestion(repository, tip, changes), state, names)
         state.close()
         with open_commit(repository, "HEAD") as head:
             whole = check_snapshot(IndexSnapshot(repository), head)
@@ -92,11 +92,11 @@ def test_of_the_work_tree_the_same_is_said(tmp_path: Path, seed: int) -> None:
     assert partial > 2, "what this is about has happened"
 
 
-def asked_of_the_work_tree(repository: Repository) -> Uncommitted:
+def asked_of_the_work_tree(repository: Repository) -> UncommittedQuestion:
     tip = resolve(repository, "HEAD")
-    return Uncommitted(repository, tip, work_tree_changes(repository, tip), here(repository))
+    return UncommittedQuestion(repository, tip, work_tree_changes(repository, tip), here(repository))
 
 
-def assert_same(fleet: Ruled, whole: Ruled, names: list[str], when: object) -> None:
+def assert_same(fleet: FleetWithPolicies, whole: FleetWithPolicies, names: list[str], when: object) -> None:
     assert fleet.sorted_findings() == whole.sorted_findings(), when
     assert touched_findings(fleet, names) == touched_findings(whole, names), when

@@ -13,13 +13,13 @@ from muster.git.status import work_tree_changes
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.question import Question
 from muster.run.settle import settle
-from muster.run.state import State, open_state
+from muster.run.state import RunState, open_state
 from muster.run.warm import answer
 from tests.run.test_uncommitted import Editing
 from tests.support.living import Living, told
 
 
-def state_in(folder: Path) -> State:
+def state_in(folder: Path) -> RunState:
     state = open_state(folder / "kept" / "s")
     assert state is not None
     return state

@@ -22,10 +22,10 @@ import yaml
 from muster.fleet.faults import is_fault
 from muster.run import question as questions
 from muster.run import warm
-from muster.run.answer import Answer
+from muster.run.answer import RunAnswer
 from muster.run.figures import figures
 from muster.run.sharded import decide_in_shards
-from muster.run.state import State, open_state
+from muster.run.state import RunState, open_state
 from muster.run.warm import answer
 from tests.run.shards import Shuffled
 from tests.support.git import Content
@@ -39,7 +39,7 @@ HELD = (
 BUDGET = "apiVersion: muster.dev/v1alpha1\nkind: DisruptionBudget\nmetadata: {name: default}\n"
 
 
-def live(living: Living, state: State, steps: int, clone: State | None = None) -> Counter[str]:
+def live(living: Living, state: RunState, steps: int, clone: RunState | None = None) -> Counter[str]:
     """Let a fleet live, and compare what each run makes of it, from what the last one left and from nothing: also from
     what a `clone` kept that looks rarely, of some steps ago. How much was looked at is counted."""
     taken: Counter[str] = Counter()
@@ -53,7 +53,7 @@ def live(living: Living, state: State, steps: int, clone: State | None = None) -
     return taken
 
 
-def compared(living: Living, state: State, lived: Sequence[str], *, lands: bool = True) -> Answer:
+def compared(living: Living, state: RunState, lived: Sequence[str], *, lands: bool = True) -> RunAnswer:
     """Run, from what a state has; what it makes of it is what a run makes that looks at everything."""
     found = answer(living.question(), state)
     cold = living.cold()
@@ -62,11 +62,11 @@ def compared(living: Living, state: State, lived: Sequence[str], *, lands: bool 
     if lands:
         living.land(found.settled)
     found.remember(state)
-    assert figures(found, state) == figures(Answer(cold, None, None, None, ""), None), (found.looked_at, lived)
+    assert figures(found, state) == figures(RunAnswer(cold, None, None, None, ""), None), (found.looked_at, lived)
     return found
 
 
-def _reach(found: Answer) -> str:
+def _reach(found: RunAnswer) -> str:
     return found.looked_at.split(":")[0].split(", ")[-1]
 
 
@@ -75,7 +75,7 @@ def from_state(taken: Counter[str]) -> int:
     return sum(count for reach, count in taken.items() if not reach.endswith("the whole fleet"))
 
 
-def same(living: Living, state: State, happened: str) -> Answer:
+def same(living: Living, state: RunState, happened: str) -> RunAnswer:
     """Run, from what the last run left; what it makes of it is what a run makes that looks at everything."""
     found = answer(living.question(), state)
     assert told(found.settled) == living.whole(), (found.looked_at, happened)
@@ -84,7 +84,7 @@ def same(living: Living, state: State, happened: str) -> Answer:
     return found
 
 
-def state_in(folder: Path) -> State:
+def state_in(folder: Path) -> RunState:
     state = open_state(folder / "kept" / "state.sqlite")
     assert state is not None
     return state
@@ -133,7 +133,7 @@ def test_of_repositories_of_agents_that_fall_silent(tmp_path: Path) -> None:
 def test_it_notices_a_broken_invalidation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = questions.touched
 
-    def forgetful(question: questions.Question, state: State, facts: dict[str, object]) -> questions.Touched:
+    def forgetful(question: questions.Question, state: RunState, facts: dict[str, object]) -> questions.Touched:
         return replace(real(question, state, facts), homes=frozenset())
 
     living, state = Living.small(tmp_path / "fleet", 1, 6), state_in(tmp_path)

@@ -25,7 +25,7 @@ from muster.features.export.endpoints import load_balancer, routing
 from muster.features.get.render_cli import run_document
 from muster.features.plan.plan import plan_document
 from muster.features.pulses.publish import next_look, opener, publish
-from muster.features.pulses.sinks import Patience
+from muster.features.pulses.sinks import RetryPatience
 from muster.git.pulse_memory import PulseMemory, decoded, encoded
 from muster.run.changes import commit_message, summary
 from muster.run.checking import check_snapshot
@@ -44,7 +44,7 @@ _INSTANTS = (
     NOON, NOON + timedelta(minutes=10), NOON + timedelta(days=400), datetime.min.replace(tzinfo=UTC),
     datetime.max.replace(tzinfo=UTC, microsecond=0), NOON - timedelta(days=400),
 )  # fmt: skip
-_HASTE = Patience(lambda _seconds: None, lambda: 0.5)
+_HASTE = RetryPatience(lambda _seconds: None, lambda: 0.5)
 
 _SETTINGS = """
 apiVersion: muster.dev/v1alpha1

@@ -18,7 +18,7 @@ from muster.features.explain.reads import Reader, field_label
 from muster.fleet.faults import is_fault
 from muster.fleet.leases import leased_cluster, renew_time
 from muster.rules.policies.adapters import owner_cluster
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.explained import Read
 from muster.run.run import Run
 
@@ -30,7 +30,7 @@ _SCALAR: Final = re.compile(r"'(.*)'|(true|false|-?\d+)", re.DOTALL)
 class Said:
     """A decision with what was so when it was made."""
 
-    fleet: Ruled
+    fleet: FleetWithPolicies
     decision: Decision
     failed: bool
 
@@ -309,7 +309,7 @@ def _times(said: Said) -> Collection[str]:
     return {format_time(moment) for moment in moments if moment is not None}
 
 
-def misread(fleet: Ruled, read: Read) -> Iterator[str]:
+def misread(fleet: FleetWithPolicies, read: Read) -> Iterator[str]:
     """Yield what is wrong with an input: its place is none, or its value does not stand there."""
     if read.place is None or read.label.startswith("has("):
         return  # what is not there stands nowhere

@@ -68,7 +68,7 @@ def deployed(get_json: Callable[[str], dict[str, object]], deployment: str, mini
 
 
 @dataclass
-class Patience:
+class FailurePatience:
     """Believes a failure when it has lasted. `since` is when it began, in seconds on a clock that never goes back."""
 
     since: float | None = None
@@ -179,7 +179,7 @@ _HANGS: Final = Availability(
 
 
 @dataclass
-class Observer:
+class ClusterObserver:
     """Looks again and again in a thread of its own; `verdict` and `facts` give what was seen last, at once.
 
     `news` is called when a probe says something else than the one before.

@@ -17,8 +17,8 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from muster.agents.facts import AVAILABLE, RETRY_SECONDS, Availability, Patience
-from muster.agents.hub import View, bounded
+from muster.agents.facts import AVAILABLE, RETRY_SECONDS, Availability, FailurePatience
+from muster.agents.hub import HubView, bounded
 from muster.data.kinds import LEASE, MANAGED_CLUSTER
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
@@ -50,7 +50,7 @@ _UNSYNCED: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class AgentStatement:
     """What an agent has to say at one instant. `verdict` None: a failure that is too young to be believed."""
 
     instant: datetime
@@ -71,7 +71,7 @@ class Heart:
     holder: str
     look: Callable[[], Availability | None]
     facts: Callable[[], Mapping[str, Tree]]
-    view: Callable[[], View]
+    view: Callable[[], HubView]
     now: Callable[[], datetime]
     monotonic: Callable[[], float]
     wait: Callable[[float], bool]
@@ -80,8 +80,8 @@ class Heart:
     rotation: "Rotation | None" = None
     #: Add-ons whose Leases are renewed with the cluster's.
     add_ons: tuple[str, ...] = ()
-    _patience: Patience = field(default_factory=Patience)
-    _seen: View | None = None
+    _patience: FailurePatience = field(default_factory=FailurePatience)
+    _seen: HubView | None = None
     _standing: Standing | None = None
     _withheld: bool = False
     _young: bool = False  # whether the cluster fails, and has not for long enough to be believed
@@ -139,7 +139,7 @@ class Heart:
         doubt = f"the hub counts nothing of it: {': '.join(view.doubt)}" if view.doubt and view.accepted else ""
         return "; ".join(text for text in (self._told(view, patient=patient), doubt, trouble) if text)
 
-    def _rotated(self, view: View) -> str:
+    def _rotated(self, view: HubView) -> str:
         """Go on with the certificate; return what is in the way. Who signs from now on looks first what is there."""
         if self.rotation is None:
             return ""
@@ -149,14 +149,14 @@ class Heart:
             self._standing = None
         return trouble
 
-    def _told(self, view: View, *, patient: bool) -> str:
+    def _told(self, view: HubView, *, patient: bool) -> str:
         if not view.accepted:
             self._push(self._asking, "Ask to be let in", renews=False)
             return "asked to be let in"
         verdict = self._believed()
         while patient and self._young and not self.wait(RETRY_SECONDS):
             verdict = self._believed()
-        said = Said(self.now(), verdict, self.facts() if verdict and verdict.status == "True" else {})
+        said = AgentStatement(self.now(), verdict, self.facts() if verdict and verdict.status == "True" else {})
         self._push(lambda standing: self._files(standing, view, said), "Renew", renews=True)
         if self._withheld:
             return "renewed; the hub says that the clocks differ, so nothing else is reported"
@@ -168,7 +168,7 @@ class Heart:
         self._young = found is not None and believed is None
         return believed
 
-    def _look_at_hub(self) -> View:
+    def _look_at_hub(self) -> HubView:
         """What the hub says, or said last. A new process that cannot read it goes on where the last one stopped."""
         try:
             self._seen = self.view()
@@ -178,7 +178,7 @@ class Heart:
                 seconds = dig(_loaded(self._standing.files.get(LEASE_FILE, b"")), "spec", "leaseDurationSeconds")
                 if bounded(seconds) is None:
                     raise
-                self._seen = View(accepted=True, lease_seconds=bounded(seconds))
+                self._seen = HubView(accepted=True, lease_seconds=bounded(seconds))
         return self._seen
 
     def _sender(self) -> "OwnRef | RelayedRef":
@@ -211,7 +211,7 @@ class Heart:
         left = standing.files if self.rotation is None else self.rotation.beside(standing.files)
         return {**left, **self.further}
 
-    def _files(self, standing: Standing, view: View, said: Said) -> dict[str, bytes]:
+    def _files(self, standing: Standing, view: HubView, said: AgentStatement) -> dict[str, bytes]:
         """The ref's files."""
         before = mapping_at(_loaded(standing.files.get(CLUSTER_FILE, b"")), "status")
         since, resumed = self._held(standing, said.instant)
@@ -259,7 +259,7 @@ class Heart:
         return LEASE.body(metadata, spec=spec)
 
 
-def status_of(before: Mapping[str, Tree], said: Said) -> dict[str, Tree]:
+def status_of(before: Mapping[str, Tree], said: AgentStatement) -> dict[str, Tree]:
     """Return the status to report: facts that could not be read stay, and so does a verdict that is not believed yet.
 
     What could be read and is empty goes.

@@ -25,7 +25,7 @@ if TYPE_CHECKING:
     from muster.agents.apiserver import ApiServer
     from muster.agents.facts import Availability
     from muster.agents.heartbeat import Heart
-    from muster.agents.hub import View
+    from muster.agents.hub import HubView
     from muster.agents.own_ref import OwnRef
     from muster.agents.relayed_ref import RelayedRef
     from muster.agents.rotation import Rotation
@@ -121,7 +121,7 @@ def command(
 
 def _go_on(heart: "Heart", cluster: str) -> None:
     """Beat until stopped; the cluster is looked at beside that, and news of it is told at once."""
-    from muster.agents.facts import Observer
+    from muster.agents.facts import ClusterObserver
 
     stop, wake = Event(), Event()
 
@@ -134,7 +134,7 @@ def _go_on(heart: "Heart", cluster: str) -> None:
         with contextlib.suppress(OSError):  # that nobody reads any more must not end the heartbeat
             say(f"{cluster}: {line}", err=err)
 
-    observer = Observer(heart.look, heart.facts, wake.set)
+    observer = ClusterObserver(heart.look, heart.facts, wake.set)
     with until_stopped(stop, wake=wake.set):
         observer.start()
         if not wait(_FIRST_LOOK_SECONDS):
@@ -147,7 +147,7 @@ def _go_on(heart: "Heart", cluster: str) -> None:
 
 def _by_git(
     cluster: str, remote: str, branch: str, rotation: "Rotation | None", seal: "AgentSeal | None"
-) -> "tuple[OwnRef | RelayedRef, Callable[[], View]]":
+) -> "tuple[OwnRef | RelayedRef, Callable[[], HubView]]":
     """Where the cluster's word goes, and what tells what the hub says of it."""
     from muster.agents.hub import Hub
     from muster.agents.own_ref import OwnRef
@@ -161,7 +161,7 @@ def _by_git(
 def _by_relay(
     cluster: str, relay: str, token_file: Path | None, authority: Path | None, rotation: "Rotation | None",
     seal: "AgentSeal | None",
-) -> "tuple[OwnRef | RelayedRef, Callable[[], View]]":  # fmt: skip
+) -> "tuple[OwnRef | RelayedRef, Callable[[], HubView]]":  # fmt: skip
     """The same over HTTP."""
     from muster.agents.relayed_ref import Credentials, RelayedRef
 

@@ -38,7 +38,7 @@ _FETCHES: Final = 200  # into one temporary repository
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class CertificateAnswer:
     """What became of a request for a certificate: `certificate` as PEM, empty until it is signed."""
 
     certificate: bytes = b""
@@ -46,7 +46,7 @@ class Answer:
 
 
 @dataclass(frozen=True, slots=True)
-class View:
+class HubView:
     """`accepted`: whether the hub lets the cluster in. `synced`: False where it says that the clocks differ.
     `lease_seconds`: how long the lease lasts by the hub's word, None where it says nothing else than the default.
     `doubt`: why what the agent says was not received, as a reason and a sentence; empty where it was, or need not be
@@ -56,7 +56,7 @@ class View:
     synced: bool = True
     lease_seconds: int | None = None
     doubt: tuple[str, str] | tuple[()] = ()
-    answers: Mapping[str, Answer] = field(default_factory=dict)
+    answers: Mapping[str, CertificateAnswer] = field(default_factory=dict)
 
 
 @dataclass
@@ -73,12 +73,12 @@ class Hub:
     _tip: str | None = None  # of the branch that is reconciled
     _apart: str = ""  # the branch that has what is derived, where that is another
     _read: str | None = None  # the commit of which the view is
-    _view: View = field(default_factory=View)
+    _view: HubView = field(default_factory=HubView)
     _scratch: Repository | None = None
     _stack: ExitStack = field(default_factory=ExitStack)
     _fetches: int = 0
 
-    def look(self) -> View:
+    def look(self) -> HubView:
         """Return what the branch says of the cluster now; of an unknown one nothing.
 
         RepositoryError where the hub does not answer, has no such branch, or says what nobody can read: then what was
@@ -95,7 +95,7 @@ class Hub:
         self._stack.close()
         self._scratch, self._tip, self._read, self._fetches = None, None, None, 0
 
-    def _looked(self) -> View:
+    def _looked(self) -> HubView:
         if self._fetches >= _FETCHES:
             self.close()
         if self._scratch is None:
@@ -127,7 +127,7 @@ class Hub:
             scratch, remote="hub", ref=f"refs/heads/{branch}", limit_seconds=self.limit_seconds, shallow=True
         )
 
-    def _view_at(self, scratch: Repository, tip: str) -> View:
+    def _view_at(self, scratch: Repository, tip: str) -> HubView:
         body = self._body(scratch, tip, MANAGED_CLUSTER.id(self.cluster))
         bodies = {name: self._body(scratch, tip, CSR.id(name)) for name in self.requests()}
         return replace(
@@ -145,7 +145,7 @@ class Hub:
         return None
 
 
-def view(remote: str, branch: str, cluster: str, environ: Mapping[str, str]) -> View:
+def view(remote: str, branch: str, cluster: str, environ: Mapping[str, str]) -> HubView:
     """Look once. RepositoryError without an answer."""
     hub = Hub(remote, branch, cluster, environ)
     try:
@@ -169,7 +169,7 @@ def read_body(data: bytes, path: str) -> Tree:
     return loaded.documents[0].body
 
 
-def answer_of(body: Tree) -> Answer:
+def answer_of(body: Tree) -> CertificateAnswer:
     """What became of a request for a certificate, by its derived part."""
     status = {str(c.get("type")): c.get("status") for c in mappings_at(body, "status", "conditions")}
     text = dig(body, *CERTIFICATE)
@@ -178,15 +178,15 @@ def answer_of(body: Tree) -> Answer:
     except ValueError:
         certificate = b""
     denied = status.get("Denied") == "True" or dig(body, *DECIDED, "denied") is True
-    return Answer(certificate, denied)
+    return CertificateAnswer(certificate, denied)
 
 
-def view_of(body: Tree) -> View:
+def view_of(body: Tree) -> HubView:
     """What a cluster's derived part says to its agent."""
     status = {str(c.get("type")): c.get("status") for c in mappings_at(body, "status", "conditions")}
     own = mapping_at(body, "metadata", "annotations").get(DURATION)
     told = int(own) if isinstance(own, str) and own.isascii() and own.isdigit() and len(own) < 12 else None
-    return View(
+    return HubView(
         accepted=status.get(ACCEPTED) == "True",
         synced=status.get("ManagedClusterConditionClockSynced") != "False",
         lease_seconds=bounded(dig(body, *LEASE_SECONDS)) or bounded(told),
@@ -216,7 +216,7 @@ class HubCopy:
     _people: str = ""  # where the branch pointed at the last turn
     _apart: str = ""  # the other one
     _tip: str = ""  # the commit that has what is derived
-    _views: dict[str, View] = field(default_factory=dict)
+    _views: dict[str, HubView] = field(default_factory=dict)
     _issued: Mapping[str, Sequence["Issued"]] | None = None
     _lock: Lock = field(default_factory=Lock)
     _objects: Objects | None = None
@@ -245,7 +245,7 @@ class HubCopy:
                 self._issued = issued_at(self.repository, self._tip) if self._tip else {}
             return self._issued.get(cluster, ())
 
-    def view(self, cluster: str, requests: Collection[str] = ()) -> View:
+    def view(self, cluster: str, requests: Collection[str] = ()) -> HubView:
         """Return what the branch says of a cluster, and of requests for certificates, as of the last turn.
 
         RepositoryError where nobody can read it.

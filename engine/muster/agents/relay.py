@@ -26,7 +26,7 @@ from typing import Final, TypeAlias
 
 from muster.data.agentref import RELAYS, is_cluster_name
 from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
-from muster.git.agents import AgentFiles, AgentRef, Found
+from muster.git.agents import AgentEntry, AgentFiles, AgentRef
 from muster.git.apart import derived_branch
 from muster.git.errors import Moved, Rejected, RepositoryError, UnreadableError
 from muster.git.importing import build_changed, removed, written
@@ -212,7 +212,7 @@ class Relay:
             except ValueError as error:
                 self._over[cluster] = str(error)
 
-    def _folder(self, cluster: str, commit: bytes, files: Sequence[Found]) -> list[bytes]:
+    def _folder(self, cluster: str, commit: bytes, files: Sequence[AgentEntry]) -> list[bytes]:
         """The commands that write what an agent committed. ValueError for what no relay carries."""
         tree = _TREE.match(commit)
         if tree is None:

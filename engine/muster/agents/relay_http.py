@@ -18,8 +18,8 @@ from typing import Final
 from muster.agents.hub import HubCopy
 from muster.agents.relay import Relay
 from muster.agents.relay_wire import PREFIX, put, requests_of, texts, view_text
-from muster.agents.serving.messages import Request, Response, response
-from muster.agents.serving.server import Server
+from muster.agents.serving.messages import HttpRequest, Response, response
+from muster.agents.serving.server import HttpServer
 from muster.agents.serving.tokens import Reread, is_same
 from muster.data.agentref import is_cluster_name
 from muster.data.tree import Tree
@@ -75,7 +75,7 @@ class Doors:
     context: ssl.SSLContext | None = None
 
 
-class RelayServer(Server):
+class RelayServer(HttpServer):
     """Takes what agents say for a relay. `hub` tells what the hub says of each cluster."""
 
     def __init__(self, address: tuple[str, int], relay: Relay, doors: Doors, hub: HubCopy) -> None:
@@ -87,13 +87,13 @@ class RelayServer(Server):
         with suppress(RepositoryError):
             self.hub.turn()
 
-    def probe(self, request: Request) -> Response | None:
+    def probe(self, request: HttpRequest) -> Response | None:
         """`/livez` and `/healthz`: does the relay go on? `/readyz`: did the hub take its last commit?"""
         if request.path in ("/livez", "/healthz"):
             return _well(self.relay.is_alive)
         return _well(self.relay.is_ready) if request.path == "/readyz" else None
 
-    def admitted(self, request: Request) -> Response | int:
+    def admitted(self, request: HttpRequest) -> Response | int:
         """Strangers are refused before any of their body is read: they are no reason to hold anything in memory."""
         if request.method not in ("GET", "PUT"):
             return response(HTTPStatus.METHOD_NOT_ALLOWED, Allow="GET, PUT")
@@ -107,7 +107,7 @@ class RelayServer(Server):
             return _said(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": f"more than {most} bytes"})
         return most
 
-    def answer(self, request: Request, body: bytes) -> Response:
+    def answer(self, request: HttpRequest, body: bytes) -> Response:
         """As `muster.agents.relay_wire` has it."""
         cluster, _, rest = request.path.removeprefix(PREFIX).partition("/")
         if request.method == "PUT":
@@ -136,7 +136,7 @@ class RelayServer(Server):
             return _said(HTTPStatus.CONFLICT, {"error": "it is not what it was"})
         return _said(HTTPStatus.OK, {"commit": done.commit})
 
-    def _is_known(self, cluster: str, request: Request) -> bool:
+    def _is_known(self, cluster: str, request: HttpRequest) -> bool:
         doors, token, shown = self.doors, request.bearer, request.certificate
         if doors.tokens and token is not None and doors.tokens.is_of(cluster, token):
             return True

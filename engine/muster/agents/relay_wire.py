@@ -14,7 +14,7 @@ from collections.abc import Mapping
 from typing import Final
 from urllib.parse import parse_qs
 
-from muster.agents.hub import Answer, View, bounded
+from muster.agents.hub import CertificateAnswer, HubView, bounded
 from muster.data.agentref import is_cluster_name
 from muster.data.tree import Tree, mapping_at, read_json
 from muster.git.relayed import COMMIT, refuse_odd_paths
@@ -59,7 +59,7 @@ def requests_of(query: str) -> list[str]:
     return [name for name in asked if is_cluster_name(name)]  # both are names of objects
 
 
-def view_text(view: View) -> Tree:
+def view_text(view: HubView) -> Tree:
     """What the hub says, as it is sent."""
     answers: Tree = {
         name: {"certificate": base64.b64encode(answer.certificate).decode(), "denied": answer.denied}
@@ -71,11 +71,11 @@ def view_text(view: View) -> Tree:
     }  # fmt: skip
 
 
-def view_said(said: Mapping[str, Tree]) -> View:
+def view_said(said: Mapping[str, Tree]) -> HubView:
     """What the hub says, as it was sent. What makes no sense is not said."""
     answers = {name: _answer(one) for name, one in mapping_at(dict(said), "answers").items()}
     lease = bounded(said.get("leaseSeconds"))
-    return View(
+    return HubView(
         said.get("accepted") is True, said.get("synced") is not False, lease, _doubt(said.get("doubt")), answers
     )
 
@@ -86,11 +86,11 @@ def _doubt(said: Tree) -> tuple[str, str] | tuple[()]:
     return ()
 
 
-def _answer(said: Tree) -> Answer:
+def _answer(said: Tree) -> CertificateAnswer:
     one = mapping_at(said)
     text = one.get("certificate")
     try:
         certificate = base64.b64decode(text, validate=True) if isinstance(text, str) else b""
     except ValueError:
         certificate = b""
-    return Answer(certificate, one.get("denied") is True)
+    return CertificateAnswer(certificate, one.get("denied") is True)

@@ -11,7 +11,7 @@ from urllib.parse import urlencode
 
 import urllib3
 
-from muster.agents.hub import View
+from muster.agents.hub import HubView
 from muster.agents.relay_wire import PREFIX, files_of, texts, view_said
 from muster.data.agentref import agent_ref
 from muster.data.tree import Tree, read_json
@@ -104,7 +104,7 @@ class RelayedRef:
         said = self._asked("PUT", "", {"expected": standing.commit, "files": sent})
         return Standing(str(said["commit"]), files) if "commit" in said else Moved(None)
 
-    def view(self) -> View:
+    def view(self) -> HubView:
         """Return what the hub says of the cluster. RepositoryError without an answer."""
         query = urlencode([("request", name) for name in self.requests()])
         return view_said(self._asked("GET", f"/hub{query and '?'}{query}", None))

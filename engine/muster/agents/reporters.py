@@ -24,7 +24,7 @@ RENEWALS = 3
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class LeaseHold:
     """The lease as it stands: who holds it (empty: given up), how long it lasts, and the renewal's time as text.
 
     `renewed` is only ever compared for equality.
@@ -40,7 +40,7 @@ class Hold:
 class Sighting:
     """A lease (None: there is none) and since when this instance sees it unchanged."""
 
-    hold: Hold | None
+    hold: LeaseHold | None
     since: float
 
 
@@ -52,7 +52,7 @@ class Turn(Enum):
     WAIT = "wait"
 
 
-def sight(before: Sighting | None, hold: Hold | None, now: float) -> Sighting:
+def sight(before: Sighting | None, hold: LeaseHold | None, now: float) -> Sighting:
     """Return what is known after a look at the lease: one that did not change keeps its first instant."""
     return before if before is not None and before.hold == hold else Sighting(hold, now)
 
@@ -70,10 +70,10 @@ def turn(sighting: Sighting, me: str, now: float) -> Turn:
     return Turn.WAIT
 
 
-def next_hold(before: Hold | None, me: str, renewed: str, lease_seconds: int) -> Hold:
+def next_hold(before: LeaseHold | None, me: str, renewed: str, lease_seconds: int) -> LeaseHold:
     """Return the lease that `me` writes; `transitions` counts how often it changed hands."""
     transitions = 0 if before is None else before.transitions + (before.holder != me)
-    return Hold(me, renewed, lease_seconds, transitions)
+    return LeaseHold(me, renewed, lease_seconds, transitions)
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,11 +96,11 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class StandingReport:
     """A report as it stands: the condition, and the lease of who wrote it; either may be missing."""
 
     condition: Tree = None
-    hold: Hold | None = None
+    hold: LeaseHold | None = None
 
     @property
     def healthy(self) -> bool | None:
@@ -128,7 +128,7 @@ def condition(subject: Subject, before: Tree, *, healthy: bool, detail: str, now
     }
 
 
-def report_text(subject: Subject, report: Report) -> str:
+def report_text(subject: Subject, report: StandingReport) -> str:
     """Return the report as a file: a part of the cluster's object, and the lease if there is one."""
     documents: list[Tree] = []
     if report.condition is not None:
@@ -138,20 +138,20 @@ def report_text(subject: Subject, report: Report) -> str:
     return "---\n".join(file_text(document) for document in documents)
 
 
-def read_report(subject: Subject, data: bytes | None) -> Report:
+def read_report(subject: Subject, data: bytes | None) -> StandingReport:
     """Return the report that a file holds. What is damaged, or speaks of something else, counts as missing."""
     found: Tree = None
-    hold: Hold | None = None
+    hold: LeaseHold | None = None
     for document in load_documents(data or b"", subject.path).documents:
         if document.body.get("kind") == LEASE.name:
             hold = _hold(document.body)
         elif document.body.get("kind") == subject.kind.name:
             conditions = mappings_at(document.body, "status", "conditions")
             found = next((one for one in conditions if one.get("type") == subject.type), None)
-    return Report(found, hold)
+    return StandingReport(found, hold)
 
 
-def _lease(subject: Subject, hold: Hold) -> Tree:
+def _lease(subject: Subject, hold: LeaseHold) -> Tree:
     spec = {
         "holderIdentity": hold.holder,
         "leaseDurationSeconds": hold.lease_seconds,
@@ -161,13 +161,13 @@ def _lease(subject: Subject, hold: Hold) -> Tree:
     return LEASE.body({"name": f"detector-{subject.slug}", "namespace": subject.cluster}, spec=spec)
 
 
-def _hold(body: Tree) -> Hold | None:
+def _hold(body: Tree) -> LeaseHold | None:
     spec = dig(body, "spec")
     seconds, transitions = dig(spec, "leaseDurationSeconds"), dig(spec, "leaseTransitions")
     holder, renewed = dig(spec, "holderIdentity"), dig(spec, "renewTime")
     if not (isinstance(holder, str) and isinstance(renewed, str) and isinstance(seconds, int) and seconds > 0):
         return None
-    return Hold(holder, renewed, min(seconds, LONGEST_SECONDS), transitions if isinstance(transitions, int) else 0)
+    return LeaseHold(holder, renewed, min(seconds, LONGEST_SECONDS), transitions if isinstance(transitions, int) else 0)
 
 
 _RACES: Final = 5  # lost in a row, before the next period tries again
@@ -222,7 +222,7 @@ class FileReporter:
             healthy=judgement.healthy, detail=judgement.detail, now=judgement.instant,
         )  # fmt: skip
         try:
-            _replace_file(self._path, report_text(self._subject, Report(made)))
+            _replace_file(self._path, report_text(self._subject, StandingReport(made)))
         except OSError as error:
             raise RepositoryError(f"{self._path} cannot be written: {error.strerror}") from error
         news = "" if judgement.healthy == self._said else f"reported {judgement.healthy}: {judgement.detail}"
@@ -232,10 +232,10 @@ class FileReporter:
     def close(self, instant: datetime) -> None:
         """Nothing to give up."""
 
-    def _read(self) -> Report:
+    def _read(self) -> StandingReport:
         with contextlib.suppress(OSError):
             return read_report(self._subject, self._path.read_bytes())
-        return Report()
+        return StandingReport()
 
 
 class RefReporter:
@@ -304,7 +304,7 @@ class RefReporter:
                 healthy=judgement.healthy, detail=judgement.detail, now=judgement.instant,
             )  # fmt: skip
             hold = next_hold(report.hold, self._me, format_time(judgement.instant), self._lease_seconds)
-            return self._with(standing, Report(said, hold))
+            return self._with(standing, StandingReport(said, hold))
 
         known = self._known if self._holding and self._fresh else self._ref.look(self._known)
         message = f"{self._subject.type} {judgement.healthy}"
@@ -316,14 +316,14 @@ class RefReporter:
         ours = hold is not None and hold.holder == self._me
         return self._reporting(judgement) if ours else self._waiting(hold)
 
-    def _read(self, standing: Standing) -> Report:
+    def _read(self, standing: Standing) -> StandingReport:
         return read_report(self._subject, standing.files.get(self._subject.path))
 
-    def _with(self, standing: Standing, report: Report) -> dict[str, bytes]:
+    def _with(self, standing: Standing, report: StandingReport) -> dict[str, bytes]:
         """The report among what else is on the ref."""
         return {**standing.files, self._subject.path: report_text(self._subject, report).encode()}
 
-    def _waiting(self, hold: Hold | None) -> str:
+    def _waiting(self, hold: LeaseHold | None) -> str:
         holder = hold.holder if hold else ""
         news = "" if holder == self._other else f"{holder} reports"
         self._holding, self._said, self._other = False, None, holder

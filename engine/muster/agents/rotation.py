@@ -19,9 +19,9 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from muster.agents.hub import Answer
-from muster.agents.identity.request import Request, new_request
-from muster.agents.identity.store import Identity, Store, identity_of
+from muster.agents.hub import CertificateAnswer
+from muster.agents.identity.request import CertificateRequest, new_request
+from muster.agents.identity.store import AgentKeys, Store, identity_of
 from muster.data.kinds import CSR
 from muster.data.times import format_time
 from muster.data.tree import Tree
@@ -57,14 +57,14 @@ class Rotation:
     signer_name: str
     lifetime_seconds: int | None = None
     outcome: Outcome | None = None
-    _current: Identity | None = field(default=None, init=False)
-    _waiting: Request | None = field(default=None, init=False)
+    _current: AgentKeys | None = field(default=None, init=False)
+    _waiting: CertificateRequest | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
         self._current, self._waiting = self.store.current(), self.store.waiting()
 
     @property
-    def current(self) -> Identity | None:
+    def current(self) -> AgentKeys | None:
         """What the agent is known by."""
         return self._current
 
@@ -72,7 +72,7 @@ class Rotation:
         """The requests of which an answer matters."""
         return tuple(request.object_name(self.cluster) for request in self._requests())
 
-    def go_on(self, answers: Mapping[str, Answer], now: datetime, *, doubted: str = "") -> str:
+    def go_on(self, answers: Mapping[str, CertificateAnswer], now: datetime, *, doubted: str = "") -> str:
         """Take what the hub answered, and ask anew where it is time. Return what is in the way, empty for nothing: a
         disk that is full shall not end a heartbeat. `doubted`: the reason why the hub receives nothing of the agent."""
         try:
@@ -81,7 +81,7 @@ class Rotation:
             return str(error)
         return ""
 
-    def _go_on(self, answers: Mapping[str, Answer], now: datetime, doubted: str) -> None:
+    def _go_on(self, answers: Mapping[str, CertificateAnswer], now: datetime, doubted: str) -> None:
         self._take(answers, now)
         self._end(answers, now, doubted)
         if self._waiting is None and (self._current is None or is_due(self._current, now)):
@@ -97,7 +97,7 @@ class Rotation:
             f"{FOLDER}{request.object_name(self.cluster)}.yaml": request.manifest for request in self._requests()
         }
 
-    def _take(self, answers: Mapping[str, Answer], now: datetime) -> None:
+    def _take(self, answers: Mapping[str, CertificateAnswer], now: datetime) -> None:
         if self._waiting is None or (answer := answers.get(self._waiting.object_name(self.cluster))) is None:
             return
         if answer.denied:
@@ -120,7 +120,7 @@ class Rotation:
             self.store.become(made)
             self._current, self._waiting = made, None
 
-    def _end(self, answers: Mapping[str, Answer], now: datetime, doubted: str) -> None:
+    def _end(self, answers: Mapping[str, CertificateAnswer], now: datetime, doubted: str) -> None:
         """Forget a certificate that has ended."""
         if self._current is None:
             return
@@ -143,11 +143,11 @@ class Rotation:
                 "False", "ClientCertificateUpdateFailed", f"Failed to rotated client certificate: {why}"
             )
 
-    def _requests(self) -> list[Request]:
+    def _requests(self) -> list[CertificateRequest]:
         current = [self._current.request] if self._current else []
         return [*current, *([self._waiting] if self._waiting else [])]
 
-    def _object(self, request: Request) -> Tree:
+    def _object(self, request: CertificateRequest) -> Tree:
         spec: Tree = {
             "request": base64.b64encode(request.pem).decode(), "signerName": self.signer_name, "usages": list(_USAGES),
         }  # fmt: skip
@@ -159,7 +159,7 @@ class Rotation:
         return CSR.body(metadata, spec=spec)
 
 
-def is_due(identity: Identity, now: datetime) -> bool:
+def is_due(identity: AgentKeys, now: datetime) -> bool:
     """Whether it is time to ask for another certificate."""
     left = (identity.end - now) / (identity.end - identity.begin)
     spread = int.from_bytes(hashlib.sha256(identity.pem).digest()[:4]) / (1 << 32)

@@ -16,7 +16,7 @@ from muster.version import __version__
 
 if TYPE_CHECKING:
     from muster.git.repository import Repository
-    from muster.run.state import State
+    from muster.run.state import RunState
 
 #: The folder of the states below the cache.
 STATES = "state"
@@ -64,7 +64,7 @@ def state_path(environ: Mapping[str, str], repository: "Repository", branch: str
 
 def open_state_of(
     environ: Mapping[str, str], repository: "Repository", branch: str, given: Path | None = None
-) -> "State | None":
+) -> "RunState | None":
     """Open the state of a fleet's branch; None where there can be none: then every run looks at the whole fleet."""
     from muster.run.state import open_state
 

@@ -16,7 +16,7 @@ from muster.data.times import parse_time, try_duration
 from muster.data.tree import Tree
 
 if TYPE_CHECKING:
-    from muster.cli.reading import Reading
+    from muster.cli.reading import FleetReading
     from muster.data.finding import Finding
     from muster.data.ids import ObjectId
     from muster.run.run import Run
@@ -172,7 +172,7 @@ class Source:
     offline: bool
     now: datetime
 
-    def reading(self) -> "Reading":
+    def reading(self) -> "FleetReading":
         """Return it, with the agents' refs as fresh as somebody who only asks wants them."""
         from muster.cli.listening import READER
         from muster.cli.reading import reading_of, tell_uncommitted
@@ -182,7 +182,7 @@ class Source:
             tell_uncommitted(found)
         return found
 
-    def evaluated(self, wanted: "Wanted | None" = None) -> "tuple[Reading, Run]":
+    def evaluated(self, wanted: "Wanted | None" = None) -> "tuple[FleetReading, Run]":
         """Evaluate it, as `run_of` does."""
         from muster.cli.progress import working
         from muster.cli.reading import run_of

@@ -19,14 +19,14 @@ def working(what: str) -> Iterator[None]:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    from muster.run.progress import Step, told_to
+    from muster.run.progress import RunStep, told_to
 
     bar = (BarColumn(), MofNCompleteColumn())
     columns = (SpinnerColumn(), TextColumn("{task.description}"), *bar, TimeElapsedColumn())
     shown = Progress(*columns, console=Console(stderr=True), transient=True)
     task = shown.add_task(what, total=None)
 
-    def listen(now: Step, done: int, total: int) -> None:
+    def listen(now: RunStep, done: int, total: int) -> None:
         shown.update(task, description=now, completed=done, total=total or None)
 
     timer = Timer(PATIENCE_SECONDS, shown.start)

@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from muster.run.question import Question
     from muster.run.run import Run
     from muster.run.settled import Settled
-    from muster.run.state import State
+    from muster.run.state import RunState
     from muster.run.warm import Wanted
     from muster.run.workers import Workers
 
@@ -39,7 +39,7 @@ _OF_FLEETS = ("*.yaml", "*.yml", "*.json", ".musterignore")
 
 
 @dataclass(frozen=True)
-class Reading:
+class FleetReading:
     """What a command that decides reads: the snapshot, and what was heard of agents.
 
     `repository`, `base` (the commit that was last decided on) and `heard` are None for a plain directory. `state` is
@@ -90,7 +90,7 @@ class Reading:
             return None
         return Question(repository, commit, heard, now, Remembered(repository), uncommitted=changes)
 
-    def kept(self) -> "State | None":
+    def kept(self) -> "RunState | None":
         """What the last run left of the branch that is checked out; None where nothing is kept."""
         if self.repository is None or self.branch is None:
             return None
@@ -121,22 +121,22 @@ class Reading:
                 click.echo(line, err=err)
 
 
-def reading_of(repo: Path, rev: str | None, *, worktree: bool, ears: "Ears") -> Reading:
+def reading_of(repo: Path, rev: str | None, *, worktree: bool, ears: "Ears") -> FleetReading:
     """Return what `--rev` and `--worktree` name, with the agents' refs as fresh as `ears` ask for."""
     from muster.cli.listening import hear_at
 
     _check(repo, rev, worktree=worktree)
     if worktree and (found := own_repository(repo)) is None:
-        return Reading(DirectorySnapshot(worktree_root(repo), os.environ), ears)
+        return FleetReading(DirectorySnapshot(worktree_root(repo), os.environ), ears)
     repository = found if worktree and found else open_repository(repo, os.environ)
     if not worktree:
         base = _seen(repository, resolve(repository, rev or "HEAD"), ears)
         heard = hear_at(repository, base, ears)
-        return Reading(CommitSnapshot(repository, base, heard.refs, heard.agents), ears, repository, base, heard)
+        return FleetReading(CommitSnapshot(repository, base, heard.refs, heard.agents), ears, repository, base, heard)
     head = repository.git.line("rev-parse", "--verify", "--quiet", "HEAD")
     head = head and _seen(repository, head, ears)
     heard = hear_at(repository, head, ears)
-    return Reading(work_tree_snapshot(repository, heard), ears, repository, head, heard)
+    return FleetReading(work_tree_snapshot(repository, heard), ears, repository, head, heard)
 
 
 def _seen(repository: Repository, commit: str, ears: "Ears") -> str:
@@ -149,7 +149,7 @@ def _seen(repository: Repository, commit: str, ears: "Ears") -> str:
     return seen(repository, commit)
 
 
-def run_of(reading: Reading, now: datetime, wanted: "Wanted | None", witness: "Witness | None" = None) -> "Run":
+def run_of(reading: FleetReading, now: datetime, wanted: "Wanted | None", witness: "Witness | None" = None) -> "Run":
     """Evaluate what is read, once. RepositoryError where clusters could not be heard.
 
     Where no more is `wanted` of its objects, only that is looked at, and the findings are those of the whole fleet. A
@@ -169,7 +169,7 @@ def run_of(reading: Reading, now: datetime, wanted: "Wanted | None", witness: "W
     return run
 
 
-def tell_uncommitted(reading: Reading) -> None:
+def tell_uncommitted(reading: FleetReading) -> None:
     """Say to whoever sits at a terminal that files differ from the commit that is read, where any of a fleet's do."""
     repository = reading.repository
     if repository is None or repository.worktree is None or not sys.stderr.isatty():
@@ -185,7 +185,7 @@ def tell_uncommitted(reading: Reading) -> None:
         click.echo(note, err=True)
 
 
-def settled_of(reading: Reading, now: datetime, workers: "Workers") -> "Settled":
+def settled_of(reading: FleetReading, now: datetime, workers: "Workers") -> "Settled":
     """What follows; of the branch that is checked out, from what reconciles left. Nothing is kept."""
     from muster.git.pulse_memory import Remembered
     from muster.run.settle import settle

@@ -102,7 +102,7 @@ class Pulse:
     sent: Published | None = None
 
 
-class Wait(NamedTuple):
+class ApprovalWait(NamedTuple):
     """An effect that is proposed under a topic, and asked for since an instant; `approved` where a person has said yes
     since, and something else is in the way."""
 
@@ -122,7 +122,7 @@ class Held:
     reason: str
     because: Because
     horizon: datetime | None = None
-    wait: Wait | None = None
+    wait: ApprovalWait | None = None
 
 
 class Failed(NamedTuple):

@@ -44,7 +44,7 @@ DEFAULT_LIMITS: Final = AgentLimits()
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class SignerIdentity:
     """Who is behind what is read of an agent's ref, where agents have to sign.
 
     `user` signed what is read; empty where nobody did whose word counts: then only a stranger's words count. `reason`
@@ -84,7 +84,7 @@ class Agents:
     gone: frozenset[str] = frozenset()
     limits: AgentLimits = DEFAULT_LIMITS
     withheld: tuple[Withheld, ...] = ()
-    identities: Mapping[str, Identity] | None = None
+    identities: Mapping[str, SignerIdentity] | None = None
     retired: frozenset[str] = frozenset()
 
     @property
@@ -93,7 +93,7 @@ class Agents:
         return frozenset().union(*(one.clusters for one in self.withheld))
 
 
-class Allowance(NamedTuple):
+class StatedRemovals(NamedTuple):
     """What a person's commit says of removals (`Muster-Allow-Removal`), in its own words: it counts for what that very
     commit removes. `was` are the files that it changed or removed as they were before, `became` those that it changed
     or added as they were then; `later` is every version that was committed after it."""
@@ -123,7 +123,7 @@ class Past(Protocol):
         """Whether there were runs since that commit, which found files that were not whole."""
 
     @property
-    def allowances(self) -> tuple[Allowance, ...]:
+    def allowances(self) -> tuple[StatedRemovals, ...]:
         """What the trailers `Muster-Allow-Removal` of the commits since the last run say, oldest first."""
 
     def before(self, paths: Collection[str]) -> Mapping[str, Sequence[SourceFile]]:

@@ -7,7 +7,7 @@ from muster.data.decision import Path
 from muster.data.finding import Finding, Severity
 from muster.data.findings import finding, finding_of, path_text
 from muster.data.ids import ObjectId
-from muster.data.snapshot import Identity, Withheld
+from muster.data.snapshot import SignerIdentity, Withheld
 from muster.data.source import Part, Place
 
 
@@ -129,7 +129,7 @@ def agents_withheld(withheld: Withheld) -> Finding:
     return finding(AGENTS_WITHHELD, message + kept, hint=hint)
 
 
-def not_received(id_: ObjectId, doubted: Identity, *, heard: bool) -> Finding:
+def not_received(id_: ObjectId, doubted: SignerIdentity, *, heard: bool) -> Finding:
     """A cluster whose agent's last word does not count, because it is not known to be the agent's."""
     before = "what it said before counts until its lease runs out" if heard else "nothing of it counts"
     message = f"what the agent of {id_} says is not received: {doubted.doubt}; {before}"

@@ -14,7 +14,7 @@ from muster.data.agentref import cluster_of
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import ACCEPTED, CLUSTER_DEPLOYMENT, CLUSTERS, CSR, LEASE, MANAGED_CLUSTER, kind_of
-from muster.data.snapshot import Identity
+from muster.data.snapshot import SignerIdentity
 from muster.data.source import Part
 from muster.data.tree import Tree, dig, mapping_at
 from muster.fleet import agent_messages as messages
@@ -42,7 +42,7 @@ _MOST_NAMED = 10
 
 
 @dataclass(frozen=True, slots=True)
-class Cut:
+class FilteredPart:
     """What is left of an agent's part, the fields that were refused, and the labels that it asks for."""
 
     body: Tree
@@ -50,7 +50,7 @@ class Cut:
     labels: tuple[tuple[str, str], ...] = ()
 
 
-def cut(part: Part, cluster: str, declared: Iterable[Tree]) -> Cut:
+def cut(part: Part, cluster: str, declared: Iterable[Tree]) -> FilteredPart:
     """Cut a part down to what the agent of `cluster` may say. `declared` is what people say of the same object."""
     kind = kind_of(part.id)
     sections = frozenset(kind.reported) | _IDENTITY
@@ -65,10 +65,10 @@ def cut(part: Part, cluster: str, declared: Iterable[Tree]) -> Cut:
         return _request(body, refused, cluster)
     if kind is CLUSTER_DEPLOYMENT:
         return _provisioned(part, body, refused)
-    return Cut(body, _few(refused))
+    return FilteredPart(body, _few(refused))
 
 
-def _provisioned(part: Part, body: dict[str, Tree], refused: list[str]) -> Cut:
+def _provisioned(part: Part, body: dict[str, Tree], refused: list[str]) -> FilteredPart:
     """What a provisioner saw of its cluster: that it is installed, and its status. What is wished for is the pool's."""
     metadata, spec = mapping_at(part.body, "metadata"), mapping_at(body, "spec")
     refused += [f"metadata.{name}" for name in ("annotations", "labels") if metadata.get(name)]
@@ -78,10 +78,10 @@ def _provisioned(part: Part, body: dict[str, Tree], refused: list[str]) -> Cut:
         body["spec"] = {name: value for name, value in spec.items() if name in _PROVISIONED}
     if isinstance(body.get("status"), dict):
         body["status"] = _status(part, body["status"], refused)
-    return Cut(body, _few(refused))
+    return FilteredPart(body, _few(refused))
 
 
-def _of_cluster(part: Part, body: dict[str, Tree], refused: list[str], declared: list[Tree]) -> Cut:
+def _of_cluster(part: Part, body: dict[str, Tree], refused: list[str], declared: list[Tree]) -> FilteredPart:
     metadata = mapping_at(part.body, "metadata")
     labels = _labels(metadata, declared)
     if labels:
@@ -98,7 +98,7 @@ def _of_cluster(part: Part, body: dict[str, Tree], refused: list[str], declared:
         body["spec"] = {name: value for name, value in spec.items() if name not in wrong}
     if isinstance(body.get("status"), dict):
         body["status"] = _status(part, body["status"], refused)
-    return Cut(body, _few(refused), tuple(labels))
+    return FilteredPart(body, _few(refused), tuple(labels))
 
 
 def _labels(metadata: Mapping[str, Tree], declared: list[Tree]) -> list[tuple[str, str]]:
@@ -142,7 +142,7 @@ def _decided(condition: Tree) -> str:
     return type_ if isinstance(type_, str) and type_ in DECIDED_CONDITIONS else ""
 
 
-def _request(body: dict[str, Tree], refused: list[str], cluster: str) -> Cut:
+def _request(body: dict[str, Tree], refused: list[str], cluster: str) -> FilteredPart:
     """Of who it is, an agent may say that it is its cluster's: nobody vouches for more than the right to push there.
 
     On a live hub these fields are the API server's to fill in.
@@ -155,7 +155,7 @@ def _request(body: dict[str, Tree], refused: list[str], cluster: str) -> Cut:
     ]  # fmt: skip
     if wrong:
         body = {**body, "spec": {name: value for name, value in spec.items() if name not in wrong}}
-    return Cut(body, _few([*refused, *(f"spec.{name}" for name in wrong)]))
+    return FilteredPart(body, _few([*refused, *(f"spec.{name}" for name in wrong)]))
 
 
 def _few(names: list[str]) -> tuple[str, ...]:
@@ -164,7 +164,7 @@ def _few(names: list[str]) -> tuple[str, ...]:
     return tuple(names) if more <= 0 else (*names[:_MOST_NAMED], f"{more} more")
 
 
-_STRANGER = Identity()
+_STRANGER = SignerIdentity()
 
 
 @dataclass(frozen=True, slots=True)
@@ -179,7 +179,7 @@ class Admitted:
     asked: dict[ObjectId, dict[str, str]] = field(default_factory=dict)
 
 
-def admitted(parts: Iterable[Part], identities: Mapping[str, Identity] | None = None) -> Admitted:
+def admitted(parts: Iterable[Part], identities: Mapping[str, SignerIdentity] | None = None) -> Admitted:
     """Judge the input parts of a snapshot: people's all count, agents' as far as they are their own.
 
     `identities` has who is behind each cluster's words, where agents have to sign: of those of whom nobody knows it

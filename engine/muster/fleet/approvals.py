@@ -21,7 +21,7 @@ from dataclasses import dataclass, replace
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import ACCEPTED, CSR, MANAGED_CLUSTER
-from muster.data.snapshot import Identity
+from muster.data.snapshot import SignerIdentity
 from muster.data.source import Layer, Part
 from muster.data.tree import Tree, dig, digest_of, mapping_at, mappings_at
 from muster.fleet.acceptance import is_accepted
@@ -104,7 +104,9 @@ def issued(obj: Object, before: Tree) -> str:
     return derived if isinstance(derived, str) and dig(before, *DECIDED, SIGNED) == request_digest(obj) else ""
 
 
-def lineage(obj: Object, previous: Mapping[ObjectId, Tree], identities: Mapping[str, Identity] | None) -> list[str]:
+def lineage(
+    obj: Object, previous: Mapping[ObjectId, Tree], identities: Mapping[str, SignerIdentity] | None
+) -> list[str]:
     """The requests whose keys vouched for a request, the nearest first: that of the certificate with which it was sent,
     and those that vouched for that one. It is found when the request is first seen, and remembered.
 
@@ -116,7 +118,7 @@ def lineage(obj: Object, previous: Mapping[ObjectId, Tree], identities: Mapping[
         return [name for name in known if isinstance(name, str)]
     if not any(part.source.ref for part in obj.parts):
         return []
-    behind = None if identities is None else identities.get(cluster, Identity())
+    behind = None if identities is None else identities.get(cluster, SignerIdentity())
     renews = isinstance(obj.spec.get("username"), str) if behind is None else bool(behind.certificate)
     found = dict[str, None]()
     for id_, body in sorted(previous.items()) if renews else ():
@@ -151,7 +153,7 @@ def is_approved(conditions: Mapping[str, Tree]) -> bool:
 
 def with_bound_decisions(
     objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree], parts: Iterable[Part],
-    identities: Mapping[str, Identity] | None,
+    identities: Mapping[str, SignerIdentity] | None,
 ) -> tuple[dict[ObjectId, Object], dict[ObjectId, Tree], list[Finding]]:  # fmt: skip
     """Return the objects without the words that do not count, the derived parts without the decisions that were made of
     another content, and what people have to know of it.

@@ -31,7 +31,7 @@ from muster.fleet.merge import overlay
 from muster.fleet.missed.find import find_missed
 from muster.fleet.objects import Object
 from muster.fleet.places import places_of
-from muster.fleet.reading import Reading
+from muster.fleet.reading import FilesRead
 from muster.fleet.settings import settings_of
 from muster.fleet.vocabulary import in_vocabulary, moved
 
@@ -169,7 +169,7 @@ def _conflict_findings(obj: Object, conflicts: Iterable[Path]) -> Iterable[Findi
             yield messages.conflict(obj.id, path, place, (places[0],))
 
 
-def _previous(reading: Reading) -> tuple[dict[ObjectId, Tree], dict[ObjectId, str]]:
+def _previous(reading: FilesRead) -> tuple[dict[ObjectId, Tree], dict[ObjectId, str]]:
     """What the last run derived. Two derived files of one object are an accident of a moved shard: both count."""
     previous: dict[ObjectId, Tree] = {}
     paths: dict[ObjectId, str] = {}

@@ -10,7 +10,7 @@ from muster.fleet.bundle import bundle_path
 from muster.fleet.derived import content_id
 from muster.fleet.files import read_file
 from muster.fleet.objects import Object
-from muster.fleet.reading import Reading
+from muster.fleet.reading import FilesRead
 
 PREFIX = "builtin:"
 
@@ -19,7 +19,7 @@ PREFIX = "builtin:"
 def builtin_objects() -> Mapping[ObjectId, Object]:
     """Return the bundle's objects by id. RuntimeError if the bundle itself is wrong: a fault of ours."""
     folder = bundle_path("policies")
-    reading = Reading()
+    reading = FilesRead()
     for path in sorted(folder.rglob("*.yaml")):
         read_file(reading, _source(folder, path), Layer.BUILTIN)
     if reading.findings:

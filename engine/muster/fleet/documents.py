@@ -12,11 +12,11 @@ from muster.data.kinds import ALL, BY_GROUP_KIND, CLUSTER_DEPLOYMENT, Kind
 from muster.data.locations import is_safe
 from muster.data.source import Layer, Part, SourceFile
 from muster.data.tree import Tree, dig
-from muster.data.yaml.problem import Document, Identity
+from muster.data.yaml.problem import Document, DocumentIdentity
 from muster.fleet import messages
 from muster.fleet.foreign import foreign_objects
 from muster.fleet.nulls import without_nulls
-from muster.fleet.reading import Reading
+from muster.fleet.reading import FilesRead
 from muster.fleet.slips import incomplete, meant
 
 _GROUPS = frozenset(kind.group for kind in ALL)
@@ -26,7 +26,7 @@ DEFAULT_NAMESPACE = "default"
 
 def signature(body: Tree) -> str:
     """What tells a document of no known kind from others: what it says it is, or all of it where it says nothing."""
-    named = _named(body) if isinstance(body, dict) else Identity()
+    named = _named(body) if isinstance(body, dict) else DocumentIdentity()
     return repr(tuple(named)) if named.kind and named.name else repr(body)
 
 
@@ -49,7 +49,7 @@ def unwrapped(document: Document) -> Iterator[tuple[int | None, Tree]]:
 
 
 def add_body(
-    reading: Reading, source: SourceFile, layer: Layer, document: Document, item: int | None, body: Tree
+    reading: FilesRead, source: SourceFile, layer: Layer, document: Document, item: int | None, body: Tree
 ) -> bool:
     """Turn one document into a part, or into the finding that says why not. False where it is no object of ours."""
     place = messages.Origin(source, document, item)
@@ -90,7 +90,7 @@ def add_body(
     return True
 
 
-def _slip(reading: Reading, place: messages.Origin, group: str, name: str, body: Tree) -> bool:
+def _slip(reading: FilesRead, place: messages.Origin, group: str, name: str, body: Tree) -> bool:
     """Whether a document of an unknown kind was meant to be an object, or a list of objects, of the fleet."""
     if isinstance(items := body.get("items"), list):
         ids = {id_ for entry in items if (id_ := identified(_named(entry))) is not None}
@@ -111,13 +111,13 @@ def _slip(reading: Reading, place: messages.Origin, group: str, name: str, body:
     return True
 
 
-def _named(body: Tree) -> Identity:
+def _named(body: Tree) -> DocumentIdentity:
     """Which object a document says that it is."""
     paths = (("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name"))
-    return Identity(*(value if isinstance(value := dig(body, *path), str) else "" for path in paths))
+    return DocumentIdentity(*(value if isinstance(value := dig(body, *path), str) else "" for path in paths))
 
 
-def _in_its_scope(reading: Reading, place: messages.Origin, kind: Kind, body: Tree) -> Tree:
+def _in_its_scope(reading: FilesRead, place: messages.Origin, kind: Kind, body: Tree) -> Tree:
     """The body in the namespace in which an API server or kubectl would put it.
 
     A namespaced object that names none is in `default`, and a cluster-scoped one is in none, whatever it says.
@@ -137,7 +137,7 @@ def _in_its_scope(reading: Reading, place: messages.Origin, kind: Kind, body: Tr
     return body
 
 
-def _identity(reading: Reading, place: messages.Origin, kind: Kind, body: Tree) -> ObjectId | None:
+def _identity(reading: FilesRead, place: messages.Origin, kind: Kind, body: Tree) -> ObjectId | None:
     """The object that a body belongs to; None, with a finding, where it does not say so properly."""
     name, namespace = dig(body, "metadata", "name"), dig(body, "metadata", "namespace")
     if not isinstance(name, str) or not name:
@@ -156,7 +156,7 @@ def _identity(reading: Reading, place: messages.Origin, kind: Kind, body: Tree) 
     return id_
 
 
-def identified(identity: Identity | None) -> ObjectId | None:
+def identified(identity: DocumentIdentity | None) -> ObjectId | None:
     """The object that a broken document seems to hold; None where it names no object of a known kind."""
     if identity is None or not identity.name:
         return None

@@ -15,7 +15,7 @@ from muster.fleet import agent_messages, derived_messages, faults, messages
 from muster.fleet.derived import HEADER, content_id
 from muster.fleet.derived_parts import derived_parts
 from muster.fleet.documents import add_body, identified, signature, unwrapped
-from muster.fleet.reading import Reading, Suspect
+from muster.fleet.reading import FilesRead, Suspect
 
 #: How the blobs begin that git's filters leave in place of a file: LFS's pointers, git-crypt's ciphers.
 FILTERED = (b"version https://git-lfs.github.com/spec/", b"\0GITCRYPT\0")
@@ -26,9 +26,9 @@ _TOP_LEVEL = re.compile(rb"^([^ \t#\r\n][^:\r\n]*?)(?:[ \t]*:|[ \t]*$)", re.MULT
 _STATUS_ONLY = frozenset((b"apiVersion", b"kind", b"metadata", b"status"))
 
 
-def read(snapshot: Snapshot) -> Reading:
+def read(snapshot: Snapshot) -> FilesRead:
     """Read every file of the snapshot."""
-    reading = Reading()
+    reading = FilesRead()
     for source in snapshot.files():
         if is_hidden(source.path):
             continue
@@ -65,9 +65,9 @@ def read(snapshot: Snapshot) -> Reading:
     return reading
 
 
-def _read_agents_file(reading: Reading, source: SourceFile) -> None:
+def _read_agents_file(reading: FilesRead, source: SourceFile) -> None:
     """Add what an agent sends. What cannot be read counts as not sent: it breaks nothing, and hides nothing."""
-    own = Reading()
+    own = FilesRead()
     read_file(own, source, Layer.INPUT)
     reading.parts.extend(own.parts)
     reading.findings.extend(map(agent_messages.unread_of_agent, own.findings))
@@ -90,7 +90,7 @@ def layer_of(source: SourceFile) -> Layer:
     return Layer.DERIVED if source.path.startswith(FOLDER) and not source.ref else Layer.INPUT
 
 
-def read_file(reading: Reading, source: SourceFile, layer: Layer) -> None:
+def read_file(reading: FilesRead, source: SourceFile, layer: Layer) -> None:
     """Add a file's parts and findings to the reading."""
     if layer is Layer.DERIVED:
         reading.derived_files[source.path] = ""  # it is there, also if it cannot be read
@@ -127,9 +127,9 @@ def read_file(reading: Reading, source: SourceFile, layer: Layer) -> None:
         reading.suspects.append(Suspect(source, blank, bool(loaded.problems), frozenset(strangers)))
 
 
-def _read_misnamed(reading: Reading, source: SourceFile) -> None:
+def _read_misnamed(reading: FilesRead, source: SourceFile) -> None:
     """Add what a file would hold if its name ended otherwise: so much is known of what nothing else declares."""
-    own = Reading()
+    own = FilesRead()
     read_file(own, source._replace(path=f"{source.path}{SUFFIX}"), Layer.INPUT)
     parts = [replace(part, source=source) for part in (*own.parts, *own.stand_ins)]
     ids = sorted({part.id for part in parts} | own.broken)
@@ -139,7 +139,7 @@ def _read_misnamed(reading: Reading, source: SourceFile) -> None:
         reading.findings.append(messages.misnamed(source, ids))
 
 
-def add_problems(reading: Reading, source: SourceFile, loaded: Loaded, *, ours: bool, report: bool) -> None:
+def add_problems(reading: FilesRead, source: SourceFile, loaded: Loaded, *, ours: bool, report: bool) -> None:
     """Record what of a file could not be read, and which objects suffer from it: none where it only reports."""
     for problem in loaded.problems:
         id_ = identified(problem.identity)

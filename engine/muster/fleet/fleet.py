@@ -12,7 +12,7 @@ from muster.data.decision import Decision, Failed, Held, Memory, Outcome, Pulse,
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, Kind
-from muster.data.snapshot import Authors, Identity
+from muster.data.snapshot import Authors, SignerIdentity
 from muster.data.source import Part
 from muster.data.tree import Tree
 from muster.fleet.foreign import ByKind
@@ -88,7 +88,7 @@ class Fleet(View):
     unheard: frozenset[str] = frozenset()
     withheld: frozenset[str] = frozenset()
     lost: frozenset[ObjectId] = frozenset()
-    identities: Mapping[str, Identity] | None = None
+    identities: Mapping[str, SignerIdentity] | None = None
     published: Memory = field(default_factory=dict)
     pulses: tuple[Pulse, ...] = ()
     wakes: tuple[Wake, ...] = ()

@@ -27,7 +27,7 @@ class Suspect:
 
 
 @dataclass
-class Reading:
+class FilesRead:
     """What was read: parts in order of file and document, findings, and what could not be read.
 
     `broken` are objects that a broken document holds; `unclear` are people's files, each with its id (empty where it

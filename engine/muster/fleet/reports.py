@@ -22,7 +22,7 @@ _SINCE = "last_transition_time"
 RULE = "reports"
 
 
-class Payload:
+class ReportPayload:
     """What an adapter's payload says, which satisfies the schema of AdapterReport."""
 
     __slots__ = ()
@@ -41,7 +41,7 @@ class Payload:
 
 
 @dataclass(frozen=True, slots=True)
-class Accepted(Payload):
+class Accepted(ReportPayload):
     """The report of an adapter that counts: which AdapterReport carried it, its payload, and when the adapter's first
     report was made."""
 

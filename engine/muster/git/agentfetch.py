@@ -22,7 +22,7 @@ from muster.data.snapshot import AgentLimits
 from muster.git.agents import AgentRef
 from muster.git.agentsettings import AgentSettings
 from muster.git.errors import LockedError, RepositoryError, explain
-from muster.git.journal import Note, noted
+from muster.git.journal import JournalNote, noted
 from muster.git.push import AFTERWARDS_SECONDS, FETCH, LIMIT_SECONDS, refs_at, remote_command, tracking
 from muster.git.quarantine import Refusal, quarantine, refusals, remember
 from muster.git.recovery import recover
@@ -222,7 +222,7 @@ class _Fetch:
         lines = (
             f"delete {ref}\0\0" if oid is None else f"update {ref}\0{oid}\0\0" for ref, oid in sorted(refs.items())
         )
-        with noted(self._repository, Note(self._space, seconds=AFTERWARDS_SECONDS)) as journal:
+        with noted(self._repository, JournalNote(self._space, seconds=AFTERWARDS_SECONDS)) as journal:
             # A log of agents' refs would hold on to every heartbeat.
             done = journal.after(
                 journal.holding(self._repository.git).run(

@@ -27,7 +27,7 @@ from muster.data.agentref import (
     short_name,
     speaks_for,
 )
-from muster.data.snapshot import LOST, AgentLimits, Identity, Skipped
+from muster.data.snapshot import LOST, AgentLimits, SignerIdentity, Skipped
 from muster.data.source import SourceFile
 from muster.git.agentsettings import AgentSettings
 from muster.git.entries import LINK, SUBMODULE, describe_link, obstacle_to
@@ -69,7 +69,7 @@ class AgentRef:
     commit: str
     refused: tuple[str, str] | tuple[()] = ()
     unread: str = ""
-    identity: Identity | None = None
+    identity: SignerIdentity | None = None
     #: The cluster that the ref speaks for; empty for none.
     cluster: str = field(init=False, compare=False, repr=False)
     #: `agents/prod-eu-1` or `origin/agents/prod-eu-1`: how messages and `SourceFile.ref` name it.
@@ -95,7 +95,7 @@ def agent_refs(
     """
     done = repository.git.run("for-each-ref", "--format=%(objectname) %(refname)", _LOCAL, _REMOTE, FROM)
     unfetched, where = refusals(repository), common_directory(repository)
-    asked = _Asked(done.stdout, done.stderr, unfetched, settings)
+    asked = _RefsQuestion(done.stdout, done.stderr, unfetched, settings)
     if (last := _last.get(where)) is not None and last[0] == asked:
         return last[1]
     refs, rivals = _sorted_out(repository, asked)
@@ -108,7 +108,7 @@ def agent_refs(
     return found
 
 
-class _Asked(NamedTuple):
+class _RefsQuestion(NamedTuple):
     """What agents' refs are told from."""
 
     listing: bytes
@@ -118,10 +118,10 @@ class _Asked(NamedTuple):
 
 
 #: The last answer for a repository: every run asks several times, and of ten thousand agents most are silent.
-_last: dict[Path, tuple[_Asked, tuple[AgentRef, ...]]] = {}
+_last: dict[Path, tuple[_RefsQuestion, tuple[AgentRef, ...]]] = {}
 
 
-def _sorted_out(repository: Repository, asked: _Asked) -> tuple[list[AgentRef], list[list[AgentRef]]]:
+def _sorted_out(repository: Repository, asked: _RefsQuestion) -> tuple[list[AgentRef], list[list[AgentRef]]]:
     """The refs of which it is plain whether they count, and those of several that speak for one cluster."""
     settings, unfetched = asked.settings, asked.unfetched
     listed = [("", name) for name in _BROKEN.findall(asked.complaints)]
@@ -206,7 +206,7 @@ class AgentFiles:
         for index, one in enumerate(self._chosen):
             yield SourceFile(one.path.decode(), one.oid, partial(blobs.read, index), one.ref)
 
-    def _roots(self, refs: Sequence[AgentRef]) -> Iterator["Found"]:
+    def _roots(self, refs: Sequence[AgentRef]) -> Iterator["AgentEntry"]:
         sound = [ref for ref in refs if ref.commit and not ref.refused]
         for ref in refs:
             if ref.refused:
@@ -220,19 +220,19 @@ class AgentFiles:
             if isinstance(answer, UnreadableError):
                 self._refuse(ref.short, _reason(answer), str(answer))
             elif answer.kind == "tree" and relay_of(ref.name):
-                yield Found(ref.short, b"", _TREE, ref.commit)
+                yield AgentEntry(ref.short, b"", _TREE, ref.commit)
             elif answer.kind != "commit" or (tree := _COMMIT_TREE.match(answer.content)) is None:
                 self._refuse(ref.short, "unreadable", f"the ref points at a {answer.kind}, not at a commit")
             else:
-                yield Found(ref.short, b"", _TREE, tree[1].decode())
+                yield AgentEntry(ref.short, b"", _TREE, tree[1].decode())
 
-    def _walk(self, roots: Iterator["Found"]) -> list["Found"]:
+    def _walk(self, roots: Iterator["AgentEntry"]) -> list["AgentEntry"]:
         """Return everything below `roots` but directories, of the refs that keep within the limits."""
-        level, files = list(roots), list[Found]()
+        level, files = list(roots), list[AgentEntry]()
         entries: Counter[str] = Counter()
         refused: dict[str, tuple[str, str]] = {}
         for _ in range(MAX_DEPTH + 1):
-            below: list[Found] = []
+            below: list[AgentEntry] = []
             for directory, answer in zip(level, self._objects.read([one.oid for one in level]), strict=True):
                 try:
                     children = list(_parse_tree(directory, answer))
@@ -252,7 +252,7 @@ class AgentFiles:
             self._refuse(ref, *reason)
         return [one for one in files if one.ref not in refused]
 
-    def _within(self, found: Sequence["Found"]) -> Iterator["Found"]:
+    def _within(self, found: Sequence["AgentEntry"]) -> Iterator["AgentEntry"]:
         """Yield the files, with their sizes, of the refs whose files are not too much together."""
         files = [one for one in found if one.mode != SUBMODULE]
         sizes = zip(files, self._objects.sizes([one.oid for one in files]), strict=True)
@@ -269,7 +269,7 @@ class AgentFiles:
         elsewhere = (one for one in found if one.mode == SUBMODULE)
         return (one for one in (*sized, *elsewhere) if one.ref not in over and one.ref not in lost)
 
-    def _readable(self, found: Sequence["Found"]) -> Iterator["Found"]:
+    def _readable(self, found: Sequence["AgentEntry"]) -> Iterator["AgentEntry"]:
         """Yield the data files; report what only looks like one."""
         for one in found:
             if not is_data(one.path) and one.mode not in (LINK, SUBMODULE):
@@ -293,7 +293,7 @@ class AgentFiles:
         self._skipped.append(Skipped("", reason, detail, ref))
 
 
-class Found(NamedTuple):
+class AgentEntry(NamedTuple):
     """A tree entry of an agent ref: `path` from the ref's root, `mode` as git writes it. `size` of a file, in bytes;
     None where it is not known, or the repository has lost it."""
 
@@ -309,7 +309,7 @@ def _reason(error: Exception) -> str:
     return LOST if isinstance(error, UnreadableError) and not isinstance(error, TooLargeError) else "unreadable"
 
 
-def _parse_tree(directory: Found, answer: GitObject | UnreadableError) -> Iterator[Found]:
+def _parse_tree(directory: AgentEntry, answer: GitObject | UnreadableError) -> Iterator[AgentEntry]:
     """Yield the entries of a raw tree."""
     if isinstance(answer, UnreadableError):
         raise answer
@@ -317,7 +317,7 @@ def _parse_tree(directory: Found, answer: GitObject | UnreadableError) -> Iterat
         raise ValueError(f"it is a {answer.kind}, not a tree")
     prefix = directory.path + b"/" if directory.path else b""
     for mode, name, oid in raw_entries(answer.content, len(directory.oid) // 2):
-        yield Found(directory.ref, prefix + name, mode, oid)
+        yield AgentEntry(directory.ref, prefix + name, mode, oid)
 
 
 def _commit_dates(repository: Repository, refs: Sequence[AgentRef]) -> dict[str, int]:

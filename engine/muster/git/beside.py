@@ -10,7 +10,7 @@ from muster.data.source import SourceFile
 from muster.git.agents import AgentFiles, AgentRef
 from muster.git.apart import seen
 from muster.git.changes import PathChange
-from muster.git.directory import DirectorySnapshot, Listing
+from muster.git.directory import DirectorySnapshot, WorkTreeListing
 from muster.git.hearing import Heard
 from muster.git.history import History
 from muster.git.index import IndexSnapshot
@@ -106,7 +106,7 @@ def work_tree_snapshot(
     listing = None
     if only is not None:
         gone = {change.path for change in changes if change.new is None}
-        listing = Listing.of({*only} - gone, repository.object_format)
+        listing = WorkTreeListing.of({*only} - gone, repository.object_format)
     files = DirectorySnapshot(repository.git.directory, repository.git.environ, listing, repository)
     joined = joined_head(repository)
     below = files if joined is None else BesideDerived(files, repository, joined, only)

@@ -10,7 +10,7 @@ repository's.
 from muster.git.bringing import bring, obstacle, unfinished
 from muster.git.errors import Committed, LockedError, Moved, Refused, RepositoryError, explain
 from muster.git.index import LentIndex, lent_index
-from muster.git.journal import Journal, Note, noted
+from muster.git.journal import Journal, JournalNote, noted
 from muster.git.process import Git
 from muster.git.repository import Repository, Worktree, branch_tip, checkouts, git_directory, ref_tip
 from muster.git.settling import settle
@@ -41,7 +41,7 @@ def swap_ref(
     process that stays for a second.
     """
     old = expected or "0" * len(commit)
-    with noted(repository, Note(ref, commit, _LOCKS_SECONDS)) as journal:
+    with noted(repository, JournalNote(ref, commit, _LOCKS_SECONDS)) as journal:
         held = journal.holding(git or repository.git)
         done = journal.after(held.run(*_WAIT_FOR_LOCK, "update-ref", "-m", reason, ref, commit, old))
     if done.status == 0 or (actual := ref_tip(repository, ref)) == commit:
@@ -64,7 +64,7 @@ def _with_work_tree(
     refused = unfinished(tree.path, git_dir)
     if refused:
         return refused
-    note = Note(new=commit, old=expected, worktree=str(tree.path))
+    note = JournalNote(new=commit, old=expected, worktree=str(tree.path))
     try:
         with noted(repository, note) as journal, lent_index(journal, git, git_dir) as lent:
             return obstacle(lent, expected, commit) or _bring_along(

@@ -29,7 +29,7 @@ from muster.git.stored import Stored
 _REGULAR: Final = (b"100644", b"100755")
 
 
-class Listing(NamedTuple):
+class WorkTreeListing(NamedTuple):
     """What git tracks, and what it neither tracks nor ignores.
 
     `absent` are the files, with their blob ids, that a sparse checkout leaves out; `object_format` is the repository's.
@@ -40,7 +40,7 @@ class Listing(NamedTuple):
     object_format: str
 
     @classmethod
-    def of(cls, paths: Iterable[str], object_format: str) -> "Listing":
+    def of(cls, paths: Iterable[str], object_format: str) -> "WorkTreeListing":
         """These paths alone, as they are on the disk."""
         return cls({os.fsencode(path) for path in paths}, {}, object_format)
 
@@ -56,7 +56,7 @@ class DirectorySnapshot(Snapshot):
         self,
         path: Path,
         environ: Mapping[str, str],
-        listing: Listing | None = None,
+        listing: WorkTreeListing | None = None,
         repository: Repository | None = None,
     ) -> None:
         """Read below `path`; git, where it is used, runs with `environ`. RepositoryError if it is no directory.
@@ -195,7 +195,7 @@ class DirectorySnapshot(Snapshot):
             self._skip(IGNORE_FILE, "unreadable", fault)
         return ignored
 
-    def _listed_by_git(self) -> Listing | None:
+    def _listed_by_git(self) -> WorkTreeListing | None:
         """Return what git says is here; None where git has no say.
 
         It has none outside a work tree, without git, and in a directory that is itself ignored.
@@ -221,7 +221,7 @@ class DirectorySnapshot(Snapshot):
             paths.add(path)
             if tag == b"S" and mode in _REGULAR:
                 absent[path] = oid.decode()
-        return Listing(paths, absent, object_format)
+        return WorkTreeListing(paths, absent, object_format)
 
     def _walk(self) -> Iterator[bytes]:
         """Yield the paths of everything below the root that is no directory, without following links."""

@@ -26,7 +26,7 @@ class Entry(NamedTuple):
     path: bytes
 
 
-class Choice(NamedTuple):
+class ChosenEntries(NamedTuple):
     """What of a revision is read, as (path, blob id) sorted by path, what is not, and what `.musterignore` names."""
 
     chosen: Sequence[tuple[str, str]]
@@ -59,7 +59,7 @@ def kept(path: str, read: Callable[[], bytes]) -> bytes:
         raise LostObjectError(path, str(error)) from error
 
 
-def choose(entries: Iterable[Entry], objects: Objects) -> Choice:
+def choose(entries: Iterable[Entry], objects: Objects) -> ChosenEntries:
     """Divide `entries` (in byte order of paths) into what is read and what is not.
 
     What the root's `.musterignore` names is neither. A symbolic link is reported where it could stand for
@@ -88,7 +88,7 @@ def choose(entries: Iterable[Entry], objects: Objects) -> Choice:
         else:
             skipped.append(Skipped(path, *obstacle))
     skipped.extend(_reported_links(links, chosen, objects))
-    return Choice(chosen, tuple(sorted(skipped, key=lambda one: one.path)), tuple(named))
+    return ChosenEntries(chosen, tuple(sorted(skipped, key=lambda one: one.path)), tuple(named))
 
 
 def leaves(path: str, target: str) -> bool:

@@ -56,7 +56,7 @@ class DerivedCommit:
 
 
 @dataclass(frozen=True, slots=True)
-class Reach:
+class WalkRange:
     """Where a walk begins, and after which commit it ends: empty for at the first one there is. `cut`: where it
     would go on and is ended for its length, when that commit was made. `follows`: it ends at the commit that was known,
     or there is nothing new."""
@@ -67,7 +67,7 @@ class Reach:
     follows: bool
 
 
-def reach_of(repository: Repository, commit: str, known: str, most: int) -> Reach:
+def reach_of(repository: Repository, commit: str, known: str, most: int) -> WalkRange:
     """Return how far to look back from a commit: to the one that is `known` (empty: none) where that is among the first
     parents, and over `most` commits at the longest."""
     tip = derived_of(repository, commit)
@@ -76,16 +76,16 @@ def reach_of(repository: Repository, commit: str, known: str, most: int) -> Reac
         since = repository.git.run("rev-list", "--first-parent", "--parents", bound, tip, f"^{known}", "--")
         _, *parents = since.stdout.decode().rstrip("\n").rpartition("\n")[2].split() or [""]
         if not since.status and parents[:1] == [known]:
-            return Reach(tip, known, cut=None, follows=True)
+            return WalkRange(tip, known, cut=None, follows=True)
     elif known:
-        return Reach(tip, known, cut=None, follows=True)
+        return WalkRange(tip, known, cut=None, follows=True)
     last = ("--max-count=1", f"--skip={most}", "--format=%H %ct")
     end = repository.git.line(*LOG, "--first-parent", *last, tip, "--") or ""
     commit, _, seconds = end.partition(" ")
-    return Reach(tip, commit, cut=_time(commit, seconds) if commit else None, follows=False)
+    return WalkRange(tip, commit, cut=_time(commit, seconds) if commit else None, follows=False)
 
 
-def derived_log(repository: Repository, reach: Reach, folders: Iterable[str]) -> Iterator[DerivedCommit]:
+def derived_log(repository: Repository, reach: WalkRange, folders: Iterable[str]) -> Iterator[DerivedCommit]:
     """Yield the commits that changed anything below the folders, the newest first. RepositoryError where git fails."""
     cut_off = cut_off_at(repository)
     since = [f"^{reach.end}"] if reach.end else []
@@ -132,7 +132,7 @@ _LIMIT: Final = 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Written:
+class LineAuthor:
     """The commit that wrote a line as it stands: its id in short, its author, and the time at which it was made."""
 
     commit: str
@@ -140,7 +140,7 @@ class Written:
     time: datetime
 
 
-def written(repository: Repository, commit: str, path: str, line: int) -> Written | None:
+def written(repository: Repository, commit: str, path: str, line: int) -> LineAuthor | None:
     """Return who wrote a line (1-based; 0 for the first) of a file as it stands in a commit.
 
     None where git cannot tell in time: the file is not there, the clone is too shallow, or its history too long.
@@ -165,7 +165,7 @@ def written(repository: Repository, commit: str, path: str, line: int) -> Writte
     if "author-time" not in fields or ("boundary" in fields and cut_off_at(repository)):
         return None
     moment = datetime.fromtimestamp(int(fields["author-time"]), UTC)
-    return Written(lines[0].partition(" ")[0][:7], fields.get("author", ""), moment)
+    return LineAuthor(lines[0].partition(" ")[0][:7], fields.get("author", ""), moment)
 
 
 _START, _NEXT = b"\x01", b"\x02"

@@ -29,7 +29,7 @@ Answers = Callable[[], dict[str, str]]
 
 
 @dataclass
-class _Line:
+class _RemoteLine:
     """What is known of a repository, and what is asked of it."""
 
     stop: Event = field(default_factory=Event)
@@ -64,7 +64,7 @@ class _Line:
 
 
 #: By the directory of the repository here, and the name of the one that is asked.
-_lines: dict[tuple[Path, str], _Line] = {}
+_lines: dict[tuple[Path, str], _RemoteLine] = {}
 
 
 @contextmanager
@@ -72,9 +72,9 @@ def asking(repository: Repository, settings: AgentSettings, *, lasting: bool) ->
     """Ask all further repositories while the block runs. What has not answered at its end is given up, unless the
     process is `lasting`."""
     here = common_directory(repository)
-    lines = {remote: _lines.setdefault((here, remote.name), _Line()) for remote in settings.remotes}
+    lines = {remote: _lines.setdefault((here, remote.name), _RemoteLine()) for remote in settings.remotes}
     if not lasting:
-        lines = {remote: _Line() for remote in settings.remotes}
+        lines = {remote: _RemoteLine() for remote in settings.remotes}
 
     def answers() -> dict[str, str]:
         until = time.monotonic() + _PATIENCE_SECONDS
@@ -96,7 +96,7 @@ def asking(repository: Repository, settings: AgentSettings, *, lasting: bool) ->
                 line.stop.set()
 
 
-def _why(line: _Line) -> str:
+def _why(line: _RemoteLine) -> str:
     if line.thread and line.thread.is_alive():
         return line.trouble or "it has not answered yet"
     return line.trouble

@@ -15,7 +15,7 @@ from contextlib import closing
 from functools import cached_property
 from typing import Final, NamedTuple
 
-from muster.data.snapshot import Allowance
+from muster.data.snapshot import StatedRemovals
 from muster.data.source import SourceFile
 from muster.git.changes import PathChange, changed_paths
 from muster.git.enginecommits import EngineCommit, EngineCommits
@@ -33,7 +33,7 @@ _IGNORE_PATH: Final = IGNORE_FILE.encode()
 _GONE: Final = b"000000"
 
 
-class _Change(NamedTuple):
+class _PathHistory(NamedTuple):
     mode: bytes
     oid: str
     path: bytes
@@ -73,19 +73,19 @@ class Versions:
                 if read and not fault and path not in ignored:
                     yield path, change.oid
 
-    def _log(self, named: Sequence[str]) -> Iterator[list[_Change]]:
+    def _log(self, named: Sequence[str]) -> Iterator[list[_PathHistory]]:
         """Yield what each commit changed, the oldest first."""
         start = [f"^{self._start}"] if self._start else []
         listing = self._repository.git.output(
             *LOG, *_RAW, self._head, *start, "--", *named, f":(top,literal){IGNORE_FILE}", ":(top,exclude)derived"
         )
         words = iter(listing.split(b"\0"))
-        changes: list[_Change] = []
+        changes: list[_PathHistory] = []
         for word in words:
             head = word.removeprefix(b"\n")
             if head.startswith(b":"):
                 _, mode, _, oid, _ = head.split()
-                changes.append(_Change(mode, oid.decode(), next(words)))
+                changes.append(_PathHistory(mode, oid.decode(), next(words)))
             else:  # a commit begins
                 yield changes
                 changes = []
@@ -107,7 +107,7 @@ class Versions:
         entries = find_entries(self._repository, self._objects, self._start, (IGNORE_FILE,))
         return read_ignored(tuple(entries), self._objects)[0]
 
-    def _ignored(self, change: _Change) -> Ignored:
+    def _ignored(self, change: _PathHistory) -> Ignored:
         if change.mode == _GONE:
             return Ignored()
         size = next(self._objects.sizes((change.oid,)))
@@ -149,7 +149,7 @@ class History:
         return self.commit != self._source
 
     @cached_property
-    def allowances(self) -> tuple[Allowance, ...]:
+    def allowances(self) -> tuple[StatedRemovals, ...]:
         """What commits since the last run allow, the oldest first, each with what it changed."""
         since = [f"^{last.commit}", f"^{last.source}"] if (last := self._last) else []
         listing = self._repository.git.output(
@@ -159,14 +159,14 @@ class History:
         said = (word.split("\n", 2) for word in listing.decode(errors="replace").split("\0") if word)
         return tuple(self._allowance(commit, parents, text.strip()) for commit, parents, text in said if text.strip())
 
-    def _allowance(self, commit: str, parents: str, text: str) -> Allowance:
+    def _allowance(self, commit: str, parents: str, text: str) -> StatedRemovals:
         """What a commit allows: of a merge, what it changes of the branch that it is merged into."""
         parent = parents.split(" ")[0]
         if not parent or not has_commit(self._repository.git, parent):
-            return Allowance(text, commit, (), (), ())
+            return StatedRemovals(text, commit, (), (), ())
         changes = [one for one in changed_paths(self._repository, parent, commit) if _is_peoples(one.path)]
         later = Versions(self._repository, self._objects, commit, self._head).of(("",))
-        return Allowance(
+        return StatedRemovals(
             text, commit,
             tuple(self._file(one.path, one.old) for one in changes if one.old),
             tuple(self._file(one.path, one.new) for one in changes if one.new),

@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Final
 
 from muster.data.kinds import CSR
 from muster.data.locations import AUTHORITY, FOLDER
-from muster.data.snapshot import Identity
+from muster.data.snapshot import SignerIdentity
 from muster.data.times import format_time
 from muster.data.tree import dig
 from muster.git.agents import AgentRef
@@ -67,7 +67,7 @@ def identified(
             found.append(ref)
             continue
         if ref.commit in lost:
-            found.append(replace(ref, identity=Identity("", "Unreadable", "git cannot read its newest commit")))
+            found.append(replace(ref, identity=SignerIdentity("", "Unreadable", "git cannot read its newest commit")))
             continue
         before = known.get(ref.cluster, "")
         judged = _judged(ref, before, texts, issued.get(ref.cluster, ()), present)
@@ -119,7 +119,7 @@ def _judged(
             user, reason = "", "CertificateExpired"
         elif received is not None and dated < received:
             user, reason, doubt = "", "Replayed", "an older commit was put back in the place of a newer one"
-    return replace(ref, identity=Identity(user, reason, doubt, certificate if user else ""))
+    return replace(ref, identity=SignerIdentity(user, reason, doubt, certificate if user else ""))
 
 
 def _end(one: "Issued") -> datetime:

@@ -29,7 +29,7 @@ _MOST_BYTES: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class JournalNote:
     """What is about to be changed.
 
     `ref` moves to `new`; where it ends in a slash, refs below it are fetched. The locks for that are taken within
@@ -49,7 +49,7 @@ class Journal:
     before it."""
 
     path: Path
-    note: Note
+    note: JournalNote
     text: bytes = field(repr=False)
     _descriptor: int
     unfinished: bool = False
@@ -96,7 +96,7 @@ class Journal:
 
 
 @contextmanager
-def noted(repository: Repository, note: Note) -> Iterator[Journal]:
+def noted(repository: Repository, note: JournalNote) -> Iterator[Journal]:
     """Hold a note while the block runs; one of refs stays where that ends in an exception. RepositoryError where none
     can be written."""
     folder = common_directory(repository) / _FOLDER
@@ -174,12 +174,12 @@ def _taken(path: Path, descriptor: int) -> Journal | None:
     return Journal(path, _read(text), text, descriptor)
 
 
-def _read(text: bytes) -> Note:
+def _read(text: bytes) -> JournalNote:
     """The note as it was written; one that says nothing where it is none of ours."""
     with suppress(ValueError, TypeError, AttributeError):
         values = read_json(text)
         values.pop("name", None)
-        note = Note(**values)
+        note = JournalNote(**values)
         if all(isinstance(value, str) for value in (note.ref, note.new, note.worktree, note.old)):
             return replace(note, seconds=float(note.seconds))
-    return Note()
+    return JournalNote()

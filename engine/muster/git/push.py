@@ -17,7 +17,7 @@ from typing import Final
 
 from muster.git.config import remotes, require_no_programs
 from muster.git.errors import Moved, Pushed, Rejected, RepositoryError, explain
-from muster.git.journal import Note, noted
+from muster.git.journal import JournalNote, noted
 from muster.git.process import Completed, Git, without_location
 from muster.git.repository import Repository, open_repository, ref_tip
 
@@ -243,7 +243,7 @@ def _fetched(
     limit_seconds: float,
 ) -> Completed:  # fmt: skip
     """Fetch into refs below `space`, with a note of it: a fetch that is killed leaves locks."""
-    with noted(repository, Note(space, seconds=limit_seconds + AFTERWARDS_SECONDS)) as journal:
+    with noted(repository, JournalNote(space, seconds=limit_seconds + AFTERWARDS_SECONDS)) as journal:
         git = journal.holding(repository.git)
         return journal.after(remote_command(repository, options, remote, refs, limit_seconds, git))
 

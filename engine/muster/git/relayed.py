@@ -21,7 +21,7 @@ from muster.git.repository import Repository, common_directory
 from muster.git.trees import raw_entries
 
 if TYPE_CHECKING:
-    from muster.git.agents import Found
+    from muster.git.agents import AgentEntry
 
 COMMIT: Final = ".commit"
 #: A relay carries plain names only, so none is `.git`, `.gitmodules` or `.gitattributes` on any file system.
@@ -58,7 +58,7 @@ def refuse_odd_paths(paths: Iterable[str]) -> None:
             raise ValueError(f"{path!r} lies below a file")
 
 
-def placed_files(folder: str, tree: str, files: "Sequence[Found]") -> list[bytes]:
+def placed_files(folder: str, tree: str, files: "Sequence[AgentEntry]") -> list[bytes]:
     """Return the commands that write an agent's files, all that its `tree` holds, one by one: a tree is never taken
     over as the agent made it. ValueError where one of them is nothing that a relay carries."""
     for one in files:

@@ -24,7 +24,7 @@ _MOST_KEPT_BYTES: Final = 1 << 20  # the files of 3,000 clusters, listed
 _LOST: Final = b" BAD\t"  # what `ls-tree -l` says in place of a size
 
 
-class Kept:
+class AnswerCache:
     """The last few answers about commits named by their whole ids, which no time changes; none that is large."""
 
     def __init__(self) -> None:
@@ -61,7 +61,7 @@ class Repository:
     worktree: Path | None
     object_format: str
     staged_index: Path
-    kept: Kept = field(default_factory=Kept, init=False, repr=False, compare=False)
+    kept: AnswerCache = field(default_factory=AnswerCache, init=False, repr=False, compare=False)
 
 
 def open_repository(path: Path, environ: Mapping[str, str]) -> Repository:

@@ -81,7 +81,7 @@ def _put_index_right(
     return own, put
 
 
-class _Found(NamedTuple):
+class _WorkTreeState(NamedTuple):
     """What lies in the work tree."""
 
     mode: str
@@ -110,22 +110,22 @@ class _Files:
             return self._modes and wanted.mode != found.mode
         return any(oid == blob.oid or self._begins(found, blob) for blob in known)
 
-    def _oid(self, path: bytes, found: _Found) -> str:
+    def _oid(self, path: bytes, found: _WorkTreeState) -> str:
         if found.mode == _LINK:
             return self._stored.id_of(found.content)
         return self._stored.id_of(self._stored.content(path, found.content))
 
-    def _same_kind(self, blob: Blob, found: _Found) -> bool:
+    def _same_kind(self, blob: Blob, found: _WorkTreeState) -> bool:
         return (blob.mode == _LINK) == (found.mode == _LINK)
 
-    def _begins(self, found: _Found, blob: Blob) -> bool:
+    def _begins(self, found: _WorkTreeState, blob: Blob) -> bool:
         """Whether a file is what is there of a blob when its writing is cut short."""
         if found.mode == _LINK:
             return False
         return not found.content or self._git.output("cat-file", "blob", blob.oid).startswith(found.content)
 
 
-def _file_at(root: bytes, path: bytes) -> _Found | None:
+def _file_at(root: bytes, path: bytes) -> _WorkTreeState | None:
     """What lies at a path; None where nothing does. OSError where it is nothing that git writes."""
     for folder in reversed(list(folders_of(path))):
         try:
@@ -142,11 +142,11 @@ def _file_at(root: bytes, path: bytes) -> _Found | None:
     if stat.S_ISDIR(status.st_mode) and not any(names for _, _, names in os.walk(full)):
         return None  # git makes a folder before the file in it
     if stat.S_ISLNK(status.st_mode):
-        return _Found(_LINK, os.readlink(full))  # noqa: PTH115 - paths are bytes here
+        return _WorkTreeState(_LINK, os.readlink(full))  # noqa: PTH115 - paths are bytes here
     if not stat.S_ISREG(status.st_mode) or status.st_size > _MOST_BYTES:
         raise OSError(errno.EINVAL, "no file that git has written")
     with os.fdopen(os.open(full, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC), "rb") as file:
-        return _Found(_EXECUTABLE if status.st_mode & stat.S_IXUSR else "100644", file.read())
+        return _WorkTreeState(_EXECUTABLE if status.st_mode & stat.S_IXUSR else "100644", file.read())
 
 
 def _remove(root: bytes, path: bytes) -> None:

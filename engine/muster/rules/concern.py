@@ -28,7 +28,7 @@ from muster.rules.conditions.doubt import conditions_of
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.conditions.stage import guards_hold, holds, judge
 from muster.rules.failures import PolicyFailure
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.policies import Policy
 from muster.rules.policies.scopes import Scopes
 from muster.rules.remedies.grounds import matched
@@ -52,7 +52,11 @@ class ConcernsAll(Exception):  # noqa: N818 - not an error: the whole fleet is d
 
 
 def concerned(
-    standing: Ruled, before: Ruled, after: Ruled, now: datetime, local: Iterable[Kind]
+    standing: FleetWithPolicies,
+    before: FleetWithPolicies,
+    after: FleetWithPolicies,
+    now: datetime,
+    local: Iterable[Kind],
 ) -> frozenset[ObjectId]:
     """Return the clusters of a fleet, of which all `standing` decisions are known, that an edit of policies concerns.
 
@@ -73,7 +77,7 @@ def concerned(
     return frozenset(obj.id for obj in standing.clusters() if any(ask(obj) for ask in asks))
 
 
-def _refuse_what_concerns_all(before: Ruled, after: Ruled) -> None:
+def _refuse_what_concerns_all(before: FleetWithPolicies, after: FleetWithPolicies) -> None:
     if before.broken or after.broken:
         raise ConcernsAll("a policy has an error")
     for kind in _OF_ALL:
@@ -109,7 +113,7 @@ def _reads(policy: Policy, programs: Iterable[cel.Program | None]) -> frozenset[
 class _Condition:
     """An edit of a ConditionPolicy. `opaque`: what it says cannot be told from what stands."""
 
-    standing: Ruled
+    standing: FleetWithPolicies
     scopes: Scopes
     old: ConditionPolicy
     new: ConditionPolicy
@@ -117,7 +121,7 @@ class _Condition:
 
     @classmethod
     def of(
-        cls, standing: Ruled, scopes: Scopes, old: ConditionPolicy | None, new: ConditionPolicy | None,
+        cls, standing: FleetWithPolicies, scopes: Scopes, old: ConditionPolicy | None, new: ConditionPolicy | None,
         local: frozenset[Kind], policies: Iterable[ConditionPolicy],
     ) -> "_Condition":  # fmt: skip
         """The edit. ConcernsAll where it speaks of what only lies beside a cluster."""
@@ -162,7 +166,7 @@ def _is_opaque(policy: ConditionPolicy) -> bool:
 class _Taint:
     """An edit of a TaintPolicy."""
 
-    standing: Ruled
+    standing: FleetWithPolicies
     scopes: Scopes
     old: TaintPolicy | None
     new: TaintPolicy | None
@@ -197,7 +201,7 @@ class _Taint:
 class _Action:
     """An edit of a Remedy."""
 
-    standing: Ruled
+    standing: FleetWithPolicies
     scopes: Scopes
     old: Remedy | None
     new: Remedy | None

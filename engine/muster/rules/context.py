@@ -19,11 +19,11 @@ from muster.data.kinds import (
     TARGETS,
     kind_of,
 )
-from muster.data.snapshot import Identity
+from muster.data.snapshot import SignerIdentity
 from muster.fleet.faults import is_fault
 from muster.fleet.reports import required_adapters
 from muster.fleet.view import View
-from muster.rules.policies.in_force import InForce, Ruled
+from muster.rules.policies.in_force import FleetWithPolicies, InForce
 
 #: Kinds outside every cluster's neighbourhood: every stage may read their objects.
 _SHARED = frozenset((*POLICIES, FLEET, CLUSTER_POOL))
@@ -68,7 +68,7 @@ class Context:
     speaking: frozenset[str]
     unheard: frozenset[str]
     lost: frozenset[ObjectId]
-    identities: Mapping[str, Identity] | None
+    identities: Mapping[str, SignerIdentity] | None
     published: Memory
     faulty: frozenset[ObjectId | None]
     withheld: frozenset[ObjectId]
@@ -78,7 +78,7 @@ class Context:
     _of_objects: Mapping[type[Broadcast], Mapping[ObjectId, Broadcast]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, fleet: Ruled, withheld: Iterable[ObjectId], told: Iterable[Broadcast]) -> "Context":
+    def of(cls, fleet: FleetWithPolicies, withheld: Iterable[ObjectId], told: Iterable[Broadcast]) -> "Context":
         """The context in which a fleet is decided, before the first stage; `told` is known from the start."""
         shared = {id_ for id_ in {*fleet.objects, *fleet.previous, *fleet.broken} if kind_of(id_) in _SHARED}
         return cls(
@@ -137,7 +137,7 @@ class Context:
         return found  # type: ignore[no-any-return]
 
 
-def _uses_adapters(fleet: Ruled) -> bool:
+def _uses_adapters(fleet: FleetWithPolicies) -> bool:
     if fleet.beyond.adapters or any(required_adapters(fleet.settings, kind) for kind in TARGETS.values()):
         return True
     return any(ADAPTER_REPORT.has(id_) for ids in (fleet.objects, fleet.previous) for id_ in ids)

@@ -33,7 +33,7 @@ from muster.rules.failures import fault_of, findings_of
 from muster.rules.heartbeats import durations, hearing, lapses, sighting, silence, valve
 from muster.rules.heartbeats import hearing as lost
 from muster.rules.placements import stage as placements
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pools import clusters as pool_clusters
 from muster.rules.pools import stage as pools
 from muster.rules.pulses import stage as pulses
@@ -100,12 +100,12 @@ class Decided:
     """A fleet with all that was decided, and the context in the end: None where muster failed before it had one.
     `failed` are the expressions that failed, object by object."""
 
-    fleet: Ruled
+    fleet: FleetWithPolicies
     context: Context | None
     failed: tuple[Failed, ...] = ()
 
 
-def run(fleet: Ruled, now: datetime) -> Decided:
+def run(fleet: FleetWithPolicies, now: datetime) -> Decided:
     """Run every stage at the instant `now` and return the fleet with all that was decided.
 
     Objects on which muster fails are among the broken ones, each with a finding; so are those whose derived part the
@@ -131,12 +131,12 @@ def run(fleet: Ruled, now: datetime) -> Decided:
     return _through(_all_broken(fleet, ()), now, searching=False)
 
 
-def _parts(fleet: Ruled, id_: ObjectId) -> tuple[Part, ...]:
+def _parts(fleet: FleetWithPolicies, id_: ObjectId) -> tuple[Part, ...]:
     obj = fleet.objects.get(id_)
     return obj.parts if obj else ()
 
 
-def _with_removals(fleet: Ruled, now: datetime) -> Ruled:
+def _with_removals(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolicies:
     """The fleet in which clusters whose removal a budget holds are kept. Where that cannot be told, all are."""
     try:
         return removals.withheld(fleet, now)
@@ -145,7 +145,7 @@ def _with_removals(fleet: Ruled, now: datetime) -> Ruled:
         return replace(fleet, unidentified=True, findings=(*fleet.findings, told))
 
 
-def _through(fleet: Ruled, now: datetime, *, searching: bool) -> Decided:
+def _through(fleet: FleetWithPolicies, now: datetime, *, searching: bool) -> Decided:
     """Run every stage once. Stops at the first that fails on an object which had to be searched for."""
     before, failed = fleet, list[Failed]()
     try:
@@ -177,7 +177,7 @@ def _through(fleet: Ruled, now: datetime, *, searching: bool) -> Decided:
     return Decided(fleet, context, tuple(failed))
 
 
-def context_of(fleet: Ruled, now: datetime) -> Context:
+def context_of(fleet: FleetWithPolicies, now: datetime) -> Context:
     """The context before the first stage."""
     told = (
         valve.LeaseFloor(fleet.beyond.lease_floor),
@@ -187,16 +187,16 @@ def context_of(fleet: Ruled, now: datetime) -> Context:
     return Context.of(fleet, (one.object for one in removals.held_removals(fleet)), told)
 
 
-def _all_broken(fleet: Ruled, found: Iterable[Finding]) -> Ruled:
+def _all_broken(fleet: FleetWithPolicies, found: Iterable[Finding]) -> FleetWithPolicies:
     return _without(fleet, {*fleet.objects, *fleet.previous}, found)
 
 
-def _without(fleet: Ruled, ids: Iterable[ObjectId], found: Iterable[Finding]) -> Ruled:
+def _without(fleet: FleetWithPolicies, ids: Iterable[ObjectId], found: Iterable[Finding]) -> FleetWithPolicies:
     """The fleet with some more objects among the broken ones."""
     return replace(fleet, broken=fleet.broken.union(ids), findings=(*fleet.findings, *found))
 
 
-def _culprit(fleet: Ruled, context: Context, now: datetime, stage: Stage) -> ObjectId | None:
+def _culprit(fleet: FleetWithPolicies, context: Context, now: datetime, stage: Stage) -> ObjectId | None:
     """The object without which, and without all after it, the stage does not fail; None where it fails without any."""
     candidates = sorted(fleet.objects.keys() - fleet.broken)
 

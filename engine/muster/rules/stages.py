@@ -14,7 +14,7 @@ from muster.data.kinds import Kind
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.rules.context import Broadcast, Context
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 
 #: What a stage may yield: outcomes for the fleet, broadcasts for later stages, and failed expressions.
 Yielded: TypeAlias = Outcome | Broadcast | Failed
@@ -37,7 +37,7 @@ class Local:
     derives: Derives = ()
     foundation: bool = False
 
-    def ask(self, fleet: Ruled, context: Context, now: datetime) -> Iterable[Yielded]:
+    def ask(self, fleet: FleetWithPolicies, context: Context, now: datetime) -> Iterable[Yielded]:
         """Decide what this run looks at."""
         return self.decide(fleet.looked_at(), context, now)
 
@@ -51,7 +51,7 @@ class Wide:
     derives: Derives = ()
     foundation: bool = False
 
-    def ask(self, fleet: Ruled, context: Context, now: datetime) -> Iterable[Yielded]:
+    def ask(self, fleet: FleetWithPolicies, context: Context, now: datetime) -> Iterable[Yielded]:
         """Decide everything, if this run asks wide stages."""
         return self.decide(Shared.by(fleet), context, now) if fleet.beyond.asked else ()
 

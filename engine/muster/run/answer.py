@@ -15,20 +15,20 @@ from muster.rules.admission.judge import looks_further
 from muster.rules.effects.allowance import Allowance
 from muster.rules.failures import OF_FAILURES
 from muster.rules.heartbeats.valve import LeaseFloor
-from muster.run.homes import Kept, keep
+from muster.run.homes import KeptNeighbourhoods, keep
 from muster.run.provisional import Provisional
 from muster.run.question import Question, WholeNeeded, digest, names_of, published_entries, tips_of, withheld_of
 from muster.run.records import put_findings, put_held
 from muster.run.run import Run
 from muster.run.settled import Settled
-from muster.run.state import State
+from muster.run.state import RunState
 
 #: Findings that say something of many objects at once.
 _OF_MANY: Final = frozenset(("MUS262", "MUS133"))  # what an agent said may be readable again with no ref moving
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RunAnswer:
     """What follows, and what is to be kept of it once it is committed.
 
     `kept` are the neighbourhoods that take the place of those that are `gone` (None: of all), `facts` what is kept of
@@ -38,13 +38,13 @@ class Answer:
 
     settled: Settled
     facts: Mapping[str, Tree] | None
-    kept: Kept | None
+    kept: KeptNeighbourhoods | None
     gone: frozenset[int] | None
     looked_at: str
     rest: Provisional | None = None
     unkept: str = ""
 
-    def remember(self, state: State) -> None:
+    def remember(self, state: RunState) -> None:
         """Keep it. What cannot be kept is forgotten."""
         try:
             if self.rest is not None and self.facts is not None and self.kept is not None:
@@ -57,7 +57,7 @@ class Answer:
             return
 
 
-def of_whole(question: Question, settled: Settled, why: str) -> Answer:
+def of_whole(question: Question, settled: Settled, why: str) -> RunAnswer:
     """The answer that looked at the whole fleet, and why it did."""
     run = settled.last
     unkept = beyond_record(run.fleet, settled.findings, slips=True)
@@ -65,7 +65,7 @@ def of_whole(question: Question, settled: Settled, why: str) -> Answer:
         unkept = "not all came to rest, or muster failed in deciding it"
     if unkept:
         told = f"nothing is kept of the last run: {unkept}"
-        return Answer(settled, None, None, None, f"the whole fleet: {why}", unkept=told)
+        return RunAnswer(settled, None, None, None, f"the whole fleet: {why}", unkept=told)
     there = settled.first.fleet.parts
     kept = keep(
         run.fleet,
@@ -76,7 +76,7 @@ def of_whole(question: Question, settled: Settled, why: str) -> Answer:
         there=there,
         failed=run.failures,
     )
-    return Answer(settled, facts_of(question, run, kept.totals, kept.loose), kept, None, f"the whole fleet: {why}")
+    return RunAnswer(settled, facts_of(question, run, kept.totals, kept.loose), kept, None, f"the whole fleet: {why}")
 
 
 def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable[Finding]) -> dict[str, Tree]:

@@ -5,11 +5,13 @@ from muster.data.snapshot import Snapshot
 from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet
 from muster.rules.checks.validate import validate
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.witness import Witness
 
 
-def check_snapshot(snapshot: Snapshot, base: Snapshot | None = None, witness: Witness | None = None) -> Ruled:
+def check_snapshot(
+    snapshot: Snapshot, base: Snapshot | None = None, witness: Witness | None = None
+) -> FleetWithPolicies:
     """Return a snapshot's fleet with everything that is wrong in it found, and nothing decided.
 
     With a base, admission policies are also asked about what changed since then. A `witness` is told how their
@@ -18,7 +20,7 @@ def check_snapshot(snapshot: Snapshot, base: Snapshot | None = None, witness: Wi
     return check_against(snapshot, None if base is None else assemble(base), witness)
 
 
-def check_against(snapshot: Snapshot, before: Fleet | None, witness: Witness | None = None) -> Ruled:
+def check_against(snapshot: Snapshot, before: Fleet | None, witness: Witness | None = None) -> FleetWithPolicies:
     """The same against a base that is assembled. The settings of a Fleet in which an error is found do not count."""
     fleet = validate(assemble(snapshot), before, witness=witness)
     if fleet.settings.obeyed and is_fleet_broken(fleet):  # its error is none that assembling can see

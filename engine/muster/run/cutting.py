@@ -31,7 +31,7 @@ _OF_CLUSTER: Final = re.compile(rb"""\bclusterName""" + _VALUE)
 _LABEL: Final = re.compile(rb"""open-cluster-management\.io/cluster-name""" + _VALUE)
 
 
-class Listed(NamedTuple):
+class ListedFile(NamedTuple):
     """A file of a snapshot, not read: see `muster.data.source.SourceFile`."""
 
     path: str
@@ -45,13 +45,13 @@ class Listed(NamedTuple):
 
 
 @dataclass
-class Cut:
+class FileGroups:
     """Which files belong together, by guess: those of each neighbourhood, those that every shard needs because they
     hold policies or settings (`common`), and the `rest`, which many clusters share."""
 
-    homes: dict[str, list[Listed]] = field(default_factory=dict)
-    common: list[Listed] = field(default_factory=list)
-    rest: list[Listed] = field(default_factory=list)
+    homes: dict[str, list[ListedFile]] = field(default_factory=dict)
+    common: list[ListedFile] = field(default_factory=list)
+    rest: list[ListedFile] = field(default_factory=list)
     derived: bool = False
     adapters: bool = False
 
@@ -68,10 +68,12 @@ class Cut:
             yield names
 
 
-def cut(listed: Sequence[Listed], policies: Iterable[str], read: Callable[[Sequence[str]], Iterable[bytes]]) -> Cut:
+def cut(
+    listed: Sequence[ListedFile], policies: Iterable[str], read: Callable[[Sequence[str]], Iterable[bytes]]
+) -> FileGroups:
     """Guess what belongs together. `policies` are files that are known to hold any; `read` gives blobs by their ids."""
-    found, known, folders = Cut(), frozenset(policies), _folders(listed)
-    homes: defaultdict[str, list[Listed]] = defaultdict(list)
+    found, known, folders = FileGroups(), frozenset(policies), _folders(listed)
+    homes: defaultdict[str, list[ListedFile]] = defaultdict(list)
     unseen, derived = [], []
     for file in listed:
         if file.ref:
@@ -110,7 +112,7 @@ def cut(listed: Sequence[Listed], policies: Iterable[str], read: Callable[[Seque
     return found
 
 
-def _folders(listed: Iterable[Listed]) -> frozenset[str]:
+def _folders(listed: Iterable[ListedFile]) -> frozenset[str]:
     """The folders of clusters."""
     ends = tuple(f"/{name}" for name in _CLUSTER)
     return frozenset(

@@ -19,26 +19,26 @@ from muster.rules.checks.validate import validate
 from muster.rules.effects.allowance import EVERYTHING, Allowance
 from muster.rules.heartbeats.valve import LeaseFloor
 from muster.rules.policies.lazy import cost_share
-from muster.run.answer import Answer, facts_of, require_record
+from muster.run.answer import RunAnswer, facts_of, require_record
 from muster.run.checking import is_fleet_broken
 from muster.run.evaluate import decide
-from muster.run.homes import Kept, keep, kind_name
+from muster.run.homes import KeptNeighbourhoods, keep, kind_name
 from muster.run.overlay import Overlay
-from muster.run.part import Part, Reach
-from muster.run.progress import Step, doing
+from muster.run.part import PartialRun, RunReach
+from muster.run.progress import RunStep, doing
 from muster.run.question import LeasesMoved, Question, WholeNeeded
 from muster.run.run import Run
 from muster.run.settle import settle_by
 from muster.run.settled import Files
 
 if TYPE_CHECKING:
-    from muster.run.state import State
+    from muster.run.state import RunState
 
 _BECAUSE: Final = Because("state", OF_ITSELF, "what stands is looked at again then")
 _NOBODY: Final = FLEET.id("")
 
 
-def rest_wakes(state: "State", but: Collection[int]) -> tuple[Wake, ...]:
+def rest_wakes(state: "RunState", but: Collection[int]) -> tuple[Wake, ...]:
     """When any neighbourhood but these is due, and when one is of which not only a pulse is."""
     due, settled = state.next_due(but)
     return (*_wakes(due, pulse=True), *_wakes(settled, pulse=False))
@@ -53,24 +53,24 @@ def _wakes(second: int | None, *, pulse: bool) -> Iterator[Wake]:
 _KNOWN: Final[Tree] = {}
 
 
-class DecidedPart(Part[Question]):
+class DecidedPart(PartialRun[Question]):
     """A part, decided."""
 
-    def answer(self) -> Answer | None:
+    def answer(self) -> RunAnswer | None:
         """Decide; None where it turns out that more has to be looked at (`chosen`, then)."""
-        doing(Step.READING)
+        doing(RunStep.READING)
         with self.read() as found:
             if found is None:
                 return None
             snapshot, fleet = found
-            doing(Step.DECIDING)
+            doing(RunStep.DECIDING)
             settled = settle_by(lambda files, restless: self._evaluate(snapshot, fleet, files, restless))
         run = settled.last
         if not settled.rested or run.context is None:
             raise WholeNeeded("not all came to rest")
         own = self.own_findings(settled.findings)
         require_record(run.fleet, own, slips=True)
-        if self.reach is Reach.WIDE and not self._stood(run):
+        if self.reach is RunReach.WIDE and not self._stood(run):
             return None
         there = settled.first.fleet.parts
         kept = keep(
@@ -78,14 +78,14 @@ class DecidedPart(Part[Question]):
         )
         totals = self.totals(kept)
         self.require_same_prices(run.fleet.settings, totals)
-        if self.reach is Reach.NEAR and not self._cut_off(kept):
+        if self.reach is RunReach.NEAR and not self._cut_off(kept):
             return None
         self.refuse_names_of_others(kept)
         facts = facts_of(self.question, run, totals, (*kept.loose, *self.loose))
-        if self.reach is Reach.NEAR:
+        if self.reach is RunReach.NEAR:
             facts |= {name: self.facts[name] for name in ("lease floor", "holds", "usage")}
         looked_at = f"{len(kept.homes)} neighbourhoods, {self.reach.value}"
-        return Answer(settled, facts, kept, self.chosen, looked_at)
+        return RunAnswer(settled, facts, kept, self.chosen, looked_at)
 
     def _evaluate(self, snapshot: Snapshot, fleet: Fleet, files: Files, restless: Mapping[ObjectId, Finding]) -> Run:
         if restless:
@@ -139,7 +139,7 @@ class DecidedPart(Part[Question]):
                 return False
         return True
 
-    def _cut_off(self, kept: Kept) -> bool:
+    def _cut_off(self, kept: KeptNeighbourhoods) -> bool:
         """Whether the rest of the fleet sees nothing new of what was looked at."""
         then = {home.name: home.digest for home in self.known.values()}
         return {home.name: home.digest for home in kept.homes} == then and not any(

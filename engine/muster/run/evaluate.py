@@ -15,11 +15,11 @@ from muster.fleet.hearing import hear
 from muster.git.pulse_memory import memory_of
 from muster.git.snapshot import open_snapshot
 from muster.rules import pipeline
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.witness import Witness
 from muster.run.checking import check_snapshot
 from muster.run.collector import without_collection
-from muster.run.progress import Step, doing
+from muster.run.progress import RunStep, doing
 from muster.run.run import Run
 
 NOBODY: Mapping[ObjectId, Finding] = MappingProxyType({})
@@ -55,13 +55,13 @@ def evaluate_snapshot(
         raise ValueError("now must carry a time zone, for example datetime.now(timezone.utc)")
     instant = now.astimezone(UTC).replace(microsecond=0)
     with without_collection():
-        doing(Step.READING)
+        doing(RunStep.READING)
         fleet = hear(check_snapshot(snapshot), snapshot.agents)
-        doing(Step.DECIDING)
+        doing(RunStep.DECIDING)
         return decide(replace(fleet, published=published, witness=witness), instant, restless, snapshot.commit)
 
 
-def decide(fleet: Ruled, now: datetime, restless: Mapping[ObjectId, Finding], commit: str | None) -> Run:
+def decide(fleet: FleetWithPolicies, now: datetime, restless: Mapping[ObjectId, Finding], commit: str | None) -> Run:
     """Decide a fleet whose agents are heard, at a whole second; the `restless` objects keep what they had.
 
     What is held comes in the order of objects, whether it is decided now or stands.

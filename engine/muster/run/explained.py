@@ -25,7 +25,7 @@ class Read:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class EvaluatedRule:
     """An expression of the rule's policy that was evaluated: what it is in the policy (`rule lease-expired`, `variable
     grace`), where it stands, its parts with their values, and what it gave. `decides`: it made the rule hold, or is a
     variable of what did."""
@@ -54,7 +54,7 @@ class Explained:
     rule: str
     place: Place | None
     text: str
-    asked: tuple[Asked, ...]
+    asked: tuple[EvaluatedRule, ...]
     reads: tuple[Read, ...]
     until: datetime | None
 

@@ -19,10 +19,10 @@ from muster.fleet.leases import leased_cluster, leases_by_cluster, renew_time
 from muster.fleet.state import state_of
 from muster.fleet.view import View
 from muster.rules.effects.allowance import Allowance, Usage
-from muster.run.state import HOW, State
+from muster.run.state import HOW, RunState
 
 if TYPE_CHECKING:
-    from muster.run.answer import Answer
+    from muster.run.answer import RunAnswer
 
 _PREFIX: Final = "status "
 
@@ -30,14 +30,14 @@ _PREFIX: Final = "status "
 @dataclass(frozen=True, slots=True)
 class Figures:
     """`clusters`: how many there are of each kind in each state (`muster.fleet.state`), `none` where nothing is
-    decided. `words`: see `muster.run.state.State.words`."""
+    decided. `words`: see `muster.run.state.RunState.words`."""
 
     clusters: Mapping[tuple[str, str], int]
     usage: tuple[Usage, ...]
     words: Mapping[str, "array[int]"]
 
 
-def figures(answer: "Answer", state: "State | None") -> Figures:
+def figures(answer: "RunAnswer", state: "RunState | None") -> Figures:
     """Return those of an answer; where anything was kept of it, `state` has it."""
     run, facts = answer.settled.last, answer.facts
     if facts is None:  # then it has looked at the whole fleet
@@ -48,7 +48,7 @@ def figures(answer: "Answer", state: "State | None") -> Figures:
     return Figures(clusters, tuple(Usage(*one) for one in facts["usage"]), _kept_words(answer, state))
 
 
-def _kept_words(answer: "Answer", state: "State | None") -> Mapping[str, "array[int]"]:
+def _kept_words(answer: "RunAnswer", state: "RunState | None") -> Mapping[str, "array[int]"]:
     if state is not None:
         try:
             return state.words()

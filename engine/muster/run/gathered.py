@@ -11,28 +11,28 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import kind_of
 from muster.data.tree import Tree
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pulses.policy import PulsePolicy
-from muster.run.answer import Answer
+from muster.run.answer import RunAnswer
 from muster.run.changes import changes
 from muster.run.homes import Summary, read_summaries
 from muster.run.provisional import Provisional
 from muster.run.question import WholeNeeded
 from muster.run.records import put_findings
-from muster.run.shard import Answered, Common, Local, Shard, number_of
+from muster.run.shard import Answered, NeighbourhoodAnswer, Shard, SharedContext, number_of
 
 
 class Gathered:
     """What the shards come to."""
 
-    def __init__(self, common: Common) -> None:
+    def __init__(self, common: SharedContext) -> None:
         self.common, self.kept = common, Provisional()
         self.loose: list[Finding] = []
         self.odd: set[str] = set()
         self.summaries: dict[str, Summary] = {}
         self.shards = 0
         self._totals: Counter[str] = Counter()
-        self._outcomes: dict[int, Local] = {}
+        self._outcomes: dict[int, NeighbourhoodAnswer] = {}
         self._again: set[int] = set()
         self._names: dict[str, int] = {}
         self._ids, self._homes = array("Q"), array("L")
@@ -81,14 +81,14 @@ class Gathered:
             "holds": [],
         }  # fmt: skip
 
-    def outcomes_but(self, gone: Collection[int]) -> "list[Local]":
+    def outcomes_but(self, gone: Collection[int]) -> "list[NeighbourhoodAnswer]":
         """What follows of all neighbourhoods but those that were decided again; the others are due when they are."""
         left = {number: local for number, local in self._outcomes.items() if number not in gone}
         self.kept.put_due((number, *local.later) for number, local in left.items())
         return list(left.values())
 
 
-def joined(done: Answer, kept: Provisional, outcomes: Sequence[Local], looked_at: str) -> Answer:
+def joined(done: RunAnswer, kept: Provisional, outcomes: Sequence[NeighbourhoodAnswer], looked_at: str) -> RunAnswer:
     """The answer for all of the fleet."""
     settled, files = done.settled, dict(done.settled.files)
     for local in outcomes:
@@ -108,7 +108,7 @@ def joined(done: Answer, kept: Provisional, outcomes: Sequence[Local], looked_at
     return replace(done, settled=settled, looked_at=looked_at, rest=kept)
 
 
-def _in_order(fleet: Ruled, pulses: Sequence[Pulse]) -> tuple[Pulse, ...]:
+def _in_order(fleet: FleetWithPolicies, pulses: Sequence[Pulse]) -> tuple[Pulse, ...]:
     """Pulses as the stage gives them: by policy, the kinds of which it speaks, and object."""
     policies = {policy.id.name: (number, policy) for number, policy in enumerate(fleet.compiled.of(PulsePolicy))}
 

@@ -127,7 +127,7 @@ class _Gathered:
 
 
 @dataclass(frozen=True, slots=True)
-class Kept:
+class KeptNeighbourhoods:
     """The neighbourhoods of a run, and the findings that are of none: `loose`. `of` says where each object belongs."""
 
     homes: tuple[Home, ...]
@@ -152,7 +152,7 @@ def keep(
     written: Collection[str],
     there: Sequence[Part],
     failed: Iterable[Failed] = (),
-) -> Kept:
+) -> KeptNeighbourhoods:
     """Return what is to be kept of all that a run looked at; `context` is None where nothing was decided.
 
     `written` are the files that it writes or removes, among them some of those in which `there` stood: what lies in
@@ -184,7 +184,7 @@ def keep(
         else:
             found[home_].findings.append(one)
     made = (_home(fleet, context, name, gathered) for name, gathered in sorted(found.items()))
-    return Kept(tuple(made), tuple(loose), where.of)
+    return KeptNeighbourhoods(tuple(made), tuple(loose), where.of)
 
 
 def _files(

@@ -23,19 +23,19 @@ from muster.fleet.fleet import Beyond, Fleet
 from muster.fleet.neighbourhoods import homes
 from muster.fleet.objects import Object
 from muster.rules.failures import OF_FAILURES
-from muster.rules.policies.in_force import Ruled
-from muster.run.homes import CONTEXT, Kept, Summary, kind_name, read_summaries
-from muster.run.question import Asked, PoliciesEdited, Touched, WholeNeeded, default_home
+from muster.rules.policies.in_force import FleetWithPolicies
+from muster.run.homes import CONTEXT, KeptNeighbourhoods, Summary, kind_name, read_summaries
+from muster.run.question import PartScope, PoliciesEdited, Touched, WholeNeeded, default_home
 from muster.run.records import get_failed, get_findings
-from muster.run.state import File, Known, State
+from muster.run.state import File, KnownNeighbourhood, RunState
 
 if TYPE_CHECKING:
     from muster.git.agents import AgentRef
 
-A = TypeVar("A", bound=Asked)
+A = TypeVar("A", bound=PartScope)
 
 
-class Reach(Enum):
+class RunReach(Enum):
     """How far a run looks beyond what was touched."""
 
     NEAR = "near"
@@ -43,7 +43,7 @@ class Reach(Enum):
 
 
 @dataclass
-class Part(Generic[A]):
+class PartialRun(Generic[A]):
     """The `chosen` neighbourhoods, which grow until they hold all that lies in one file or goes by one name with any of
     them, and what is `known` of them. They lie at `paths` and on `refs`.
 
@@ -51,13 +51,13 @@ class Part(Generic[A]):
     """
 
     question: A
-    state: State
+    state: RunState
     facts: Mapping[str, Tree]
     touched: Touched
     chosen: frozenset[int]
-    reach: Reach
+    reach: RunReach
     edited: bool = False
-    known: Mapping[int, Known] = field(default_factory=dict)
+    known: Mapping[int, KnownNeighbourhood] = field(default_factory=dict)
     paths: frozenset[str] = frozenset()
     refs: "tuple[AgentRef, ...]" = ()
     standing: frozenset[ObjectId] = frozenset()
@@ -79,7 +79,7 @@ class Part(Generic[A]):
         state = self.state
         while True:
             more = state.sharing(self.chosen)
-            if self.reach is Reach.NEAR:
+            if self.reach is RunReach.NEAR:
                 there, _ = state.of_files(file.path for file in state.context() if not file.ref)
                 more |= {id_ for id_, home in state.kept(there).items() if not home.shared}
             if more <= self.chosen:
@@ -88,12 +88,12 @@ class Part(Generic[A]):
         self.known = state.kept(self.chosen)
         if len(self.known) > self.question.most * state.count():
             raise WholeNeeded("most of it changed")
-        if self.reach is Reach.NEAR and any(home.shared for home in self.known.values()):
-            self.reach = Reach.WIDE
+        if self.reach is RunReach.NEAR and any(home.shared for home in self.known.values()):
+            self.reach = RunReach.WIDE
             self.chosen |= state.whole()
             self._close()
             return
-        files = state.files(self.chosen) | (state.context() if self.reach is Reach.NEAR else set[File]())
+        files = state.files(self.chosen) | (state.context() if self.reach is RunReach.NEAR else set[File]())
         self.paths = frozenset(file.path for file in files if not file.ref) | self.touched.unknown
         shorts = {file.ref for file in files if file.ref}
         names = state.names(self.chosen) | self.touched.names
@@ -113,7 +113,7 @@ class Part(Generic[A]):
         for name, home in where.names.items():
             groups.setdefault(home, {home}).add(name)
         mine = frozenset(home_of.values())
-        if self.reach is Reach.NEAR:
+        if self.reach is RunReach.NEAR:
             shared, context = self.state.names_of_shared(), {file.path for file in self.state.context()}
             mine = frozenset(home for home in mine if home not in shared and not groups.get(home, {home}) & shared)
             elsewhere = [part for part in fleet.parts if home_of[part.id] not in mine]
@@ -121,7 +121,7 @@ class Part(Generic[A]):
             # A word about a request is the cluster's as long as that is there, and nobody's when it has gone.
             orphans = any(CSR.has(part.id) and not part.source.ref for part in elsewhere)
             if orphans or strangers & self.touched.labels:
-                self.reach = Reach.WIDE
+                self.reach = RunReach.WIDE
                 return frozenset(self.state.whole())
         names = {name for home in mine for name in groups.get(home, {home})}
         keys = {str(id_) for id_, home in home_of.items() if home in mine}
@@ -135,7 +135,7 @@ class Part(Generic[A]):
         if touched & (there | {file.path for file in self.state.context()}):
             raise PoliciesEdited
 
-    def refuse_names_of_others(self, kept: Kept) -> None:
+    def refuse_names_of_others(self, kept: KeptNeighbourhoods) -> None:
         """WholeNeeded where something that was looked at has come by the name of what was not."""
         if self.state.of_names(name for home in kept.homes for name in home.names) - self.chosen:
             raise WholeNeeded("a neighbourhood has a name of another")
@@ -145,7 +145,7 @@ class Part(Generic[A]):
     @cached_property
     def summaries(self) -> Mapping[str, Summary]:
         """What others may read of it, by neighbourhood; nobody does of a part that is near."""
-        if self.reach is Reach.NEAR:
+        if self.reach is RunReach.NEAR:
             return {}
         return self.state.summaries(self.chosen, read_summaries)
 
@@ -160,7 +160,7 @@ class Part(Generic[A]):
         found = get_findings(self.facts["loose"])
         return tuple(
             one for one in found
-            if (one.file or self.reach is Reach.NEAR)
+            if (one.file or self.reach is RunReach.NEAR)
             and one.file not in self.touched.labels
             and one.file not in self.paths
             and one.file.partition(":")[0] not in self._read_refs
@@ -182,10 +182,10 @@ class Part(Generic[A]):
         others = set(self.others)
         return [one for one in findings if one not in others]
 
-    def with_the_others(self, fleet: Ruled) -> Iterator[Finding]:
+    def with_the_others(self, fleet: FleetWithPolicies) -> Iterator[Finding]:
         """What is wrong with the fleet, also elsewhere; what it says of what is there to be read only, is not its to
         say."""
-        if self.reach is Reach.WIDE:
+        if self.reach is RunReach.WIDE:
             yield from fleet.findings
         else:
             standing, read = fleet.beyond.standing, {part.source.label for part in fleet.parts}
@@ -209,7 +209,7 @@ class Part(Generic[A]):
             totals.subtract(home.totals)
         return totals
 
-    def totals(self, kept: Kept) -> Counter[str]:
+    def totals(self, kept: KeptNeighbourhoods) -> Counter[str]:
         """What the fleet is as a whole."""
         return self._totals_of_others + kept.totals
 
@@ -219,7 +219,7 @@ class Part(Generic[A]):
         present = Counter(id_[:2] for id_ in self.summarised)
         present.update(id_[:2] for id_ in self.standing.difference(fleet.broken).intersection(fleet.objects))
         left = {kind: totals[f"kind {kind_name(kind)}"] - present[kind.group, kind.name] for kind in ALL}
-        near = self.reach is Reach.NEAR
+        near = self.reach is RunReach.NEAR
         return Beyond(
             standing=self.standing.union(self.summarised),
             counts={kind: count for kind, count in left.items() if count > 0},

@@ -7,7 +7,7 @@ from enum import StrEnum
 from typing import TypeAlias
 
 
-class Step(StrEnum):
+class RunStep(StrEnum):
     """What a run does, one after the other: a name for programs, and words for people."""
 
     FETCHING = "asking the remote"
@@ -24,12 +24,12 @@ class Step(StrEnum):
 
 
 #: Is told what is done, how much of it is done, and how much there is to do: 0 where nobody knows.
-Listener: TypeAlias = Callable[[Step, int, int], None]
+Listener: TypeAlias = Callable[[RunStep, int, int], None]
 
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
-def doing(step: Step, done: int = 0, total: int = 0) -> None:
+def doing(step: RunStep, done: int = 0, total: int = 0) -> None:
     """Tell what is being done from now on."""
     listener = _LISTENER.get()
     if listener is not None:
@@ -41,7 +41,7 @@ def told_to(listener: Listener) -> Iterator[None]:
     """Have it told to a listener, too, while the block runs."""
     before = _LISTENER.get()
 
-    def both(step: Step, done: int, total: int) -> None:
+    def both(step: RunStep, done: int, total: int) -> None:
         if before is not None:
             before(step, done, total)
         listener(step, done, total)

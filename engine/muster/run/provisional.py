@@ -9,12 +9,12 @@ from collections.abc import Iterable, Mapping
 from typing import Final
 
 from muster.data.tree import Tree
-from muster.run.state import Home, State
+from muster.run.state import Home, RunState
 
 _PAGES_AT_ONCE: Final = 1 << 30
 
 
-class Provisional(State):
+class Provisional(RunState):
     """A state that is filled bit by bit, and then put in the place of another."""
 
     def __init__(self) -> None:
@@ -47,7 +47,7 @@ class Provisional(State):
         )
         self._db.execute("COMMIT")
 
-    def replaces(self, other: State, facts: Mapping[str, Tree], homes: Iterable[Home], gone: Iterable[int]) -> None:
+    def replaces(self, other: RunState, facts: Mapping[str, Tree], homes: Iterable[Home], gone: Iterable[int]) -> None:
         """Put neighbourhoods in the place of those that are `gone`, and then all of it in the place of what another
         state has, in one transaction."""
         self._version = other._version

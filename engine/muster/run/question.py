@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from muster.git.agents import AgentRef
     from muster.git.hearing import Heard
     from muster.rules.policies.witness import Witness
-    from muster.run.state import State
+    from muster.run.state import RunState
 
 #: The part of a fleet that is looked at by itself at most: more of it costs as much as the whole.
 MOST: Final = 0.6
@@ -37,7 +37,7 @@ class WholeNeeded(Exception):  # noqa: N818 - not an error: the whole fleet is l
     """A part of the fleet does not do; why, for whoever wants to know."""
 
 
-class Asked(Protocol):
+class PartScope(Protocol):
     """What a part of a fleet is looked at for. Where more than `most` of the neighbourhoods are concerned, all are."""
 
     @property
@@ -185,7 +185,7 @@ def _follows(question: Question, commit: str) -> bool:
         return False
 
 
-def touched(question: Question, state: "State", facts: Mapping[str, Tree]) -> Touched:
+def touched(question: Question, state: "RunState", facts: Mapping[str, Tree]) -> Touched:
     """Where something changed since the last run, and what is due. WholeNeeded where that is not to be told."""
     if question.second < facts["now"]:
         raise WholeNeeded("it is earlier than at the last run")
@@ -208,7 +208,7 @@ def touched(question: Question, state: "State", facts: Mapping[str, Tree]) -> To
     return replace(found, homes=found.homes | state.of_names(names_of(ids)))
 
 
-def changed(asked: Asked, state: "State", facts: Mapping[str, Tree]) -> Touched:
+def changed(asked: PartScope, state: "RunState", facts: Mapping[str, Tree]) -> Touched:
     """Where files are others than those that the state is of, or agents spoke, and what is due."""
     paths = set(data_of(asked.changes))
     if facts["commit"] != asked.commit:
@@ -233,7 +233,7 @@ def withheld_of(question: Question) -> list[Tree]:
     return [[one.remote, sorted(one.clusters)] for one in question.heard.agents.withheld]
 
 
-def tips_of(asked: Asked) -> str:
+def tips_of(asked: PartScope) -> str:
     """The agents' refs as they were heard, a line each: the name, and the commit or, where there is more to say, a list
     in JSON that ends in why it was not read. They are many, and every look compares them: hence no tree."""
     return "\n".join([

@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
-from muster.data.decision import Because, Decision, Failed, Held, Input, Path, Wait
+from muster.data.decision import ApprovalWait, Because, Decision, Failed, Held, Input, Path
 from muster.data.finding import Finding, Severity, Waiver
 from muster.data.ids import ObjectId
 from muster.data.times import format_time, try_time
@@ -128,9 +128,9 @@ def get_held(tree: Tree) -> list[Held]:
     ]
 
 
-def _get_wait(topic: str = "", since: Tree = None, approved: Tree = None) -> Wait | None:
+def _get_wait(topic: str = "", since: Tree = None, approved: Tree = None) -> ApprovalWait | None:
     instant = try_time(since)
-    return None if instant is None else Wait(topic, instant, approved is True)
+    return None if instant is None else ApprovalWait(topic, instant, approved is True)
 
 
 def put_failed(failed: Failed, order: tuple[int, str, str]) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from muster.fleet.fleet import sorted_objects
 
 if TYPE_CHECKING:
     from muster.rules.context import Context
-    from muster.rules.policies.in_force import Ruled
+    from muster.rules.policies.in_force import FleetWithPolicies
     from muster.rules.render import Rendered
 
 
@@ -27,7 +27,7 @@ class Run:
     muster failed before there was one. `failures` are the expressions that failed in what was looked at.
     """
 
-    fleet: "Ruled"
+    fleet: "FleetWithPolicies"
     now: datetime
     commit: str | None
     context: "Context | None" = field(default=None, repr=False, compare=False)

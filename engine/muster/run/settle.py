@@ -63,7 +63,7 @@ def settle_by(evaluate: Evaluate) -> Settled:
 
 
 @dataclass(frozen=True, slots=True)
-class _Walk:
+class _PassWalk:
     """Passes one after the other. `states` are the files after each pass of a circle, or of the last half of too
     many passes; empty where the passes came to rest."""
 
@@ -79,7 +79,7 @@ class _Walk:
         return not self.states
 
 
-def _walk(evaluate: Evaluate, unrest: Unrest) -> _Walk:
+def _walk(evaluate: Evaluate, unrest: Unrest) -> _PassWalk:
     first = run = evaluate({}, unrest.findings)
     files: Files = dict(run.files)
     told: list[Change] = []
@@ -89,16 +89,16 @@ def _walk(evaluate: Evaluate, unrest: Unrest) -> _Walk:
     while run.files and goes_on(run):
         state = _real(first, files)
         if (earlier := seen.setdefault(_key(state), len(states))) < len(states):
-            return _Walk(first, run, state, told, faults, tuple(states[earlier:]))
+            return _PassWalk(first, run, state, told, faults, tuple(states[earlier:]))
         states.append(state)
         if len(states) > first.fleet.settings.passes:
             if len(states) == 2 and not _due(run):
                 break  # one pass is all that the fleet allows, and nothing says that it needs another
-            return _Walk(first, run, state, told, faults, tuple(states[len(states) // 2 :]))
+            return _PassWalk(first, run, state, told, faults, tuple(states[len(states) // 2 :]))
         run = evaluate(files, unrest.findings)
         files.update(run.files)
         faults.extend(_tell(run, told))
-    return _Walk(first, run, _real(first, files), told, faults)
+    return _PassWalk(first, run, _real(first, files), told, faults)
 
 
 def _tell(run: Run, told: list[Change]) -> list[Finding]:
@@ -108,7 +108,7 @@ def _tell(run: Run, told: list[Change]) -> list[Finding]:
     return [*run.unwritten, *(one for one in found if isinstance(one, Finding))]
 
 
-def _nothing(walk: _Walk, found: Unrest) -> Settled:
+def _nothing(walk: _PassWalk, found: Unrest) -> Settled:
     """Where even what was left alone does not rest, nobody knows what may be committed: nothing is."""
     fleet = walk.first.fleet
     stays = replace(fleet, decided={}, pulses=(), held=(), findings=(*fleet.findings, *found.findings.values()))

@@ -22,7 +22,7 @@ from muster.data.finding import Finding
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
 from muster.data.kinds import ADAPTER_REPORT, ALL, is_cluster, kind_of
-from muster.data.snapshot import Agents, Identity, Snapshot, Withheld
+from muster.data.snapshot import Agents, SignerIdentity, Snapshot, Withheld
 from muster.data.source import SourceFile
 from muster.data.times import earliest
 from muster.fleet.assemble import assemble
@@ -33,14 +33,14 @@ from muster.fleet.neighbourhoods import homes
 from muster.rules.checks.validate import validate
 from muster.rules.compiling import compile_policies
 from muster.rules.effects.allowance import Allowance
-from muster.rules.policies.in_force import Compiled, Ruled
+from muster.rules.policies.in_force import Compiled, FleetWithPolicies
 from muster.run.answer import require_record
 from muster.run.change import Change
 from muster.run.changes import changes
 from muster.run.checking import is_fleet_broken
 from muster.run.collector import without_collection
 from muster.run.evaluate import NOBODY, decide
-from muster.run.homes import CONTEXT, Kept, keep
+from muster.run.homes import CONTEXT, KeptNeighbourhoods, keep
 from muster.run.overlay import Overlay
 from muster.run.question import WholeNeeded
 from muster.run.run import Run
@@ -62,7 +62,7 @@ class Piece(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Common:
+class SharedContext:
     """What all shards of a run share: the instant, the files that hold policies and settings, and what else of the
     fleet as a whole their neighbourhoods are decided by.
 
@@ -94,18 +94,18 @@ class Shard:
     """Some neighbourhoods, by the names that they are thought to go by: their files, which of their clusters' agents
     could be heard and who is behind them, and what went out of their pulses before."""
 
-    common: Common
+    common: SharedContext
     names: tuple[str, ...]
     files: tuple[Piece, ...]
     present: frozenset[str] = frozenset()
     gone: frozenset[str] = frozenset()
     retired: frozenset[str] = frozenset()
-    identities: Mapping[str, Identity] | None = None
+    identities: Mapping[str, SignerIdentity] | None = None
     published: Memory = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)
-class Local:
+class NeighbourhoodAnswer:
     """What follows of one neighbourhood.
 
     `home` is what is kept of it, due when anything of it changes next; `later` is when it is looked at again by the
@@ -137,7 +137,7 @@ class Answered:
     asked, and which; then there is nothing else.
     """
 
-    homes: tuple[Local, ...] = ()
+    homes: tuple[NeighbourhoodAnswer, ...] = ()
     loose: tuple[Finding, ...] = ()
     odd: frozenset[str] = frozenset()
     policies: frozenset[str] = frozenset()
@@ -171,7 +171,7 @@ class _Deciding:
     def __init__(self, shard: Shard) -> None:
         self.shard, self.common = shard, shard.common
         self.context = shard.common.paths
-        self.snapshot = Values(shard)
+        self.snapshot = ShardFiles(shard)
         self.read = assemble(self.snapshot)
 
     def answer(self) -> Answered:
@@ -254,7 +254,7 @@ class _Deciding:
             sent = pulses.get(home.name, ())
             due = self._due(last, home, sent, kept.of) if sent else home.due
             locals_.append(
-                Local(
+                NeighbourhoodAnswer(
                     replace(home, due=due), (0, 0) if own else (home.due, home.settled), tuple(ids.get(home.name, ())),
                     own, told.get(home.name, ()), sent, home.name in doubtful,
                 )
@@ -270,7 +270,7 @@ class _Deciding:
         return None if found is None else int(found.timestamp())
 
 
-def _homes_of_both(first: Run, last: Run, kept: Kept) -> Mapping[ObjectId, str]:
+def _homes_of_both(first: Run, last: Run, kept: KeptNeighbourhoods) -> Mapping[ObjectId, str]:
     """Where each object belongs, those among them that went in the first pass and that the last does not know."""
     if first is last:
         return kept.of
@@ -291,10 +291,10 @@ def number_of(id_: ObjectId) -> int:
     return int.from_bytes(blake2b("\0".join(id_).encode(), digest_size=8).digest())
 
 
-_compiled: dict[Common, Compiled] = {}
+_compiled: dict[SharedContext, Compiled] = {}
 
 
-def _under_policies(fleet: Fleet, common: Common) -> Ruled:
+def _under_policies(fleet: Fleet, common: SharedContext) -> FleetWithPolicies:
     """Check a shard under the policies of the fleet, which are compiled once for all shards that a process decides."""
 
     def known(fleet: Fleet) -> Compiled:
@@ -307,7 +307,7 @@ def _under_policies(fleet: Fleet, common: Common) -> Ruled:
     return validate(fleet, policies=known)
 
 
-class Values(Snapshot):
+class ShardFiles(Snapshot):
     """The files of a shard as a snapshot."""
 
     commit: str | None = None

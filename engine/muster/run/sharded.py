@@ -27,18 +27,18 @@ from muster.fleet.settings import Settings
 from muster.git.errors import RepositoryError, UnreadableError
 from muster.git.history import History
 from muster.git.objects import Objects
-from muster.run.answer import Answer
-from muster.run.cutting import Cut, Listed, cut
+from muster.run.answer import RunAnswer
+from muster.run.cutting import FileGroups, ListedFile, cut
 from muster.run.decided import DecidedPart
 from muster.run.executors import Executor
 from muster.run.gathered import Gathered, joined
 from muster.run.homes import Summary
-from muster.run.part import Reach
-from muster.run.progress import Step, doing
+from muster.run.part import RunReach
+from muster.run.progress import RunStep, doing
 from muster.run.question import LeasesMoved, Question, Touched, WholeNeeded, default_home
 from muster.run.settle import goes_on
 from muster.run.settled import Settled
-from muster.run.shard import Answered, Common, Local, Piece, Shard, Values
+from muster.run.shard import Answered, NeighbourhoodAnswer, Piece, Shard, ShardFiles, SharedContext
 from muster.run.state import this_program
 
 #: How often a run starts anew because something of the fleet as a whole turns out to be other than it seemed.
@@ -57,7 +57,7 @@ class Killing(Exception):  # noqa: N818 - not an error of the run's
         self.files = files
 
 
-def decide_in_shards(question: Question, why: str, executor: Callable[[int], Executor | None], files: int) -> Answer:
+def decide_in_shards(question: Question, why: str, executor: Callable[[int], Executor | None], files: int) -> RunAnswer:
     """Decide the whole fleet in shards of about so many files each.
 
     `executor` says who decides them, for so many files as the fleet has; None for nobody. WholeNeeded where shards do
@@ -81,10 +81,10 @@ def decide_in_shards(question: Question, why: str, executor: Callable[[int], Exe
         raise WholeNeeded("what all share does not come to rest")
 
 
-def _listing(question: Question) -> tuple[list[Listed], frozenset[str]]:
+def _listing(question: Question) -> tuple[list[ListedFile], frozenset[str]]:
     """The files that are read, and the paths of those that `.musterignore` names."""
     with question.snapshot() as snapshot:
-        listed = [Listed(file.path, file.oid, file.ref) for file in snapshot.files() if not is_hidden(file.path)]
+        listed = [ListedFile(file.path, file.oid, file.ref) for file in snapshot.files() if not is_hidden(file.path)]
         if snapshot.skipped:
             raise WholeNeeded("links, submodules, or files and refs that are left out")
         return listed, frozenset(file.path for file in snapshot.ignored)
@@ -104,17 +104,17 @@ class _Sharded:
     adapters: bool | None = None
     lease_floor: int | None = None
     twice: bool = False
-    common: Common = field(init=False)
-    cut: Cut = field(init=False)
+    common: SharedContext = field(init=False)
+    cut: FileGroups = field(init=False)
     published: dict[str, dict[PulseKey, Published]] = field(init=False)
 
-    def answer(self, why: str) -> Answer:
+    def answer(self, why: str) -> RunAnswer:
         """Decide. _Anew where more is known now than when it began."""
         gathered = Gathered(self.common)
         known, total = 0, len(self.cut.homes)
         for shard, answered in self._decided():
             known += len(shard.names)
-            doing(Step.DECIDING_SHARDS, known, total)
+            doing(RunStep.DECIDING_SHARDS, known, total)
             self._learn(answered)
             gathered.take(shard, answered)
             for name in shard.names:  # what is listed is as much as what is kept of it
@@ -126,7 +126,7 @@ class _Sharded:
 
     # -- cutting
 
-    def cut_up(self, listed: Sequence[Listed]) -> None:
+    def cut_up(self, listed: Sequence[ListedFile]) -> None:
         """Cut the fleet."""
         question = self.question
         self.cut = found = cut(listed, self.policies, self._read)
@@ -134,7 +134,7 @@ class _Sharded:
             raise WholeNeeded("there is nothing to cut")
         if self.fresh is None or self.adapters is None:
             self.fresh, self.adapters = not found.derived, found.adapters
-        common = Common(
+        common = SharedContext(
             this_program(), question.commit, question.now.astimezone(UTC).replace(microsecond=0),
             self._pieces(found.common), question.heard.agents.asked, self.fresh, self.adapters, twice=self.twice,
             withheld=question.heard.agents.withheld,
@@ -150,7 +150,7 @@ class _Sharded:
                 raise WholeNeeded("git cannot read a file")  # whoever decides the whole fleet says which
             yield answer.content
 
-    def _pieces(self, listed: Sequence[Listed]) -> tuple[Piece, ...]:
+    def _pieces(self, listed: Sequence[ListedFile]) -> tuple[Piece, ...]:
         blobs = self._read([file.oid for file in listed])
         return tuple(Piece(file.path, file.oid, data, file.ref) for file, data in zip(listed, blobs, strict=True))
 
@@ -203,7 +203,7 @@ class _Sharded:
 
     # -- deciding the rest
 
-    def _rest(self, gathered: Gathered) -> Answer:
+    def _rest(self, gathered: Gathered) -> RunAnswer:
         """Decide what many clusters share, and what a shard could not decide."""
         question = self.question
         unknown = {file.path for file in (*self.cut.common, *self.cut.rest) if not file.ref} | gathered.odd | self.aside
@@ -212,7 +212,7 @@ class _Sharded:
         touched = Touched(frozenset(), frozenset(unknown), frozenset(), frozenset())
         chosen = frozenset(gathered.kept.whole() | gathered.again(question.remembered.memory))
         while True:
-            part = _Rest(question, gathered.kept, gathered.facts(), touched, chosen, Reach.WIDE)
+            part = _Rest(question, gathered.kept, gathered.facts(), touched, chosen, RunReach.WIDE)
             part.common, part.read_before = self.common, gathered.summaries
             try:
                 done = part.answer()
@@ -226,7 +226,7 @@ class _Sharded:
                 return done
             chosen = part.chosen
 
-    def _require_passes(self, settled: Settled, outcomes: Sequence[Local]) -> None:
+    def _require_passes(self, settled: Settled, outcomes: Sequence[NeighbourhoodAnswer]) -> None:
         """A fleet that takes several passes takes them as a whole: start anew where the shards have taken one."""
         if self.twice or not any(local.files for local in outcomes) or not goes_on(settled.first):
             return
@@ -240,7 +240,7 @@ class _Sharded:
 class _Rest(DecidedPart):
     """What the shards leave to decide."""
 
-    common: Common = field(init=False)
+    common: SharedContext = field(init=False)
     read_before: Mapping[str, Summary] = field(init=False)
 
     @cached_property
@@ -268,9 +268,9 @@ class _AdaptersMoved(WholeNeeded):
         self.adapters = adapters
 
 
-def last_lease_floor(common: Common) -> int:
+def last_lease_floor(common: SharedContext) -> int:
     """How long leases lasted at least at the last run, by the Fleet's own word."""
-    fleet = assemble(Values(Shard(common, (), ())))
+    fleet = assemble(ShardFiles(Shard(common, (), ())))
     if not fleet.settings.get("heartbeats", "maxPerSecond"):
         return 0
     known = (fleet.before(id_, *LEASE_SECONDS) for id_ in fleet.previous if FLEET.has(id_))

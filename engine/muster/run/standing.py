@@ -21,16 +21,16 @@ from muster.git.errors import RepositoryError
 from muster.git.history import speaks_to_runs, touched_between
 from muster.git.repository import is_ancestor
 from muster.run.decided import DecidedPart
-from muster.run.homes import Kept, read_summaries
-from muster.run.part import Reach
+from muster.run.homes import KeptNeighbourhoods, read_summaries
+from muster.run.part import RunReach
 from muster.run.question import Question, Touched, WholeNeeded, data_of
 
 if TYPE_CHECKING:
-    from muster.run.answer import Answer
-    from muster.run.state import State
+    from muster.run.answer import RunAnswer
+    from muster.run.state import RunState
 
 
-def stands_at(question: Question, found: "Answer", state: "State | None", commit: str) -> bool:
+def stands_at(question: Question, found: "RunAnswer", state: "RunState | None", commit: str) -> bool:
     """Whether what was found stands at `commit`, too; where that cannot be told, it does not.
 
     `state` has it (`Answer.remember`). RepositoryError where git fails.
@@ -52,7 +52,7 @@ def stands_at(question: Question, found: "Answer", state: "State | None", commit
         return False
 
 
-def _apart(question: Question, found: "Answer", state: "State", commit: str, paths: frozenset[str]) -> bool:
+def _apart(question: Question, found: "RunAnswer", state: "RunState", commit: str, paths: frozenset[str]) -> bool:
     """Whether what lies in some files, or lay there, has nothing to do with what was found."""
     facts = state.facts()
     if facts is None or (facts["commit"], facts["now"]) != (question.commit, question.second):
@@ -64,15 +64,15 @@ def _apart(question: Question, found: "Answer", state: "State", commit: str, pat
     if lost or homes & written or homes & state.whole():
         return False
     touched = Touched(frozenset(homes), frozenset(unknown), frozenset(), paths)
-    part = _Meanwhile(question.at(commit), state, facts, touched, frozenset(homes), Reach.NEAR)
+    part = _Meanwhile(question.at(commit), state, facts, touched, frozenset(homes), RunReach.NEAR)
     part.concerns_all = (
         bool(written & state.whole() or dig(facts["settings"], "heartbeats", "maxPerSecond"))
         or any(summary.pressed for _, summary in read_summaries(state.summaries_of(written)))
     )  # fmt: skip
     done = part.answer()
-    if done is None and part.reach is Reach.NEAR:  # a new file may be of a neighbourhood that is known
+    if done is None and part.reach is RunReach.NEAR:  # a new file may be of a neighbourhood that is known
         done = part.answer()
-    return done is not None and part.reach is Reach.NEAR and not part.chosen & written
+    return done is not None and part.reach is RunReach.NEAR and not part.chosen & written
 
 
 class _Meanwhile(DecidedPart):
@@ -80,7 +80,7 @@ class _Meanwhile(DecidedPart):
 
     concerns_all = True
 
-    def _cut_off(self, kept: Kept) -> bool:
+    def _cut_off(self, kept: KeptNeighbourhoods) -> bool:
         if self.concerns_all:
             return super()._cut_off(kept)
         summaries = read_summaries((home.name, home.summary) for home in kept.homes)

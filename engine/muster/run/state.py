@@ -102,7 +102,7 @@ class Home:
 
 
 @dataclass(frozen=True, slots=True)
-class Known:
+class KnownNeighbourhood:
     """What is asked of a neighbourhood before anything is decided."""
 
     name: str
@@ -112,7 +112,7 @@ class Known:
     totals: Mapping[str, int]
 
 
-class State:
+class RunState:
     """The file, open. Every method raises sqlite3.Error where it is damaged: then there is no state. Threads that share
     it take turns."""
 
@@ -273,14 +273,14 @@ class State:
         self._choose(homes)
         yield from self._db.execute("SELECT name, summary FROM homes WHERE id IN (SELECT id FROM chosen)")
 
-    def kept(self, homes: Iterable[int]) -> dict[int, "Known"]:
+    def kept(self, homes: Iterable[int]) -> dict[int, "KnownNeighbourhood"]:
         """What is known of some neighbourhoods. While a fleet is in shards, several may go by one name."""
         self._choose(homes)
         rows = self._db.execute(
             "SELECT id, name, shared, troubled, digest, totals FROM homes WHERE id IN (SELECT id FROM chosen)"
         )
         return {
-            id_: Known(name, bool(shared), bool(troubled), digest, tree_of(totals))
+            id_: KnownNeighbourhood(name, bool(shared), bool(troubled), digest, tree_of(totals))
             for id_, name, shared, troubled, digest, totals in rows
         }
 
@@ -398,14 +398,14 @@ def _folders(root: Path) -> Iterator[str]:
         yield folder
 
 
-def open_state(path: Path | None) -> State | None:
+def open_state(path: Path | None) -> RunState | None:
     """Open the state at a path; None where there can be none. A file that is no state is begun anew."""
     if path is None:
         return None
     version = this_program()
     for _ in range(2):
         try:
-            state = State(path, version)
+            state = RunState(path, version)
             state.facts()
         except sqlite3.OperationalError:
             return None  # locked for long, or a disk that is full
@@ -419,7 +419,7 @@ def open_state(path: Path | None) -> State | None:
     return None
 
 
-def copy_of(path: Path, to: Path) -> State | None:
+def copy_of(path: Path, to: Path) -> RunState | None:
     """Return a state of one's own that begins as another one stands; None where there is none."""
     try:
         _refuse_others(path)

@@ -25,15 +25,15 @@ from muster.git.errors import RepositoryError
 from muster.git.repository import Repository
 from muster.git.snapshot import CommitSnapshot
 from muster.rules.checks.validate import remedies_only, validate
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.answer import beyond_record, require_record
 from muster.run.checking import check_against, is_fleet_broken
 from muster.run.collector import without_collection
-from muster.run.homes import Kept, keep
-from muster.run.part import Part, Reach
+from muster.run.homes import KeptNeighbourhoods, keep
+from muster.run.part import PartialRun, RunReach
 from muster.run.question import MOST, WholeNeeded, changed, digest, tips_of
 from muster.run.records import put_findings
-from muster.run.state import Home, State
+from muster.run.state import Home, RunState
 
 if TYPE_CHECKING:
     from muster.git.agents import AgentRef
@@ -43,7 +43,7 @@ _ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
 
 
 @dataclass(frozen=True)
-class Uncommitted:
+class UncommittedQuestion:
     """The question what is wrong with the work tree, and what agents say beside it; with the index where nobody was
     `heard`, which has no agents. `commit` is that on which it is built, and `changes` what it changes of it."""
 
@@ -77,7 +77,9 @@ class Uncommitted:
         return CommitSnapshot(self.repository, self.commit, tuple(self.refs if refs is None else refs), agents, only)
 
 
-def check_uncommitted(asked: Uncommitted, state: State | None, files: Collection[str] = ()) -> tuple[Ruled, int]:
+def check_uncommitted(
+    asked: UncommittedQuestion, state: RunState | None, files: Collection[str] = ()
+) -> tuple[FleetWithPolicies, int]:
     """Return what is not committed yet, checked: what it changes and what lies in `files`, with all that depends on it,
     where `state` knows the rest, else the whole of it (`Fleet.partial` says which). Also how many objects there are in
     all."""
@@ -97,14 +99,14 @@ def check_uncommitted(asked: Uncommitted, state: State | None, files: Collection
 class Checked:
     """A part of a fleet with what is wrong in it, and what is to be kept of that: see `Answer`."""
 
-    fleet: Ruled
-    kept: Kept
+    fleet: FleetWithPolicies
+    kept: KeptNeighbourhoods
     totals: Counter[str]
     loose: tuple[Finding, ...]
     gone: frozenset[int]
 
 
-class CheckedPart(Part[Uncommitted]):
+class CheckedPart(PartialRun[UncommittedQuestion]):
     """A part, checked."""
 
     def check(self) -> Checked:
@@ -129,7 +131,7 @@ class CheckedPart(Part[Uncommitted]):
         return Checked(whole, kept, self.totals(kept), (*kept.loose, *self.loose), self.chosen)
 
 
-def _part(asked: Uncommitted, state: State, files: Collection[str]) -> tuple[Ruled, int]:
+def _part(asked: UncommittedQuestion, state: RunState, files: Collection[str]) -> tuple[FleetWithPolicies, int]:
     from muster.rules.registration.removals import removals
 
     facts = state.facts()
@@ -138,7 +140,7 @@ def _part(asked: Uncommitted, state: State, files: Collection[str]) -> tuple[Rul
     touched = changed(asked, state, facts)
     named, _ = state.of_files(files)
     touched = replace(touched, homes=touched.homes | named)
-    found = CheckedPart(asked, state, facts, touched, touched.homes, Reach.NEAR).check()
+    found = CheckedPart(asked, state, facts, touched, touched.homes, RunReach.NEAR).check()
     fleet = found.fleet
     if removals(replace(fleet, broken=fleet.broken.union(proposed(fleet))), asked.now).gone:
         raise WholeNeeded("clusters are removed, which many at once may not be")
@@ -146,7 +148,7 @@ def _part(asked: Uncommitted, state: State, files: Collection[str]) -> tuple[Rul
     return fleet, found.totals["objects"]
 
 
-def _whole(asked: Uncommitted, state: State | None) -> Ruled:
+def _whole(asked: UncommittedQuestion, state: RunState | None) -> FleetWithPolicies:
     with without_collection(), asked.base() as below, asked.snapshot() as snapshot:
         before = assemble(below)
         fleet = check_against(snapshot, before)
@@ -160,7 +162,8 @@ def _whole(asked: Uncommitted, state: State | None) -> Ruled:
 
 
 def _keep(
-    state: State, asked: Uncommitted, homes: Collection[Home], totals: Mapping[str, int], loose: Collection[Finding],
+    state: RunState, asked: UncommittedQuestion, homes: Collection[Home], totals: Mapping[str, int],
+    loose: Collection[Finding],
     gone: frozenset[int] | None,
 ) -> None:  # fmt: skip
     tips = tips_of(asked)

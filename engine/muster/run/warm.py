@@ -29,13 +29,13 @@ from muster.run.answer import require_record
 from muster.run.collector import without_collection
 from muster.run.homes import kind_name, read_summaries
 from muster.run.overlay import Overlay
-from muster.run.progress import Step, doing
+from muster.run.progress import RunStep, doing
 from muster.run.question import PoliciesEdited, Question, Touched, WholeNeeded, touched
 from muster.run.records import get_findings, get_held
-from muster.run.state import State
+from muster.run.state import RunState
 
 if TYPE_CHECKING:
-    from muster.run.answer import Answer
+    from muster.run.answer import RunAnswer
     from muster.run.workers import Workers
 
 
@@ -59,7 +59,7 @@ def _refuse() -> bytes:
     raise WorkerLost
 
 
-def homes_concerned(question: Question, state: State, facts: Mapping[str, Tree], touched: Touched) -> frozenset[int]:
+def homes_concerned(question: Question, state: RunState, facts: Mapping[str, Tree], touched: Touched) -> frozenset[int]:
     """Return the neighbourhoods that edits of policies concern, as far as they have summaries. WholeNeeded where that
     is not to be told."""
     paths = {file.path for file in state.context()} | touched.unknown
@@ -103,8 +103,8 @@ NOTHING_WANTED = Wanted()
 
 
 def answer(
-    question: Question, state: State | None, workers: "Workers | None" = None, wanted: Wanted = NOTHING_WANTED
-) -> "Answer":
+    question: Question, state: RunState | None, workers: "Workers | None" = None, wanted: Wanted = NOTHING_WANTED
+) -> "RunAnswer":
     """Decide, from what the last run left where there is anything, else from the whole fleet: in shards, where there
     are `workers` for them."""
     why = "nothing can be kept (see muster cache)"
@@ -116,7 +116,7 @@ def answer(
     return _whole(question, why, workers)
 
 
-def answer_from(question: Question, state: State, wanted: Wanted) -> "Answer":
+def answer_from(question: Question, state: RunState, wanted: Wanted) -> "RunAnswer":
     """Decide from what the last run left, and from nothing else. WholeNeeded where that does not do, for whatever
     reason but the repository's."""
     try:
@@ -131,7 +131,7 @@ def answer_from(question: Question, state: State, wanted: Wanted) -> "Answer":
         raise WholeNeeded(f"{type(error).__name__}: {error}") from error
 
 
-def _whole(question: Question, why: str, workers: "Workers | None") -> "Answer":
+def _whole(question: Question, why: str, workers: "Workers | None") -> "RunAnswer":
     """Decide from nothing."""
     from muster.run.answer import of_whole
     from muster.run.settle import settle
@@ -158,9 +158,9 @@ def _whole(question: Question, why: str, workers: "Workers | None") -> "Answer":
     return of_whole(question, settled, why)
 
 
-def _from(question: Question, state: State, wanted: Wanted) -> "Answer":
+def _from(question: Question, state: RunState, wanted: Wanted) -> "RunAnswer":
     """Decide from what is kept. WholeNeeded where that does not do."""
-    doing(Step.COMPARING)
+    doing(RunStep.COMPARING)
     facts = state.facts()
     if facts is None:
         raise WholeNeeded(state.missing)
@@ -171,37 +171,37 @@ def _from(question: Question, state: State, wanted: Wanted) -> "Answer":
     if not moved and not named and not wanted.wide:
         return _unmoved(question, state, facts)
     from muster.run.decided import DecidedPart
-    from muster.run.part import Reach
+    from muster.run.part import RunReach
 
-    chosen, reach = moved.homes | named, Reach.NEAR
+    chosen, reach = moved.homes | named, RunReach.NEAR
     known = state.kept(chosen).values()
     held = facts["holds"] or facts["totals"].get("held")
     if wanted.wide or held or any(home.shared or home.troubled for home in known):
-        reach = Reach.WIDE
+        reach = RunReach.WIDE
     edited = False
     while True:
-        if reach is Reach.WIDE:
+        if reach is RunReach.WIDE:
             chosen |= state.whole()
         part = DecidedPart(question, state, facts, moved, chosen, reach, edited)
         try:
             done = part.answer()
         except PoliciesEdited:
-            chosen, reach, edited = chosen | homes_concerned(question, state, facts, moved), Reach.WIDE, True
+            chosen, reach, edited = chosen | homes_concerned(question, state, facts, moved), RunReach.WIDE, True
             continue
         if done is not None:
             return done
-        chosen, reach = part.chosen, Reach.WIDE
+        chosen, reach = part.chosen, RunReach.WIDE
 
 
-def _unmoved(question: Question, state: State, facts: Mapping[str, Tree]) -> "Answer":
+def _unmoved(question: Question, state: RunState, facts: Mapping[str, Tree]) -> "RunAnswer":
     """Nothing changed and nothing is due: what was found at the last run is still wrong, and that is all."""
     from muster.fleet.agent_messages import agents_withheld
     from muster.fleet.fleet import Beyond
     from muster.fleet.settings import Settings
-    from muster.rules.policies.in_force import Ruled
-    from muster.run.answer import Answer
+    from muster.rules.policies.in_force import FleetWithPolicies
+    from muster.run.answer import RunAnswer
     from muster.run.decided import rest_wakes
-    from muster.run.homes import Kept
+    from muster.run.homes import KeptNeighbourhoods
     from muster.run.run import Run
     from muster.run.settled import Settled
 
@@ -210,16 +210,16 @@ def _unmoved(question: Question, state: State, facts: Mapping[str, Tree]) -> "An
         *get_findings(facts["failed"]),
         *map(agents_withheld, question.heard.agents.withheld),
     )  # fmt: skip
-    fleet = Ruled(
+    fleet = FleetWithPolicies(
         {}, {}, settings=Settings(facts["settings"]), findings=found, held=tuple(get_held(facts["held"])),
         wakes=rest_wakes(state, ()), beyond=Beyond(),
     )  # fmt: skip
     run = Run(fleet, question.now.astimezone(UTC).replace(microsecond=0), question.decided)
     settled = Settled(run, run, {}, [], rested=True)
-    return Answer(
+    return RunAnswer(
         settled,
         {**facts, "commit": question.commit},
-        Kept((), ()),
+        KeptNeighbourhoods((), ()),
         frozenset(),
         "nothing: nothing changed, and nothing is due",
     )

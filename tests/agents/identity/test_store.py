@@ -7,8 +7,8 @@ from pathlib import Path
 import pytest
 
 from muster.agents.identity.authority import Approved, Authority, load_authority
-from muster.agents.identity.request import Request, new_request
-from muster.agents.identity.store import Identity, Store, identity_of
+from muster.agents.identity.request import CertificateRequest, new_request
+from muster.agents.identity.store import AgentKeys, Store, identity_of
 from muster.git.signatures.errors import IdentityError
 from tests.support.authority import new_authority
 
@@ -20,7 +20,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return load_authority(*new_authority(tmp_path_factory.mktemp("ca")), timedelta(hours=1), NOW)
 
 
-def made(authority: Authority, request: Request) -> Identity:
+def made(authority: Authority, request: CertificateRequest) -> AgentKeys:
     return identity_of(request, authority.sign(Approved(request.pem, request.user, [], ["client auth"]), NOW))
 
 
@@ -28,7 +28,7 @@ def test_what_was_kept_is_there_again_and_nobody_elses(authority: Authority, tmp
     store = Store(tmp_path / "deep/identity")
     assert (store.current(), store.waiting()) == (None, None)
     request = new_request("c1")
-    sent = Request(request.key, request.pem, b"kind: CertificateSigningRequest\n")
+    sent = CertificateRequest(request.key, request.pem, b"kind: CertificateSigningRequest\n")
     store.wait_for(sent)
     assert store.waiting() == sent
     identity = made(authority, sent)

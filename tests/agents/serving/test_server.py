@@ -14,14 +14,14 @@ from pathlib import Path
 import pytest
 
 from muster.agents.serving import connection
-from muster.agents.serving.messages import Request, Response, response
-from muster.agents.serving.server import AddressError, Server, _origin, address_of, served, server_context
+from muster.agents.serving.messages import HttpRequest, Response, response
+from muster.agents.serving.server import AddressError, HttpServer, _origin, address_of, served, server_context
 from tests.support.authority import server_certificate
 from tests.support.flooding import flood
 from tests.support.patience import wait_until
 
 
-class Hello(Server):
+class Hello(HttpServer):
     """Greets whoever has a token, and keeps `slow` requests until it is told to go on."""
 
     def __init__(self, *, context: ssl.SSLContext | None = None, most: int | None = None) -> None:
@@ -31,16 +31,16 @@ class Hello(Server):
     def turn(self) -> None:
         self.turns += 1
 
-    def probe(self, request: Request) -> Response | None:
+    def probe(self, request: HttpRequest) -> Response | None:
         return response(HTTPStatus.OK, b"well") if request.path == "/healthz" else None
 
-    def admitted(self, request: Request) -> Response | int:
+    def admitted(self, request: HttpRequest) -> Response | int:
         self.asked.append(f"{request.method} {request.target}")
         if request.bearer is None:
             return response(HTTPStatus.UNAUTHORIZED)
         return 100 if request.method == "PUT" else 0
 
-    def answer(self, request: Request, body: bytes) -> Response:
+    def answer(self, request: HttpRequest, body: bytes) -> Response:
         if request.path == "/slow":
             self.go_on.wait(10)
         if request.path == "/fault":
@@ -58,7 +58,7 @@ def hello(most: int | None = None, context: ssl.SSLContext | None = None) -> Ite
         server.go_on.set()
 
 
-def said(server: Server, method: str = "GET", path: str = "/", body: bytes | None = None) -> tuple[int, bytes]:
+def said(server: HttpServer, method: str = "GET", path: str = "/", body: bytes | None = None) -> tuple[int, bytes]:
     line = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
     try:
         line.request(method, path, body, {"Authorization": "Bearer x"})
@@ -68,7 +68,7 @@ def said(server: Server, method: str = "GET", path: str = "/", body: bytes | Non
         line.close()
 
 
-def exchanged(server: Server, sent: bytes) -> bytes:
+def exchanged(server: HttpServer, sent: bytes) -> bytes:
     """All that is answered to some bytes, until the server closes the connection."""
     with connected(server) as line:
         line.sendall(sent)
@@ -79,7 +79,7 @@ def exchanged(server: Server, sent: bytes) -> bytes:
         return answer
 
 
-def connected(server: Server) -> socket.socket:
+def connected(server: HttpServer) -> socket.socket:
     return socket.create_connection(("127.0.0.1", server.server_port), 20)
 
 

@@ -3,7 +3,7 @@
 import pytest
 
 from muster.data.yaml.loader import identities, load_documents
-from muster.data.yaml.problem import Identity
+from muster.data.yaml.problem import DocumentIdentity
 
 
 @pytest.mark.parametrize(
@@ -28,13 +28,13 @@ from muster.data.yaml.problem import Identity
     ],
 )
 def test_scans_lines(text: str, expected: list[tuple[str, str, str, str]]) -> None:
-    assert list(identities(None, text)) == [Identity(*fields) for fields in expected]
+    assert list(identities(None, text)) == [DocumentIdentity(*fields) for fields in expected]
 
 
 def test_the_tree_wins_over_the_lines() -> None:
     text = '{"kind": "K", "metadata": {"labels": {"name": "other"}, "name": "n"}, "a": 1, "a": 2}'
     (problem,) = load_documents(text.encode(), "a.json").problems
-    assert problem.identity == Identity("", "K", "", "n")
+    assert problem.identity == DocumentIdentity("", "K", "", "n")
 
 
 def test_items_of_a_broken_list_are_lost() -> None:

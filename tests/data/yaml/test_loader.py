@@ -5,7 +5,7 @@ import pytest
 from muster.data.tree import Tree
 from muster.data.yaml import limits
 from muster.data.yaml.loader import load_documents
-from muster.data.yaml.problem import Identity, Loaded
+from muster.data.yaml.problem import DocumentIdentity, Loaded
 from tests.data.yaml.strategies import KINDS
 
 
@@ -168,7 +168,7 @@ def test_a_broken_document_between_two_others(broken: str) -> None:
     assert [document.index for document in loaded.documents] == [0, 2]
     assert {problem.index for problem in loaded.problems} == {1}
     assert all(problem.identity == ("g/v1", "K", "ns", "two") for problem in loaded.problems)
-    assert loaded.lost == (Identity("g/v1", "K", "ns", "two"),)
+    assert loaded.lost == (DocumentIdentity("g/v1", "K", "ns", "two"),)
     line = text.splitlines()[loaded.documents[1].line - 1]
     assert (line, loaded.documents[1].line) == ("apiVersion: g/v1", 8 + broken.count("\n") + 5)
 
@@ -205,7 +205,7 @@ def test_200_000_levels_of_nesting_are_a_problem(opening: str, label: str) -> No
 def test_a_file_of_50_mb_is_refused_by_its_size_alone() -> None:
     loaded = load(head("big").encode() + b"a: " + b"x" * 50_000_000)
     assert places(loaded) == [("size", 1, 1)]
-    assert loaded.problems[0].identity == Identity("g/v1", "K", "ns", "big")
+    assert loaded.problems[0].identity == DocumentIdentity("g/v1", "K", "ns", "big")
 
 
 def test_the_largest_file_is_read() -> None:
@@ -220,7 +220,7 @@ def test_the_number_of_values_is_limited_over_all_documents() -> None:
     assert len(load(full).documents) == 1
     loaded = load(f"{full}---\nb: [{'x,' * 20}]\n---\n{head('last')}")
     assert [problem.kind for problem in loaded.problems] == ["too-many-values"]
-    assert loaded.lost == (Identity("g/v1", "K", "ns", "last"),)
+    assert loaded.lost == (DocumentIdentity("g/v1", "K", "ns", "last"),)
     assert [problem.kind for problem in load("---\n" * (limits.NODES + 10)).problems] == ["too-many-values"]
     flat = "".join(f"k{n}: x\n" for n in range(limits.NODES + 10))
     assert [problem.kind for problem in load(flat).problems] == ["too-many-values"]

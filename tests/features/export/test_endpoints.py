@@ -8,7 +8,7 @@ import muster
 from muster.data.kinds import MULTI_CLUSTER_INGRESS
 from muster.data.times import parse_time
 from muster.data.tree import Tree
-from muster.features.export.endpoints import Routing, Server, routing
+from muster.features.export.endpoints import BackendServer, Routing, routing
 from tests.support import ingress as files
 
 NOW = parse_time("2026-01-01T00:00:00Z")
@@ -27,7 +27,7 @@ def on(*clusters: str, blocked: tuple[str, ...] = ()) -> Tree:
     return {"serviceLocations": [files.located("web", *clusters)], "trafficBlockClusters": list(blocked)}
 
 
-def servers(routes: Routing) -> list[Server]:
+def servers(routes: Routing) -> list[BackendServer]:
     return [server for backend in routes.backends for server in backend.servers]
 
 
@@ -37,7 +37,7 @@ def test_servers_of_every_located_cluster_and_of_no_other(tmp_path: Path) -> Non
         files.ingress(WEB, on("a", "b")),
         *(files.endpoint_slice(name, "web", [("http", 8080)], [f"10.0.0.{n}"]) for n, name in enumerate("abc")),
     )
-    assert servers(found) == [Server("a", "10.0.0.0:8080", False), Server("b", "10.0.0.1:8080", False)]
+    assert servers(found) == [BackendServer("a", "10.0.0.0:8080", False), BackendServer("b", "10.0.0.1:8080", False)]
     assert found.problems == ()
 
 

@@ -8,7 +8,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
 from muster.data.kinds import MULTI_CLUSTER_INGRESS
-from muster.features.export.endpoints import Backend, Route, Routing, Server
+from muster.features.export.endpoints import Backend, BackendServer, Route, Routing
 from muster.features.export.nginx import render
 from tests.agents.servers import http_server
 from tests.support.nginx import needs_nginx, nginx
@@ -18,16 +18,18 @@ INGRESS = MULTI_CLUSTER_INGRESS.id("web", "shop")
 HOST = "shop.example.com"
 
 
-def backend(*servers: Server, service: str = "web") -> Backend:
+def backend(*servers: BackendServer, service: str = "web") -> Backend:
     return Backend(INGRESS, service, "http", servers)
 
 
-def one_route(*servers: Server) -> Routing:
+def one_route(*servers: BackendServer) -> Routing:
     return Routing((Route(HOST, "/", "Prefix", backend(*servers)),), ())
 
 
 def test_the_text() -> None:
-    text = render(one_route(Server("member1", "10.0.0.1:8080", True), Server("member2", "10.0.1.1:8080", False)), 80)
+    text = render(
+        one_route(BackendServer("member1", "10.0.0.1:8080", True), BackendServer("member2", "10.0.1.1:8080", False)), 80
+    )
     assert (
         text
         == """\
@@ -63,7 +65,7 @@ def test_a_blocked_cluster_gets_no_requests_until_it_is_free_again(tmp_path: Pat
     with http_server(b"a") as first, http_server(b"b") as second, nginx(tmp_path / "nginx") as balancer:
 
         def load(*blocked: str) -> None:
-            servers = [Server(n, f"127.0.0.1:{s.port}", n in blocked) for n, s in (("a", first), ("b", second))]
+            servers = [BackendServer(n, f"127.0.0.1:{s.port}", n in blocked) for n, s in (("a", first), ("b", second))]
             balancer.load(render(one_route(*servers), balancer.port))
 
         load()
@@ -82,7 +84,7 @@ def test_hosts_and_paths(tmp_path: Path) -> None:
     with ExitStack() as stack, nginx(tmp_path / "nginx") as balancer:
         servers = {name: stack.enter_context(http_server(name.encode())) for name in names}
         behind = {
-            name: backend(Server("a", f"127.0.0.1:{server.port}", False), service=name)
+            name: backend(BackendServer("a", f"127.0.0.1:{server.port}", False), service=name)
             for name, server in servers.items()
         }
         routes = (
@@ -125,7 +127,7 @@ TEXT = st.text(st.characters(exclude_categories=("Cc", "Cs"), exclude_characters
 def test_nothing_in_a_route_breaks_the_configuration(
     tmp_path_factory: pytest.TempPathFactory, paths: list[tuple[str, str]], cluster: str, port: str, host: int
 ) -> None:
-    behind = Backend(INGRESS, "web", port, (Server(cluster, "127.0.0.1:9", False),))
+    behind = Backend(INGRESS, "web", port, (BackendServer(cluster, "127.0.0.1:9", False),))
     name = ".".join(["x" * host] * 3)
     routes = tuple(Route(name, f"/{path}", type_, behind) for path, type_ in paths)  # type: ignore[arg-type]
     with nginx(tmp_path_factory.mktemp("nginx") / "nginx") as balancer:

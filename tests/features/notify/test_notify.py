@@ -16,14 +16,14 @@ from aiosmtpd.controller import Controller
 from muster.features.notify import notify
 from muster.features.notify.notify import notify_due
 from muster.features.notify.sinks import MailSink
-from muster.features.pulses.publish import Publication, Told
-from muster.features.pulses.sinks import DeliveryError, Patience
+from muster.features.pulses.publish import DeliveryCounts, Publication
+from muster.features.pulses.sinks import DeliveryError, RetryPatience
 from muster.features.reconcile.reconcile import Reconciled, reconcile
 from muster.git.notice_memory import read_memory
 from muster.git.repository import Repository, open_repository
 from muster.rules.notifications import transitions as notifying
 from muster.run.executors import Executor, Here
-from muster.run.state import State
+from muster.run.state import RunState
 from muster.run.workers import Workers
 from tests.features.pulses.receiver import Receiver, receiving
 from tests.features.pulses.test_walkthrough import lease
@@ -31,7 +31,7 @@ from tests.run.test_warm import state_in
 from tests.support.git import Repo, clone, new_repository
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-HURRIED = Patience(lambda _: None, lambda: 0.5)
+HURRIED = RetryPatience(lambda _: None, lambda: 0.5)
 CLUSTER = """\
 apiVersion: cluster.open-cluster-management.io/v1
 kind: ManagedCluster
@@ -68,7 +68,7 @@ class Fleet:
         self.repo = new_repository(path) if remote is None else Repo(path, {})
         self.environ: Mapping[str, str] = {}
         self.now, self.remote = NOON, remote
-        self.state: State | None = None
+        self.state: RunState | None = None
         self.workers: Workers | None = None
         self.looked_at = ""
         self.repo.commit(
@@ -220,7 +220,7 @@ def test_a_sink_that_refuses_or_hangs_gets_it_later_and_the_other_only_once(tmp_
         fleet.say("False", "a")
         first = fleet.run()
         assert list(first.failures) == ["bad"]
-        assert first.told == Told({"webhook": 1}, {"webhook": 1}, {"webhook": 1}, fleet.now)  # type: ignore[arg-type]
+        assert first.told == DeliveryCounts({"webhook": 1}, {"webhook": 1}, {"webhook": 1}, fleet.now)  # type: ignore[arg-type]
         assert "500 ms" not in str(fleet.run(1).failures)
         bad.released.set()
         assert fleet.run(1).published == 1

@@ -5,7 +5,7 @@ from datetime import timedelta
 
 from muster.data.times import format_time
 from muster.data.tree import Tree
-from muster.features.history.history import Begins, FleetHistory, StatusChange, StatusStep, Told
+from muster.features.history.history import Begins, CommittedTransition, FleetHistory, StatusChange, StatusStep
 from muster.features.page.availability import WINDOWS, Member, availability
 from tests.support.example import NOON
 
@@ -14,7 +14,7 @@ STATUSES = ("True", "Unknown", "False", "")
 
 def step(minutes: int, *changes: tuple[str, str, str], commit: str = "") -> StatusStep:
     """A commit so many minutes before noon."""
-    told = Told(commit or f"c{minutes}", NOON - timedelta(minutes=minutes), f"told at {minutes}")
+    told = CommittedTransition(commit or f"c{minutes}", NOON - timedelta(minutes=minutes), f"told at {minutes}")
     return StatusStep(told, tuple(StatusChange(*change) for change in changes))
 
 

@@ -9,7 +9,7 @@ from muster.features.page.availability import members_of
 from muster.features.page.following import Shown, of_clusters, shown_after, shown_anew
 from muster.features.page.overview import ClusterDetails, overview, placement_details
 from muster.run.question import WholeNeeded
-from muster.run.state import State, open_state
+from muster.run.state import RunState, open_state
 from muster.run.warm import answer
 from tests.support.living import Living, cluster
 
@@ -36,13 +36,13 @@ def page(shown: Shown) -> tuple[Tree, list[Tree], object]:
     return told, list(placement_details(shown.run)), members_of(shown.run, told["clusters"])
 
 
-def state_in(folder: Path) -> State:
+def state_in(folder: Path) -> RunState:
     state = open_state(folder / "kept" / "state.sqlite")
     assert state is not None
     return state
 
 
-def follow(living: Living, state: State, happenings: Iterable[Callable[[], object]]) -> Counter[str]:
+def follow(living: Living, state: RunState, happenings: Iterable[Callable[[], object]]) -> Counter[str]:
     before: Shown | None = None
     taken, lived = Counter[str](), []
     for happening in (living.nothing, *happenings):

@@ -6,8 +6,8 @@ from datetime import timedelta
 from functools import cache
 
 from muster.data.tree import Tree
-from muster.features.history.history import FleetHistory, StatusChange, StatusStep, Told
-from muster.features.page.pages import ASSETS, Site
+from muster.features.history.history import CommittedTransition, FleetHistory, StatusChange, StatusStep
+from muster.features.page.pages import ASSETS, FleetSite
 from muster.features.test.memory import MemorySnapshot
 from muster.run.settle import settle
 from tests.support.example import EXAMPLE, NOON
@@ -41,10 +41,10 @@ def site() -> dict[str, bytes]:
         for path in EXAMPLE.rglob("*.yaml") if "/." not in str(path)
     }  # fmt: skip
     run = settle(MemorySnapshot({**texts, "clusters/hostile.yaml": HOSTILE, "remedies/dns.yaml": SHORTER}), NOON).last
-    told = Told("c" * 40, NOON - timedelta(hours=1), "1 cluster \u2028</script>")
+    told = CommittedTransition("c" * 40, NOON - timedelta(hours=1), "1 cluster \u2028</script>")
     key = "managedclusters/prod-eu-1.yaml"
     history = FleetHistory((StatusStep(told, (StatusChange(key, "Unknown", "True"),)),), latest={key: [told]})
-    site = Site(run, "<b>example</b>", None, lambda: history)
+    site = FleetSite(run, "<b>example</b>", None, lambda: history)
     return {path: site.read(path) for path in site.paths()}
 
 

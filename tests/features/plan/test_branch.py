@@ -7,10 +7,10 @@ import pytest
 
 from muster.data.times import parse_time
 from muster.data.tree import Tree
-from muster.features.plan.plan import Branch, branch, branch_document
+from muster.features.plan.plan import BranchComparison, branch, branch_document
 from muster.git.hearing import here
 from muster.git.repository import open_repository
-from muster.run.state import State, open_state
+from muster.run.state import RunState, open_state
 from muster.run.warm import answer
 from tests.features.pulses.test_walkthrough import cluster, fleet, lease, observed
 from tests.support.git import Repo
@@ -19,12 +19,12 @@ from tests.support.living import Living
 NOW = parse_time("2026-01-01T00:10:00Z")
 
 
-def between(repo: Repo, base: str, now: str = "2026-01-01T00:10:00Z") -> Branch:
+def between(repo: Repo, base: str, now: str = "2026-01-01T00:10:00Z") -> BranchComparison:
     repository = open_repository(repo.path, repo.environ)
     return branch(repository, base, repo.tip(), here(repository), parse_time(now))
 
 
-def changed(found: Branch) -> set[tuple[str, str, str, str]]:
+def changed(found: BranchComparison) -> set[tuple[str, str, str, str]]:
     return {(str(c.object), c.field, c.before, c.after) for c in found.comparison.changes}
 
 
@@ -94,13 +94,13 @@ def test_what_is_done_about_a_cluster_that_is_no_longer_reported(tmp_path: Path)
     assert told.removed == []
 
 
-def state_in(folder: Path) -> State:
+def state_in(folder: Path) -> RunState:
     state = open_state(folder / "kept" / "state.sqlite")
     assert state is not None
     return state
 
 
-def told(found: Branch) -> Tree:
+def told(found: BranchComparison) -> Tree:
     return branch_document(found)
 
 

@@ -12,7 +12,7 @@ from cloudevents.core.bindings.http import HTTPMessage, from_http_event
 
 from muster.data.tree import Tree
 from muster.features.pulses.http import HttpSink, origin
-from muster.features.pulses.sinks import DeliveryError, Patience, SinkSettings, deliver
+from muster.features.pulses.sinks import DeliveryError, RetryPatience, SinkSettings, deliver
 from tests.features.pulses.receiver import receiving
 
 EVENT: Tree = {
@@ -60,7 +60,7 @@ def test_one_connection_carries_many_events() -> None:
 def test_a_server_that_recovers_gets_the_event_in_the_end() -> None:
     pauses: list[float] = []
     with receiving((503, {}), (429, {"Retry-After": "7"}), (502, {}), (202, {})) as receiver:
-        deliver(sink(receiver.url), settings(4), EVENT, Patience(pauses.append, lambda: 0.5))
+        deliver(sink(receiver.url), settings(4), EVENT, RetryPatience(pauses.append, lambda: 0.5))
     assert len(receiver.requests) == 4
     assert pauses == [1.0, 7.0, 4.0]
     assert {json.loads(request.body)["id"] for request in receiver.requests} == {EVENT["id"]}
@@ -68,14 +68,14 @@ def test_a_server_that_recovers_gets_the_event_in_the_end() -> None:
 
 def test_it_is_given_up_after_the_last_attempt() -> None:
     with receiving((500, {})) as receiver, pytest.raises(DeliveryError, match="answered 500"):
-        deliver(sink(receiver.url), settings(3), EVENT, Patience(lambda _: None, lambda: 0.5))
+        deliver(sink(receiver.url), settings(3), EVENT, RetryPatience(lambda _: None, lambda: 0.5))
     assert len(receiver.requests) == 3
 
 
 @pytest.mark.parametrize("status", [400, 401, 404, 410, 413])
 def test_a_refusal_is_not_tried_again(status: int) -> None:
     with receiving((status, {})) as receiver, pytest.raises(DeliveryError, match=f"answered {status}") as caught:
-        deliver(sink(receiver.url), settings(3), EVENT, Patience(lambda _: None, lambda: 0.5))
+        deliver(sink(receiver.url), settings(3), EVENT, RetryPatience(lambda _: None, lambda: 0.5))
     assert not caught.value.again
     assert len(receiver.requests) == 1
 

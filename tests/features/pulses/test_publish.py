@@ -11,7 +11,7 @@ import pytest
 
 from muster.data.tree import Tree
 from muster.features.pulses.publish import Publication, publish, publish_due
-from muster.features.pulses.sinks import MOST_PAUSE_SECONDS, DeliveryError, Patience, SinkSettings
+from muster.features.pulses.sinks import MOST_PAUSE_SECONDS, DeliveryError, RetryPatience, SinkSettings
 from muster.features.reconcile.reconcile import reconcile
 from muster.git.pulse_memory import PulseMemory, read_memory
 from muster.git.repository import Repository, open_repository
@@ -22,7 +22,7 @@ from tests.features.pulses.receiver import receiving
 from tests.support.git import Repo, clone, new_repository
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
-HURRIED = Patience(lambda _: None, lambda: 0.5)
+HURRIED = RetryPatience(lambda _: None, lambda: 0.5)
 
 CLUSTER = """\
 apiVersion: cluster.open-cluster-management.io/v1
@@ -88,7 +88,7 @@ def test_a_sink_that_keeps_a_run_waiting_is_given_up(tmp_path: Path) -> None:
     pulses = list(run.fleet.pulses) * 50
     done = publish(
         run.fleet, pulses, memory, open_sink=lambda settings: busy if settings.name == "a" else other,
-        remember=lambda _: None, patience=Patience(sleep, lambda: 0.5, lambda: clock[0]),
+        remember=lambda _: None, patience=RetryPatience(sleep, lambda: 0.5, lambda: clock[0]),
     )  # fmt: skip
     assert busy.asked == 4
     assert clock[0] == 3 * MOST_PAUSE_SECONDS

@@ -8,7 +8,7 @@ import pytest
 from muster.data.tree import Tree
 from muster.features.pulses.sinks import (
     DeliveryError,
-    Patience,
+    RetryPatience,
     SinkSettings,
     address,
     credentials,
@@ -110,7 +110,7 @@ def test_an_event_is_tried_again_after_longer_and_longer_pauses(
 ) -> None:
     pauses: list[float] = []
     sink = Flaky(*errors)
-    patience = Patience(pauses.append, lambda: 0.5)
+    patience = RetryPatience(pauses.append, lambda: 0.5)
     if arrives:
         deliver(sink, settings(attempts=attempts, backoff="1s"), {}, patience)
     else:

@@ -13,7 +13,7 @@ from muster.features.watch.watch import Watcher
 from muster.git.enginecommits import last_runs
 from muster.git.repository import open_repository
 from muster.run.evaluate import evaluate
-from muster.run.state import State, open_state
+from muster.run.state import RunState, open_state
 from tests.features.pulses.test_walkthrough import Muster, available, cluster, fleet, lease, muster
 from tests.support.git import Repo
 
@@ -34,14 +34,14 @@ def repo(tmp_path: Path) -> Repo:
 
 
 @pytest.fixture(params=[False, True], ids=["cold", "warm"])
-def state(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[State | None]:
+def state(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RunState | None]:
     kept = open_state(tmp_path / "kept/state") if request.param else None
     yield kept
     if kept is not None:
         kept.close()
 
 
-def run(repo: Repo, at: datetime, state: State | None) -> Reconciled:
+def run(repo: Repo, at: datetime, state: RunState | None) -> Reconciled:
     repository = open_repository(repo.path, repo.environ)
     return reconcile(repository, lambda: at, branch="main", attempts=range(1, 3), state=state)
 
@@ -59,7 +59,7 @@ def is_settled(repo: Repo, at: datetime) -> bool:
     return evaluate(repo.path, at, "HEAD").files == {}
 
 
-def test_what_changes_past_that_comes_in_one_commit_and_is_not_lost(repo: Repo, state: State | None) -> None:
+def test_what_changes_past_that_comes_in_one_commit_and_is_not_lost(repo: Repo, state: RunState | None) -> None:
     assert run(repo, NOON, state).commit
     edit(repo, "a", 70)
     assert run(repo, NOON + MINUTE, state).commit
@@ -80,7 +80,7 @@ def test_what_changes_past_that_comes_in_one_commit_and_is_not_lost(repo: Repo, 
     assert run(repo, later, state).waits == later + MINUTE
 
 
-def test_a_loss_of_availability_never_waits_and_takes_the_rest_along(repo: Repo, state: State | None) -> None:
+def test_a_loss_of_availability_never_waits_and_takes_the_rest_along(repo: Repo, state: RunState | None) -> None:
     run(repo, NOON, state)
     edit(repo, "a", 70)
     run(repo, NOON + MINUTE, state)

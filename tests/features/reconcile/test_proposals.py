@@ -16,7 +16,7 @@ import yaml
 from muster.cli import exits
 from muster.data.times import format_time, parse_time
 from muster.data.tree import dig
-from muster.features.reconcile.proposals import Proposed, State, propose
+from muster.features.reconcile.proposals import ProposalState, Proposed, propose
 from muster.features.reconcile.reconcile import Reconciled, reconcile
 from muster.features.watch.watch import Watcher
 from muster.git.repository import open_repository
@@ -67,18 +67,18 @@ def beat(repo: Repo, minutes: float, names: str) -> None:
     repo.commit({f"clusters/{name}/lease.yaml": lease(name, at(minutes)) for name in names})
 
 
-def decided(repo: Repo, minutes: float, remote: str | None = None, state: states.State | None = None) -> Reconciled:
+def decided(repo: Repo, minutes: float, remote: str | None = None, state: states.RunState | None = None) -> Reconciled:
     now = NOON + timedelta(minutes=minutes)
     repository = open_repository(repo.path, repo.environ)
     return reconcile(repository, lambda: now, branch="main", remote=remote, attempts=range(1, 4), state=state)
 
 
-def run(repo: Repo, minutes: float, remote: str | None = None, state: states.State | None = None) -> Proposed:
+def run(repo: Repo, minutes: float, remote: str | None = None, state: states.RunState | None = None) -> Proposed:
     done = decided(repo, minutes, remote, state)
     return propose(open_repository(repo.path, repo.environ), done, "main", remote)
 
 
-def seen(proposed: Proposed) -> list[tuple[str, State, int]]:
+def seen(proposed: Proposed) -> list[tuple[str, ProposalState, int]]:
     assert proposed.troubles == []
     return [(one.topic, one.state, one.effects) for one in proposed.proposals]
 
@@ -106,21 +106,21 @@ def by_rebase(repo: Repo) -> None:
 @pytest.mark.parametrize("merge", [by_merge, by_squash, by_rebase])
 def test_it_is_proposed_kept_as_it_is_and_happens_when_it_is_merged(repo: Repo, merge: Callable[[Repo], None]) -> None:
     head = repo.tip("main")
-    assert seen(run(repo, 60)) == [("outages", State.MADE, 2)]
+    assert seen(run(repo, 60)) == [("outages", ProposalState.MADE, 2)]
     assert repo.tip("main") == head
     assert repo.tip(f"{BRANCH}~1") == head
     assert repo.git("diff", "--name-only", head, BRANCH) == FILE
     assert "ManagedCluster/b: taint" in repo.git("log", "-1", "--format=%B", BRANCH)
     refs = repo.refs()
-    assert seen(run(repo, 61)) == [("outages", State.STANDS, 2)]
+    assert seen(run(repo, 61)) == [("outages", ProposalState.STANDS, 2)]
     assert repo.refs() == refs
     repo.commit({"README.md": "people go on"})
     made = repo.tip(BRANCH)
-    assert seen(run(repo, 62)) == [("outages", State.STANDS, 2)]
+    assert seen(run(repo, 62)) == [("outages", ProposalState.STANDS, 2)]
     assert repo.tip(BRANCH) == made, "it merges as well as before"
     assert tainted(repo) == ""
     merge(repo)
-    assert seen(run(repo, 63)) == [("outages", State.WITHDRAWN, 0)]
+    assert seen(run(repo, 63)) == [("outages", ProposalState.WITHDRAWN, 0)]
     assert tainted(repo) == "ab"
     assert REF not in repo.refs()
     after = repo.refs()
@@ -133,19 +133,19 @@ def test_it_is_proposed_kept_as_it_is_and_happens_when_it_is_merged(repo: Repo, 
 def test_it_is_updated_in_place_and_withdrawn(repo: Repo) -> None:
     run(repo, 60)
     old = repo.tip(BRANCH)
-    assert seen(run(repo, 70)) == [("outages", State.UPDATED, 3)], "c is silent by now"
+    assert seen(run(repo, 70)) == [("outages", ProposalState.UPDATED, 3)], "c is silent by now"
     assert repo.tip(f"{BRANCH}~1") == repo.tip("main")
     assert repo.git("merge-base", "--is-ancestor", old, BRANCH, check=False) == ""
     assert repo.git("rev-list", "--count", f"main..{BRANCH}") == "1"
     beat(repo, 71, "abc")
-    assert seen(run(repo, 71)) == [("outages", State.WITHDRAWN, 0)]
+    assert seen(run(repo, 71)) == [("outages", ProposalState.WITHDRAWN, 0)]
     assert REF not in repo.refs()
 
 
 def test_what_is_merged_covers_what_was_proposed_and_no_more(repo: Repo) -> None:
     run(repo, 60)
     by_merge(repo)
-    assert seen(run(repo, 70)) == [("outages", State.UPDATED, 1)], "c was not asked for then"
+    assert seen(run(repo, 70)) == [("outages", ProposalState.UPDATED, 1)], "c was not asked for then"
     assert tainted(repo) == "ab"
     assert "ManagedCluster/c" in repo.show(FILE, BRANCH)
     assert "ManagedCluster/a" not in repo.show(FILE, BRANCH)
@@ -159,10 +159,10 @@ def test_a_used_approval_is_in_nobodys_way(repo: Repo) -> None:
     run(repo, 60)
     by_merge(repo)
     run(repo, 61)
-    assert seen(run(repo, 70)) == [("outages", State.MADE, 1)]
+    assert seen(run(repo, 70)) == [("outages", ProposalState.MADE, 1)]
     made = repo.tip(BRANCH)
     repo.commit({FILE: None})
-    assert seen(run(repo, 71)) == [("outages", State.UPDATED, 1)]
+    assert seen(run(repo, 71)) == [("outages", ProposalState.UPDATED, 1)]
     assert repo.tip(BRANCH) != made
     by_merge(repo)
     run(repo, 72)
@@ -179,7 +179,7 @@ def test_a_person_may_approve_a_part(repo: Repo) -> None:
     by_merge(repo)
     proposed = run(repo, 61)
     assert tainted(repo) == "b"
-    assert seen(proposed) == [("outages", State.UPDATED, 1)], "what that branch had is in main"
+    assert seen(proposed) == [("outages", ProposalState.UPDATED, 1)], "what that branch had is in main"
     assert "ManagedCluster/a" in repo.show(FILE, BRANCH)
 
 
@@ -188,7 +188,7 @@ def test_a_persons_commit_on_it_is_never_destroyed(repo: Repo) -> None:
     repo.git("switch", "--quiet", BRANCH)
     theirs = repo.commit({"notes.md": "wait for the vendor"})
     repo.git("switch", "--quiet", "main")
-    assert seen(run(repo, 61)) == [("outages", State.STANDS, 2)], "it proposes the same"
+    assert seen(run(repo, 61)) == [("outages", ProposalState.STANDS, 2)], "it proposes the same"
     for minute, what in ((70, "three are silent"), (80, "all are back")):
         if minute == 80:
             beat(repo, minute, "abc")
@@ -214,7 +214,7 @@ def test_a_merge_of_main_into_it_is_nobodys_work(repo: Repo) -> None:
     repo.git("switch", "--quiet", BRANCH)
     repo.git("merge", "--quiet", "main", "--message", "Update branch")
     repo.git("switch", "--quiet", "main")
-    assert seen(run(repo, 70)) == [("outages", State.UPDATED, 3)]
+    assert seen(run(repo, 70)) == [("outages", ProposalState.UPDATED, 3)]
 
 
 def test_a_branch_that_somebody_works_on_stays(repo: Repo) -> None:
@@ -228,7 +228,7 @@ def test_a_branch_that_somebody_works_on_stays(repo: Repo) -> None:
 def test_when_nothing_waits_for_anybody_any_more_it_is_withdrawn(repo: Repo) -> None:
     run(repo, 60)
     repo.commit({"fleet.yaml": setting(topics="[]")})
-    assert seen(run(repo, 61)) == [("outages", State.WITHDRAWN, 0)]
+    assert seen(run(repo, 61)) == [("outages", ProposalState.WITHDRAWN, 0)]
     assert tainted(repo) == "ab", "nobody is asked"
 
 
@@ -238,17 +238,17 @@ def test_what_was_not_committed_is_not_proposed(repo: Repo) -> None:
     repo.commit({"clusters/c/cluster.yaml": edited})
     assert seen(run(repo, 61)) == [], "since when they wait may be another instant in the end"
     beat(repo, 120, "c")
-    assert seen(run(repo, 120)) == [("outages", State.MADE, 2)]
+    assert seen(run(repo, 120)) == [("outages", ProposalState.MADE, 2)]
 
 
 def test_from_what_runs_have_kept(repo: Repo, tmp_path: Path) -> None:
     kept = states.open_state(tmp_path / "kept/state")
     assert kept is not None
-    assert seen(run(repo, 60, state=kept)) == [("outages", State.MADE, 2)]
+    assert seen(run(repo, 60, state=kept)) == [("outages", ProposalState.MADE, 2)]
     run(repo, 61, state=kept)
-    assert seen(run(repo, 61, state=kept)) == [("outages", State.STANDS, 2)]
+    assert seen(run(repo, 61, state=kept)) == [("outages", ProposalState.STANDS, 2)]
     by_merge(repo)
-    assert seen(run(repo, 62, state=kept)) == [("outages", State.WITHDRAWN, 0)]
+    assert seen(run(repo, 62, state=kept)) == [("outages", ProposalState.WITHDRAWN, 0)]
     assert tainted(repo) == "ab"
     run(repo, 62, state=kept)
     done = decided(repo, 62, state=kept)
@@ -261,11 +261,11 @@ def test_beside_a_branch_of_what_is_derived(tmp_path: Path) -> None:
     repo.commit({"fleet.yaml": setting().replace("spec: {", "spec: {derived: {branch: muster/state}, ")})
     run(repo, 0)
     beat(repo, 60, "b")
-    assert seen(run(repo, 60)) == [("outages", State.MADE, 1)]
+    assert seen(run(repo, 60)) == [("outages", ProposalState.MADE, 1)]
     assert repo.tip(f"{BRANCH}~1") == repo.tip("main")
     by_squash(repo)
     main = repo.tip("main")
-    assert seen(run(repo, 61)) == [("outages", State.WITHDRAWN, 0)]
+    assert seen(run(repo, 61)) == [("outages", ProposalState.WITHDRAWN, 0)]
     assert "unreachable" in repo.show("derived/managedclusters/a.yaml", "muster/state")
     assert repo.tip("main") == main, "nothing of muster's goes there"
 
@@ -351,10 +351,10 @@ def test_several_engines_propose_once(repo: Repo, origin: Repo, tmp_path: Path) 
     first = propose(open_repository(repo.path, repo.environ), mine, "main", "origin")
     made = origin.tip(BRANCH)
     again = propose(open_repository(other.path, other.environ), theirs, "main", "origin")
-    assert (seen(first), seen(again)) == ([("outages", State.MADE, 2)], [("outages", State.STANDS, 2)])
-    assert seen(run(other, 70, "origin")) == [("outages", State.UPDATED, 3)], "whoever comes may update it"
+    assert (seen(first), seen(again)) == ([("outages", ProposalState.MADE, 2)], [("outages", ProposalState.STANDS, 2)])
+    assert seen(run(other, 70, "origin")) == [("outages", ProposalState.UPDATED, 3)], "whoever comes may update it"
     assert origin.tip(BRANCH) != made
-    assert seen(run(repo, 70, "origin")) == [("outages", State.STANDS, 3)]
+    assert seen(run(repo, 70, "origin")) == [("outages", ProposalState.STANDS, 3)]
 
 
 def test_in_a_job_that_has_one_commit(repo: Repo, origin: Repo, tmp_path: Path) -> None:
@@ -364,8 +364,8 @@ def test_in_a_job_that_has_one_commit(repo: Repo, origin: Repo, tmp_path: Path) 
     job = Repo(tmp_path / "job", repo.environ)
     repo.git("clone", "--quiet", "--depth=1", f"file://{origin.path}", str(job.path))
     assert job.git("rev-list", "--count", "main") == "1"
-    assert seen(run(job, 61, "origin")) == [("outages", State.STANDS, 2)]
-    assert seen(run(job, 70, "origin")) == [("outages", State.UPDATED, 3)]
+    assert seen(run(job, 61, "origin")) == [("outages", ProposalState.STANDS, 2)]
+    assert seen(run(job, 70, "origin")) == [("outages", ProposalState.UPDATED, 3)]
 
 
 def test_what_a_person_pushed_meanwhile_is_not_overwritten(repo: Repo, origin: Repo, tmp_path: Path) -> None:
@@ -399,7 +399,9 @@ def test_killed_while_it_proposes(repo: Repo, origin: Repo, tmp_path: Path, mome
     assert subprocess.run(command, env=environ, capture_output=True, check=False).returncode == -9
     assert (REF in origin.refs()) is (moment == "after")
     assert origin.tip("main") == repo.tip("main")
-    assert seen(run(repo, 61, "origin")) == [("outages", State.STANDS if moment == "after" else State.MADE, 2)]
+    assert seen(run(repo, 61, "origin")) == [
+        ("outages", ProposalState.STANDS if moment == "after" else ProposalState.MADE, 2)
+    ]
     assert origin.git("fsck", "--full", "--no-dangling") == ""
 
 
@@ -423,7 +425,7 @@ def test_what_things_are_called_gives_no_orders(repo: Repo, muster: Muster) -> N
     assert repo.git("log", "-1", "--format=%(trailers:key=Muster-Allow-Removal)", BRANCH).strip() == ""
     assert repo.git("log", "-1", "--format=%s", BRANCH) == "Approve 1 effect: outages"
     by_merge(repo)
-    assert seen(run(repo, 62)) == [("outages", State.WITHDRAWN, 0)]
+    assert seen(run(repo, 62)) == [("outages", ProposalState.WITHDRAWN, 0)]
     (applied,) = dig(yaml.safe_load(repo.show("derived/managedclusters/c.yaml", "main")), "status", "remedyActions")
     assert applied == action
     assert code == exits.FINE
@@ -435,7 +437,7 @@ def test_what_else_lies_there_is_let_alone(repo: Repo) -> None:
         repo.git("update-ref", f"refs/heads/muster/proposals/{name}", tip)
     run(repo, 60)
     repo.commit({"fleet.yaml": setting(topics="[]")})
-    assert seen(run(repo, 61)) == [("outages", State.WITHDRAWN, 0)]
+    assert seen(run(repo, 61)) == [("outages", ProposalState.WITHDRAWN, 0)]
     assert sum("muster/proposals" in ref for ref in repo.refs()) == 3
 
 

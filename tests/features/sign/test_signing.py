@@ -9,7 +9,7 @@ import yaml
 from cryptography.hazmat.primitives.serialization import Encoding
 
 from muster.agents.identity.authority import Authority, load_authority
-from muster.agents.identity.request import Request, new_request
+from muster.agents.identity.request import CertificateRequest, new_request
 from muster.data.tree import Tree
 from muster.features.edits.editing import Edited
 from muster.features.reconcile.reconcile import reconcile
@@ -32,7 +32,7 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return load_authority(*new_authority(tmp_path_factory.mktemp("ca")), timedelta(hours=1), NOW)
 
 
-def manifest(name: str, cluster: str, made: Request, **spec: Tree) -> str:
+def manifest(name: str, cluster: str, made: CertificateRequest, **spec: Tree) -> str:
     """A request of an agent, as it is sent."""
     body = {
         "request": base64.b64encode(made.pem).decode(), "signerName": "kubernetes.io/kube-apiserver-client",

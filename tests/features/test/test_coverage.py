@@ -6,7 +6,7 @@ from muster.features.test.branches import branches_of
 from muster.features.test.coverage import Coverage
 from muster.features.test.memory import MemorySnapshot
 from muster.features.test.policytest import run_tests
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.checking import check_snapshot
 
 POLICY = """
@@ -49,7 +49,7 @@ def case(name: str, labels: str) -> str:
 """
 
 
-def fleet(*cases: str, further: str = "") -> Ruled:
+def fleet(*cases: str, further: str = "") -> FleetWithPolicies:
     return check_snapshot(MemorySnapshot({"policy.yaml": POLICY + further, "test.yaml": TEST + "".join(cases)}))
 
 

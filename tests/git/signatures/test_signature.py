@@ -7,23 +7,23 @@ from pathlib import Path
 import pytest
 from cryptography import x509
 
-from muster.agents.identity.request import Request, new_request
+from muster.agents.identity.request import CertificateRequest, new_request
 from muster.git.signatures.keys import public_bytes
 from muster.git.signatures.signature import sealed, signing_key
 from tests.support.git import Repo, new_repository
 
 
 @pytest.fixture(scope="module")
-def request_() -> Request:
+def request_() -> CertificateRequest:
     return new_request("c1")
 
 
-def key_of(request: Request) -> bytes:
+def key_of(request: CertificateRequest) -> bytes:
     return public_bytes(x509.load_pem_x509_csr(request.pem).public_key())
 
 
 @pytest.mark.parametrize("object_format", ["sha1", "sha256"])
-def test_git_verifies_what_we_sign(tmp_path: Path, request_: Request, object_format: str) -> None:
+def test_git_verifies_what_we_sign(tmp_path: Path, request_: CertificateRequest, object_format: str) -> None:
     repo = new_repository(tmp_path / "repo", object_format=object_format)
     commit = repo.commit({"a.yaml": "a: 1\n"}, "Beat\n\ngpgsig is a word here")
     raw = repo.git_bytes("cat-file", "commit", commit)
@@ -93,7 +93,7 @@ def test_a_signature_that_was_made_for_something_else_is_none_of_a_commits(tmp_p
         signature.unlink()
 
 
-def test_a_signature_with_anything_more_in_it_is_none(request_: Request) -> None:
+def test_a_signature_with_anything_more_in_it_is_none(request_: CertificateRequest) -> None:
     """As for git and ssh-keygen: of one commit there are no two that are both good."""
     commit = sealed(COMMIT, request_.key)
     armor = b"\n".join(line.removeprefix(b"gpgsig ").strip() for line in commit.splitlines()[3:] if line)

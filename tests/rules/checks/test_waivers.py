@@ -9,7 +9,7 @@ from muster.data.finding import Finding, Severity
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.features.test.memory import MemorySnapshot
 from muster.rules.checks.waivers import told, waiver_advice, waivers_in
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.checking import check_snapshot
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.records import get_findings, put_findings
@@ -43,7 +43,7 @@ spec:
 """
 
 
-def fleet(clusters: str = CLUSTERS, *waivers: str) -> Ruled:
+def fleet(clusters: str = CLUSTERS, *waivers: str) -> FleetWithPolicies:
     return check_snapshot(MemorySnapshot({"a.yaml": clusters, "w.yaml": "---\n".join(waivers) or "---\n"}))
 
 

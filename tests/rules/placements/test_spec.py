@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from muster.data.tree import Tree
-from muster.rules.placements.spec import Patience, Taint, Toleration
+from muster.rules.placements.spec import Taint, Toleration, TolerationLimits
 from tests.support.example import NOON
 
 EVER = datetime.min.replace(tzinfo=UTC)
@@ -29,9 +29,9 @@ def test_what_a_toleration_speaks_of(entry: Tree, bears: bool) -> None:
     assert Toleration.read(entry).matches("gpu", "a100", "NoSelect") is bears
 
 
-def patience(*seconds: int | None) -> Patience:
+def patience(*seconds: int | None) -> TolerationLimits:
     entries = ({"operator": "Exists", **({} if one is None else {"tolerationSeconds": one})} for one in seconds)
-    return Patience(map(Toleration.read, entries))
+    return TolerationLimits(map(Toleration.read, entries))
 
 
 @pytest.mark.parametrize(

@@ -4,7 +4,7 @@ import pytest
 
 from muster.fleet.settings import DEFAULTS
 from muster.rules.pools.buckets import Buckets, Stale
-from muster.rules.pools.claims import Links, assign, repair
+from muster.rules.pools.claims import ClaimLinks, assign, repair
 from muster.rules.pools.model import Claim, Cluster
 from muster.rules.pools.rules import UPSTREAM, Rules, rules_of
 from tests.rules.pools.building import claim, cluster
@@ -12,7 +12,7 @@ from tests.rules.pools.building import claim, cluster
 SEED = rules_of(DEFAULTS)
 
 
-def told(links: Links) -> dict[str, str]:
+def told(links: ClaimLinks) -> dict[str, str]:
     """Which claims and clusters are told of each other, who waits, and what is left."""
     return {
         "claims": " ".join(f"{one.name}:{other.name}" for one, other in links.to_claim),
@@ -88,11 +88,11 @@ CLUSTERS = (cluster("old", 9), cluster("new"))
 )
 def test_the_oldest_gets_the_oldest(rules: Rules, stale: tuple[Cluster, ...], expected: dict[str, str]) -> None:
     claims = (claim("first", age=9), claim("second", age=5), claim("third"))
-    links = assign(Links((), (), claims, CLUSTERS), Stale(mismatched=stale), rules)
+    links = assign(ClaimLinks((), (), claims, CLUSTERS), Stale(mismatched=stale), rules)
     assert told(links) == expected
 
 
 @pytest.mark.parametrize(("rules", "given"), [(SEED, ""), (UPSTREAM, "ending:old")], ids=["the seed", "upstream"])
 def test_a_claim_that_is_being_deleted(rules: Rules, given: str) -> None:
-    links = assign(Links((), (), (claim("ending", deleting=True),), CLUSTERS[:1]), (), rules)
+    links = assign(ClaimLinks((), (), (claim("ending", deleting=True),), CLUSTERS[:1]), (), rules)
     assert told(links)["claims"] == given

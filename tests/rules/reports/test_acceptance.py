@@ -10,7 +10,7 @@ from muster.data.kinds import ADAPTER_REPORT
 from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.fleet.reports import Accepted, accept, same_report
-from muster.rules.reports.acceptance import Limits, Report, Situation, judge
+from muster.rules.reports.acceptance import Limits, ParsedReport, Situation, judge
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 LIMITS = Limits(age=timedelta(minutes=30), ahead=timedelta(minutes=5))
@@ -68,15 +68,15 @@ BRANCHES = {
 @pytest.mark.parametrize("branch", BRANCHES)
 def test_branch(branch: str) -> None:
     spec, at, reason = BRANCHES[branch]
-    assert judge(Report(spec, "c1"), at).reason == reason
+    assert judge(ParsedReport(spec, "c1"), at).reason == reason
 
 
 def test_a_report_from_another_clusters_namespace_is_refused() -> None:
-    assert judge(Report(payload(), "c2"), situation()).reason == "OtherCluster"
+    assert judge(ParsedReport(payload(), "c2"), situation()).reason == "OtherCluster"
 
 
 def test_a_report_from_the_future_counts_when_its_time_comes() -> None:
-    verdict = judge(Report(payload(3, 400), "c1"), situation())
+    verdict = judge(ParsedReport(payload(3, 400), "c1"), situation())
     assert verdict.horizon == NOW + timedelta(seconds=100)
 
 
@@ -107,7 +107,7 @@ def delivered(order: list[Tree]) -> list[Accepted | None]:
     history = []
     for spec in order:
         at = Situation("ManagedCluster/c1", "c1", GENERATION, counts, NOW, LIMITS)
-        if judge(Report(spec, "c1"), at).accepted and not (counts and same_report(counts.spec, spec)):
+        if judge(ParsedReport(spec, "c1"), at).accepted and not (counts and same_report(counts.spec, spec)):
             counts = accept(HOLDER, spec, counts)
         history.append(counts)
     return history
@@ -128,7 +128,7 @@ def test_what_counts_never_goes_back(order: list[Tree]) -> None:
 
 @given(st.lists(reports, max_size=10))
 def test_an_unknown_never_counts(order: list[Tree]) -> None:
-    assert all(Report(a.spec, "c1").status("Available") != "Unknown" for a in delivered(order) if a is not None)
+    assert all(ParsedReport(a.spec, "c1").status("Available") != "Unknown" for a in delivered(order) if a is not None)
 
 
 def _payload(history: list[Accepted | None]) -> Tree:

@@ -25,7 +25,7 @@ _LONGEST: Final = 200  # characters of a cluster's name in that of its request
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class CertificateRequest:
     """A key and what asks for a certificate for it, both as PEM. The key never leaves the machine.
 
     `manifest` is the CertificateSigningRequest in which it was sent: what is decided of it is bound to every field.
@@ -52,7 +52,7 @@ class Request:
         )
 
 
-def new_request(cluster: str, user: str = "") -> Request:
+def new_request(cluster: str, user: str = "") -> CertificateRequest:
     """Make a key, and a request in the name of `user`; of a new agent of the cluster where that is empty."""
     key = ec.generate_private_key(ec.SECP256R1())
     user = user or f"{GROUP}{cluster}:{secrets.token_hex(8)}"
@@ -64,7 +64,7 @@ def new_request(cluster: str, user: str = "") -> Request:
     pem = key.private_bytes(
         serialization.Encoding.PEM, serialization.PrivateFormat.PKCS8, serialization.NoEncryption()
     )  # fmt: skip
-    return Request(pem, made.public_bytes(serialization.Encoding.PEM))
+    return CertificateRequest(pem, made.public_bytes(serialization.Encoding.PEM))
 
 
 def subject(organizations: Iterable[str], user: str) -> x509.Name:

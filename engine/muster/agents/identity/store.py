@@ -17,7 +17,7 @@ from typing import Final
 
 from cryptography import x509
 
-from muster.agents.identity.request import Request
+from muster.agents.identity.request import CertificateRequest
 from muster.data.agentref import agent_named
 from muster.data.printable import is_ours
 from muster.git.signatures.errors import IdentityError
@@ -30,10 +30,10 @@ _REQUEST, _MANIFEST = "CERTIFICATE REQUEST", "MUSTER MANIFEST"
 
 
 @dataclass(frozen=True, slots=True)
-class Identity:
+class AgentKeys:
     """A key, the request for it, and the certificate that came of that, as PEM."""
 
-    request: Request
+    request: CertificateRequest
     pem: bytes
     certificate: x509.Certificate = field(repr=False)
 
@@ -50,7 +50,7 @@ class Identity:
         return end
 
 
-def identity_of(request: Request, pem: bytes) -> Identity:
+def identity_of(request: CertificateRequest, pem: bytes) -> AgentKeys:
     """Join a request and what came of it. IdentityError where that is no certificate, or not of this request."""
     try:
         certificate = x509.load_pem_x509_certificate(pem)
@@ -65,7 +65,7 @@ def identity_of(request: Request, pem: bytes) -> Identity:
         sound_key(certificate.public_key())
     except IdentityError as error:
         raise IdentityError(f"the certificate does not do: {error}") from error
-    return Identity(request, pem, certificate)
+    return AgentKeys(request, pem, certificate)
 
 
 @dataclass(frozen=True, slots=True)
@@ -79,7 +79,7 @@ class Store:
         """The file with the current certificate and its key, where there is one: what TLS takes."""
         return self.folder / CURRENT
 
-    def current(self) -> Identity | None:
+    def current(self) -> AgentKeys | None:
         """What the agent is known by; None where it has no certificate yet. IdentityError where it cannot be read."""
         found = self._read(CURRENT)
         return identity_of(_request(found), found.get(_CERTIFICATE, b"")) if found else None
@@ -92,16 +92,16 @@ class Store:
         except ValueError as error:
             raise IdentityError(f"a certificate in {self.folder} cannot be read: {error}") from error
 
-    def waiting(self) -> Request | None:
+    def waiting(self) -> CertificateRequest | None:
         """The request that waits for an answer."""
         found = self._read(NEXT)
         return _request(found) if found else None
 
-    def wait_for(self, request: Request) -> None:
+    def wait_for(self, request: CertificateRequest) -> None:
         """Keep a request until it is answered."""
         self._write(NEXT, _text(request))
 
-    def become(self, identity: Identity) -> None:
+    def become(self, identity: AgentKeys) -> None:
         """Be known by this from now on; what was waited for is here."""
         if before := self._read(CURRENT).get(_CERTIFICATE):
             self._write(BEFORE, before)
@@ -160,7 +160,7 @@ class Store:
             raise IdentityError(f"others on this machine may write into {self.folder}: chmod 700 {self.folder}")
 
 
-def _text(request: Request) -> bytes:
+def _text(request: CertificateRequest) -> bytes:
     manifest = base64.encodebytes(request.manifest)
     return request.key + request.pem + b"-----BEGIN %b-----\n%b-----END %b-----\n" % (_M, manifest, _M)
 
@@ -168,10 +168,10 @@ def _text(request: Request) -> bytes:
 _M: Final = _MANIFEST.encode()
 
 
-def _request(found: dict[str, bytes]) -> Request:
+def _request(found: dict[str, bytes]) -> CertificateRequest:
     if not {_KEY, _REQUEST, _MANIFEST} <= found.keys():
         raise IdentityError(
             "what is kept of the agent's identity lacks its key or its request: remove it to begin anew"
         )
     manifest = b"".join(found[_MANIFEST].splitlines()[1:-1])
-    return Request(found[_KEY], found[_REQUEST], base64.b64decode(manifest))
+    return CertificateRequest(found[_KEY], found[_REQUEST], base64.b64decode(manifest))

@@ -9,7 +9,7 @@ from http import HTTPStatus
 from threading import Thread
 from typing import Final, Protocol, TypeVar
 
-from muster.agents.serving.messages import HeadError, Request, Response, read_head, response
+from muster.agents.serving.messages import HeadError, HttpRequest, Response, read_head, response
 
 #: How long a client has to greet, to say what it wants (from the connection or the last response on), to send the body
 #: that it announced, and to take a response.
@@ -27,16 +27,16 @@ _END: Final = b"\r\n\r\n"
 T = TypeVar("T")
 
 
-class Site(Protocol):
+class HttpSite(Protocol):
     """What is served."""
 
-    def probe(self, request: Request) -> Response | None:
+    def probe(self, request: HttpRequest) -> Response | None:
         """Answer whoever asks whether all is well; None for any other request. Returns at once."""
 
-    def admitted(self, request: Request) -> Response | int:
+    def admitted(self, request: HttpRequest) -> Response | int:
         """Return how many bytes of a body are taken, or the refusal: before any of the body is read."""
 
-    def answer(self, request: Request, body: bytes) -> Response:
+    def answer(self, request: HttpRequest, body: bytes) -> Response:
         """Answer a request that is admitted."""
 
 
@@ -44,7 +44,7 @@ class Desk(Protocol):
     """Where requests wait to be answered."""
 
     @property
-    def site(self) -> Site:
+    def site(self) -> HttpSite:
         """What is served."""
 
     def is_full(self) -> bool:
@@ -102,7 +102,7 @@ class Connection:
         return not is_last
 
     async def _answered(
-        self, request: Request, reader: StreamReader, writer: StreamWriter
+        self, request: HttpRequest, reader: StreamReader, writer: StreamWriter
     ) -> tuple[Response, bool]:  # fmt: skip
         """The response, and whether all of the request is read."""
         site, has_body = self._desk.site, request.length > 0

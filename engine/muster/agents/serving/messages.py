@@ -28,7 +28,7 @@ class HeadError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class HttpRequest:
     """The head of a request. `headers` are by lower-case name; `length` is that of the body that follows.
 
     `certificate` is what the client showed in TLS (DER), if anything.
@@ -57,12 +57,12 @@ class Request:
         scheme, _, token = self.headers.get("authorization", "").partition(" ")
         return token.strip() if scheme.lower() == "bearer" else None
 
-    def shown(self, certificate: bytes | None) -> "Request":
+    def shown(self, certificate: bytes | None) -> "HttpRequest":
         """Return the request of a client that showed a certificate."""
         return replace(self, certificate=certificate)
 
 
-def read_head(head: bytes) -> Request:
+def read_head(head: bytes) -> HttpRequest:
     """Read a head, up to and with the empty line at its end. HeadError."""
     first, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     line = _LINE.fullmatch(first)
@@ -79,7 +79,7 @@ def read_head(head: bytes) -> Request:
         headers[name] = f"{headers[name]}, {value}" if name in headers else value
     asked = {word.strip().lower() for word in headers.get("connection", "").split(",")}
     is_last = line[3] == b"0" or "close" in asked
-    return Request(line[1].decode(), line[2].decode(), headers, _length(headers), is_last)
+    return HttpRequest(line[1].decode(), line[2].decode(), headers, _length(headers), is_last)
 
 
 def _length(headers: Mapping[str, str]) -> int:

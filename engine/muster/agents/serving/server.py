@@ -23,7 +23,7 @@ from threading import Thread
 from typing import Any, Final, TypeVar
 
 from muster.agents.serving.connection import HEAD_BYTES, HEAD_SECONDS, Connection, in_thread
-from muster.agents.serving.messages import Request, Response
+from muster.agents.serving.messages import HttpRequest, Response
 
 
 def server_context(certificate: Path, key: Path, client_authority: Path | None, *, optional: bool) -> ssl.SSLContext:
@@ -73,7 +73,7 @@ def address_of(text: str) -> tuple[str, int]:
     return host, int(port)
 
 
-class Server:
+class HttpServer:
     """A server that listens, with TLS where it has a `context`; no more than `most` connections at one time.
 
     What it answers is for its subclasses, in `probe`, `admitted` and `answer` (see `connection.Site`).
@@ -110,15 +110,15 @@ class Server:
 
     # -- for subclasses
 
-    def probe(self, request: Request) -> Response | None:  # noqa: ARG002
+    def probe(self, request: HttpRequest) -> Response | None:  # noqa: ARG002
         """As `connection.Site` has it."""
         return None
 
-    def admitted(self, request: Request) -> Response | int:
+    def admitted(self, request: HttpRequest) -> Response | int:
         """As `connection.Site` has it."""
         raise NotImplementedError
 
-    def answer(self, request: Request, body: bytes) -> Response:
+    def answer(self, request: HttpRequest, body: bytes) -> Response:
         """As `connection.Site` has it."""
         raise NotImplementedError
 
@@ -128,7 +128,7 @@ class Server:
     # -- asked by connections
 
     @property
-    def site(self) -> "Server":
+    def site(self) -> "HttpServer":
         """What is served."""
         return self
 
@@ -257,7 +257,7 @@ def _told(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
 
 
 @contextmanager
-def served(server: Server, name: str) -> Iterator[None]:
+def served(server: HttpServer, name: str) -> Iterator[None]:
     """Have it serve while the block runs, in threads of this process."""
     thread = Thread(target=server.serve_forever, daemon=True, name=name)
     thread.start()

@@ -48,7 +48,7 @@ NUMERIC = frozenset("+-.0123456789")
 class NumberError(ValueError):
     """A plain scalar is a number that cannot be carried; `text` says why."""
 
-    def __init__(self, text: messages.Text) -> None:
+    def __init__(self, text: messages.ProblemText) -> None:
         super().__init__(text.message)
         self.text = text
 
@@ -138,7 +138,7 @@ class Builder:
         self.get()  # DocumentEnd
         return True
 
-    def note(self, event: Any, text: messages.Text) -> None:
+    def note(self, event: Any, text: messages.ProblemText) -> None:
         """Record a problem at the event. Raises AbandonError when the document has too many."""
         mark = event.start_mark
         self.faults.append(Fault(text, mark.line + 1, mark.column + 1))

@@ -20,7 +20,7 @@ from muster.data.tree import Tree, dig
 from muster.data.yaml import jsontext, limits, messages, source
 from muster.data.yaml.builder import AbandonError, Builder, TooManyNodesError
 from muster.data.yaml.positions import excerpt
-from muster.data.yaml.problem import Document, Identity, Loaded, Problem
+from muster.data.yaml.problem import Document, DocumentIdentity, Loaded, Problem
 from muster.data.yaml.source import Chunk, Fault
 
 # The dashes of a list's item count as indentation. Every part is linear in the length of a line.
@@ -32,7 +32,7 @@ _FLOW_FIELD = re.compile(r"""\b(name|namespace)["']?[ \t]*:[ \t]*["']?([^\s"',{}
 _TEXT_LIMIT = 256 * 1024  # characters scanned of one document
 
 
-class _Line(NamedTuple):
+class _KeyLine(NamedTuple):
     """A line with one of the keys sought; `dash` where it begins an item of a list."""
 
     indent: int
@@ -41,33 +41,33 @@ class _Line(NamedTuple):
     rest: str
 
 
-def identities(tree: Tree, text: str) -> tuple[Identity, ...]:
+def identities(tree: Tree, text: str) -> tuple[DocumentIdentity, ...]:
     """Return the objects of a broken document, its own first, from its partly built tree and its source text."""
     built, scanned = list(_of_tree(tree)), list(_of_text(text[:_TEXT_LIMIT]))
     own = [_complete(found[:1]) for found in (built, scanned)]
-    first = Identity(*(known or guess for known, guess in zip(*own, strict=True)))
+    first = DocumentIdentity(*(known or guess for known, guess in zip(*own, strict=True)))
     return tuple(identity for identity in dict.fromkeys([first, *built[1:], *scanned[1:]]) if identity.kind)
 
 
-def _complete(found: list[Identity]) -> Identity:
-    return found[0] if found else Identity()
+def _complete(found: list[DocumentIdentity]) -> DocumentIdentity:
+    return found[0] if found else DocumentIdentity()
 
 
-def _of_tree(tree: Tree) -> Iterator[Identity]:
+def _of_tree(tree: Tree) -> Iterator[DocumentIdentity]:
     """Yield the identity of an object and of the items, where it is a list of objects."""
     if not isinstance(tree, dict):
         return
     paths = (("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name"))
-    yield Identity(*(value if isinstance(value := dig(tree, *path), str) else "" for path in paths))
+    yield DocumentIdentity(*(value if isinstance(value := dig(tree, *path), str) else "" for path in paths))
     items = tree.get("items")
     if isinstance(items, list) and str(tree.get("kind")).endswith("List"):
         for item in items:
             yield from _of_tree(item)
 
 
-def _of_text(text: str) -> Iterator[Identity]:
+def _of_text(text: str) -> Iterator[DocumentIdentity]:
     """Yield what the lines say: the outermost object and, where it is a list, the items one level below."""
-    lines = [_Line(len(found[1]), "-" in found[1], found[2], found[3]) for found in _LINE.finditer(text)]
+    lines = [_KeyLine(len(found[1]), "-" in found[1], found[2], found[3]) for found in _LINE.finditer(text)]
     indents = sorted({line.indent for line in lines if line.key in ("apiVersion", "kind")})
     if not indents:
         return
@@ -77,7 +77,7 @@ def _of_text(text: str) -> Iterator[Identity]:
         yield from _objects_at(indents[1], lines)
 
 
-def _objects_at(indent: int, lines: Iterable[_Line]) -> Iterator[Identity]:
+def _objects_at(indent: int, lines: Iterable[_KeyLine]) -> Iterator[DocumentIdentity]:
     """Yield the objects whose top-level keys stand at `indent`. One ends where a list's next item begins."""
     seen: dict[str, str] = {}
     inside = False  # its metadata
@@ -103,8 +103,8 @@ def _scalar(rest: str) -> str:
     return found[1] if (found := _VALUE.match(rest)) else ""
 
 
-def _identity(seen: dict[str, str]) -> Identity:
-    return Identity(*(seen.get(key, "") for key in ("apiVersion", "kind", ".namespace", ".name")))
+def _identity(seen: dict[str, str]) -> DocumentIdentity:
+    return DocumentIdentity(*(seen.get(key, "") for key in ("apiVersion", "kind", ".namespace", ".name")))
 
 
 #: The mark of the context is the better place for these: the end of a file says nothing about a lost quote.
@@ -193,7 +193,7 @@ class _Reading:
         self.data = data
         self.documents: list[Document] = []
         self.problems: list[Problem] = []
-        self.lost: list[Identity] = []
+        self.lost: list[DocumentIdentity] = []
         self.index = 0
         self.most_nodes, self.nodes, self.of_go = most_nodes, limits.NODES - most_nodes, of_go
         self.searched = 0
@@ -271,7 +271,7 @@ class _Reading:
         self.closed = True
         self.refuse([fault], Chunk(self.data), self.data[: limits.SIZE])
 
-    def add(self, text: messages.Text, line: int, column: int, identity: Identity | None = None) -> None:
+    def add(self, text: messages.ProblemText, line: int, column: int, identity: DocumentIdentity | None = None) -> None:
         """Append a problem with its excerpt."""
         shown = excerpt(self.data, line, column)
         self.problems.append(Problem(*text[:2], line, column, text.hint, shown, self.index, identity))

@@ -1,6 +1,6 @@
 """Every text that reading a YAML file can answer with: what is wrong, the value, and what to do.
 
-Each function gives a `Text`; its `kind` is the slug by which the fleet layer assigns codes. libyaml's own
+Each function gives a `ProblemText`; its `kind` is the slug by which the fleet layer assigns codes. libyaml's own
 phrases are translated here too, because they speak of tokens where people think of lines and quotes.
 """
 
@@ -10,7 +10,7 @@ from typing import NamedTuple
 _SHOWN = 40  # characters of a value that a message quotes
 
 
-class Text(NamedTuple):
+class ProblemText(NamedTuple):
     """A problem without its place."""
 
     kind: str
@@ -23,27 +23,27 @@ def shown(value: str) -> str:
     return repr(value if len(value) <= _SHOWN else value[: _SHOWN - 1] + "…")
 
 
-def too_large(size: int, limit: int) -> Text:
-    return Text(
+def too_large(size: int, limit: int) -> ProblemText:
+    return ProblemText(
         "size",
         f"the file has {size:,} bytes, more than the {limit:,} that are read",
         "split it into files of one object each",
     )
 
 
-def utf16() -> Text:
-    return Text("encoding", "the file is encoded in UTF-16 or UTF-32", "save it as UTF-8")
+def utf16() -> ProblemText:
+    return ProblemText("encoding", "the file is encoded in UTF-16 or UTF-32", "save it as UTF-8")
 
 
-def not_utf8(byte: int) -> Text:
-    return Text(
+def not_utf8(byte: int) -> ProblemText:
+    return ProblemText(
         "encoding",
         f"byte 0x{byte:02x} is not UTF-8 here; the file may be Latin-1 or Windows-1252",
         "save it as UTF-8, for example with `iconv -f latin1 -t utf-8`",
     )
 
 
-def control_character(character: str) -> Text:
+def control_character(character: str) -> ProblemText:
     name = {
         "\x00": "a NUL byte",
         "\r": "a carriage return without a line feed",
@@ -53,104 +53,112 @@ def control_character(character: str) -> Text:
         "\ufeff": "a byte order mark inside the text",
     }.get(character, f"the control character U+{ord(character):04X}")
     escape = f"\\u{ord(character):04x}" if ord(character) < 0x10000 else f"\\U{ord(character):08x}"
-    return Text(
+    return ProblemText(
         "control-character",
         f"{name} is not allowed",
         f'remove it, or write it as "{escape}" inside double quotes',
     )
 
 
-def tab() -> Text:
-    return Text("tab", "a tab is used as indentation", "YAML indents with spaces only: replace the tab by spaces")
+def tab() -> ProblemText:
+    return ProblemText(
+        "tab", "a tab is used as indentation", "YAML indents with spaces only: replace the tab by spaces"
+    )
 
 
-def too_deep(limit: int) -> Text:
-    return Text("depth", f"mappings and lists are nested more than {limit} deep", "no object needs that; flatten it")
+def too_deep(limit: int) -> ProblemText:
+    return ProblemText(
+        "depth", f"mappings and lists are nested more than {limit} deep", "no object needs that; flatten it"
+    )
 
 
-def too_many_values(limit: int) -> Text:
-    return Text("too-many-values", f"the file holds more than {limit:,} values", "split it into several files")
+def too_many_values(limit: int) -> ProblemText:
+    return ProblemText("too-many-values", f"the file holds more than {limit:,} values", "split it into several files")
 
 
-def too_many_problems(limit: int) -> Text:
-    return Text(
+def too_many_problems(limit: int) -> ProblemText:
+    return ProblemText(
         "too-many-problems",
         f"the file has {limit} problems already; the rest of it was not read",
         "correct those first",
     )
 
 
-def duplicate_key(key: str, first_line: int) -> Text:
-    return Text(
+def duplicate_key(key: str, first_line: int) -> ProblemText:
+    return ProblemText(
         "duplicate-key",
         f"the key {shown(key)} stands twice in one mapping, first on line {first_line}",
         "keep one of the two",
     )
 
 
-def complex_key() -> Text:
-    return Text("key", "a mapping's key is a list or a mapping", "keys are plain words or quoted strings")
+def complex_key() -> ProblemText:
+    return ProblemText("key", "a mapping's key is a list or a mapping", "keys are plain words or quoted strings")
 
 
-def empty_key() -> Text:
-    return Text("key", "a mapping's key is missing before the ':'", "write a key, or quote the whole text")
+def empty_key() -> ProblemText:
+    return ProblemText("key", "a mapping's key is missing before the ':'", "write a key, or quote the whole text")
 
 
-def merge_key() -> Text:
-    return Text(
+def merge_key() -> ProblemText:
+    return ProblemText(
         "merge-key",
         "the merge key '<<' is not supported",
         "write the merged fields out; readers of YAML 1.2 do not merge",
     )
 
 
-def anchor(name: str) -> Text:
-    return Text("alias", f"the anchor {shown('&' + name)} is not supported", "remove it, and write its aliases out")
+def anchor(name: str) -> ProblemText:
+    return ProblemText(
+        "alias", f"the anchor {shown('&' + name)} is not supported", "remove it, and write its aliases out"
+    )
 
 
-def alias(name: str) -> Text:
-    return Text("alias", f"the alias {shown('*' + name)} is not supported", "write the value out, or quote it")
+def alias(name: str) -> ProblemText:
+    return ProblemText("alias", f"the alias {shown('*' + name)} is not supported", "write the value out, or quote it")
 
 
-def tag(name: str) -> Text:
+def tag(name: str) -> ProblemText:
     short = name.replace("tag:yaml.org,2002:", "!!", 1)
-    return Text(
+    return ProblemText(
         "tag",
         f"the tag {shown(short)} is not supported",
         "remove it; quote the value if it is to be a string",
     )
 
 
-def directive() -> Text:
-    return Text("directive", "YAML directives (%YAML, %TAG) are not supported", "remove the line that begins with '%'")
+def directive() -> ProblemText:
+    return ProblemText(
+        "directive", "YAML directives (%YAML, %TAG) are not supported", "remove the line that begins with '%'"
+    )
 
 
-def not_a_mapping(what: str) -> Text:
-    return Text(
+def not_a_mapping(what: str) -> ProblemText:
+    return ProblemText(
         "not-a-mapping",
         f"the document is {what}, not a mapping",
         "an object begins with `apiVersion:` and `kind:`",
     )
 
 
-def number_too_large(text: str) -> Text:
-    return Text(
+def number_too_large(text: str) -> ProblemText:
+    return ProblemText(
         "number",
         f"the number {shown(text)} does not fit into 64 bits",
         "quote it if it is an identifier; CEL and JSON readers in Go cannot carry it as a number",
     )
 
 
-def number_not_finite(text: str) -> Text:
-    return Text(
+def number_not_finite(text: str) -> ProblemText:
+    return ProblemText(
         "number",
         f"{shown(text)} is not a finite number in YAML",
         f'quote it: "{text}"' if len(text) <= _SHOWN else "quote it",
     )
 
 
-def not_json(problem: str) -> Text:
-    return Text("syntax", f"not valid JSON: {problem}", "name the file .yaml if it is YAML")
+def not_json(problem: str) -> ProblemText:
+    return ProblemText("syntax", f"not valid JSON: {problem}", "name the file .yaml if it is YAML")
 
 
 _ESCAPE = re.compile(r"\\(?:x.{0,2}|u.{0,4}|U.{0,8}|.)?")
@@ -220,7 +228,7 @@ _SYNTAX: dict[str, tuple[str, str]] = {
 }
 
 
-def syntax(problem: str, rest: str, since_line: int) -> Text:
+def syntax(problem: str, rest: str, since_line: int) -> ProblemText:
     """Return the text for libyaml's `problem`; `rest` is the source line from the place on, `since_line` the
     1-based line where the construct began, 0 if that tells nothing."""
     if problem == "found character that cannot start any token":
@@ -230,13 +238,13 @@ def syntax(problem: str, rest: str, since_line: int) -> Text:
     escape = _ESCAPE.match(rest)
     message, hint = _SYNTAX.get(problem, (f"not valid YAML: {problem}", ""))
     message = message.replace("{escape}", shown(escape[0]).replace("\\\\", "\\") if escape else "this")
-    return Text("syntax", message + (f" (it begins on line {since_line})" if since_line else ""), hint)
+    return ProblemText("syntax", message + (f" (it begins on line {since_line})" if since_line else ""), hint)
 
 
-def _unusable_start(rest: str) -> Text:
+def _unusable_start(rest: str) -> ProblemText:
     character = rest[:1]
     if character == "\t":
         return tab()
     if not character:
-        return Text("syntax", "a value is missing here")
-    return Text("syntax", f"a value cannot begin with {shown(character)}", "put the value in quotes")
+        return ProblemText("syntax", "a value is missing here")
+    return ProblemText("syntax", f"a value cannot begin with {shown(character)}", "put the value in quotes")

@@ -10,7 +10,7 @@ from typing import NamedTuple
 from muster.data.tree import Tree
 
 
-class Identity(NamedTuple):
+class DocumentIdentity(NamedTuple):
     """Which object a document seems to be, as far as it could be read; empty where it could not.
 
     Good for one purpose: to know which object keeps its last state while its file is broken.
@@ -51,7 +51,7 @@ class Problem:
     hint: str = ""
     excerpt: str = ""
     index: int = 0
-    identity: Identity | None = None
+    identity: DocumentIdentity | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,5 +65,5 @@ class Loaded:
 
     documents: tuple[Document, ...] = ()
     problems: tuple[Problem, ...] = ()
-    lost: tuple[Identity, ...] = ()
+    lost: tuple[DocumentIdentity, ...] = ()
     emitted: bool = field(default=False, compare=False)

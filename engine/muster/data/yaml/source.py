@@ -25,7 +25,7 @@ _BOUNDARY = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 class Fault(NamedTuple):
     """A problem's text with its place: 1-based line and column, in characters."""
 
-    text: messages.Text
+    text: messages.ProblemText
     line: int
     column: int
 

@@ -26,7 +26,7 @@ _BECAUSE = Because("file", OF_ITSELF, "taken for what a run would decide")
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class EvaluatedExpression:
     """What came of it: `type` is what the checker says of the expression, `result` value or error, horizon, cost and
     trace; `warnings` what looks suspicious."""
 
@@ -56,7 +56,7 @@ class _FileSight(Sight):
         return Adapters({target.id: reports}, {target.kind: names}, {})
 
 
-def ask(expression: str, documents: list[Tree], now: datetime) -> Answer:
+def ask(expression: str, documents: list[Tree], now: datetime) -> EvaluatedExpression:
     """Check and evaluate an expression over the documents of a file.
 
     Raises `cel.CompileError` for an expression that is wrong for every object of its kind.
@@ -73,7 +73,9 @@ def ask(expression: str, documents: list[Tree], now: datetime) -> Answer:
         variables |= {"params": {}, "variables": {}}
     variables["now"] = clock.now
     program = cel.compile(expression, environment)
-    return Answer(str(program.type or "dyn"), program.run(variables, clock=clock, trace=True), program.warnings)
+    return EvaluatedExpression(
+        str(program.type or "dyn"), program.run(variables, clock=clock, trace=True), program.warnings
+    )
 
 
 def _objects(documents: Iterable[Tree]) -> Iterator[Object]:

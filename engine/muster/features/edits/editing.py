@@ -30,7 +30,7 @@ from muster.git.landing import find_tips, land
 from muster.git.repository import Repository
 from muster.git.snapshot import open_commit
 from muster.git.trees import list_tree
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.checking import check_snapshot
 from muster.run.overlay import Overlay
 
@@ -63,7 +63,7 @@ class Draft:
     """A fleet on which edits are tried: the texts that would be committed (None removes a file), which of them are new
     files, and of which kind, and a line about each change. `agents` are those that were heard."""
 
-    fleet: Ruled
+    fleet: FleetWithPolicies
     agents: Agents
     texts: dict[str, str | None] = field(default_factory=dict)
     created: dict[str, str] = field(default_factory=dict)

@@ -20,7 +20,7 @@ from muster.fleet.hearing import hear
 from muster.rules.checks.advice import advice
 from muster.rules.checks.waivers import NEVER, PROVED
 from muster.rules.conditions.policy import ConditionPolicy
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.taints.policy import TaintPolicy
 from muster.run.evaluate import NOBODY, decide
@@ -60,7 +60,7 @@ def _found(draft: Draft, now: datetime) -> list[Finding]:
     return sorted({*draft.fleet.findings, *run.findings, *advice(draft.fleet)}, key=Finding.sort_key)
 
 
-def _proved(fleet: Ruled, about: str) -> list[Finding]:
+def _proved(fleet: FleetWithPolicies, about: str) -> list[Finding]:
     """What a solver finds of the policy that is named."""
     if find_spec("z3") is None:
         raise EditRefusedError("what is proved is found by z3, which is not installed", "install muster-fleet[prove]")

@@ -17,7 +17,7 @@ from muster.data.source import Place
 from muster.features.whatif.options import Supposed, supposed_options
 
 if TYPE_CHECKING:
-    from muster.cli.reading import Reading
+    from muster.cli.reading import FleetReading
     from muster.data.ids import ObjectId
 
 
@@ -52,7 +52,7 @@ def command(
 
 
 def _explain(
-    reading: "Reading", is_named: "Callable[[ObjectId], bool]", target: str, field: str, now: datetime, output: str
+    reading: "FleetReading", is_named: "Callable[[ObjectId], bool]", target: str, field: str, now: datetime, output: str
 ) -> int:
     from muster.cli.documents import json_text
     from muster.cli.reading import run_of
@@ -73,7 +73,7 @@ def _explain(
     return report([one for one in told_of(run) if one.object == id_])
 
 
-def _told(reading: "Reading", now: datetime) -> Callable[[Place], str]:
+def _told(reading: "FleetReading", now: datetime) -> Callable[[Place], str]:
     """Who wrote what stands at a place, as far as git knows."""
     from muster.data.times import age
     from muster.fleet.builtin import PREFIX

@@ -12,7 +12,7 @@ from muster.cli import completion, options
 from muster.cli.outcome import report, told_of
 
 if TYPE_CHECKING:
-    from muster.cli.reading import Reading
+    from muster.cli.reading import FleetReading
     from muster.data.ids import ObjectId
     from muster.features.history.history import ObjectHistory
 
@@ -48,7 +48,7 @@ def command(target: str, names: Sequence[str], source: options.Source, output: s
     return report([one for one in told_of(run) if one.object in ids])
 
 
-def _past(reading: "Reading", id_: "ObjectId", source: options.Source) -> "ObjectHistory | None":
+def _past(reading: "FleetReading", id_: "ObjectId", source: options.Source) -> "ObjectHistory | None":
     """What became of it; None where there is no history."""
     from muster.data.times import later
     from muster.features.history.history import history

@@ -21,7 +21,7 @@ from muster.fleet.leases import renew_time
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.places import place_of, plain_steps
 from muster.rules.placements.reasons import why
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.run import Run
 
 
@@ -107,7 +107,7 @@ def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
         yield f"{_INDENT}{line}" if line else line
 
 
-def _files(fleet: Ruled, id_: ObjectId) -> Iterator[str]:
+def _files(fleet: FleetWithPolicies, id_: ObjectId) -> Iterator[str]:
     obj = fleet.objects.get(id_)
     places = {place_of([part], ()) for part in obj.parts} if obj is not None else set()
     yield from (str(place) for place in sorted(place for place in places if place is not None))
@@ -163,7 +163,7 @@ def _taints(body: Tree, decisions: Mapping[Path, Decision], now: datetime) -> It
         yield from _told(_by(rules.get((key, effect))))
 
 
-def _held(fleet: Ruled, id_: ObjectId) -> Iterator[str]:
+def _held(fleet: FleetWithPolicies, id_: ObjectId) -> Iterator[str]:
     for one in fleet.held:
         if one.object == id_:
             yield printable(short_label(one.effect))

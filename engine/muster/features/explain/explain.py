@@ -18,10 +18,10 @@ from muster.data.tree import At, Tree, dig
 from muster.features.explain.reads import Reader, field_label, title_of
 from muster.rules.placements.reasons import why
 from muster.rules.placements.standing import PLACEMENT_LABEL
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.lazy import VARIABLES_AT
 from muster.rules.policies.witness import Evaluation, Witness
-from muster.run.explained import Asked, Explained, Explanation, Read
+from muster.run.explained import EvaluatedRule, Explained, Explanation, Read
 from muster.run.run import Run
 
 #: The expressions that say whether a rule holds, or what it says.
@@ -71,7 +71,7 @@ _Entry: TypeAlias = tuple[str, Callable[[], Explained]]
 _Seen: TypeAlias = Mapping[tuple[ObjectId, At], Evaluation]
 
 
-def _sorted(fleet: Ruled, id_: ObjectId) -> list[Decision]:
+def _sorted(fleet: FleetWithPolicies, id_: ObjectId) -> list[Decision]:
     return sorted(fleet.decisions(id_).values(), key=lambda decision: field_label(decision.path))
 
 
@@ -146,7 +146,7 @@ def _rule(because: Because) -> tuple[ObjectId | None, At]:
 
 def _asked(
     reader: Reader, evaluations: Sequence[Evaluation], rule_of: ObjectId | None, rule_at: At
-) -> Iterator[tuple[Asked, Evaluation]]:
+) -> Iterator[tuple[EvaluatedRule, Evaluation]]:
     decisive = _decisive(evaluations, rule_of, rule_at)
     for one in evaluations:
         assert one.result.trace is not None
@@ -154,7 +154,7 @@ def _asked(
         gave = f"error: {one.result.error.message}" if one.result.error else shown(one.result.value)
         source = reader.source(one.policy)
         title = title_of(source.spec if source is not None else {}, one.at)
-        yield Asked(title, reader.place(one.policy, one.at), one.result.trace, gave, decides), one
+        yield EvaluatedRule(title, reader.place(one.policy, one.at), one.result.trace, gave, decides), one
 
 
 def _decisive(evaluations: Sequence[Evaluation], rule_of: ObjectId | None, rule_at: At) -> set[tuple[ObjectId, At]]:
@@ -180,7 +180,7 @@ def _variables(one: Evaluation) -> Iterator[FieldAccess]:
             yield read
 
 
-def _placement(fleet: Ruled, id_: ObjectId) -> ObjectId | None:
+def _placement(fleet: FleetWithPolicies, id_: ObjectId) -> ObjectId | None:
     """The Placement that an object is, or that a PlacementDecision is of."""
     if kind_of(id_) is PLACEMENT:
         return id_

@@ -17,7 +17,7 @@ from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of, plain_steps
 from muster.rules.policies.expressions import conditions_read
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.lazy import VARIABLES_AT
 from muster.rules.policies.witness import Evaluation
 from muster.run.explained import Read
@@ -41,7 +41,7 @@ _NO_INPUTS: Final = frozenset(("variables", "now"))
 class Reader:
     """Finds the inputs of what was decided about one object."""
 
-    def __init__(self, fleet: Ruled, id_: ObjectId) -> None:
+    def __init__(self, fleet: FleetWithPolicies, id_: ObjectId) -> None:
         self._fleet, self._id = fleet, id_
         self._wholes: dict[ObjectId, Tree] = {}
 

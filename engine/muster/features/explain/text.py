@@ -12,7 +12,7 @@ from muster.data.source import Place
 from muster.data.times import age, format_duration, format_time
 from muster.data.tree import Tree
 from muster.rules.placements.reasons import Why
-from muster.run.explained import Asked, Explained, Explanation, Read
+from muster.run.explained import EvaluatedRule, Explained, Explanation, Read
 
 #: Tells of a place who wrote it and when (`1a2b3c4 by Ann, 3h ago`); empty where that is not known.
 Told = Callable[[Place], str]
@@ -177,7 +177,7 @@ def _field_document(one: Explained, told: Told) -> Tree:
     }
 
 
-def _asked_document(asked: Asked) -> Tree:
+def _asked_document(asked: EvaluatedRule) -> Tree:
     return {
         "name": asked.title,
         "decides": asked.decides,

@@ -30,7 +30,7 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 @dataclass(frozen=True, slots=True, order=True)
-class Server:
+class BackendServer:
     """One address of a backend, `host:port` with an IPv6 host in brackets; `blocked`: its cluster gets no traffic."""
 
     cluster: str
@@ -45,7 +45,7 @@ class Backend:
     ingress: ObjectId
     service: str
     port: str
-    servers: tuple[Server, ...]
+    servers: tuple[BackendServer, ...]
 
     @property
     def served(self) -> bool:
@@ -142,7 +142,7 @@ class _Lookup:
         port = str(dig(tree, "service", "port", "name") or dig(tree, "service", "port", "number") or "")
         located = self._clusters.get(service, frozenset())
         servers = {
-            Server(cluster, address, cluster in self._blocked)
+            BackendServer(cluster, address, cluster in self._blocked)
             for cluster, obj in self._slices.get((self._ingress.namespace, service), ())
             if cluster in located
             for address in self._addresses(obj, port)

@@ -12,7 +12,7 @@ from muster.cli.outcome import report, told_of
 from muster.data.tree import Tree, mapping_at
 
 if TYPE_CHECKING:
-    from muster.features.get.listing import Listing
+    from muster.features.get.listing import ListingFormat
     from muster.run.run import Run
 
 
@@ -50,7 +50,7 @@ def command(
     if names and "/" in target:
         raise click.UsageError(f"{target} names an object already.")
     targets = [f"{target}/{name}" for name in names] or [target]
-    asked = Asked(targets, namespace, _selector(selector))
+    asked = ObjectQuery(targets, namespace, _selector(selector))
     listing = _listing(output, single=len(targets) == 1 and "/" in targets[0])
     if watch:
         return _follow(asked, listing, source, remote, interval, events=events)
@@ -70,7 +70,13 @@ def command(
 
 
 def _follow(
-    asked: "Asked", listing: "Listing", source: options.Source, remote: str | None, interval: float, *, events: bool
+    asked: "ObjectQuery",
+    listing: "ListingFormat",
+    source: options.Source,
+    remote: str | None,
+    interval: float,
+    *,
+    events: bool,
 ) -> int:
     from muster.features.get.following import Followed, follow
     from muster.features.get.jsonpath.template import BadTemplate
@@ -90,7 +96,7 @@ def _follow(
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ObjectQuery:
     """Which objects are asked for."""
 
     targets: Sequence[str]
@@ -109,15 +115,15 @@ class Asked:
         ]  # fmt: skip
 
 
-def _listing(output: str, *, single: bool) -> "Listing":
+def _listing(output: str, *, single: bool) -> "ListingFormat":
     """In which form objects are printed. click.UsageError for a template that is none."""
     from muster.features.get.jsonpath.template import BadTemplate, parse
-    from muster.features.get.listing import Listing
+    from muster.features.get.listing import ListingFormat
 
     if not output.startswith(options.JSONPATH):
-        return Listing(output)
+        return ListingFormat(output)
     try:
-        return Listing("jsonpath", parse(output.removeprefix(options.JSONPATH)), single)
+        return ListingFormat("jsonpath", parse(output.removeprefix(options.JSONPATH)), single)
     except BadTemplate as error:
         raise click.UsageError(f"-o jsonpath: {error}") from error
 

@@ -26,7 +26,7 @@ def held_lines(held: Iterable[Tree], bodies: Iterable[Tree]) -> Iterator[str]:
 
 
 @dataclass(frozen=True, slots=True)
-class Listing:
+class ListingFormat:
     """In which form: `table`, `wide`, `name`, `yaml`, `json`, or what `template` says. `single`: whoever asks named one
     object, which a template is given as it is, and not in a List."""
 
@@ -74,7 +74,7 @@ class Following:
     """Objects as `kubectl get -w` prints them: all of them first, then those that changed, came or went. With `events`
     it says which."""
 
-    def __init__(self, listing: Listing, *, events: bool = False) -> None:
+    def __init__(self, listing: ListingFormat, *, events: bool = False) -> None:
         self._listing, self._events = listing, events
         self._known: dict[str, Tree] = {}
         self.begun = False

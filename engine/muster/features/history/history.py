@@ -78,7 +78,7 @@ class ObjectHistory:
         return spans.get("True", timedelta(0)) / total if total else None
 
 
-class Told(NamedTuple):
+class CommittedTransition(NamedTuple):
     """A commit in which something became of an object, as of when."""
 
     commit: str
@@ -99,7 +99,7 @@ class StatusChange(NamedTuple):
 class StatusStep:
     """A commit in which the headline condition of any cluster became another one."""
 
-    told: Told
+    told: CommittedTransition
     changes: tuple[StatusChange, ...]
 
 
@@ -121,7 +121,7 @@ class FleetHistory:
     steps: tuple[StatusStep, ...] = ()
     begins: datetime | None = None
     reason: Begins | None = None
-    latest: Mapping[str, Sequence[Told]] = field(default_factory=dict)
+    latest: Mapping[str, Sequence[CommittedTransition]] = field(default_factory=dict)
 
 
 def history(repository: Repository, commit: str, id_: ObjectId, since: datetime, until: datetime) -> ObjectHistory:

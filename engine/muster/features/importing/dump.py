@@ -27,7 +27,7 @@ from muster.fleet.layout import OF_CLUSTERS, cluster_of
 from muster.fleet.leases import DURATION, SHORTENED
 from muster.fleet.messages import Origin
 from muster.fleet.objects import Object
-from muster.fleet.reading import Reading
+from muster.fleet.reading import FilesRead
 from muster.fleet.schema_findings import schema_findings
 from muster.fleet.schemas import is_sound
 from muster.fleet.slips import meant
@@ -79,7 +79,7 @@ def read_dump(sources: Iterable[SourceFile], present: datetime | None = None) ->
     latest = present + _SKEW if present is not None else None
     dump = Dump()
     for source in sources:
-        reading = Reading()
+        reading = FilesRead()
         loaded = _load(source.read(), source.label)
         add_problems(reading, source, loaded, ours=True, report=False)
         for document in loaded.documents:
@@ -95,7 +95,7 @@ def read_dump(sources: Iterable[SourceFile], present: datetime | None = None) ->
     return dump
 
 
-def _add(dump: Dump, reading: Reading, origin: Origin, body: Tree) -> None:
+def _add(dump: Dump, reading: FilesRead, origin: Origin, body: Tree) -> None:
     """Take one document for an object of the fleet, or count it."""
     if not isinstance(body, dict) or "apiVersion" not in body or "kind" not in body:
         dump.findings.append(messages.no_object(Place(origin.source.label, origin.document.line, 1)))

@@ -36,7 +36,7 @@ _USER: Final = re.compile(r"[A-Za-z0-9][-A-Za-z0-9._]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
-class Origin:
+class InstallOrigin:
     """Where this muster came from, and what of it another machine can use.
 
     `told` says it to people. `requirement` is what pip installs anywhere, pinned; `repository` and `commit` are for
@@ -52,7 +52,7 @@ class Origin:
     known: str = ""
 
 
-def origin() -> Origin:
+def origin() -> InstallOrigin:
     """Return where the running muster came from."""
     home = Path(muster.__file__).resolve().parent
     try:
@@ -67,24 +67,24 @@ def origin() -> Origin:
     if Path(str(found.locate_file("muster"))).resolve() != home:
         return _not_installed(home)
     if path is not None and dig(direct, "dir_info") is not None and not _same_code(home, path / "engine" / "muster"):
-        return Origin("a directory on this machine that has changed since")
+        return InstallOrigin("a directory on this machine that has changed since")
     return origin_of(direct)
 
 
-def origin_of(direct: Tree) -> Origin:
+def origin_of(direct: Tree) -> InstallOrigin:
     """Return what a `direct_url.json` says; None for a distribution that has none, as from an index."""
     if direct is None:
-        return Origin("an index, where muster is not published")
+        return InstallOrigin("an index, where muster is not published")
     if not isinstance(dig(direct, "url"), str):
-        return Origin("a source that its direct_url.json does not name")
+        return InstallOrigin("a source that its direct_url.json does not name")
     path = _path_of(direct)
     if dig(direct, "subdirectory"):
-        return Origin("a subdirectory of something larger")
+        return InstallOrigin("a subdirectory of something larger")
     if isinstance(dig(direct, "vcs_info"), dict):
         return _of_git(direct, path)
     if isinstance(dig(direct, "archive_info"), dict):
         return _of_archive(direct, path)
-    return _checkout(path) if path is not None else Origin("a source of an unknown sort")
+    return _checkout(path) if path is not None else InstallOrigin("a source of an unknown sort")
 
 
 def public_url(url: str) -> str:
@@ -127,19 +127,19 @@ def _path_of(direct: Tree) -> Path | None:
     return None if "\0" in path else Path(path)
 
 
-def _of_git(direct: Tree, path: Path | None) -> Origin:
+def _of_git(direct: Tree, path: Path | None) -> InstallOrigin:
     commit = dig(direct, "vcs_info", "commit_id")
     if dig(direct, "vcs_info", "vcs") != "git" or not isinstance(commit, str) or not _COMMIT.fullmatch(commit):
-        return Origin("a version control system other than git")
+        return InstallOrigin("a version control system other than git")
     if path is not None:
         return _local_repository(path, commit)
     url = public_url(direct["url"])
     if not url:
-        return Origin("a git URL that cannot be repeated in a file", known=f"commit {commit}")
+        return InstallOrigin("a git URL that cannot be repeated in a file", known=f"commit {commit}")
     return _remote_repository(url, commit)
 
 
-def _of_archive(direct: Tree, path: Path | None) -> Origin:
+def _of_archive(direct: Tree, path: Path | None) -> InstallOrigin:
     info = direct["archive_info"]
     digest = dig(info, "hashes", "sha256") or str(dig(info, "hash") or "").removeprefix("sha256=")
     pinned = isinstance(digest, str) and _SHA256.fullmatch(digest) is not None
@@ -148,22 +148,24 @@ def _of_archive(direct: Tree, path: Path | None) -> Origin:
         text = path.as_uri() if path.is_absolute() else ""
         usable = pinned and _PATH.fullmatch(text.removeprefix("file://"))
         here = f"{DISTRIBUTION} @ {text}#sha256={digest}" if usable else ""
-        return Origin("a file on this machine", here=here, known=known)
+        return InstallOrigin("a file on this machine", here=here, known=known)
     url = public_url(direct["url"])
     if not url or not pinned:
-        return Origin("a URL that cannot be repeated in a file" if pinned else "a URL without a digest", known=known)
-    return Origin(f"{url}, sha256 {digest[:12]}", requirement=f"{DISTRIBUTION} @ {url}#sha256={digest}")
+        return InstallOrigin(
+            "a URL that cannot be repeated in a file" if pinned else "a URL without a digest", known=known
+        )
+    return InstallOrigin(f"{url}, sha256 {digest[:12]}", requirement=f"{DISTRIBUTION} @ {url}#sha256={digest}")
 
 
-def _not_installed(home: Path) -> Origin:
+def _not_installed(home: Path) -> InstallOrigin:
     """muster that runs from its files: those of a checkout, or copied from somewhere."""
     root = home.parents[1]
-    return _checkout(root) if home == root / "engine" / "muster" else Origin("files that nothing installed")
+    return _checkout(root) if home == root / "engine" / "muster" else InstallOrigin("files that nothing installed")
 
 
-def _checkout(path: Path) -> Origin:
+def _checkout(path: Path) -> InstallOrigin:
     """A directory: with luck a clean checkout of muster whose commit is also on a remote, where others can have it."""
-    nothing = Origin("a directory on this machine that is no checkout of muster")
+    nothing = InstallOrigin("a directory on this machine that is no checkout of muster")
     if not _is_ours(path):
         return nothing
     git = Git(path, without_location(os.environ))
@@ -172,7 +174,9 @@ def _checkout(path: Path) -> Origin:
         if top is None or commit is None or Path(top).resolve() != path.resolve() or not _COMMIT.fullmatch(commit):
             return nothing
         if git.output("status", "--porcelain"):
-            return Origin("a checkout on this machine with uncommitted changes", known=f"commit {commit} and changes")
+            return InstallOrigin(
+                "a checkout on this machine with uncommitted changes", known=f"commit {commit} and changes"
+            )
         url = _published_at(git, commit)
     except RepositoryError:
         return nothing
@@ -215,16 +219,16 @@ def _with_scheme(url: str) -> str:
     return f"ssh://{found[1]}/{found[2]}" if found else url
 
 
-def _remote_repository(url: str, commit: str) -> Origin:
+def _remote_repository(url: str, commit: str) -> InstallOrigin:
     requirement = f"{DISTRIBUTION} @ git+{url}@{commit}"
-    return Origin(f"{url} at commit {commit[:12]}", requirement=requirement, repository=url, commit=commit)
+    return InstallOrigin(f"{url} at commit {commit[:12]}", requirement=requirement, repository=url, commit=commit)
 
 
-def _local_repository(path: Path, commit: str) -> Origin:
+def _local_repository(path: Path, commit: str) -> InstallOrigin:
     """A repository on this machine: of use to this machine's hooks, and to nobody else."""
     text = str(path)
     repository = text if path.is_absolute() and _PATH.fullmatch(text) else ""
-    return Origin(
+    return InstallOrigin(
         "a repository on this machine", repository=repository, commit=commit if repository else "",
         known=f"commit {commit}",
     )  # fmt: skip
@@ -235,7 +239,7 @@ MARK: Final = "FILL IN"
 _EXAMPLE: Final = f"{DISTRIBUTION} @ git+https://git.example.com/you/muster.git@COMMIT"
 
 
-def filled(text: str, origin: Origin) -> str:
+def filled(text: str, origin: InstallOrigin) -> str:
     """Return a file of the skeleton with the lines that stand for others replaced, each at its indentation."""
     lines: list[str] = []
     for line in text.split("\n"):
@@ -250,7 +254,7 @@ def marked(text: str) -> list[int]:
     return [number for number, line in enumerate(text.split("\n"), 1) if MARK in line and line.lstrip()[:1] != "#"]
 
 
-def workflow_lines(origin: Origin) -> list[str]:
+def workflow_lines(origin: InstallOrigin) -> list[str]:
     """The step that installs muster in a job of GitHub's."""
     if origin.requirement:
         return [
@@ -266,12 +270,12 @@ def workflow_lines(origin: Origin) -> list[str]:
     ]
 
 
-def script_lines(origin: Origin) -> list[str]:
+def script_lines(origin: InstallOrigin) -> list[str]:
     """The same as a line of a script of GitLab's."""
     return [line.replace("- run: ", "- ", 1) for line in workflow_lines(origin)]
 
 
-def hook_lines(origin: Origin) -> list[str]:
+def hook_lines(origin: InstallOrigin) -> list[str]:
     """The entry of `.pre-commit-config.yaml` for the hook."""
     if origin.repository:
         return [
@@ -304,12 +308,12 @@ def hook_lines(origin: Origin) -> list[str]:
     ]
 
 
-def _why(origin: Origin) -> list[str]:
+def _why(origin: InstallOrigin) -> list[str]:
     known = f" ({origin.known})" if origin.known else ""
     return [f"# muster is published on no index, and the one that laid this down came from {origin.told}{known}."]
 
 
-def _only_here(origin: Origin, *, by_path: bool) -> list[str]:
+def _only_here(origin: InstallOrigin, *, by_path: bool) -> list[str]:
     if not by_path:
         return [f"# Where muster came from when this was laid down, pinned: {origin.told}."]
     return [
@@ -318,6 +322,6 @@ def _only_here(origin: Origin, *, by_path: bool) -> list[str]:
     ]
 
 
-_REPLACED: Final[Mapping[str, Callable[[Origin], list[str]]]] = MappingProxyType(
+_REPLACED: Final[Mapping[str, Callable[[InstallOrigin], list[str]]]] = MappingProxyType(
     {"@workflow@": workflow_lines, "@script@": script_lines, "@hook@": hook_lines}
 )

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from muster.data.finding import Finding
     from muster.data.snapshot import Snapshot
     from muster.features.lint.proving.questions import Proof
-    from muster.rules.policies.in_force import Ruled
+    from muster.rules.policies.in_force import FleetWithPolicies
 
 
 @click.command()
@@ -62,7 +62,7 @@ def command(repo: Path, rev: str | None, prove_: bool, verbose: bool, now: datet
     return int(any(one.waiver is None for one in found))
 
 
-def _proofs(fleet: "Ruled", found: "list[Finding]") -> "list[Proof]":
+def _proofs(fleet: "FleetWithPolicies", found: "list[Finding]") -> "list[Proof]":
     """Ask the solver, and add what it finds."""
     from muster.features.lint.proving.questions import prove
 
@@ -92,7 +92,7 @@ def _sums(proofs: "list[Proof]") -> str:
 
 
 def _with_waivers(
-    found: "list[Finding]", fleet: "Ruled", snapshot: "Snapshot", now: datetime, *, proved: bool
+    found: "list[Finding]", fleet: "FleetWithPolicies", snapshot: "Snapshot", now: datetime, *, proved: bool
 ) -> "list[Finding]":
     """Apply waivers, and give advice about them. What they silence may be found by a run alone, so one is made where
     there are any."""

@@ -18,7 +18,7 @@ from muster.features.pulses.publish import Publication
 from muster.fleet.faults import fallbacks_told_to
 from muster.git.errors import RepositoryError
 from muster.rules.checks import waivers
-from muster.run.progress import Step, told_to
+from muster.run.progress import RunStep, told_to
 from muster.version import __version__
 
 if TYPE_CHECKING:
@@ -48,7 +48,7 @@ class Meter:
         with told_to(self._at):
             yield
 
-    def _at(self, step: Step, _done: int, _total: int) -> None:
+    def _at(self, step: RunStep, _done: int, _total: int) -> None:
         now = monotonic()
         self._taken[self._stage] += now - self._since
         self._stage, self._since = step.name.lower(), now

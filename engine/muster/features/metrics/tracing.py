@@ -22,7 +22,7 @@ from requests import Response, Session
 from muster.features.pulses.http import origin
 from muster.git.errors import RepositoryError
 from muster.git.process import commands_told_to
-from muster.run.progress import Step, told_to
+from muster.run.progress import RunStep, told_to
 from muster.version import __version__
 
 if TYPE_CHECKING:
@@ -87,7 +87,7 @@ class Tracer:
         """Send what was not sent."""
         self._provider.shutdown()
 
-    def _at(self, step: Step, _done: int, _total: int) -> None:
+    def _at(self, step: RunStep, _done: int, _total: int) -> None:
         name = step.name.lower()
         if self._run is None or getattr(self._step, "name", "") == name:
             return

@@ -20,7 +20,7 @@ from muster.data.tree import Tree
 from muster.data.yaml.loader import first_body
 from muster.features.notify.sinks import NoticeSink, opener, sinks_of
 from muster.features.pulses.publish import PATIENT, Deliverer, Publication
-from muster.features.pulses.sinks import Patience
+from muster.features.pulses.sinks import RetryPatience
 from muster.fleet.faults import of_stage
 from muster.git.apart import derived_branch, derived_tip, seen
 from muster.git.changes import changed_paths
@@ -31,7 +31,7 @@ from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.repository import Repository, is_ancestor
 from muster.rules.notifications.policy import NotificationPolicy
 from muster.rules.notifications.transitions import bounded, change_tree, messages
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.noticed import notices_of
 from muster.run.question import default_home
 from muster.run.run import Run
@@ -49,7 +49,7 @@ _TYPE: Final = "dev.muster.notification.v1"
 
 def notify_due(
     repository: Repository, done: "Reconciled", remote: str | None = None,
-    environ: Mapping[str, str] = os.environ, patience: Patience = PATIENT,
+    environ: Mapping[str, str] = os.environ, patience: RetryPatience = PATIENT,
 ) -> Publication:  # fmt: skip
     """Tell what the commits changed up to the one at which a run has left the branch, and what waited until now.
 
@@ -68,7 +68,7 @@ def notify_due(
 
 
 def _notify(
-    repository: Repository, done: "Reconciled", remote: str | None, environ: Mapping[str, str], patience: Patience,
+    repository: Repository, done: "Reconciled", remote: str | None, environ: Mapping[str, str], patience: RetryPatience,
     settings: Mapping[str, NoticeSink],
 ) -> Publication:  # fmt: skip
     run, branch = done.settled.last, derived_branch(repository, done.head)
@@ -96,7 +96,7 @@ def _notify(
     return result
 
 
-def _fleet_of(repository: Repository, done: "Reconciled", notices: Sequence[Notice]) -> Ruled:
+def _fleet_of(repository: Repository, done: "Reconciled", notices: Sequence[Notice]) -> FleetWithPolicies:
     """The fleet with all of each object of which policies are asked.
 
     A run that looked at a part, or in shards, has summaries of the others, or nothing: these are looked at now, from

@@ -12,7 +12,7 @@ from muster.data.kinds import Kind
 from muster.data.locations import SUFFIX, file_name
 from muster.data.times import format_time, later
 from muster.data.tree import Tree
-from muster.features.history.history import FleetHistory, StatusChange, Told
+from muster.features.history.history import CommittedTransition, FleetHistory, StatusChange
 from muster.fleet.state import state_of
 from muster.run.run import Run
 
@@ -47,7 +47,7 @@ class Event(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Span:
+class TimeWindow:
     """A window of time. Nothing is known from before `known`; it is drawn in so many columns."""
 
     since: datetime
@@ -56,7 +56,7 @@ class Span:
     columns: int
 
     @classmethod
-    def ending(cls, until: datetime, length: timedelta, columns: int, begins: datetime | None) -> "Span":
+    def ending(cls, until: datetime, length: timedelta, columns: int, begins: datetime | None) -> "TimeWindow":
         """The window of that length that ends then, of a history that begins then or, with None, before it."""
         since = later(until, -length) or until
         return cls(since, until, since if begins is None else min(until, max(since, begins)), columns)
@@ -79,7 +79,7 @@ class _Stretch(NamedTuple):
     commit: int
 
 
-def window(events: Sequence[Event], first: Level, span: Span) -> Tree:
+def window(events: Sequence[Event], first: Level, span: TimeWindow) -> Tree:
     """Return what a group was like over a window. `events`: in order of time; `first`: the level before all of them.
 
     `start`: its first level; `steps`: for each column in which anything changed `[column, *lowest, *last, seconds,
@@ -100,7 +100,7 @@ def window(events: Sequence[Event], first: Level, span: Span) -> Tree:
     }  # fmt: skip
 
 
-def _stretches(events: Sequence[Event], first: Level, span: Span) -> Iterator[_Stretch]:
+def _stretches(events: Sequence[Event], first: Level, span: TimeWindow) -> Iterator[_Stretch]:
     """The stretches of the window from when on it is known. Levels that were no sooner reached than left are passed
     over; the last never is."""
     at, level, commit = span.known, first, -1
@@ -112,7 +112,7 @@ def _stretches(events: Sequence[Event], first: Level, span: Span) -> Iterator[_S
     yield _Stretch(at, max(at, span.until), level, commit)
 
 
-def _columns(stretches: Sequence[_Stretch], span: Span) -> Iterator[tuple[int, _Stretch, _Stretch]]:
+def _columns(stretches: Sequence[_Stretch], span: TimeWindow) -> Iterator[tuple[int, _Stretch, _Stretch]]:
     """The lowest and the last level that were reached in each column."""
     known: tuple[int, _Stretch, _Stretch] | None = None
     for one in stretches:
@@ -127,7 +127,7 @@ def _columns(stretches: Sequence[_Stretch], span: Span) -> Iterator[tuple[int, _
         yield known
 
 
-def _worst(stretches: Sequence[_Stretch], span: Span) -> Tree:
+def _worst(stretches: Sequence[_Stretch], span: TimeWindow) -> Tree:
     shares = [one.level.share for one in stretches]
     judged = [share for share in shares if share <= 1]
     if not judged or min(judged) == max(judged):
@@ -179,7 +179,7 @@ def file_of(kind: Kind, name: str) -> str:
     return f"{kind.plural}/{file_name(name)}{SUFFIX}"
 
 
-class _Change(NamedTuple):
+class _LevelChange(NamedTuple):
     """What a step made of groups: the level before and after. `number`: of the step."""
 
     at: datetime
@@ -199,7 +199,7 @@ def availability(commit: str, now: datetime, members: Mapping[str, Member], hist
         StatusChange(name, one.committed, one.status) for name, one in members.items() if one.committed != one.status
     ]
     if pending:
-        steps.append((Told("", now, ""), tuple(pending)))
+        steps.append((CommittedTransition("", now, ""), tuple(pending)))
     first, changes = _changes(steps, members)
     last = first | {group: after for change in changes for group, (_, after) in change.groups.items()}
     numbers = {group: number for number, group in enumerate(sorted(first))}
@@ -207,7 +207,7 @@ def availability(commit: str, now: datetime, members: Mapping[str, Member], hist
     for change in changes:
         for group, (_, after) in change.groups.items():
             events[group].append(Event(change.at, after, change.number))
-    spans = [Span.ending(now, length, columns, history.begins) for _, length, columns in WINDOWS]
+    spans = [TimeWindow.ending(now, length, columns, history.begins) for _, length, columns in WINDOWS]
     drawn = {group: [window(events[group], first[group], span) for span in spans] for group in sorted(first)}
     told = changes[-_MOST_CHANGES:][::-1]
     commits = _Commits([told for told, _ in steps])
@@ -231,7 +231,7 @@ def availability(commit: str, now: datetime, members: Mapping[str, Member], hist
 class _Commits:
     """Those that something is said of, numbered as they come up."""
 
-    def __init__(self, all_told: Sequence[Told]) -> None:
+    def __init__(self, all_told: Sequence[CommittedTransition]) -> None:
         self._all, self._numbers = all_told, dict[int, int]()
 
     def of(self, number: int) -> int:
@@ -249,14 +249,14 @@ class _Commits:
         }
 
     @property
-    def named(self) -> list[Told]:
+    def named(self) -> list[CommittedTransition]:
         """The commits by their numbers."""
         return [self._all[number] for number in self._numbers]
 
 
 def _changes(
-    steps: Iterable[tuple[Told, Sequence[StatusChange]]], members: Mapping[str, Member]
-) -> tuple[dict[_Group, Level], list[_Change]]:
+    steps: Iterable[tuple[CommittedTransition, Sequence[StatusChange]]], members: Mapping[str, Member]
+) -> tuple[dict[_Group, Level], list[_LevelChange]]:
     """The level of each group before all steps, and what became of it with each that changed any."""
     deltas = [_delta(changes, members) for _, changes in steps]
     level: dict[_Group, Level] = {_FLEET: NONE}
@@ -270,7 +270,7 @@ def _changes(
     for number, ((told, _), delta) in enumerate(zip(steps, deltas, strict=True)):
         moved = {group: (level[group], level[group].plus(change)) for group, change in delta.items()}
         if moved:
-            found.append(_Change(told.at, number, moved))
+            found.append(_LevelChange(told.at, number, moved))
             level |= {group: after for group, (_, after) in moved.items()}
     return first, found
 

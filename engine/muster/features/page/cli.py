@@ -13,12 +13,12 @@ from muster.cli import options
 from muster.cli.exits import FAULT, FINE
 from muster.cli.outcome import told_of
 from muster.cli.progress import working
-from muster.cli.reading import Reading
+from muster.cli.reading import FleetReading
 from muster.data.tree import Tree
 from muster.fleet.faults import is_ours
 
 if TYPE_CHECKING:
-    from muster.features.page.pages import Site
+    from muster.features.page.pages import FleetSite
     from muster.run.run import Run
 
 #: By this a folder is known as one that this verb wrote.
@@ -68,7 +68,7 @@ def _require_own(folder: Path) -> None:
         raise click.UsageError(f"{folder} holds something else; name a new folder, or an empty one.")
 
 
-def _upcoming(reading: Reading, now: datetime, span: timedelta) -> Tree:
+def _upcoming(reading: FleetReading, now: datetime, span: timedelta) -> Tree:
     """What happens in that time if nobody says anything more: the first instants, which the cost of it follows."""
     from muster.features.forecast.forecast import forecast, moment_row
     from muster.features.whatif.options import Supposed
@@ -79,14 +79,14 @@ def _upcoming(reading: Reading, now: datetime, span: timedelta) -> Tree:
         return [moment_row(moment, _MOST_LINES) for moment in moments]
 
 
-def _write(folder: Path, reading: Reading, run: "Run", title: str, link: str | None, upcoming: Tree) -> int:
+def _write(folder: Path, reading: FleetReading, run: "Run", title: str, link: str | None, upcoming: Tree) -> int:
     from muster.features.page.pages import site_of
 
     with working("writing the page"):
         return _put(folder, site_of(run, reading.repository, title, link, upcoming=upcoming))
 
 
-def _put(folder: Path, site: "Site") -> int:
+def _put(folder: Path, site: "FleetSite") -> int:
     """Write its files beside the folder, and put them into its place: nobody sees half of a page."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))

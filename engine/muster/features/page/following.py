@@ -20,7 +20,7 @@ from muster.git.changes import changed_paths
 from muster.git.errors import RepositoryError
 from muster.run.question import Question, WholeNeeded, data_of, default_home
 from muster.run.run import Run
-from muster.run.state import State
+from muster.run.state import RunState
 from muster.run.warm import Wanted, answer, answer_from
 
 
@@ -56,7 +56,7 @@ def _files(run: Run) -> dict[str, frozenset[str]]:
     return found
 
 
-def shown_after(question: Question, state: State, before: Shown) -> Shown:
+def shown_after(question: Question, state: RunState, before: Shown) -> Shown:
     """Answer from what was shown before. WholeNeeded where that does not do, and Ahead; RepositoryError where git
     fails."""
     with _reading(state):
@@ -64,7 +64,7 @@ def shown_after(question: Question, state: State, before: Shown) -> Shown:
 
 
 @contextmanager
-def _reading(state: State) -> Iterator[None]:
+def _reading(state: RunState) -> Iterator[None]:
     """Read what is kept. WholeNeeded where it is damaged."""
     try:
         with state.reading():
@@ -73,7 +73,7 @@ def _reading(state: State) -> Iterator[None]:
         raise WholeNeeded(f"what is kept cannot be read: {error}") from error
 
 
-def _in_time(question: Question, state: State) -> Question:
+def _in_time(question: Question, state: RunState) -> Question:
     """The same question, no earlier than the last run: it may have looked again and found nothing to commit. Ahead
     where that has decided something newer."""
     decided, last = state.fact("commit"), state.fact("now")
@@ -85,7 +85,7 @@ def _in_time(question: Question, state: State) -> Question:
     return replace(question, now=datetime.fromtimestamp(last, UTC)) if late else question
 
 
-def _part(question: Question, state: State, before: Shown) -> Shown:
+def _part(question: Question, state: RunState, before: Shown) -> Shown:
     then = before.question
     paths = set(data_of(changed_paths(question.repository, then.commit, question.commit)))
     homes, _ = state.of_files(paths)
@@ -117,7 +117,7 @@ def _spoke(then: Iterable[AgentRef], now: Iterable[AgentRef]) -> set[str]:
     }
 
 
-def of_clusters(question: Question, state: State, names: Sequence[str]) -> Run:
+def of_clusters(question: Question, state: RunState, names: Sequence[str]) -> Run:
     """Return a run that has looked at the clusters of these names. WholeNeeded where only the whole fleet would do, and
     Ahead."""
     with _reading(state):

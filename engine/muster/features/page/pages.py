@@ -32,7 +32,7 @@ _CLUSTERS: Final = re.compile(r"data/clusters/(0|[1-9][0-9]{0,5})\.js", re.ASCII
 _MOST_KEPT: Final = 64
 
 
-class Site:
+class FleetSite:
     """The site of a fleet, file by file, each made when somebody wants it.
 
     `run` may have looked at a part of the fleet, where `known` says the rest and `details` gives a run that has
@@ -128,9 +128,9 @@ def site_of(
     run: Run, repository: Repository | None, title: str, link: str | None, *, live: bool = False, upcoming: Tree = None,
     timeline: Timeline | None = None, known: Singles | None = None,
     details: Callable[[Sequence[str]], Run] | None = None,
-) -> Site:  # fmt: skip
+) -> FleetSite:  # fmt: skip
     """Return the site of what was evaluated. `link`: where files are shown, if not where `origin` is; `live` and
-    `upcoming`: see `Site`; `timeline`: what was looked at of the history before."""
+    `upcoming`: see `FleetSite`; `timeline`: what was looked at of the history before."""
     links = Links(link) if link else links_of(repository) if repository else None
 
     def history() -> FleetHistory:
@@ -138,5 +138,5 @@ def site_of(
             return FleetHistory(begins=run.now, reason=Begins.NONE)
         return (timeline or Timeline(repository)).upto(run.commit, run.now)
 
-    return Site(run, title, asdict(links) if links else None, history, live=live, upcoming=upcoming,
+    return FleetSite(run, title, asdict(links) if links else None, history, live=live, upcoming=upcoming,
                 known=known, details=details)  # fmt: skip

@@ -18,13 +18,13 @@ from muster.data.locations import FOLDER
 from muster.data.times import later
 from muster.data.tree import Tree, mappings_at
 from muster.data.yaml.loader import first_body
-from muster.features.history.history import Begins, FleetHistory, StatusChange, StatusStep, Told
+from muster.features.history.history import Begins, CommittedTransition, FleetHistory, StatusChange, StatusStep
 from muster.fleet.derived import HEADER
 from muster.fleet.hearing import JOINED
 from muster.fleet.objects import by_type
 from muster.fleet.state import state_of
 from muster.git.errors import LostObjectError, UnreadableError
-from muster.git.filelog import DerivedCommit, Reach, derived_log, reach_of
+from muster.git.filelog import DerivedCommit, WalkRange, derived_log, reach_of
 from muster.git.objects import Objects
 from muster.git.repository import Repository, cut_off_at
 
@@ -56,7 +56,7 @@ class Timeline:
     def _forget(self) -> None:
         self._tip = ""
         self._steps = list[StatusStep]()
-        self._latest = dict[str, list[Told]]()
+        self._latest = dict[str, list[CommittedTransition]]()
         self._begins: datetime | None = None
         self._reason: Begins | None = None
 
@@ -77,9 +77,9 @@ class Timeline:
         begins = self._begins if self._begins is not None and self._begins > since else None
         return FleetHistory(tuple(self._steps), begins, self._reason if begins else None, dict(self._latest))
 
-    def _walk(self, reach: Reach, since: datetime, now: datetime) -> None:
+    def _walk(self, reach: WalkRange, since: datetime, now: datetime) -> None:
         """Look at what came since the commit that is known, or at everything."""
-        steps, latest = list[StatusStep](), dict[str, list[Told]]()
+        steps, latest = list[StatusStep](), dict[str, list[CommittedTransition]]()
         walked = _Walked(reach, since, now, self._most_files)
         known: dict[str, tuple[str, str]] = {}
         with closing(Objects(self._repository.git)) as objects:
@@ -102,14 +102,14 @@ class _Walked:
     """How far a walk came. `begins`: what is older is not known, though the window reaches further; with `first`, the
     commit from before which there is nothing."""
 
-    def __init__(self, reach: Reach, since: datetime, now: datetime, most_files: int) -> None:
+    def __init__(self, reach: WalkRange, since: datetime, now: datetime, most_files: int) -> None:
         self._reach, self._since, self._latest, self._files = reach, since, now, most_files
         self.begins: datetime | None = None
         self.first = ""
 
     def commits(
-        self, found: Iterable[DerivedCommit], latest: dict[str, list[Told]]
-    ) -> Iterator[tuple[Told, DerivedCommit]]:
+        self, found: Iterable[DerivedCommit], latest: dict[str, list[CommittedTransition]]
+    ) -> Iterator[tuple[CommittedTransition, DerivedCommit]]:
         """Yield those commits whose files are to be looked into, and note all of them as the latest about clusters.
 
         What runs say of the time holds: none was later than the one that followed it. What others commit is dated by
@@ -117,7 +117,7 @@ class _Walked:
         """
         looking, told = True, None
         for number, one in enumerate(found, 1):
-            told = Told(one.commit, min(one.time, self._latest), one.subject)
+            told = CommittedTransition(one.commit, min(one.time, self._latest), one.subject)
             if one.by_run:
                 self._latest = told.at
             for cluster in dict.fromkeys(_cluster(file.path) for file in one.files):
@@ -138,9 +138,11 @@ class _Walked:
             self.begins = min(self._reach.cut, self._latest) if told is None else told.at
 
 
-def _batches(commits: Iterable[tuple[Told, DerivedCommit]]) -> Iterator[list[tuple[Told, DerivedCommit]]]:
+def _batches(
+    commits: Iterable[tuple[CommittedTransition, DerivedCommit]],
+) -> Iterator[list[tuple[CommittedTransition, DerivedCommit]]]:
     """Some commits at a time, with not many more files than are to be read at once."""
-    batch, files = list[tuple[Told, DerivedCommit]](), 0
+    batch, files = list[tuple[CommittedTransition, DerivedCommit]](), 0
     for told, one in commits:
         batch.append((told, one))
         files += len(one.files)
@@ -152,7 +154,7 @@ def _batches(commits: Iterable[tuple[Told, DerivedCommit]]) -> Iterator[list[tup
 
 
 def _steps(
-    objects: Objects, batch: Sequence[tuple[Told, DerivedCommit]], known: dict[str, tuple[str, str]]
+    objects: Objects, batch: Sequence[tuple[CommittedTransition, DerivedCommit]], known: dict[str, tuple[str, str]]
 ) -> Iterator[StatusStep]:
     """Yield the commits in which a status became another. `known`: by path, the id and status of the version that the
     next commit has to find, as the walk goes back."""

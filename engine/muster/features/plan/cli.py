@@ -13,13 +13,13 @@ from muster.cli import options
 from muster.cli.disposable import open_state_of, state_path
 from muster.cli.outcome import report
 from muster.cli.progress import working
-from muster.cli.reading import Reading, reading_of, settled_of, tell_uncommitted
+from muster.cli.reading import FleetReading, reading_of, settled_of, tell_uncommitted
 from muster.features.whatif.options import Supposed, supposed_options
 from muster.git.errors import RepositoryError
 
 if TYPE_CHECKING:
     from muster.data.finding import Finding
-    from muster.features.plan.plan import Branch
+    from muster.features.plan.plan import BranchComparison
     from muster.run.settled import Settled
     from muster.run.workers import Workers
 
@@ -88,14 +88,14 @@ def command(
     return 1 if exit_code and (found.comparison if found else settled.files) else code
 
 
-def _told(settled: "Settled", found: "Branch | None") -> "list[Finding]":
+def _told(settled: "Settled", found: "BranchComparison | None") -> "list[Finding]":
     """What a reconcile would find, or what a branch brings; waivers are applied."""
     from muster.rules.checks.waivers import told
 
     return list(found.comparison.found) if found else told(settled.findings, settled.last.now)
 
 
-def _write(out: Path, settled: "Settled", reading: Reading) -> None:
+def _write(out: Path, settled: "Settled", reading: FleetReading) -> None:
     from muster.features.plan.planfile import plan_text
 
     assert reading.heard is not None
@@ -105,14 +105,14 @@ def _write(out: Path, settled: "Settled", reading: Reading) -> None:
         raise click.UsageError(f"{out} cannot be written: {error.strerror}") from error
 
 
-def _supposed(reading: Reading, now: datetime, given: Path | None, supposed: Supposed) -> "Settled":
+def _supposed(reading: FleetReading, now: datetime, given: Path | None, supposed: Supposed) -> "Settled":
     """What would follow if what is supposed were committed."""
     with supposed.tried(reading, given) as trial:
         supposed.suppose(trial, now)
         return trial.step(now)
 
 
-def _print(settled: "Settled", found: "Branch | None", against: str, output: str) -> None:
+def _print(settled: "Settled", found: "BranchComparison | None", against: str, output: str) -> None:
     """Print the plan, or what a branch changes in it."""
     from muster.cli.documents import json_text, yaml_stream
     from muster.features.plan import text as plan
@@ -142,8 +142,8 @@ def _print(settled: "Settled", found: "Branch | None", against: str, output: str
 
 
 def _branch(
-    reading: Reading, against: str, rev: str | None, now: datetime, given: Path | None, *, ask: bool
-) -> "Branch":  # fmt: skip
+    reading: FleetReading, against: str, rev: str | None, now: datetime, given: Path | None, *, ask: bool
+) -> "BranchComparison":  # fmt: skip
     """What a branch changes since it left another revision. Nothing is kept."""
     from muster.features.plan.plan import branch
     from muster.features.validate.derivededits import derived_edits

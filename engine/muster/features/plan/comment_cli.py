@@ -10,7 +10,7 @@ from muster.cli.options import FILE
 from muster.data.printable import printable
 
 if TYPE_CHECKING:
-    from muster.features.plan.commenting import Forge
+    from muster.features.plan.commenting import CommentApi
 
 
 @click.group()
@@ -50,7 +50,7 @@ def gitlab(file: Path) -> int:
     return _comment(file, GitLab(api, _required("CI_MERGE_REQUEST_PROJECT_ID"), _required("CI_MERGE_REQUEST_IID")))
 
 
-def _comment(file: Path, forge: "Forge") -> int:
+def _comment(file: Path, forge: "CommentApi") -> int:
     from muster.features.plan.commenting import NoCommentError, comment_on, read_comment
 
     try:

@@ -28,26 +28,26 @@ class NoCommentError(ValueError):
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class PlanComment:
     """A comment that is there."""
 
     path: str
     body: str
 
 
-class Forge(Protocol):
+class CommentApi(Protocol):
     """Where a plan is commented on."""
 
     def threads(self) -> Iterator[str]:
         """The paths of the lists of comments to comment in: one for each request that is concerned."""
 
-    def own(self, thread: str) -> Iterator[Found]:
+    def own(self, thread: str) -> Iterator[PlanComment]:
         """The comments of a list that were made in the name in which this one is."""
 
     def post(self, thread: str, body: str) -> None:
         """Add a comment."""
 
-    def replace(self, found: Found, body: str) -> None:
+    def replace(self, found: PlanComment, body: str) -> None:
         """Put a body in place of a comment's."""
 
 
@@ -64,7 +64,7 @@ def read_comment(path: Path) -> str:
     return text
 
 
-def comment_on(forge: Forge, text: str) -> list[str]:
+def comment_on(forge: CommentApi, text: str) -> list[str]:
     """Comment, or replace the comment that is there; say what was done. A plan that changes nothing is only told
     where it takes the place of one that did. RepositoryError where the forge does not take it."""
     done = []
@@ -143,17 +143,17 @@ class GitHub:
             if dig(pull, "head", "sha") == self.commit and isinstance(number, int):
                 yield f"/repos/{quote(self.repository)}/issues/{number}/comments"
 
-    def own(self, thread: str) -> Iterator[Found]:
+    def own(self, thread: str) -> Iterator[PlanComment]:
         """Those of bots: what people write, with that marker or without, is theirs."""
         for one in self.api.pages(thread):
             if dig(one, "user", "type") == "Bot" and isinstance(one.get("id"), int):
-                yield Found(f"/repos/{quote(self.repository)}/issues/comments/{one['id']}", str(one.get("body")))
+                yield PlanComment(f"/repos/{quote(self.repository)}/issues/comments/{one['id']}", str(one.get("body")))
 
     def post(self, thread: str, body: str) -> None:
         """Add a comment."""
         self.api.call("POST", thread, {"body": body})
 
-    def replace(self, found: Found, body: str) -> None:
+    def replace(self, found: PlanComment, body: str) -> None:
         """Put a body in place of a comment's."""
         self.api.call("PATCH", found.path, {"body": body})
 
@@ -170,17 +170,17 @@ class GitLab:
         """That one."""
         yield f"/projects/{quote(self.project, safe='')}/merge_requests/{quote(self.request, safe='')}/notes"
 
-    def own(self, thread: str) -> Iterator[Found]:
+    def own(self, thread: str) -> Iterator[PlanComment]:
         """Those that this token's user wrote."""
         me = dig(self.api.call("GET", "/user"), "id")
         for one in self.api.pages(thread):
             if me is not None and dig(one, "author", "id") == me and isinstance(one.get("id"), int):
-                yield Found(f"{thread}/{one['id']}", str(one.get("body")))
+                yield PlanComment(f"{thread}/{one['id']}", str(one.get("body")))
 
     def post(self, thread: str, body: str) -> None:
         """Add a note."""
         self.api.call("POST", thread, {"body": body})
 
-    def replace(self, found: Found, body: str) -> None:
+    def replace(self, found: PlanComment, body: str) -> None:
         """Put a body in place of a note's."""
         self.api.call("PUT", found.path, {"body": body})

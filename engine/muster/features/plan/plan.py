@@ -21,12 +21,12 @@ from muster.run.homes import CONTEXT
 from muster.run.question import Question, WholeNeeded, data_of
 from muster.run.settle import settle
 from muster.run.settled import Settled
-from muster.run.state import State
+from muster.run.state import RunState
 from muster.run.warm import answer
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class BranchComparison:
     """What follows from the commit that a branch was made from (`base`) and from the branch (`head`), and how these
     differ. `files` counts the files that do; None where the work tree was compared."""
 
@@ -37,8 +37,8 @@ class Branch:
 
 
 def branch(
-    repository: Repository, base: str, head: str | Snapshot, heard: Heard, now: datetime, state: State | None = None
-) -> Branch:
+    repository: Repository, base: str, head: str | Snapshot, heard: Heard, now: datetime, state: RunState | None = None
+) -> BranchComparison:
     """Compare what follows from two commits, the second one a full id or what lies in the work tree.
 
     Both are decided as of `now` with the same words of agents. `state` is what an earlier run left: with it only what
@@ -48,7 +48,7 @@ def branch(
     if not isinstance(head, str):
         before = answer(Question(repository, base, heard, now, remembered), None).settled
         after = settle(head, now, remembered.memory)
-        return Branch(before, after, compare(before, after, ()), None)
+        return BranchComparison(before, after, compare(before, after, ()), None)
     changed = changed_paths(repository, base, head)
     paths = frozenset(change.path for change in changed)
     try:
@@ -58,14 +58,14 @@ def branch(
     if any(path.startswith(FOLDER) for path in paths):
         state = None  # what stands is not the same in both, so no part of either tells what stands of the rest
 
-    def settled(commit: str, beside: frozenset[str], kept: State | None) -> Settled:
+    def settled(commit: str, beside: frozenset[str], kept: RunState | None) -> Settled:
         return answer(Question(repository, commit, heard, now, remembered, beside=beside), kept).settled
 
     # What the one looked at the other looks at too: where an object lies now in another file, it may have been before.
     after = settled(head, beside, state)
     fleet = after.first.fleet
     before = settled(base, beside | _files_of(fleet), state if fleet.partial else None)
-    return Branch(before, after, compare(before, after, paths), len(changed))
+    return BranchComparison(before, after, compare(before, after, paths), len(changed))
 
 
 def _files_of(fleet: Fleet) -> frozenset[str]:
@@ -91,7 +91,7 @@ def plan_document(settled: Settled) -> Tree:
     }
 
 
-def branch_document(found: Branch) -> Tree:
+def branch_document(found: BranchComparison) -> Tree:
     """Return what a branch changes: every change with the rule behind it, what comes and goes, and what is held.
 
     `before` of a change is what follows from the commit that the branch was made from.

@@ -22,7 +22,7 @@ from muster.data.printable import without_secrets
 from muster.data.tree import Tree
 from muster.features.pulses.sinks import (
     DeliveryError,
-    Patience,
+    RetryPatience,
     Sink,
     SinkSettings,
     credentials,
@@ -33,20 +33,20 @@ from muster.fleet.faults import of_stage
 from muster.git.errors import RepositoryError
 from muster.git.pulse_memory import Arrived, PulseMemory, read_memory, remember
 from muster.git.repository import Repository
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pulses.policy import PulsePolicy
-from muster.run.progress import Step, doing
+from muster.run.progress import RunStep, doing
 from muster.run.run import Run
 
 #: So long a sink may keep a run waiting with what it does not take; then the rest stays due.
 MOST_TROUBLE_SECONDS = 60.0
 #: So many pulses are published before they are remembered: what a run that is killed may publish again.
 BATCH = 200
-PATIENT = Patience(time.sleep, random.random)
+PATIENT = RetryPatience(time.sleep, random.random)
 
 
 @dataclass
-class Told:
+class DeliveryCounts:
     """Messages to people, by the type of a sink: how many it took, did not take, and are waiting for it; `oldest`: when
     the oldest was due that is waiting although it is."""
 
@@ -70,7 +70,7 @@ class Publication:
     failures: dict[str, list[str]] = field(default_factory=dict)
     faults: list[Finding] = field(default_factory=list)
     next: datetime | None = None
-    told: Told = field(default_factory=Told, compare=False)
+    told: DeliveryCounts = field(default_factory=DeliveryCounts, compare=False)
 
     def lines(self) -> list[str]:
         """What failed, one line per sink: how often, and the first reason."""
@@ -84,13 +84,13 @@ Opener = Callable[[SinkSettings], Sink]
 
 
 def publish(
-    fleet: Ruled,
+    fleet: FleetWithPolicies,
     pulses: Sequence[Pulse],
     memory: PulseMemory,
     *,
     open_sink: Opener,
     remember: Callable[[PulseMemory], None],
-    patience: Patience = PATIENT,
+    patience: RetryPatience = PATIENT,
 ) -> Publication:
     """Publish pulses to the fleet's sinks and note in `memory` what arrived; `remember` is called after each batch.
 
@@ -119,7 +119,7 @@ def publish_due(
     run: Run,
     remote: str | None = None,
     environ: Mapping[str, str] = os.environ,
-    patience: Patience = PATIENT,
+    patience: RetryPatience = PATIENT,
     *,
     folder: Path | None = None,
 ) -> Publication:
@@ -141,13 +141,13 @@ def _publish_due(
     run: Run,
     remote: str | None,
     environ: Mapping[str, str],
-    patience: Patience,
+    patience: RetryPatience,
     folder: Path | None,
 ) -> Publication:
     pulses = run.fleet.pulses
     if not pulses or not sink_settings(run.fleet.settings.spec):
         return Publication()
-    doing(Step.PUBLISHING)
+    doing(RunStep.PUBLISHING)
     memory = read_memory(repository, remote)
     fresh = [pulse for pulse in pulses if not _overtaken(pulse, memory)]
     troubles: list[str] = []
@@ -203,7 +203,7 @@ class Deliverer:
 
     settings: Mapping[str, SinkSettings]
     open_sink: Opener
-    patience: Patience
+    patience: RetryPatience
     result: Publication
     what: str = "pulses"
     _open: dict[str, Sink] = field(default_factory=dict)

@@ -136,7 +136,7 @@ def secret(name: str, environ: Mapping[str, str]) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Patience:
+class RetryPatience:
     """How waiting is done; a test does without."""
 
     sleep: Callable[[float], None]
@@ -144,7 +144,7 @@ class Patience:
     monotonic: Callable[[], float] = time.monotonic
 
 
-def deliver(sink: Sink, settings: SinkSettings, event: Tree, patience: Patience) -> None:
+def deliver(sink: Sink, settings: SinkSettings, event: Tree, patience: RetryPatience) -> None:
     """Send an event, again after a growing, jittered pause where that may help. DeliveryError when it is given up."""
     pauses = jittered(
         settings.attempts - 1,

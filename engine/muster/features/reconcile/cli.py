@@ -29,7 +29,7 @@ if TYPE_CHECKING:
     from muster.features.plan.planfile import Planned
     from muster.features.pulses.publish import Publication
     from muster.features.reconcile.reconcile import Reconciled
-    from muster.features.watch.watch import Observer
+    from muster.features.watch.watch import LookObserver
     from muster.git.repository import Repository
     from muster.run.workers import Workers
 
@@ -158,7 +158,7 @@ def reconcile_once(
         return code or (FINDINGS if refused or troubles else 0)
 
 
-def _observers(metrics: Path | None, repo: Path) -> "Iterator[AbstractContextManager[Observer]]":
+def _observers(metrics: Path | None, repo: Path) -> "Iterator[AbstractContextManager[LookObserver]]":
     """Who measures the run."""
     tell = partial(say, err=True)
     if metrics is not None:

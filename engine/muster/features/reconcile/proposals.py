@@ -34,7 +34,7 @@ from muster.run.changes import plain
 if TYPE_CHECKING:
     from muster.data.decision import Held
     from muster.features.reconcile.reconcile import Reconciled
-    from muster.rules.policies.in_force import Ruled
+    from muster.rules.policies.in_force import FleetWithPolicies
 
 _HEADER: Final = "Proposed by muster. Merging it approves exactly these effects; what is taken out goes on waiting."
 _MOST_NAMED: Final = 100
@@ -42,7 +42,7 @@ _MOST_NAMED: Final = 100
 _MOST: Final = 100_000
 
 
-class State(Enum):
+class ProposalState(Enum):
     """What became of a proposal in this run; STANDS: nothing."""
 
     MADE = "is new"
@@ -56,13 +56,13 @@ class Proposal:
     """A proposal, and where a merge request of it is opened, empty where that is not known."""
 
     topic: str
-    state: State
+    state: ProposalState
     effects: int
     page: str = ""
 
     def __str__(self) -> str:
         branch = proposal_branch(self.topic)
-        if self.state is State.WITHDRAWN:
+        if self.state is ProposalState.WITHDRAWN:
             return f"{branch} {self.state.value}"
         count = "1 effect waits" if self.effects == 1 else f"{self.effects} effects wait"
         text = f"{count} for approval on {branch}"
@@ -98,11 +98,11 @@ def propose(repository: Repository, done: "Reconciled", branch: str, remote: str
     return proposed
 
 
-def _asks(fleet: "Ruled") -> bool:
+def _asks(fleet: "FleetWithPolicies") -> bool:
     return bool(fleet.settings.get("approval", "topics"))
 
 
-def _asked(fleet: "Ruled") -> bool:
+def _asked(fleet: "FleetWithPolicies") -> bool:
     """Whether the last run was asked for approval."""
     return any(dig(fleet.previous.get(obj.id), *RECORD, "approval", "topics") for obj in fleet.of(FLEET))
 
@@ -138,7 +138,7 @@ class _Proposing:
             if held:
                 self._propose(topic, held, tip)
             elif tip is not None and self._is_ours(topic, tip):
-                self._move(topic, None, tip, State.WITHDRAWN, 0)
+                self._move(topic, None, tip, ProposalState.WITHDRAWN, 0)
 
     def _propose(self, topic: str, held: list["Held"], tip: str | None) -> None:
         waiting = sum(one.wait is not None and not one.wait.approved for one in held)
@@ -148,10 +148,10 @@ class _Proposing:
             self.proposed.troubles.append(f"what waits for {topic} cannot be written: {error}")
             return
         if tip is not None and self.branches.proposes(topic, tip, content, self.head):
-            self._note(topic, State.STANDS, waiting)
+            self._note(topic, ProposalState.STANDS, waiting)
         elif tip is None or self._is_ours(topic, tip):
             commit = self.branches.build(topic, content, "\n".join(_message(topic, held)), self.head)
-            self._move(topic, commit, tip, State.MADE if tip is None else State.UPDATED, waiting)
+            self._move(topic, commit, tip, ProposalState.MADE if tip is None else ProposalState.UPDATED, waiting)
 
     def _is_ours(self, topic: str, tip: str) -> bool:
         if self.branches.is_own(topic, tip, self.head):
@@ -162,8 +162,8 @@ class _Proposing:
         )
         return False
 
-    def _move(self, topic: str, new: str | None, tip: str | None, state: State, waiting: int) -> None:
-        options = self._options(topic, waiting) if state is State.MADE else ()
+    def _move(self, topic: str, new: str | None, tip: str | None, state: ProposalState, waiting: int) -> None:
+        options = self._options(topic, waiting) if state is ProposalState.MADE else ()
         outcome = self.branches.move(topic, new, tip, options)
         if isinstance(outcome, Rejected):
             text = f": {outcome.text}" if outcome.text else ""
@@ -171,9 +171,9 @@ class _Proposing:
         elif not isinstance(outcome, Moved):  # somebody else was there: the next run looks again
             self._note(topic, state, waiting)
 
-    def _note(self, topic: str, state: State, waiting: int) -> None:
+    def _note(self, topic: str, state: ProposalState, waiting: int) -> None:
         page = ""
-        if self.branches.remote is not None and state is not State.WITHDRAWN:
+        if self.branches.remote is not None and state is not ProposalState.WITHDRAWN:
             url = url_of(self.branches.repository, self.branches.remote)
             page = request_page(url, self.forge or forge_of(url), self.target, proposal_branch(topic))
         self.proposed.proposals.append(Proposal(topic, state, waiting, page))

@@ -28,13 +28,13 @@ from muster.git.pulse_memory import Remembered
 from muster.git.repository import Repository
 from muster.run.collector import without_collection
 from muster.run.figures import Figures, figures
-from muster.run.progress import Step, doing
+from muster.run.progress import RunStep, doing
 from muster.run.question import Question
-from muster.run.state import State
+from muster.run.state import RunState
 from muster.run.warm import answer
 
 if TYPE_CHECKING:
-    from muster.run.answer import Answer
+    from muster.run.answer import RunAnswer
     from muster.run.change import Change
     from muster.run.settled import Settled
     from muster.run.workers import Workers
@@ -93,14 +93,14 @@ class Reconciled:
     commit: str | None
     attempts: int
     tip: str | None
-    found: "Answer"
+    found: "RunAnswer"
     pushed: bool = False
     left_behind: str = ""
     followed: str = ""
     overtaken: bool = False
     waits: datetime | None = None
     late: timedelta | None = None
-    state: State | None = None
+    state: RunState | None = None
     head: str = ""
 
     @property
@@ -129,7 +129,7 @@ def reconcile(
     attempts: Iterable[int],
     ears: Ears = WRITER,
     back_in_time: bool = False,
-    state: State | None = None,
+    state: RunState | None = None,
     workers: "Workers | None" = None,
     planned: Planned | None = None,
 ) -> Reconciled:
@@ -144,7 +144,7 @@ def reconcile(
     RepositoryError where the branch does not exist, the two have diverged, a person's edit is in the way, the
     remote refuses, the branch keeps moving, agents could not be heard, or `now` lies before the last run.
     """
-    asked = _Asked(repository, now, branch, remote, ears, back_in_time, state, workers, planned)
+    asked = _ReconcileRequest(repository, now, branch, remote, ears, back_in_time, state, workers, planned)
     run: _Run | None = None
     for attempt in attempts:
         with without_collection():
@@ -175,7 +175,7 @@ def _message(
         return plain_message(last, len(settled.files)), frozenset((told,))
 
 
-def _late(question: Question, state: State | None) -> timedelta | None:
+def _late(question: Question, state: RunState | None) -> timedelta | None:
     """For how long something has been due, by what an earlier run left; None for nothing, or where nothing is known."""
     try:
         due = state.overdue(question.second) if state is not None else None
@@ -191,7 +191,7 @@ class _Run:
     when there is no commit, although something follows."""
 
     question: Question
-    found: "Answer"
+    found: "RunAnswer"
     settled: "Settled"
     instant: Instant
     tips: Tips
@@ -204,7 +204,7 @@ class _Run:
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _ReconcileRequest:
     """What a reconcile goes by."""
 
     repository: Repository
@@ -213,7 +213,7 @@ class _Asked:
     remote: str | None
     ears: Ears
     back_in_time: bool
-    state: State | None
+    state: RunState | None
     workers: "Workers | None"
     planned: Planned | None
 
@@ -222,11 +222,11 @@ class _Asked:
         some seconds, for meanwhile people go on."""
         repository, remote = self.repository, self.remote
         if remote is not None:
-            doing(Step.FETCHING)
+            doing(RunStep.FETCHING)
         tips = find_tips(repository, self.branch, remote)
         apart = find_apart(repository, tips)
         base = seen_from(repository, tips, apart)
-        doing(Step.LISTENING)
+        doing(RunStep.LISTENING)
         again = lost is not None and monotonic() - lost.listened < _HEARD_LATELY_SECONDS
         if lost is not None and again:
             heard, listened, remembered = lost.question.heard, lost.listened, lost.question.remembered
@@ -269,7 +269,7 @@ class _Asked:
         instant = instant_of(self.repository, tips.base, run.instant.now)
         if instant.refused or instant.now != run.instant.now:
             return None  # another run has decided since
-        doing(Step.FOLLOWING)
+        doing(RunStep.FOLLOWING)
         if not stands_at(run.question, run.found, self.state, tips.base):
             return None
         message, _ = _message(run.settled, tips.base, decided=run.question.commit)
@@ -281,16 +281,16 @@ class _Asked:
         base = commit = apart.base if apart else tips.base
         if run.message:
             files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
-            doing(Step.COMMITTING)
+            doing(RunStep.COMMITTING)
             commit = build_commit(self.repository, files, run.message, base)
             require_own(self.repository, commit, run.question.commit)
         if self.remote is not None:
-            doing(Step.PUSHING)
+            doing(RunStep.PUSHING)
         landed = land_apart(self.repository, tips, apart, commit) if apart else land(self.repository, tips, commit)
         if landed is None:
             return None
         if self.state is not None and not run.kept:
-            doing(Step.KEEPING)
+            doing(RunStep.KEEPING)
             run.found.remember(self.state)
         return Reconciled(
             settled,

@@ -72,7 +72,7 @@ def replay(
         fixed = _policies(repository, (start, end, policies))
         trial.suppose({("", path): blob_at(repository, policies, path) for path in fixed})
         fixed.update(path for _, path in _put(trial, files or {}))
-        found, at, heard = _Found(), start, True
+        found, at, heard = _Differences(), start, True
         with closing(Objects(trial.repository.git)) as objects:  # which also reads those that it borrows
             for run in runs:
                 trial.suppose(_inputs(repository, objects, at, run.commit, fixed))
@@ -124,7 +124,7 @@ def _inputs(
     }
 
 
-class _Found:
+class _Differences:
     """The differences so far: those that are over, and those that stand."""
 
     def __init__(self) -> None:

@@ -34,7 +34,7 @@ from muster.git.signatures.certificate import authorities
 from muster.git.signatures.errors import IdentityError
 from muster.git.snapshot import CommitSnapshot
 from muster.rules.policies.csr import agent_signers, decoded, is_of
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.checking import check_snapshot
 
 _UNNAMED = (
@@ -86,7 +86,7 @@ def sign(
     raise RepositoryError(f"{branch} kept moving, so nothing was signed", "run it again")
 
 
-def _signed(fleet: Ruled, authority: Authority, now: datetime) -> _Draft:
+def _signed(fleet: FleetWithPolicies, authority: Authority, now: datetime) -> _Draft:
     draft, signers = _Draft(), agent_signers(fleet)
     named = fleet.settings.get(*AUTHORITY)
     if isinstance(named, str) and named and authority.certificate not in authorities(named):
@@ -116,16 +116,16 @@ def _signed(fleet: Ruled, authority: Authority, now: datetime) -> _Draft:
     return draft
 
 
-def _stands_approved(fleet: Ruled, obj: Object, cluster: str) -> bool:
+def _stands_approved(fleet: FleetWithPolicies, obj: Object, cluster: str) -> bool:
     """Whether that very request is approved, by the last run or a person, and nobody said no since."""
     return is_approved(_said(fleet, obj)) and not denied(fleet.objects, fleet.previous, cluster)
 
 
-def _is_decided(fleet: Ruled, obj: Object) -> bool:
+def _is_decided(fleet: FleetWithPolicies, obj: Object) -> bool:
     return any(type_ in _said(fleet, obj) for type_ in WORDS)
 
 
-def _said(fleet: Ruled, obj: Object) -> dict[str, Tree]:
+def _said(fleet: FleetWithPolicies, obj: Object) -> dict[str, Tree]:
     """The conditions of a request, as the last run derived them or people say."""
     derived = by_type(mappings_at(fleet.previous.get(obj.id), "status", "conditions"))
     return {**derived, **by_type(mappings_at(obj.body, "status", "conditions"))}

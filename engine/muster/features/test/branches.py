@@ -24,7 +24,7 @@ from muster.rules.admission.policies import AdmissionPolicy, compile_admissions
 from muster.rules.conditions.policy import HOLD_WHEN, OBSERVED, ConditionPolicy
 from muster.rules.effects.budget import Budget, budgets_of
 from muster.rules.notifications.policy import NotificationPolicy
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.lazy import VARIABLES_AT
 from muster.rules.policies.policies import Policy
 from muster.rules.pulses.policy import PulsePolicy
@@ -52,7 +52,7 @@ MIN_BACKENDS: Final = "minAvailableBackends"
 
 
 @dataclass(frozen=True, slots=True)
-class Branch:
+class PolicyBranch:
     """A branch of a policy: of which expression (`rule lease-expired`), what of it (its text, empty for the whole),
     which way it can turn out, and where the expression stands."""
 
@@ -67,10 +67,10 @@ class Branch:
         return f"{of} is never {self.way}"
 
 
-def branches_of(fleet: Ruled) -> dict[ObjectId, dict[Key, Branch]]:
+def branches_of(fleet: FleetWithPolicies) -> dict[ObjectId, dict[Key, PolicyBranch]]:
     """Return the branches of every policy in force, those of the bundle among them."""
     compiled = fleet.compiled
-    told: dict[ObjectId, dict[Key, Branch]] = {}
+    told: dict[ObjectId, dict[Key, PolicyBranch]] = {}
     policies: tuple[Policy | Remedy | AdmissionPolicy, ...] = (
         *compiled.all_of(ConditionPolicy, TaintPolicy, PulsePolicy, Remedy), *_admissions(fleet),
         *compiled.of(NotificationPolicy),
@@ -94,13 +94,15 @@ def _source(fleet: Fleet, id_: ObjectId) -> Object:
     return fleet.objects.get(id_) or builtin_objects()[id_]
 
 
-def _whole(source: Object) -> dict[Key, Branch]:
-    return {(("spec",), NO_NODE, USED): Branch("it", "", USED, place_of(source.parts, ("spec",)))}
+def _whole(source: Object) -> dict[Key, PolicyBranch]:
+    return {(("spec",), NO_NODE, USED): PolicyBranch("it", "", USED, place_of(source.parts, ("spec",)))}
 
 
-def _of_budget(source: Object, budget: Budget) -> dict[Key, Branch]:
+def _of_budget(source: Object, budget: Budget) -> dict[Key, PolicyBranch]:
     ways = (*_OF_BUDGETS, *([(MIN_BACKENDS, REACHED)] if budget.min_backends else ()))
-    return {budget_key(name, way): Branch(name, "", way, place_of(source.parts, ("spec", name))) for name, way in ways}
+    return {
+        budget_key(name, way): PolicyBranch(name, "", way, place_of(source.parts, ("spec", name))) for name, way in ways
+    }
 
 
 def budget_key(name: str, way: str) -> Key:
@@ -108,16 +110,16 @@ def budget_key(name: str, way: str) -> Key:
     return ("spec", name), NO_NODE, way
 
 
-def _branches(policy: Policy | Remedy | AdmissionPolicy) -> Iterator[tuple[Key, Branch]]:
+def _branches(policy: Policy | Remedy | AdmissionPolicy) -> Iterator[tuple[Key, PolicyBranch]]:
     for at, program in _expressions(policy):
         title, place = title_of(policy.source.spec, at), place_of(policy.source.parts, _indexed(policy, at))
         if program is None:
-            yield (at, NO_NODE, USED), Branch(title, "", USED, place)
+            yield (at, NO_NODE, USED), PolicyBranch(title, "", USED, place)
             continue
         for node, ways in _branching(program.node, whole=at[-1] in _ASKING and at[:2] != VARIABLES_AT):
             part = "" if node is program.node else _text(program.text, node)
             for way in ways:
-                yield (at, node.id, way), Branch(title, part, way, place)
+                yield (at, node.id, way), PolicyBranch(title, part, way, place)
 
 
 def _indexed(policy: Policy | Remedy | AdmissionPolicy, at: At) -> At:

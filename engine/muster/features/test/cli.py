@@ -21,11 +21,11 @@ if TYPE_CHECKING:
     from muster.data.ids import ObjectId
     from muster.data.tree import Tree
     from muster.features.test.coverage import Coverage
-    from muster.rules.policies.in_force import Ruled
+    from muster.rules.policies.in_force import FleetWithPolicies
 
 
 @dataclass(frozen=True, slots=True)
-class _Asked:
+class _TestQuery:
     """What is to be run, and how it is told."""
 
     builtin: bool
@@ -62,7 +62,7 @@ def command(
 
     With --watch, a change of a test runs that test, and one of a policy all of them: every case has all policies.
     """
-    asked = _Asked(builtin, only, coverage or required is not None, required, output)
+    asked = _TestQuery(builtin, only, coverage or required is not None, required, output)
     if watch:
         if rev or output != "text":
             raise click.UsageError("--watch is for the files as they are, told as text: not with --rev or --output.")
@@ -70,14 +70,14 @@ def command(
     return _run(_fleet(repo, rev), asked)
 
 
-def _fleet(repo: Path, rev: str | None) -> "Ruled":
+def _fleet(repo: Path, rev: str | None) -> "FleetWithPolicies":
     from muster.run.checking import check_snapshot
 
     with working("reading the fleet"):
         return check_snapshot(snapshot_of(repo, rev, worktree=rev is None))
 
 
-def _watch(repo: Path, asked: _Asked) -> int:
+def _watch(repo: Path, asked: _TestQuery) -> int:
     """Run all tests, and then those that a change concerns, until told to stop."""
     import gc
 
@@ -87,7 +87,7 @@ def _watch(repo: Path, asked: _Asked) -> int:
 
     gc.enable()  # a verb that answers and ends does without
     root, stop = worktree_root(repo).resolve(), Event()
-    fleet: Ruled | None = None
+    fleet: FleetWithPolicies | None = None
     with until_stopped(stop):
         # It listens from its first word on, which is that nothing happened: what is changed from then on is heard.
         for happened in changes(
@@ -115,7 +115,7 @@ def _is_read(path: Path) -> bool:
     return path.suffix in SUFFIXES and ".git" not in path.parts and not path.as_posix().startswith(FOLDER)
 
 
-def _run(fleet: "Ruled", asked: _Asked, tests: "Collection[ObjectId] | None" = None) -> int:
+def _run(fleet: "FleetWithPolicies", asked: _TestQuery, tests: "Collection[ObjectId] | None" = None) -> int:
     """Run tests (None: all), tell how it went, and return the exit code."""
     from muster.features.test.coverage import Coverage
     from muster.features.test.policytest import run_tests

@@ -19,8 +19,8 @@ from muster.features.test.branches import (
     NO_NODE,
     REACHED,
     USED,
-    Branch,
     Key,
+    PolicyBranch,
     budget_key,
 )
 from muster.rules.effects.allowance import Allowance
@@ -36,7 +36,7 @@ class PolicyCoverage:
 
     policy: ObjectId
     total: int
-    missing: tuple[Branch, ...]
+    missing: tuple[PolicyBranch, ...]
     named: bool
 
     @property
@@ -54,11 +54,11 @@ class PolicyCoverage:
 class Coverage:
     """The branches of the policies that are to be covered, and those that cases took."""
 
-    _branches: Mapping[ObjectId, Mapping[Key, Branch]] = field(default_factory=dict)
+    _branches: Mapping[ObjectId, Mapping[Key, PolicyBranch]] = field(default_factory=dict)
     _named: set[str] = field(default_factory=set)
     _seen: set[tuple[ObjectId | None, Key]] = field(default_factory=set)
 
-    def declare(self, branches: Mapping[ObjectId, Mapping[Key, Branch]], named: Iterable[str]) -> None:
+    def declare(self, branches: Mapping[ObjectId, Mapping[Key, PolicyBranch]], named: Iterable[str]) -> None:
         """Count the branches of these policies, of which tests name some (`Kind/name`)."""
         self._branches = branches
         self._named.update(named)
@@ -116,7 +116,7 @@ class Coverage:
             for id_, branches in sorted(self._branches.items())
         ]
 
-    def _missing(self, id_: ObjectId, branches: Mapping[Key, Branch]) -> tuple[Branch, ...]:
+    def _missing(self, id_: ObjectId, branches: Mapping[Key, PolicyBranch]) -> tuple[PolicyBranch, ...]:
         left = (branch for key, branch in branches.items() if (id_, key) not in self._seen)
         return tuple(sorted(left, key=lambda branch: (branch.place, branch.part, branch.way)))
 

@@ -37,7 +37,7 @@ from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 from muster.rules.admission.messages import speaker
 from muster.rules.notifications.transitions import change_tree, messages
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.witness import Witness
 from muster.run.checking import check_snapshot
 from muster.run.evaluate import evaluate_snapshot
@@ -118,7 +118,7 @@ class CaseResult:
 
 
 def run_tests(
-    fleet: Ruled, *, builtin: bool = False, only: str = "", coverage: Coverage | None = None,
+    fleet: FleetWithPolicies, *, builtin: bool = False, only: str = "", coverage: Coverage | None = None,
     tests: Collection[ObjectId] | None = None,
 ) -> list[CaseResult]:  # fmt: skip
     """Run the fleet's PolicyTests, and those of the bundle where asked for; sorted by test, cases in their order.

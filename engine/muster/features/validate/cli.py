@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from muster.git.changes import PathChange
     from muster.git.hearing import Heard
     from muster.git.repository import Repository
-    from muster.rules.policies.in_force import Ruled
+    from muster.rules.policies.in_force import FleetWithPolicies
 
 
 @click.command()
@@ -88,7 +88,7 @@ def command(
 
 
 @dataclass(frozen=True, slots=True)
-class Uncommitted:
+class UncommittedFiles:
     """What is staged, or in the work tree where agents were `heard`: what it changes of the commit on which it is
     built, which is None for the first."""
 
@@ -97,7 +97,7 @@ class Uncommitted:
     changes: "Sequence[PathChange]"
     heard: "Heard | None" = None
 
-    def checked(self, files: Collection[str]) -> "tuple[Ruled, int]":
+    def checked(self, files: Collection[str]) -> "tuple[FleetWithPolicies, int]":
         """Check it as far as what it changes and some files matter to, and return how many objects there are in all."""
         from muster.cli.disposable import STAGED, WORK_TREE, open_state_of, use_cache
         from muster.run import uncommitted
@@ -106,11 +106,11 @@ class Uncommitted:
         if self.head is None:
             return revision(self.repository.git.directory, None, None, staged=True)
         state = open_state_of(os.environ, self.repository, STAGED if self.heard is None else WORK_TREE)
-        asked = uncommitted.Uncommitted(self.repository, self.head, self.changes, self.heard)
+        asked = uncommitted.UncommittedQuestion(self.repository, self.head, self.changes, self.heard)
         return uncommitted.check_uncommitted(asked, state, files)
 
 
-def next_commit(repo: Path) -> Uncommitted:
+def next_commit(repo: Path) -> UncommittedFiles:
     """What is staged in the repository that `repo` lies in."""
     from muster.git.apart import seen
     from muster.git.changes import staged_changes
@@ -118,10 +118,10 @@ def next_commit(repo: Path) -> Uncommitted:
 
     repository = open_repository(repo, os.environ)
     head = ref_tip(repository, "HEAD^{commit}")
-    return Uncommitted(repository, head and seen(repository, head), staged_changes(repository, head))
+    return UncommittedFiles(repository, head and seen(repository, head), staged_changes(repository, head))
 
 
-def work_tree(repo: Path) -> Uncommitted | None:
+def work_tree(repo: Path) -> UncommittedFiles | None:
     """The work tree that is the fleet; None where all of it has to be read to know what it changes."""
     from muster.cli.reading import own_repository
     from muster.git.apart import seen
@@ -135,12 +135,12 @@ def work_tree(repo: Path) -> Uncommitted | None:
         return None
     try:
         changes = work_tree_changes(repository, head)
-        return Uncommitted(repository, seen(repository, head), changes, here(repository, head))
+        return UncommittedFiles(repository, seen(repository, head), changes, here(repository, head))
     except (NotToldError, RepositoryError):
         return None
 
 
-def revision(repo: Path, rev: str | None, base: str | None, *, staged: bool) -> "tuple[Ruled, int]":
+def revision(repo: Path, rev: str | None, base: str | None, *, staged: bool) -> "tuple[FleetWithPolicies, int]":
     """The whole fleet as `--rev` and `--staged` name it, the work tree without any; and how many objects there are."""
     from muster.cli.reading import base_of, snapshot_of
     from muster.run.checking import check_snapshot

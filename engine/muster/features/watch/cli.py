@@ -22,9 +22,9 @@ from muster.features.watch.serving import Serving, serving_options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from muster.features.watch.watch import Observer
+    from muster.features.watch.watch import LookObserver
     from muster.git.repository import Repository
-    from muster.run.state import State
+    from muster.run.state import RunState
     from muster.run.workers import Workers
 
 
@@ -66,7 +66,7 @@ def command(
     repository = open_repository(repo, os.environ)
     target = branch or target_branch(repository)
 
-    def opened() -> "State | None":
+    def opened() -> "RunState | None":
         return open_state_of(os.environ, repository, target, state)
 
     kept = opened()
@@ -87,7 +87,7 @@ def command(
 
 
 @contextlib.contextmanager
-def _tracers(repository: "Repository") -> "Iterator[tuple[Observer, ...]]":
+def _tracers(repository: "Repository") -> "Iterator[tuple[LookObserver, ...]]":
     """Who traces each look, where that is asked for."""
     if not wants_traces(os.environ, _say):
         yield ()

@@ -22,8 +22,8 @@ from threading import BoundedSemaphore
 from typing import Final
 from urllib.parse import parse_qs
 
-from muster.agents.serving.messages import Request, Response, response
-from muster.agents.serving.server import Server
+from muster.agents.serving.messages import HttpRequest, Response, response
+from muster.agents.serving.server import HttpServer
 from muster.agents.serving.tokens import Reread, digest_of, is_same
 from muster.features.metrics.metrics import CONTENT_TYPE, Values
 from muster.features.page.pages import ASSETS, asset
@@ -56,7 +56,7 @@ class Access:
     hosts: frozenset[str] = frozenset()
 
 
-class LiveServer(Server):
+class LiveServer(HttpServer):
     """Answers for a watch."""
 
     def __init__(
@@ -72,7 +72,7 @@ class LiveServer(Server):
         self.live.close()
         super().shutdown()
 
-    def probe(self, request: Request) -> Response | None:
+    def probe(self, request: HttpRequest) -> Response | None:
         """Whether the loop is well, for who has no token."""
         if request.path not in ("/livez", "/healthz", "/readyz"):
             return None
@@ -82,7 +82,7 @@ class LiveServer(Server):
             return _well(self.live.ready, "no run has completed yet, or the last look was not good")
         return _well(self.live.alive, "the loop does not look when it said it would")
 
-    def admitted(self, request: Request) -> Response | int:
+    def admitted(self, request: HttpRequest) -> Response | int:
         """Nothing is changed here, so no body is taken."""
         if request.method not in ("GET", "HEAD"):
             return response(HTTPStatus.METHOD_NOT_ALLOWED, Allow="GET, HEAD")
@@ -90,7 +90,7 @@ class LiveServer(Server):
             return _say(refused, refused.phrase)
         return 0
 
-    def answer(self, request: Request, body: bytes) -> Response:  # noqa: ARG002 - there is none
+    def answer(self, request: HttpRequest, body: bytes) -> Response:  # noqa: ARG002 - there is none
         """The page, its data, what is counted, and news."""
         if request.path == "/metrics":
             return response(HTTPStatus.OK, self.values.text(), Content_Type=CONTENT_TYPE, **_HEADERS)
@@ -98,7 +98,7 @@ class LiveServer(Server):
             return self._events()
         return self._file(request)
 
-    def _elsewhere(self, request: Request) -> HTTPStatus | None:
+    def _elsewhere(self, request: HttpRequest) -> HTTPStatus | None:
         """Why nothing is answered to another site; None where something is."""
         hosts, host = self.access.hosts, request.headers.get("host", "")
         name = host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
@@ -109,14 +109,14 @@ class LiveServer(Server):
             return HTTPStatus.FORBIDDEN
         return None
 
-    def _stranger(self, request: Request) -> HTTPStatus | None:
+    def _stranger(self, request: HttpRequest) -> HTTPStatus | None:
         if self.access.tokens is None:
             return None
         token, digest = request.bearer, self.access.tokens()
         known = digest is not None and is_same(digest, _password(request) if token is None else token)
         return None if known else HTTPStatus.UNAUTHORIZED
 
-    def _file(self, request: Request) -> Response:
+    def _file(self, request: HttpRequest) -> Response:
         path = request.path.removeprefix("/") or "index.html"
         try:
             if path in ASSETS:
@@ -151,7 +151,7 @@ class LiveServer(Server):
             known = found
 
 
-def _password(request: Request) -> str:
+def _password(request: HttpRequest) -> str:
     """What a browser sends when its user has typed the token: any name will do."""
     scheme, _, text = request.headers.get("authorization", "").partition(" ")
     try:

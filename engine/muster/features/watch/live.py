@@ -27,11 +27,11 @@ from muster.run.warm import answer
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from muster.features.page.pages import Site
+    from muster.features.page.pages import FleetSite
     from muster.features.pulses.publish import Publication
     from muster.features.reconcile.reconcile import Reconciled
     from muster.run.run import Run
-    from muster.run.state import State
+    from muster.run.state import RunState
 
 #: A look that takes longer has probably come to a halt.
 LONGEST_LOOK_SECONDS: Final = 900.0
@@ -66,17 +66,17 @@ class Live:
     runs leave."""
 
     def __init__(
-        self, repository: Repository, title: str, link: str | None, kept: "Callable[[], State | None]" = lambda: None
+        self, repository: Repository, title: str, link: str | None, kept: "Callable[[], RunState | None]" = lambda: None
     ) -> None:
         self._kept = kept
-        self._state: State | None = None
+        self._state: RunState | None = None
         self._before: Shown | None = None
         self._repository, self._title, self._link = repository, title, link
         self._news, self._rendering, self._timeline = Condition(), Lock(), Timeline(repository)
         self._last: _Seen | None = None
         self._good = self._closed = False
         self._late_at = monotonic() + LONGEST_LOOK_SECONDS
-        self._site: Site | None = None
+        self._site: FleetSite | None = None
         self._shown, self._again_at = "", 0.0
 
     # -- told by the loop
@@ -160,7 +160,7 @@ class Live:
         """Whether there is an end to it."""
         return self._closed
 
-    def _rendered(self) -> "tuple[Site, str]":
+    def _rendered(self) -> "tuple[FleetSite, str]":
         with self._rendering:
             last = self._last
             if last is None:
@@ -172,7 +172,7 @@ class Live:
                 self._again_at = monotonic() + max(_SHORTEST_PAUSE_SECONDS, took * _PAUSES)
             return self._site, self._shown
 
-    def _evaluated(self, last: _Seen) -> "tuple[Site, str]":
+    def _evaluated(self, last: _Seen) -> "tuple[FleetSite, str]":
         """The site of what was seen, or of what came after it, and its commit."""
         now = self._after(last) or shown_anew(self._question(self._last or last))
         self._before = now

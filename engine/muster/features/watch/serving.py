@@ -17,9 +17,9 @@ if TYPE_CHECKING:
     from ssl import SSLContext
 
     from muster.features.watch.http import Access
-    from muster.features.watch.watch import Observer
+    from muster.features.watch.watch import LookObserver
     from muster.git.repository import Repository
-    from muster.run.state import State
+    from muster.run.state import RunState
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
@@ -39,8 +39,8 @@ class Serving:
 
     @contextmanager
     def observers(
-        self, repository: "Repository", say: Callable[[str], None], kept: "Callable[[], State | None]"
-    ) -> "Iterator[tuple[Observer, ...]]":
+        self, repository: "Repository", say: Callable[[str], None], kept: "Callable[[], RunState | None]"
+    ) -> "Iterator[tuple[LookObserver, ...]]":
         """Answer while the block runs, about what its observers are told; nobody where nothing is to be served. `kept`
         opens what their runs leave."""
         if self.serve is None:

@@ -32,7 +32,7 @@ from muster.git.repository import Repository, branch_tip, common_directory
 from muster.git.upkeep import tidy
 from muster.rules.checks import waivers
 from muster.run.changes import summary
-from muster.run.state import State
+from muster.run.state import RunState
 from muster.run.unrest import UNREST
 
 if TYPE_CHECKING:
@@ -62,7 +62,7 @@ _NUMBER = re.compile(r"(?:\d+[dhms]?)+")
 Say: TypeAlias = Callable[[str], None]
 
 
-class Observer(Protocol):
+class LookObserver(Protocol):
     """Whoever is told of each look, by the thread that looks: it waits for them."""
 
     def looking(self) -> AbstractContextManager[None]:
@@ -91,8 +91,8 @@ class Watcher:
     def __init__(
         self, repository: Repository, branch: str, remote: str | None, interval: timedelta, say: Say, *,
         clock: Callable[[], datetime], ears: Ears = WRITER, verbose: bool = False,
-        sink_dir: Path | None = None, state: State | None = None, workers: "Workers | None" = None,
-        authority: "Authority | None" = None, observers: Sequence["Observer"] = (),
+        sink_dir: Path | None = None, state: RunState | None = None, workers: "Workers | None" = None,
+        authority: "Authority | None" = None, observers: Sequence["LookObserver"] = (),
     ) -> None:  # fmt: skip
         self._authority, self._signs = authority, authority is not None
         self._sink_dir, self._kept, self._workers, self.observers = sink_dir, state, workers, observers

@@ -15,7 +15,7 @@ from muster.cli.completion import no_such
 from muster.cli.options import FILE_THERE
 
 if TYPE_CHECKING:
-    from muster.cli.reading import Reading
+    from muster.cli.reading import FleetReading
     from muster.data.ids import ObjectId
     from muster.features.whatif.rehearsal import Rehearsal
     from muster.features.whatif.supposing import Supposition
@@ -37,7 +37,7 @@ class Supposed:
 
     @staticmethod
     @contextmanager
-    def tried(reading: "Reading", state: Path | None) -> "Iterator[Rehearsal]":
+    def tried(reading: "FleetReading", state: Path | None) -> "Iterator[Rehearsal]":
         """Yield a rehearsal of what is read. RepositoryError where that is no commit."""
         from muster.cli.disposable import state_path
         from muster.features.whatif.rehearsal import rehearsal
@@ -55,7 +55,7 @@ class Supposed:
             yield trial
 
     @contextmanager
-    def over(self, reading: "Reading", state: Path | None, now: datetime) -> "Iterator[Reading]":
+    def over(self, reading: "FleetReading", state: Path | None, now: datetime) -> "Iterator[FleetReading]":
         """Yield what is read as it is supposed to be; as it is, where nothing is supposed."""
         if not self:
             yield reading

@@ -26,7 +26,7 @@ from muster.run.changes import commit_message
 from muster.run.collector import without_collection
 from muster.run.question import Question
 from muster.run.settled import Settled
-from muster.run.state import State, copy_of, open_state
+from muster.run.state import RunState, copy_of, open_state
 from muster.run.warm import answer
 
 _IDENTITY = {"GIT_AUTHOR_NAME": "muster", "GIT_AUTHOR_EMAIL": "muster@invalid", "GIT_COMMITTER_NAME": "muster",
@@ -71,7 +71,7 @@ class Rehearsal:
     commit: str
     heard: Heard
     memory: Memory
-    state: State | None
+    state: RunState | None
     _sent: int = 0
 
     def step(self, now: datetime) -> Settled:

@@ -27,7 +27,7 @@ from muster.fleet.leases import (
     standing_seconds,
 )
 from muster.fleet.objects import Object
-from muster.fleet.reading import Reading
+from muster.fleet.reading import FilesRead
 from muster.fleet.silent import is_silent
 from muster.rules.policies.selectors import LabelSelector
 from muster.rules.policies.staleness import expiry
@@ -127,7 +127,7 @@ class Supposition:
     def put(self, name: str, data: bytes) -> None:
         """The parts of objects in a file from elsewhere take the place of those parts that they are: what other files
         say of the same objects, such as what agents report, stands."""
-        reading = Reading()
+        reading = FilesRead()
         read_file(reading, SourceFile(name, "", lambda: data), Layer.INPUT)
         for found in reading.findings[:1]:
             raise NotSupposable(f"{found.file}:{found.line}:{found.column}: {found.message}")

@@ -21,7 +21,7 @@ from typing import Final
 from muster.data.finding import Finding, Severity
 from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTERS, Kind, is_cluster, kind_of
-from muster.data.snapshot import Allowance, Skipped, Snapshot
+from muster.data.snapshot import Skipped, Snapshot, StatedRemovals
 from muster.data.source import Part, SourceFile
 from muster.data.tree import Tree
 from muster.fleet import messages
@@ -29,13 +29,13 @@ from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.missed.history import accounted_for, by_history
 from muster.fleet.missed.search import Search, read_again
 from muster.fleet.missed.slips import NO_SLIPS, Slips
-from muster.fleet.reading import Reading
+from muster.fleet.reading import FilesRead
 from muster.fleet.slips import Guess
 
 _BETWEEN: Final = re.compile(r"[\s,]+")
 
 
-def allowed_removals(allowances: Iterable[Allowance]) -> tuple[frozenset[ObjectId], tuple[str, ...]]:
+def allowed_removals(allowances: Iterable[StatedRemovals]) -> tuple[frozenset[ObjectId], tuple[str, ...]]:
     """Return the clusters that commits remove and name, and the words of those commits that name none of theirs."""
     allowed, idle = set[ObjectId](), list[str]()
     for one in allowances:
@@ -142,7 +142,7 @@ class Missed:
 
 
 def find_missed(
-    snapshot: Snapshot, reading: Reading, previous: Mapping[ObjectId, Tree], declared: Collection[ObjectId],
+    snapshot: Snapshot, reading: FilesRead, previous: Mapping[ObjectId, Tree], declared: Collection[ObjectId],
     *, partial: bool = False,
 ) -> Missed:  # fmt: skip
     """Return what is missed: `declared` are the objects that sound inputs declare, `previous` those of the last run.
@@ -171,7 +171,7 @@ def find_missed(
     return Missed(broken, slips, stand_ins, tuple(search.findings), unidentified, since, allowed, idle)
 
 
-def _slips(reading: Reading, search: Search, broken: frozenset[ObjectId], *, elsewhere: bool) -> Slips:
+def _slips(reading: FilesRead, search: Search, broken: frozenset[ObjectId], *, elsewhere: bool) -> Slips:
     if not (reading.slipped or broken or search.findings or search.unclear or search.unsure):
         return NO_SLIPS
     ids = broken | reading.broken

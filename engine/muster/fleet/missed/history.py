@@ -9,7 +9,7 @@ from muster.data.tree import dig
 from muster.fleet.acceptance import ACCEPTED_ON
 from muster.fleet.heard import is_report
 from muster.fleet.missed.search import Search, read_again
-from muster.fleet.reading import Reading, Suspect
+from muster.fleet.reading import FilesRead, Suspect
 
 #: So many versions of a file are read.
 _MOST_VERSIONS = 100
@@ -73,7 +73,7 @@ def _earlier(versions: Sequence[SourceFile], oid: str) -> Sequence[SourceFile]:
     return versions[1:] if versions and versions[0].oid == oid else versions
 
 
-def _held(versions: Sequence[SourceFile]) -> Reading:
+def _held(versions: Sequence[SourceFile]) -> FilesRead:
     """What a file held: what its newest version does and, where that was a slip itself, those before it."""
     readings = []
     for version in versions[:_MOST_VERSIONS]:
@@ -89,7 +89,7 @@ def _held(versions: Sequence[SourceFile]) -> Reading:
     return then
 
 
-def _state(suspect: Suspect, then: Reading) -> str:
+def _state(suspect: Suspect, then: FilesRead) -> str:
     """What is wrong with a file; empty where nothing is but that documents were removed from it."""
     if suspect.blank:
         return "blank"

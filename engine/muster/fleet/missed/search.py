@@ -14,16 +14,16 @@ from muster.data.tree import Tree, dig, mappings_at
 from muster.fleet import messages
 from muster.fleet.files import read_file
 from muster.fleet.heard import is_report
-from muster.fleet.reading import Reading
+from muster.fleet.reading import FilesRead
 from muster.fleet.sets import BUILT_IN
 
 #: Whose derived part says that somebody declares them. Of the others muster makes some of its own.
 _OWN_MAKING = frozenset((PLACEMENT_DECISION.name, LEASE.name, FLEET.name))
 
 
-def read_again(source: SourceFile) -> Reading:
+def read_again(source: SourceFile) -> FilesRead:
     """What is, or was, in a file."""
-    reading = Reading()
+    reading = FilesRead()
     read_file(reading, source, Layer.INPUT)
     return reading
 
@@ -35,7 +35,7 @@ class Search:
     `unsure`: a file in doubt held an object that another file, which was not read, may declare.
     """
 
-    reading: Reading
+    reading: FilesRead
     previous: Mapping[ObjectId, Tree]
     declared: Collection[ObjectId]
     past: Past | None
@@ -73,7 +73,7 @@ class Search:
         if lost and not (state == "broken" and file in self.told):
             self.findings.append(messages.missed(file, state, lost, certain=certain))
 
-    def lost(self, then: Reading, *, of_others: bool = False) -> Iterator[ObjectId]:
+    def lost(self, then: FilesRead, *, of_others: bool = False) -> Iterator[ObjectId]:
         """Yield the objects that a file held and no file declares any more. `of_others`: it is not the file in doubt.
 
         Of a part that only reports, the object does without: its agent is silent, and silence is judged as such.

@@ -18,7 +18,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.foreign import Foreign, Opener, in_scope
 from muster.fleet.objects import Object
 from muster.rules.admission.defaults import defaulted
-from muster.rules.admission.request import Request, operation
+from muster.rules.admission.request import AdmissionRequest, operation
 from muster.rules.admission.resources import Resource, Resources
 
 #: The label that every namespace has.
@@ -73,7 +73,7 @@ def named_namespace(body: Tree, name: str) -> Tree:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class ForeignChange:
     """A foreign object about which policies are asked, not loaded yet: as it is and as it was."""
 
     id: ObjectId
@@ -83,16 +83,16 @@ class Asked:
     base: Foreigners | None
     old: Foreign | None
 
-    def request(self) -> Request:
+    def request(self) -> AdmissionRequest:
         """Load both sides."""
         obj = None if self.one is None else self.now.object(self.one)
         before = None if self.old is None or self.base is None else self.base.object(self.old)
         found = self.one or self.old
         version = "" if found is None else found.version
-        return Request(self.id, self.resource, operation(obj, before), version, obj, before, {})
+        return AdmissionRequest(self.id, self.resource, operation(obj, before), version, obj, before, {})
 
 
-def foreign_requests(now: Foreigners, base: Foreigners | None, wanted: Iterable[Resource]) -> Iterator[Asked]:
+def foreign_requests(now: Foreigners, base: Foreigners | None, wanted: Iterable[Resource]) -> Iterator[ForeignChange]:
     """Yield what is to be asked per object of the wanted kinds, and per such object of the base that is gone."""
     fleet, broken = now.fleet, now.broken_files()
     for resource in wanted:
@@ -103,7 +103,7 @@ def foreign_requests(now: Foreigners, base: Foreigners | None, wanted: Iterable[
             for one, old in _paired(news.get(id_, []), olds.get(id_, [])):
                 if one is None and old is not None and (fleet.unidentified or old.source.path in broken):
                     continue  # it may be in what cannot be read
-                yield Asked(id_, resource, now, one, base, old)
+                yield ForeignChange(id_, resource, now, one, base, old)
 
 
 def _by_id(found: Iterable[tuple[ObjectId, Foreign]]) -> Mapping[ObjectId, list[Foreign]]:

@@ -27,11 +27,11 @@ from muster.fleet.schemas import is_sound
 from muster.rules.admission.foreigners import Foreigners, foreign_requests
 from muster.rules.admission.messages import NAME, fields_read, noted, place_in, refused, short
 from muster.rules.admission.policies import AdmissionPolicy, Admissions, Binding, Validation
-from muster.rules.admission.request import NOBODY, Request, operation, requests
+from muster.rules.admission.request import NOBODY, AdmissionRequest, operation, requests
 from muster.rules.admission.resources import Resource
-from muster.rules.admission.surroundings import Surroundings
+from muster.rules.admission.surroundings import AdmissionSurroundings
 from muster.rules.policies.lazy import PolicyScope
-from muster.rules.policies.witness import Note, Witness, WitnessedScope
+from muster.rules.policies.witness import Witness, WitnessedScope, WitnessNote
 
 _ADMISSION: Final = (VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)
 #: Where a rule names these, it speaks of a kind that is known.
@@ -90,14 +90,14 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Wit
         return Admission(fleet.objects)
     objects, unheard = dict(fleet.objects), list[Finding]()
     foreigners, earlier = Foreigners.of(fleet, base)
-    surroundings = Surroundings(fleet, foreigners, witness)
+    surroundings = AdmissionSurroundings(fleet, foreigners, witness)
     spoken_of = _spoken_of(foreigners, earlier, admissions)
 
     @cache
     def spoken(resource: Resource) -> bool:
         return any(one.policy.match.covers(resource) and one.match.covers(resource) for one in admissions.bindings)
 
-    def judged(request: Request) -> Iterator[Finding]:
+    def judged(request: AdmissionRequest) -> Iterator[Finding]:
         found = list(_of_request(surroundings, admissions, request))
         obj = request.object
         ours = obj is not None and obj.id in fleet.objects
@@ -142,7 +142,7 @@ def _places(fleet: Fleet, spoken_of: list[Resource], admissions: Admissions) -> 
     return frozenset(Place(one.source.label, one.line, 1) for one in found)
 
 
-def _in_force(base: Fleet, asked: Iterable[Request]) -> Iterator[Request]:
+def _in_force(base: Fleet, asked: Iterable[AdmissionRequest]) -> Iterator[AdmissionRequest]:
     """The requests with each old object as it was in force: what its schema refused was not, and never existed for an
     API server either."""
     for request in asked:
@@ -160,9 +160,9 @@ def _in_force(base: Fleet, asked: Iterable[Request]) -> Iterator[Request]:
 class _Judge:
     """Asks the policies about another form of the object that a request is about."""
 
-    surroundings: Surroundings
+    surroundings: AdmissionSurroundings
     admissions: Admissions
-    request: Request
+    request: AdmissionRequest
 
     def __call__(self, obj: Object) -> list[Finding]:
         """Return what is refused of it."""
@@ -170,13 +170,13 @@ class _Judge:
         return [one for one in found if one.severity is Severity.ERROR]
 
 
-def _of_request(around: Surroundings, admissions: Admissions, request: Request) -> Iterator[Finding]:
+def _of_request(around: AdmissionSurroundings, admissions: Admissions, request: AdmissionRequest) -> Iterator[Finding]:
     for binding in admissions.bindings:
         if all(match.matches(request, around.namespace_labels) for match in (binding.policy.match, binding.match)):
             yield from _judged(around, binding, request)
 
 
-def _judged(around: Surroundings, binding: Binding, request: Request) -> Iterator[Finding]:
+def _judged(around: AdmissionSurroundings, binding: Binding, request: AdmissionRequest) -> Iterator[Finding]:
     params = around.params(binding, request)
     if params.refused and binding.policy.strict:
         yield _refused(binding, request, params.refused)
@@ -184,7 +184,7 @@ def _judged(around: Surroundings, binding: Binding, request: Request) -> Iterato
         yield from _of_policy(binding, request, _scope(around, binding, request, body))
 
 
-def _scope(around: Surroundings, binding: Binding, request: Request, params: Tree) -> PolicyScope:
+def _scope(around: AdmissionSurroundings, binding: Binding, request: AdmissionRequest, params: Tree) -> PolicyScope:
     user = around.user(request) if binding.policy.asks_who else NOBODY
     variables: dict[str, object] = {
         "object": None if request.object is None else around.fleet.declared(request.object).body,
@@ -197,10 +197,10 @@ def _scope(around: Surroundings, binding: Binding, request: Request, params: Tre
     policy, witness = binding.policy, around.witness
     if witness is None or not witness.about(request.id):
         return PolicyScope(variables, policy.variables, around.share)
-    return WitnessedScope(variables, policy.variables, around.share, Note(witness, request.id, policy.id))
+    return WitnessedScope(variables, policy.variables, around.share, WitnessNote(witness, request.id, policy.id))
 
 
-def _of_policy(binding: Binding, request: Request, scope: PolicyScope) -> Iterator[Finding]:
+def _of_policy(binding: Binding, request: AdmissionRequest, scope: PolicyScope) -> Iterator[Finding]:
     policy = binding.policy
     unsaid = _unmatched(policy, scope)
     if unsaid is not None:
@@ -217,7 +217,7 @@ def _of_policy(binding: Binding, request: Request, scope: PolicyScope) -> Iterat
     yield from _noted(binding, request, scope)
 
 
-def _place(policy: AdmissionPolicy, rule: Validation, request: Request, scope: PolicyScope) -> Path | At:
+def _place(policy: AdmissionPolicy, rule: Validation, request: AdmissionRequest, scope: PolicyScope) -> Path | At:
     """Where in the object stands what a rule refuses."""
     if request.object is None:
         return NAME
@@ -243,7 +243,7 @@ def _unmatched(policy: AdmissionPolicy, scope: PolicyScope) -> str | None:
     return failed
 
 
-def _noted(binding: Binding, request: Request, scope: PolicyScope) -> Iterator[Finding]:
+def _noted(binding: Binding, request: AdmissionRequest, scope: PolicyScope) -> Iterator[Finding]:
     """What the policy notes for the record. One that fails counts as a violation where failures do."""
     policy, said = binding.policy, dict[str, str]()
     for note in policy.notes:
@@ -279,5 +279,5 @@ def _message(rule: Validation, scope: PolicyScope) -> str:
     return rule.message.literal or f"failed expression: {short(rule.expression)}"
 
 
-def _refused(binding: Binding, request: Request, message: str, at: Path | At = NAME) -> Finding:
+def _refused(binding: Binding, request: AdmissionRequest, message: str, at: Path | At = NAME) -> Finding:
     return refused(binding.policy.id, binding.severity, request.id, request.object, binding.source, message, at)

@@ -10,7 +10,7 @@ from dataclasses import dataclass
 
 from muster.data.kinds import BY_GROUP_KIND, Kind
 from muster.data.tree import Tree, mappings_at
-from muster.rules.admission.request import Request
+from muster.rules.admission.request import AdmissionRequest
 from muster.rules.admission.resources import REGISTERED, Resource
 from muster.rules.policies.selectors import LabelSelector
 
@@ -54,7 +54,7 @@ class ResourceRule:
             and (not self.resources.isdisjoint(_EVERY_RESOURCE) or not self.resources.isdisjoint(resource.plurals))
         )
 
-    def matches(self, request: Request, *, equivalent: bool) -> bool:
+    def matches(self, request: AdmissionRequest, *, equivalent: bool) -> bool:
         """Whether the rule speaks of a request; `equivalent` takes any version of the kind for another."""
         version = equivalent or _has(self.versions, request.version)
         named = not self.names or request.id.name in self.names
@@ -105,7 +105,7 @@ class Match:
         rules = [rule for rule in self.rules if rule.asked_for]
         return not self.rules or any(rule.covers(resource) for resource in resources for rule in rules)
 
-    def matches(self, request: Request, namespace_labels: NamespaceLabels) -> bool:
+    def matches(self, request: AdmissionRequest, namespace_labels: NamespaceLabels) -> bool:
         """Whether it speaks of a request."""
         if self.rules and not any(rule.matches(request, equivalent=self.equivalent) for rule in self.rules):
             return False
@@ -114,7 +114,7 @@ class Match:
         # Either side of an update may have the labels that are asked for.
         return any(self.objects.matches(labels) for labels in request.labels) and self._space(request, namespace_labels)
 
-    def _space(self, request: Request, namespace_labels: NamespaceLabels) -> bool:
+    def _space(self, request: AdmissionRequest, namespace_labels: NamespaceLabels) -> bool:
         if not self.namespaces.requirements:
             return True
         if request.is_namespace:

@@ -16,7 +16,7 @@ from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.admission.matching import Match
 from muster.rules.admission.resources import REGISTERED, Resources
-from muster.rules.policies.expressions import Compiler, Text
+from muster.rules.policies.expressions import Compiler, TextExpression
 from muster.rules.policies.policies import Guard, guards_of
 from muster.rules.policies.types import object_type
 
@@ -75,7 +75,7 @@ class Validation:
     """One rule: what must hold, and what is said where it does not."""
 
     holds: cel.Program
-    message: Text
+    message: TextExpression
     expression: str
     at: At
 

@@ -15,7 +15,7 @@ NOBODY: Mapping[str, Tree] = {"username": "", "uid": "", "groups": [], "extra": 
 
 
 @dataclass(frozen=True, slots=True)
-class Request:
+class AdmissionRequest:
     """One object as it is and as it was at the base; None where it is not there.
 
     `derived` is what the last run decided of it: on a live hub it would be part of the object.
@@ -62,7 +62,7 @@ def operation(obj: Object | None, old: Object | None) -> str:
     return "DELETE" if obj is None else "CREATE" if old is None else "UPDATE"
 
 
-def requests(fleet: Fleet, base: Fleet | None) -> Iterator[Request]:
+def requests(fleet: Fleet, base: Fleet | None) -> Iterator[AdmissionRequest]:
     """Yield a request per sound object of the fleet, and per object of the base that is gone, by id.
 
     Without a base, everything is new. An object that did not change updates itself to what it is: a rule that it
@@ -78,4 +78,4 @@ def requests(fleet: Fleet, base: Fleet | None) -> Iterator[Request]:
             continue  # an agent that fell silent removes nothing
         parts = [part for side in (obj, old) if side is not None for part in side.parts]
         version, derived = parts[0].version, fleet.previous.get(id_) or {}
-        yield Request(id_, resource_of(kind), operation(obj, old), version, obj, old, derived)
+        yield AdmissionRequest(id_, resource_of(kind), operation(obj, old), version, obj, old, derived)

@@ -14,7 +14,7 @@ from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.fleet import Fleet
 from muster.rules.admission.foreigners import Foreigners, named_namespace
 from muster.rules.admission.policies import Binding
-from muster.rules.admission.request import NOBODY, Request
+from muster.rules.admission.request import NOBODY, AdmissionRequest
 from muster.rules.policies.lazy import cost_share
 from muster.rules.policies.selectors import LabelSelector
 from muster.rules.policies.witness import Witness
@@ -29,7 +29,7 @@ class Params:
 
 
 @dataclass(frozen=True)
-class Surroundings:
+class AdmissionSurroundings:
     """One revision, as it stands around the objects that policies are asked about. A `witness` is told how their
     expressions were evaluated."""
 
@@ -47,7 +47,7 @@ class Surroundings:
 
     # -- namespaces
 
-    def namespace(self, request: Request) -> Tree:
+    def namespace(self, request: AdmissionRequest) -> Tree:
         """The namespace of the object; None for one without, and for a Namespace itself."""
         name = request.id.namespace
         return self._space(name) if name else None
@@ -66,7 +66,7 @@ class Surroundings:
 
     # -- parameters
 
-    def params(self, binding: Binding, request: Request) -> Params:
+    def params(self, binding: Binding, request: AdmissionRequest) -> Params:
         """The parameters of a binding for a request."""
         kind, ref = binding.policy.param_kind, binding.param_ref
         if kind is None or not ref:
@@ -118,7 +118,7 @@ class Surroundings:
 
     # -- who asks
 
-    def user(self, request: Request) -> Mapping[str, Tree]:
+    def user(self, request: AdmissionRequest) -> Mapping[str, Tree]:
         """Who changed the object last, as git says: `request.userInfo`."""
         if self.fleet.authors is None:
             return NOBODY

@@ -18,7 +18,7 @@ from muster.rules.checks.references import reference_findings, toleration_advice
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.effects.budget import Budget, budgets_of, labels_of
 from muster.rules.notifications.policy import NotificationPolicy
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.policies import Policy
 from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.remedies.policy import Remedy
@@ -28,7 +28,7 @@ from muster.rules.taints.policy import TaintPolicy
 _MANY: Final = 5
 
 
-def advice(fleet: Ruled) -> Iterator[Finding]:
+def advice(fleet: FleetWithPolicies) -> Iterator[Finding]:
     """Yield what is suspicious in the policies, Remedies and budgets of a fleet; nothing of those that are built in."""
     for policy in (
         *fleet.compiled.of(ConditionPolicy),
@@ -76,7 +76,7 @@ def _unreachable(policy: Policy) -> Iterator[Finding]:
         after = after or rule.when is None
 
 
-def _conditions(fleet: Ruled) -> Iterator[Finding]:
+def _conditions(fleet: FleetWithPolicies) -> Iterator[Finding]:
     """The conditions that Remedies wait for and of which nobody ever speaks."""
     decided = {
         policy.type

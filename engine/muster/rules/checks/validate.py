@@ -28,7 +28,7 @@ from muster.rules.checks.lints import (
     set_findings,
 )
 from muster.rules.checks.waivers import waiver_findings
-from muster.rules.policies.in_force import NOTHING, Compiled, Ruled
+from muster.rules.policies.in_force import NOTHING, Compiled, FleetWithPolicies
 from muster.rules.remedies.policy import Remedy
 from muster.rules.taints.lint import decided_taints, repeated_taints
 
@@ -62,7 +62,7 @@ def remedies_only(fleet: Fleet) -> Compiled:
 def validate(
     fleet: Fleet, base: Fleet | None = None, policies: Callable[[Fleet], Compiled] = every_policy,
     witness: "Witness | None" = None,
-) -> Ruled:  # fmt: skip
+) -> FleetWithPolicies:  # fmt: skip
     """Return the fleet with its policies compiled and every invalid object among the broken ones.
 
     `base` is the fleet that it is compared with, for rules that speak of changes; as assembled is enough. `policies`
@@ -94,7 +94,7 @@ def validate(
     compiled, found = _with_placements(checked, compiled)
     findings.extend(found)
     broken.update(one.object for one in found if one.object and is_fault(one))
-    return Ruled.by(compiled, replace(checked, broken=frozenset(broken), findings=tuple(findings)))
+    return FleetWithPolicies.by(compiled, replace(checked, broken=frozenset(broken), findings=tuple(findings)))
 
 
 def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding], set[ObjectId]]:

@@ -12,8 +12,8 @@ from muster.data.kinds import CONDITION_POLICY
 from muster.data.times import try_duration
 from muster.data.tree import At, dig, mapping_at, mappings_at
 from muster.fleet.objects import Object
-from muster.rules.policies.expressions import Compiler, Text, reads_lease
-from muster.rules.policies.policies import Common, Policy, PolicyKind
+from muster.rules.policies.expressions import Compiler, TextExpression, reads_lease
+from muster.rules.policies.policies import Policy, PolicyFields, PolicyKind
 
 _PARAMS = "params."
 #: The field of a rule that says which generation a condition speaks of.
@@ -29,9 +29,9 @@ class Rule:
 
     name: str
     when: cel.Program | None
-    status: Text
-    reason: Text
-    message: Text
+    status: TextExpression
+    reason: TextExpression
+    message: TextExpression
     at: At
     because: Because
     observed_generation: cel.Program | None = None
@@ -59,7 +59,7 @@ class ConditionPolicy(Policy):
         return Input(("spec", "holdFor"), self.id)
 
 
-def _condition_policy(obj: Object, compiler: Compiler, common: Common) -> ConditionPolicy:
+def _condition_policy(obj: Object, compiler: Compiler, common: PolicyFields) -> ConditionPolicy:
     rules = []
     for index, rule in enumerate(mappings_at(obj.spec, "rules")):
         at = ("spec", "rules", index)

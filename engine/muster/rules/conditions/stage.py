@@ -20,7 +20,7 @@ from muster.fleet.view import View
 from muster.rules.conditions.policy import HOLD_WHEN, OBSERVED, ConditionPolicy, Rule
 from muster.rules.context import Context
 from muster.rules.failures import Failures, PolicyFailure
-from muster.rules.policies.expressions import Text
+from muster.rules.policies.expressions import TextExpression
 from muster.rules.policies.lazy import PolicyScope
 from muster.rules.policies.policies import Guard
 from muster.rules.policies.scopes import Scopes
@@ -248,7 +248,7 @@ def _generation(rule: Rule, scope: PolicyScope) -> int | None:
     return value
 
 
-def _text(text: Text, scope: PolicyScope, rule: str, at: At) -> str:
+def _text(text: TextExpression, scope: PolicyScope, rule: str, at: At) -> str:
     if text.program is None:
         return text.literal
     value = _value(text.program, scope, rule, at)

@@ -13,7 +13,7 @@ from datetime import datetime
 from typing import Final
 
 from muster.data.agentref import proposal_branch
-from muster.data.decision import Because, Held, Input, Wait
+from muster.data.decision import ApprovalWait, Because, Held, Input
 from muster.data.ids import ObjectId
 from muster.data.kinds import APPROVAL, FLEET
 from muster.data.times import format_time, try_time
@@ -66,7 +66,7 @@ class Approvals:
             sort = EVICTION
         return self.topics.get(sort, "")
 
-    def wait(self, view: View, id_: ObjectId, effect: str, now: datetime) -> Wait | None:
+    def wait(self, view: View, id_: ObjectId, effect: str, now: datetime) -> ApprovalWait | None:
         """Return since when an effect that is asked for waits, and whether it was approved meanwhile; None where it
         needs nobody's approval."""
         topic = self.topic(effect)
@@ -75,10 +75,10 @@ class Approvals:
         entries = mappings_at(view.previous.get(id_), "status", "muster", "held")
         known = next((try_time(entry.get("since")) for entry in entries if entry.get("effect") == effect), None)
         if known is None:
-            return Wait(topic, now, approved=False)
-        return Wait(topic, known, approved=(str(id_), effect, format_time(known)) in self.given)
+            return ApprovalWait(topic, now, approved=False)
+        return ApprovalWait(topic, known, approved=(str(id_), effect, format_time(known)) in self.given)
 
-    def held(self, id_: ObjectId, effect: str, wait: Wait) -> Held:
+    def held(self, id_: ObjectId, effect: str, wait: ApprovalWait) -> Held:
         """An effect that waits."""
         because = Because(f"{HELD_BY} {wait.topic}", (Input(("spec", "approval"), self.fleet),), awaits(wait.topic))
         return Held(id_, effect, because.text, because, wait=wait)

@@ -20,13 +20,13 @@ from muster.fleet.view import View
 from muster.rules.context import Context
 from muster.rules.effects.population import fleet_id
 from muster.rules.heartbeats.silence import known_cluster
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.scopes import Scopes
 from muster.rules.policies.staleness import expiry
 from muster.rules.stages import Local, Wide
 
 
-def with_lost_kept(fleet: Ruled, now: datetime) -> Ruled:
+def with_lost_kept(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolicies:
     """Return the fleet in which lost clusters whose leases have not run out keep what was derived of them."""
     if not fleet.lost:
         return fleet
@@ -36,7 +36,7 @@ def with_lost_kept(fleet: Ruled, now: datetime) -> Ruled:
     return replace(fleet, lost=kept, broken=fleet.broken.union(of_lost(fleet, kept)))
 
 
-def _lasts(fleet: Ruled, scopes: Scopes, id_: ObjectId, now: datetime) -> bool:
+def _lasts(fleet: FleetWithPolicies, scopes: Scopes, id_: ObjectId, now: datetime) -> bool:
     """Whether the Lease that is derived for a lost cluster has not run out; without one the loss is noticed now."""
     lease = fleet.previous.get(lease_id(id_.name))
     if renew_time(lease) is None:

@@ -12,7 +12,7 @@ from muster.data.times import parse_duration
 from muster.data.tree import mapping_at
 from muster.fleet.objects import Object
 from muster.rules.policies.expressions import Compiler
-from muster.rules.policies.policies import Common, Policy, PolicyKind
+from muster.rules.policies.policies import Policy, PolicyFields, PolicyKind
 
 #: Names of days as policies write them, in the order of `datetime.weekday`.
 DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
@@ -60,7 +60,7 @@ class NotificationPolicy(Policy):
     sinks: frozenset[str]
 
 
-def _notification_policy(obj: Object, compiler: Compiler, common: Common) -> NotificationPolicy:
+def _notification_policy(obj: Object, compiler: Compiler, common: PolicyFields) -> NotificationPolicy:
     group = mapping_at(obj.spec, "group")
     by = compiler.words(("spec", "group", "by")) if "by" in group else None
     return NotificationPolicy(

@@ -18,7 +18,7 @@ from muster.fleet.objects import Object
 from muster.rules.conditions.stage import guards_hold, holds
 from muster.rules.failures import PolicyFailure
 from muster.rules.notifications.policy import NotificationPolicy
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.lazy import PolicyScope
 from muster.rules.policies.scopes import Scopes
 
@@ -29,7 +29,9 @@ MOST_WAITING: Final = 20_000
 _WHEN, _BY = ("spec", "when"), ("spec", "group", "by")
 
 
-def messages(fleet: Ruled, notices: Iterable[Notice], standing: Iterable[Message], now: datetime) -> list[Message]:
+def messages(
+    fleet: FleetWithPolicies, notices: Iterable[Notice], standing: Iterable[Message], now: datetime
+) -> list[Message]:
     """Return the messages that stand, and what of these transitions the policies of a fleet tell, in those or in new
     ones; sorted by when they are due."""
     found = {message.id: message for message in standing}

@@ -10,7 +10,7 @@ from muster.data.times import second_after
 from muster.rules.placements.candidates import NO_SCORES, Candidates
 from muster.rules.placements.filters import Eligible, Tolerated, eligible, tolerated
 from muster.rules.placements.selectors import Predicate
-from muster.rules.placements.spec import BALANCE, CPU, MEMORY, STEADY, Patience, PlacementSpec, Prioritizer
+from muster.rules.placements.spec import BALANCE, CPU, MEMORY, STEADY, PlacementSpec, Prioritizer, TolerationLimits
 from muster.rules.placements.spread import spread_out
 
 MOST = 100
@@ -22,7 +22,7 @@ Scores = list[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Surroundings:
+class ScoringContext:
     """What scores of one Placement depend on besides the clusters.
 
     `others`: how many other Placements have chosen a cluster; `standing`: what this one has chosen so far.
@@ -33,7 +33,7 @@ class Surroundings:
     now: datetime
 
 
-def scores(candidates: Candidates, prioritizer: Prioritizer, names: Sequence[str], around: Surroundings) -> Scores:
+def scores(candidates: Candidates, prioritizer: Prioritizer, names: Sequence[str], around: ScoringContext) -> Scores:
     """Return the score of each cluster; one that has none gets 0."""
     if prioritizer.add_on is not None:
         return _add_on(candidates, prioritizer.add_on, names, around.now)
@@ -45,7 +45,7 @@ def scores(candidates: Candidates, prioritizer: Prioritizer, names: Sequence[str
 
 
 def totals(
-    candidates: Candidates, prioritizers: Iterable[Prioritizer], names: Sequence[str], around: Surroundings
+    candidates: Candidates, prioritizers: Iterable[Prioritizer], names: Sequence[str], around: ScoringContext
 ) -> Scores:
     """Return the weighted sum for each cluster."""
     sums = [0] * len(names)
@@ -61,7 +61,7 @@ def effective_weight(prioritizer: Prioritizer) -> int:
     return max(prioritizer.weight, 0) if prioritizer.name == STEADY else prioritizer.weight
 
 
-def _balance(names: Iterable[str], around: Surroundings) -> Scores:
+def _balance(names: Iterable[str], around: ScoringContext) -> Scores:
     others = around.others
     most = max(others.values(), default=0)
     by_count = [MOST, *(2 * int(MOST * (0.5 - count / most)) for count in range(1, most + 1))]
@@ -98,14 +98,14 @@ def expiries(candidates: Candidates, prioritizers: Iterable[Prioritizer], names:
 
 
 @dataclass(frozen=True)
-class Choice:
+class PlacementChoice:
     """What was chosen, and from what. `kept` are the clusters that stay because nobody knows what they should be.
 
     `ranked` are the clusters that passed, best first; empty where all of them were taken.
     """
 
     tolerated: Tolerated
-    around: Surroundings
+    around: ScoringContext
     ranked: tuple[str, ...]
     kept: frozenset[str]
     selected: frozenset[str]
@@ -125,7 +125,7 @@ class Contest:
     candidates: Candidates
     eligible: Eligible
     standing: frozenset[str]
-    patience: Patience
+    patience: TolerationLimits
 
     @classmethod
     def of(
@@ -138,7 +138,7 @@ class Contest:
     ) -> "Contest":
         """Apply sets and predicates; `standing` is what the last run chose."""
         found = eligible(candidates, id_.namespace, spec.cluster_sets, predicates, standing)
-        return cls(id_, spec, candidates, found, standing, Patience(spec.tolerations))
+        return cls(id_, spec, candidates, found, standing, TolerationLimits(spec.tolerations))
 
     @cached_property
     def kept(self) -> frozenset[str]:
@@ -151,17 +151,17 @@ class Contest:
         """Whether what others choose, or what stands, can change the choice."""
         return self.spec.limited
 
-    def choose(self, around: Surroundings, *, sticky: bool = False) -> Choice:
+    def choose(self, around: ScoringContext, *, sticky: bool = False) -> PlacementChoice:
         """Choose. `sticky` ranks what stands before all else: the way out where choices chase each other for ever."""
         found = tolerated(self.candidates, self.eligible, self.patience, around.standing, around.now)
         passing, room = found.passing, self._room(found)
         if room is None:
-            return Choice(found, around, (), self.kept, self.kept.union(passing))
+            return PlacementChoice(found, around, (), self.kept, self.kept.union(passing))
         scores = totals(self.candidates, self.spec.prioritizers, passing, around)
         ranked = _ranked(passing, scores, found.avoided, around.standing if sticky else frozenset())
         constraints = self.spec.spread
         taken = spread_out(self.candidates, ranked, room, constraints) if constraints else ranked[:room]
-        return Choice(found, around, tuple(ranked), self.kept, self.kept.union(taken))
+        return PlacementChoice(found, around, tuple(ranked), self.kept, self.kept.union(taken))
 
     def _room(self, found: Tolerated) -> int | None:
         """How many may still be taken; None where all that pass are, whatever their rank."""
@@ -170,7 +170,7 @@ class Contest:
         hard = any(constraint.hard for constraint in self.spec.spread)
         return None if room >= len(found.passing) and not hard else room
 
-    def horizon(self, choice: Choice, others: Mapping[str, int]) -> datetime | None:
+    def horizon(self, choice: PlacementChoice, others: Mapping[str, int]) -> datetime | None:
         """The first second at which time alone makes this another choice; `others` is what the others chose at last.
 
         The end of a toleration that a chosen cluster needs is certain to. What else turns with time (a preference, the
@@ -185,7 +185,7 @@ class Contest:
         turns |= expiries(self.candidates, self.spec.prioritizers, choice.tolerated.passing)
         ahead = sorted(t for t in turns if t > choice.around.now and (certain is None or t < certain))
         for trial, instant in enumerate(ahead):
-            then = Surroundings(others, choice.selected, instant)
+            then = ScoringContext(others, choice.selected, instant)
             if trial >= _MOST_TRIALS or self.choose(then).selected != choice.selected:
                 return instant
         return certain

@@ -19,9 +19,9 @@ from muster.data.tree import Tree
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.placements.candidates import Candidates
-from muster.rules.placements.choice import Choice, Contest, Surroundings
+from muster.rules.placements.choice import Contest, PlacementChoice, ScoringContext
 from muster.rules.placements.policy import CompiledPlacement
-from muster.rules.placements.standing import Shard, clusters_of, standing_shards
+from muster.rules.placements.standing import DecisionShard, clusters_of, standing_shards
 from muster.rules.policies.in_force import InForce
 
 SCHEDULING_DISABLED = "cluster.open-cluster-management.io/experimental-scheduling-disable"
@@ -38,7 +38,7 @@ class Chosen:
     """
 
     contest: Contest
-    choice: Choice
+    choice: PlacementChoice
     others: Mapping[str, int]
 
 
@@ -60,7 +60,7 @@ class Contests:
     """
 
     candidates: Candidates
-    standing: Mapping[ObjectId, tuple[Shard, ...]]
+    standing: Mapping[ObjectId, tuple[DecisionShard, ...]]
     chosen: Mapping[ObjectId, Chosen]
     kept: Mapping[ObjectId, frozenset[str]]
     entries: Entries = field(default_factory=Entries)
@@ -119,7 +119,7 @@ def _rounds(
         for contest in playing:
             before = current[contest.id]
             others = _without(counts, before) if contest.restless or scored else _NOBODY
-            choice = contest.choose(Surroundings(others, before, now), sticky=number == MOST_ROUNDS - 1)
+            choice = contest.choose(ScoringContext(others, before, now), sticky=number == MOST_ROUNDS - 1)
             if choice.selected == before and contest.id in found:
                 choice = found[contest.id].choice
             found[contest.id] = Chosen(contest, choice, others)

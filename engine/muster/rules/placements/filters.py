@@ -11,7 +11,7 @@ from itertools import filterfalse
 from muster import cel
 from muster.rules.placements.candidates import Candidates
 from muster.rules.placements.selectors import Predicate
-from muster.rules.placements.spec import NO_SELECT_IF_NEW, PREFER_NO_SELECT, Patience, Taint
+from muster.rules.placements.spec import NO_SELECT_IF_NEW, PREFER_NO_SELECT, Taint, TolerationLimits
 from muster.rules.policies.lazy import cost_share
 
 _NONE: frozenset[str] = frozenset()
@@ -100,7 +100,7 @@ class Tolerated:
 
 
 def tolerated(
-    candidates: Candidates, eligible: Eligible, patience: Patience, standing: frozenset[str], now: datetime
+    candidates: Candidates, eligible: Eligible, patience: TolerationLimits, standing: frozenset[str], now: datetime
 ) -> Tolerated:
     """Apply the taints; `standing` are the clusters that are chosen already, which NoSelectIfNew does not touch."""
     refused: dict[str, Taint] = {}

@@ -15,7 +15,7 @@ from muster.rules.placements.choice import scores
 from muster.rules.placements.contests import Chosen, Contests, hold
 from muster.rules.placements.spec import NO_SELECT_IF_NEW
 from muster.rules.placements.standing import clusters_of
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.sets.stage import was_denied
 
 
@@ -45,7 +45,7 @@ class Why:
     rank: int = 0
 
 
-def why(fleet: Ruled, now: datetime, placement: ObjectId) -> tuple[Why, ...]:
+def why(fleet: FleetWithPolicies, now: datetime, placement: ObjectId) -> tuple[Why, ...]:
     """Return the reasons of every cluster, sorted by name; of an evaluated fleet, or of one before `placements` ran.
 
     Empty for a Placement that does not exist. One that keeps its last decisions has no scores.
@@ -53,13 +53,13 @@ def why(fleet: Ruled, now: datetime, placement: ObjectId) -> tuple[Why, ...]:
     return _why(fleet, hold(fleet, fleet.rules, now, scored=True), placement)
 
 
-def why_each(fleet: Ruled, now: datetime, placements: Iterable[ObjectId]) -> Iterator[tuple[Why, ...]]:
+def why_each(fleet: FleetWithPolicies, now: datetime, placements: Iterable[ObjectId]) -> Iterator[tuple[Why, ...]]:
     """Yield the same for each of some Placements: all of them choose once, however many are asked about."""
     contests = hold(fleet, fleet.rules, now, scored=True)
     yield from (_why(fleet, contests, placement) for placement in placements)
 
 
-def _why(fleet: Ruled, contests: Contests, placement: ObjectId) -> tuple[Why, ...]:
+def _why(fleet: FleetWithPolicies, contests: Contests, placement: ObjectId) -> tuple[Why, ...]:
     names = {obj.id.name for obj in fleet.of(MANAGED_CLUSTER)} | clusters_of(contests.standing.get(placement, ()))
     chosen = contests.chosen.get(placement)
     if chosen is not None:

@@ -69,7 +69,7 @@ class Toleration:
         return self.operator == "Exists" or (self.operator == "Equal" and self.value == value)
 
 
-class Patience:
+class TolerationLimits:
     """How long the tolerations of one Placement bear a taint; remembered per kind of taint."""
 
     def __init__(self, tolerations: Iterable[Toleration]) -> None:

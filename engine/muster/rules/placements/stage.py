@@ -24,14 +24,14 @@ from muster.rules.placements.filters import Eligible, eligible
 from muster.rules.placements.policy import CompiledPlacement
 from muster.rules.placements.reasons import Reason, reason_of, removal_of
 from muster.rules.placements.spec import PlacementSpec
-from muster.rules.placements.standing import PLACEMENT_LABEL, Shard, clusters_of
+from muster.rules.placements.standing import PLACEMENT_LABEL, DecisionShard, clusters_of
 from muster.rules.stages import METADATA, STATUS, Wide
 from muster.rules.transitions import as_it_was, saying
 
 SATISFIED, MISCONFIGURED = "PlacementSatisfied", "PlacementMisconfigured"
 
 
-class Said(NamedTuple):
+class PlacementCondition(NamedTuple):
     """What a condition says."""
 
     status: str
@@ -39,30 +39,34 @@ class Said(NamedTuple):
     message: str
 
 
-def satisfied(eligible: Eligible, cluster_sets: tuple[str, ...], wanted: int | None, selected: int) -> Said:
+def satisfied(
+    eligible: Eligible, cluster_sets: tuple[str, ...], wanted: int | None, selected: int
+) -> PlacementCondition:
     """Say whether as many clusters are chosen as are wanted; the first reason that applies. So it is where a choice
     is kept because the Placement is misconfigured, too."""
     if not selected:
         if not eligible.bound:
             message = "No valid ManagedClusterSetBindings found in placement namespace"
-            return Said("False", "NoManagedClusterSetBindings", message)
+            return PlacementCondition("False", "NoManagedClusterSetBindings", message)
         if not eligible.sets:
             message = f"None of ManagedClusterSets [{','.join(cluster_sets)}] is bound to placement namespace"
-            return Said("False", "NoIntersection", message)
+            return PlacementCondition("False", "NoIntersection", message)
         if not eligible.available:
             message = f"All ManagedClusterSets [{','.join(eligible.sets)}] have no member ManagedCluster"
-            return Said("False", "AllManagedClusterSetsEmpty", message)
-        return Said("False", "NoManagedClusterMatched", "No ManagedCluster matches any of the cluster predicate")
+            return PlacementCondition("False", "AllManagedClusterSetsEmpty", message)
+        return PlacementCondition(
+            "False", "NoManagedClusterMatched", "No ManagedCluster matches any of the cluster predicate"
+        )
     if wanted is None or selected >= wanted:
-        return Said("True", "AllDecisionsScheduled", "All cluster decisions scheduled")
-    return Said("False", "NotAllDecisionsScheduled", f"{wanted - selected} cluster decisions unscheduled")
+        return PlacementCondition("True", "AllDecisionsScheduled", "All cluster decisions scheduled")
+    return PlacementCondition("False", "NotAllDecisionsScheduled", f"{wanted - selected} cluster decisions unscheduled")
 
 
-def misconfigured(error: str) -> Said:
+def misconfigured(error: str) -> PlacementCondition:
     """Say whether the Placement can be carried out as it is written."""
     if error:
-        return Said("True", "Misconfigured", error)
-    return Said("False", "Succeedconfigured", "Placement configurations check pass")
+        return PlacementCondition("True", "Misconfigured", error)
+    return PlacementCondition("False", "Succeedconfigured", "Placement configurations check pass")
 
 
 MOST_PER_DECISION = 100
@@ -70,18 +74,18 @@ MOST_PER_DECISION = 100
 
 def shards_of(
     candidates: Candidates, placement: str, spec: PlacementSpec, selected: Iterable[str]
-) -> tuple[Shard, ...]:
+) -> tuple[DecisionShard, ...]:
     """Return the PlacementDecisions of a choice; their names number through all groups."""
     names = sorted(selected)
     length = spec.group_length(len(names))
-    shards: list[Shard] = []
+    shards: list[DecisionShard] = []
     index = 0
     for group, members in _groups(candidates, spec, names):
         for chunk in _chunks(members, length):
             for part in _chunks(chunk, MOST_PER_DECISION):
-                shards.append(Shard(f"{placement}-decision-{len(shards) + 1}", group, index, tuple(part)))
+                shards.append(DecisionShard(f"{placement}-decision-{len(shards) + 1}", group, index, tuple(part)))
             index += 1
-    return tuple(shards) or (Shard(f"{placement}-decision-1", "", 0, ()),)
+    return tuple(shards) or (DecisionShard(f"{placement}-decision-1", "", 0, ()),)
 
 
 def _groups(candidates: Candidates, spec: PlacementSpec, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
@@ -97,7 +101,7 @@ def _chunks(names: Sequence[str], length: int) -> Iterator[Sequence[str]]:
     return (names[start : start + length] for start in range(0, len(names), length))
 
 
-def group_status(shards: Iterable[Shard]) -> list[Tree]:
+def group_status(shards: Iterable[DecisionShard]) -> list[Tree]:
     """Return `status.decisionGroups` of a Placement."""
     return [
         {
@@ -169,7 +173,7 @@ def _unscheduled(
     paused = is_paused(obj)
     if paused and obj.id not in contests.standing:
         return
-    shards = remaining(contests, obj.id) or (Shard(f"{obj.id.name}-decision-1", "", 0, ()),)
+    shards = remaining(contests, obj.id) or (DecisionShard(f"{obj.id.name}-decision-1", "", 0, ()),)
     selected = clusters_of(shards)
     because = _DELETED if obj.deleting else _PAUSED if paused else _KEPT
     yield from _decisions(shared, contests, obj.id, shards, because)
@@ -185,17 +189,17 @@ def _unscheduled(
     yield from _left(contests, obj.id, selected, None)
 
 
-def remaining(contests: Contests, id_: ObjectId) -> tuple[Shard, ...]:
+def remaining(contests: Contests, id_: ObjectId) -> tuple[DecisionShard, ...]:
     """The shards that stand, without the clusters that no Placement may keep."""
     kept = contests.kept.get(id_, frozenset())
     return tuple(
-        Shard(shard.name, shard.group, shard.index, tuple(name for name in shard.clusters if name in kept))
+        DecisionShard(shard.name, shard.group, shard.index, tuple(name for name in shard.clusters if name in kept))
         for shard in contests.standing.get(id_, ())
     )
 
 
 def _decisions(
-    shared: Shared, contests: Contests, id_: ObjectId, shards: Iterable[Shard], because: Because
+    shared: Shared, contests: Contests, id_: ObjectId, shards: Iterable[DecisionShard], because: Because
 ) -> Iterator[Decision]:
     """The PlacementDecisions of one Placement. Those that an earlier stage kept and that are not among them go."""
     names: set[str] = set()
@@ -227,14 +231,16 @@ def _owner(shared: Shared, id_: ObjectId) -> dict[str, str | bool] | None:
 
 
 def _numbers(
-    id_: ObjectId, shards: tuple[Shard, ...], because: Because, horizon: datetime | None = None
+    id_: ObjectId, shards: tuple[DecisionShard, ...], because: Because, horizon: datetime | None = None
 ) -> Iterator[Decision]:
     selected = sum(len(shard.clusters) for shard in shards)
     yield Decision(id_, ("status", "numberOfSelectedClusters"), selected, because, horizon)
     yield Decision(id_, ("status", "decisionGroups"), group_status(shards), because)
 
 
-def _conditions(shared: Shared, id_: ObjectId, enough: Said, sound: Said, now: datetime) -> Iterator[Decision]:
+def _conditions(
+    shared: Shared, id_: ObjectId, enough: PlacementCondition, sound: PlacementCondition, now: datetime
+) -> Iterator[Decision]:
     for type_, said, because in ((SATISFIED, enough, _BECAUSE), (MISCONFIGURED, sound, _SCHEDULABLE)):
         yield saying(shared, id_, type_, said, because, now)
 

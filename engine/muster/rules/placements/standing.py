@@ -14,7 +14,7 @@ GROUP_INDEX_LABEL = "cluster.open-cluster-management.io/decision-group-index"
 
 
 @dataclass(frozen=True, slots=True)
-class Shard:
+class DecisionShard:
     """One PlacementDecision: its name, its group, and its clusters in order."""
 
     name: str
@@ -28,9 +28,9 @@ class Shard:
         return {GROUP_NAME_LABEL: self.group, GROUP_INDEX_LABEL: str(self.index)}
 
 
-def standing_shards(view: View) -> Mapping[ObjectId, tuple[Shard, ...]]:
+def standing_shards(view: View) -> Mapping[ObjectId, tuple[DecisionShard, ...]]:
     """Return the last run's decisions by Placement, in the order of their groups and names."""
-    found: dict[ObjectId, list[Shard]] = {}
+    found: dict[ObjectId, list[DecisionShard]] = {}
     for id_, body in view.previous.items():
         if not PLACEMENT_DECISION.has(id_):
             continue
@@ -40,16 +40,16 @@ def standing_shards(view: View) -> Mapping[ObjectId, tuple[Shard, ...]]:
     return {id_: tuple(sorted(shards, key=_order)) for id_, shards in found.items()}
 
 
-def clusters_of(shards: Iterable[Shard]) -> frozenset[str]:
+def clusters_of(shards: Iterable[DecisionShard]) -> frozenset[str]:
     """All clusters of some shards."""
     return frozenset(name for shard in shards for name in shard.clusters)
 
 
-def _shard(id_: ObjectId, body: Tree) -> Shard:
+def _shard(id_: ObjectId, body: Tree) -> DecisionShard:
     group = dig(body, "metadata", "labels", GROUP_NAME_LABEL)
     index = dig(body, "metadata", "labels", GROUP_INDEX_LABEL)
     entries = mappings_at(body, "status", "decisions")
-    return Shard(
+    return DecisionShard(
         id_.name,
         group if isinstance(group, str) else "",
         int(index) if isinstance(index, str) and index.isascii() and index.isdigit() and len(index) < 10 else 0,
@@ -57,6 +57,6 @@ def _shard(id_: ObjectId, body: Tree) -> Shard:
     )
 
 
-def _order(shard: Shard) -> tuple[int, int, str]:
+def _order(shard: DecisionShard) -> tuple[int, int, str]:
     """Names end in a number, so the shorter one of a group comes first."""
     return (shard.index, len(shard.name), shard.name)

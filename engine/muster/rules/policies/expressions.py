@@ -20,7 +20,7 @@ _CONDITIONS = "conditions"
 
 
 @dataclass(frozen=True, slots=True)
-class Text:
+class TextExpression:
     """A text that is either written out or computed: `reason` or `reasonExpression`."""
 
     literal: str = ""
@@ -76,13 +76,13 @@ class Compiler:
         """Compile the expression at `path`, which may give anything."""
         return self._compile(path, self.environment)
 
-    def text(self, at: At, name: str) -> Text:
+    def text(self, at: At, name: str) -> TextExpression:
         """Return the text of field `name`, or compile its sibling `<name>Expression`."""
         rule = _value(self.source.body, at)
         if f"{name}Expression" in rule:
             program = self._compile((*at, f"{name}Expression"), self._that_gives(STRING))
-            return Text(str(rule.get(name, "")), program)
-        return Text(literal=str(rule.get(name, "")))
+            return TextExpression(str(rule.get(name, "")), program)
+        return TextExpression(literal=str(rule.get(name, "")))
 
     def refuse(self, path: At, code: str, message: str, hint: str) -> None:
         """Note that the field at `path` is wrong in a way that no schema tells."""

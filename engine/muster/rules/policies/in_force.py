@@ -66,7 +66,7 @@ class InForce:
 
 
 @dataclass(frozen=True)
-class Ruled(Fleet):
+class FleetWithPolicies(Fleet):
     """A fleet, and its policies as compiled from it (`muster.rules.compiling`). `witness`: whom to tell how
     their expressions were evaluated."""
 
@@ -74,7 +74,7 @@ class Ruled(Fleet):
     witness: "Witness | None" = None
 
     @classmethod
-    def by(cls, compiled: Compiled, fleet: Fleet) -> "Ruled":
+    def by(cls, compiled: Compiled, fleet: Fleet) -> "FleetWithPolicies":
         """Return the fleet under these policies."""
         return cls(**{field.name: getattr(fleet, field.name) for field in fields(Fleet)}, compiled=compiled)
 

@@ -69,7 +69,7 @@ class Policy:
         return Because(self.label, (Input(("spec",), self.id),))
 
 
-class Common(TypedDict):
+class PolicyFields(TypedDict):
     """The fields of a `Policy`."""
 
     id: ObjectId
@@ -90,7 +90,7 @@ class PolicyKind(Generic[P]):
     the variables that its expressions see besides."""
 
     kind: Kind
-    build: Callable[[Object, Compiler, Common], P]
+    build: Callable[[Object, Compiler, PolicyFields], P]
     further: Mapping[str, Type] = field(default_factory=dict)
     #: By what they were compiled from: content by blob id, so that a change is never missed.
     _known: dict[tuple[object, ...], tuple[P | None, list[Finding]]] = field(default_factory=dict)
@@ -119,7 +119,7 @@ class PolicyKind(Generic[P]):
             program = compiler.value(("spec", "variables", index, "expression"))
             variables[variable["name"]], types[variable["name"]] = program, program.type or DYN
             compiler.environment = policy_environment(target.kinds, types, self.further, bounds)
-        common = Common(
+        common = PolicyFields(
             id=obj.id, source=obj, target=target, guards=tuple(guards_of(obj, compiler)), variables=variables,
             params=mapping_at(obj.spec, "params"),
         )  # fmt: skip

@@ -11,7 +11,7 @@ from muster.rules.policies.in_force import InForce
 from muster.rules.policies.lazy import PolicyScope
 from muster.rules.policies.policies import Policy
 from muster.rules.policies.variables import Sight
-from muster.rules.policies.witness import Note, WitnessedScope
+from muster.rules.policies.witness import WitnessedScope, WitnessNote
 
 
 @dataclass(frozen=True)
@@ -35,7 +35,7 @@ class Scopes(Sight):
         scope["params"], scope["now"] = policy.params, self.clock.now
         return scope
 
-    def note(self, policy: ObjectId, about: ObjectId) -> Note | None:
+    def note(self, policy: ObjectId, about: ObjectId) -> WitnessNote | None:
         """Where evaluations about an object are to be noted; None where nobody asks."""
         witness = self.rules.witness
-        return Note(witness, about, policy, self.clock) if witness is not None and witness.about(about) else None
+        return WitnessNote(witness, about, policy, self.clock) if witness is not None and witness.about(about) else None

@@ -38,7 +38,7 @@ class WitnessedScope(PolicyScope):
     """A scope in which every evaluation is noted."""
 
     def __init__(
-        self, base: Mapping[str, object], programs: Mapping[str, cel.Program], limit: int, noted: "Note"
+        self, base: Mapping[str, object], programs: Mapping[str, cel.Program], limit: int, noted: "WitnessNote"
     ) -> None:
         super().__init__(base, programs, limit)
         self._noted = noted
@@ -53,7 +53,7 @@ class WitnessedScope(PolicyScope):
 
 
 @dataclass(frozen=True, slots=True)
-class Note:
+class WitnessNote:
     """Where the evaluations of one policy about one object are noted; `clock` is the one they tell their horizons, None
     where they see no `now`."""
 

@@ -13,14 +13,14 @@ from datetime import datetime, timedelta
 from muster.data.times import format_duration, later, try_duration
 from muster.data.tree import Tree, dig
 from muster.rules.pools.buckets import Buckets
-from muster.rules.pools.conditions import Said
+from muster.rules.pools.conditions import PoolCondition
 from muster.rules.pools.model import RUNNING, Claim, Cluster, Pool, instant
 from muster.rules.pools.rules import Rules
 from muster.rules.pools.survey import Survey
 
 
 @dataclass(frozen=True, slots=True)
-class Links:
+class ClaimLinks:
     """What a pass links. `to_claim` and `to_cluster` are the pairs whose claim, or whose cluster, has to be told;
     `waiting` are the claims that stay without a cluster, oldest first; `assignable` what is left of that bucket."""
 
@@ -30,7 +30,7 @@ class Links:
     assignable: tuple[Cluster, ...]
 
 
-def repair(buckets: Buckets, claims: Iterable[Claim], rules: Rules) -> Links:
+def repair(buckets: Buckets, claims: Iterable[Claim], rules: Rules) -> ClaimLinks:
     """Complete the links that one side already has; `waiting` are then the claims without any."""
     by_name = {cluster.name: cluster for cluster in sorted(buckets, key=lambda c: c.age_key)}
     claims = tuple(claims)
@@ -61,17 +61,17 @@ def repair(buckets: Buckets, claims: Iterable[Claim], rules: Rules) -> Links:
         elif assignable.pop(cluster.name, None) is not None:
             to_cluster.append((claim, cluster))
     waiting = tuple(claim for claim in claims if claim.name not in linked and not claim.frozen)
-    return Links(tuple(to_claim), tuple(to_cluster), waiting, tuple(assignable.values()))
+    return ClaimLinks(tuple(to_claim), tuple(to_cluster), waiting, tuple(assignable.values()))
 
 
-def assign(links: Links, stale: Iterable[Cluster], rules: Rules) -> Links:
+def assign(links: ClaimLinks, stale: Iterable[Cluster], rules: Rules) -> ClaimLinks:
     """Give the oldest waiting claims the oldest assignable clusters."""
     unfit = frozenset() if rules.assigns_stale else frozenset(cluster.name for cluster in stale)
     claims = [claim for claim in links.waiting if rules.serves_deleting_claims or not claim.deleting]
     fit = [cluster for cluster in links.assignable if cluster.name not in unfit]
     pairs = tuple(zip(claims, fit, strict=False))
     taken = {cluster.name for _, cluster in pairs}
-    return Links(
+    return ClaimLinks(
         to_claim=links.to_claim + pairs,
         to_cluster=links.to_cluster + pairs,
         waiting=tuple(claims[len(pairs) :]),
@@ -80,14 +80,14 @@ def assign(links: Links, stale: Iterable[Cluster], rules: Rules) -> Links:
 
 
 PENDING, CLUSTER_RUNNING = "Pending", "ClusterRunning"
-NO_CLUSTERS = Said(PENDING, "True", "NoClusters", "No clusters in pool are ready to be claimed")
-ASSIGNED = Said(PENDING, "True", "ClusterAssigned", "Cluster assigned to ClusterClaim, awaiting claim")
-_CLAIMED = Said(PENDING, "False", "ClusterClaimed", "Cluster claimed")
-_CONFLICT = Said(PENDING, "True", "AssignmentConflict", "Assigned cluster was claimed by another ClusterClaim")
-_IS_RUNNING = Said(CLUSTER_RUNNING, "True", "Running", "Cluster is running")
-_RESUMING = Said(CLUSTER_RUNNING, "False", "Resuming", "Waiting for cluster to be running")
-_DELETING = Said(CLUSTER_RUNNING, "False", "ClusterDeleting", "Assigned cluster has been marked for deletion")
-_DELETED = Said(CLUSTER_RUNNING, "False", "ClusterDeleted", "Assigned cluster has been deleted")
+NO_CLUSTERS = PoolCondition(PENDING, "True", "NoClusters", "No clusters in pool are ready to be claimed")
+ASSIGNED = PoolCondition(PENDING, "True", "ClusterAssigned", "Cluster assigned to ClusterClaim, awaiting claim")
+_CLAIMED = PoolCondition(PENDING, "False", "ClusterClaimed", "Cluster claimed")
+_CONFLICT = PoolCondition(PENDING, "True", "AssignmentConflict", "Assigned cluster was claimed by another ClusterClaim")
+_IS_RUNNING = PoolCondition(CLUSTER_RUNNING, "True", "Running", "Cluster is running")
+_RESUMING = PoolCondition(CLUSTER_RUNNING, "False", "Resuming", "Waiting for cluster to be running")
+_DELETING = PoolCondition(CLUSTER_RUNNING, "False", "ClusterDeleting", "Assigned cluster has been marked for deletion")
+_DELETED = PoolCondition(CLUSTER_RUNNING, "False", "ClusterDeleted", "Assigned cluster has been deleted")
 
 
 @dataclass(frozen=True, slots=True)
@@ -96,7 +96,7 @@ class Fate:
     so nothing of it is kept. `cleared`: it loses its assignment. `removes`: its cluster is marked for removal.
     `owns`: the cluster is its own, and its subjects may use it."""
 
-    said: tuple[Said, ...] = ()
+    said: tuple[PoolCondition, ...] = ()
     lifetime: str | None = None
     ends: bool = False
     released: bool = False
@@ -142,7 +142,7 @@ def _with_cluster(claim: Claim, cluster: Cluster | None, fate: Fate, rules: Rule
     return Fate(said=(_CLAIMED, running), lifetime=fate.lifetime, owns=cluster, horizon=fate.horizon)
 
 
-def _saying(fate: Fate, *said: Said) -> Fate:
+def _saying(fate: Fate, *said: PoolCondition) -> Fate:
     return Fate(said=said, lifetime=fate.lifetime, horizon=fate.horizon)
 
 

@@ -20,7 +20,7 @@ DELETION = "DeletionPossible"
 HELD = "ReplacementHeld"
 
 
-class Said(NamedTuple):
+class PoolCondition(NamedTuple):
     """A condition without its times."""
 
     type: str
@@ -29,49 +29,53 @@ class Said(NamedTuple):
     message: str
 
 
-def capacity(pool: Pool, buckets: Buckets) -> Said:
+def capacity(pool: Pool, buckets: Buckets) -> PoolCondition:
     """Whether the pool may hold more clusters than it does."""
     if capacity_of(pool, buckets) > 0:
-        return Said(CAPACITY, "True", "Available", "There is capacity to add more clusters to the pool.")
+        return PoolCondition(CAPACITY, "True", "Available", "There is capacity to add more clusters to the pool.")
     message = f"Pool is at maximum capacity of {pool.max_size} waiting and claimed clusters."
-    return Said(CAPACITY, "False", "MaxCapacity", message)
+    return PoolCondition(CAPACITY, "False", "MaxCapacity", message)
 
 
-def dependencies(missing: str) -> Said:
+def dependencies(missing: str) -> PoolCondition:
     """Whether everything is there that a new cluster needs."""
     if missing:
-        return Said(DEPENDENCIES, "True", "Missing", missing)
-    return Said(DEPENDENCIES, "False", "Verified", "Dependencies verified")
+        return PoolCondition(DEPENDENCIES, "True", "Missing", missing)
+    return PoolCondition(DEPENDENCIES, "False", "Verified", "Dependencies verified")
 
 
-def current(stale: Stale, deleted: Iterable[str]) -> Said:
+def current(stale: Stale, deleted: Iterable[str]) -> PoolCondition:
     """Whether the unclaimed clusters match the pool's spec, those apart that are deleted in this pass."""
     gone = frozenset(deleted)
     if mismatched := _names(stale.mismatched, gone):
         message = f"Some unassigned ClusterDeployments do not match the pool configuration: {mismatched}"
-        return Said(CURRENT, "False", "SomeClusterDeploymentsStale", message)
+        return PoolCondition(CURRENT, "False", "SomeClusterDeploymentsStale", message)
     if unknown := _names(stale.unknown, gone):
         message = f"Some unassigned ClusterDeployments are missing their pool spec hash annotation: {unknown}"
-        return Said(CURRENT, "Unknown", "SomeClusterDeploymentsUnknown", message)
+        return PoolCondition(CURRENT, "Unknown", "SomeClusterDeploymentsUnknown", message)
     message = "All unassigned ClusterDeployments match the pool configuration"
-    return Said(CURRENT, "True", "ClusterDeploymentsCurrent", message)
+    return PoolCondition(CURRENT, "True", "ClusterDeploymentsCurrent", message)
 
 
-def inventory(stock: Inventory) -> Said:
+def inventory(stock: Inventory) -> PoolCondition:
     """Whether the inventory's customizations exist and worked."""
-    return Said(INVENTORY, "True", "Valid", "") if stock.valid else Said(INVENTORY, "False", "Invalid", stock.message)
+    return (
+        PoolCondition(INVENTORY, "True", "Valid", "")
+        if stock.valid
+        else PoolCondition(INVENTORY, "False", "Invalid", stock.message)
+    )
 
 
-def pending_cleanup(buckets: Buckets) -> Said:
+def pending_cleanup(buckets: Buckets) -> PoolCondition:
     """Which clusters keep a pool from being gone."""
     names = _names(buckets, frozenset())
     message = f"The following ClusterDeployments are pending cleanup: {names}"
-    return Said(DELETION, "False", "ClusterDeploymentsPendingCleanup", message)
+    return PoolCondition(DELETION, "False", "ClusterDeploymentsPendingCleanup", message)
 
 
-def held(reason: str, message: str) -> Said:
+def held(reason: str, message: str) -> PoolCondition:
     """That replacements are held back, and until when or by what."""
-    return Said(HELD, "True", reason, message)
+    return PoolCondition(HELD, "True", reason, message)
 
 
 def _names(clusters: Iterable[Cluster], without: frozenset[str]) -> str:

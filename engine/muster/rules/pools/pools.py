@@ -20,7 +20,7 @@ from muster.rules.effects.allowance import Allowance
 from muster.rules.pools import conditions as words
 from muster.rules.pools import messages
 from muster.rules.pools.buckets import Buckets, classify, shown_bucket
-from muster.rules.pools.claims import ASSIGNED, NO_CLUSTERS, Links, assign, repair
+from muster.rules.pools.claims import ASSIGNED, NO_CLUSTERS, ClaimLinks, assign, repair
 from muster.rules.pools.dependencies import Dependencies
 from muster.rules.pools.inventory import Inventory, Stock, reserve, synchronize
 from muster.rules.pools.ledger import Ledger
@@ -31,9 +31,9 @@ from muster.rules.pools.rules import Rules
 from muster.rules.pools.scaling import (
     EFFECT,
     Consent,
-    Hold,
     Means,
     Plan,
+    ReplacementHold,
     free_ordinals,
     held_by_budget,
     ordinal_of,
@@ -52,7 +52,7 @@ _NO_HIBERNATION = ("openstack", "vsphere")
 
 
 @dataclass(slots=True)
-class World:
+class PoolsPass:
     """What the pools of a run share. Each pass writes what the next ones have to know into `ledger`, `stock`, `taken`
     (the names of clusters) and `owners` (who may use a cluster, by its name)."""
 
@@ -77,7 +77,7 @@ class World:
         }
 
 
-def pass_over(world: World, pool: Pool) -> Iterator[Outcome]:
+def pass_over(world: PoolsPass, pool: Pool) -> Iterator[Outcome]:
     """Decide one pass over a pool; yield what is held back and what is wrong."""
     always_running = any(name in _NO_HIBERNATION for name in mapping_at(pool.spec, "platform"))
     if always_running and pool.running_count != pool.size and not pool.deleting:
@@ -90,7 +90,7 @@ def pass_over(world: World, pool: Pool) -> Iterator[Outcome]:
 class _PoolPass:
     """The steps of one pass over one pool."""
 
-    def __init__(self, world: World, pool: Pool) -> None:
+    def __init__(self, world: PoolsPass, pool: Pool) -> None:
         self.world, self.pool, self.ledger, self.rules = world, pool, world.ledger, world.rules
         self.because = Because(f"pools {pool.key.namespace}/{pool.key.name}", (Input(("spec",), pool.id),))
         self.version = version_of(pool.spec)
@@ -98,7 +98,7 @@ class _PoolPass:
         self.stem = stem(pool.key, unique=world.view.namesakes.get(pool.id.name, 0) < 2)
         self.before = world.fleet.conditions_before(pool.id)
         self.streak = Streak.read(world.fleet.before(pool.id, "status", "muster", "replacements"))
-        self.holds: dict[str, Hold] = {}
+        self.holds: dict[str, ReplacementHold] = {}
         self.consent = Consent(world.fleet, world.allowance)
         self.broken: frozenset[str] = frozenset()
         self.decided = {cluster.id: world.decided(cluster.id) for cluster in self.clusters}
@@ -152,7 +152,7 @@ class _PoolPass:
 
     # -- claims and clusters
 
-    def _link(self, links: Links) -> None:
+    def _link(self, links: ClaimLinks) -> None:
         for claim, cluster in links.to_claim:
             self.ledger.set(claim.id, ("spec", "namespace"), cluster.name, self.because)
             self._say_to(claim, ASSIGNED)
@@ -199,7 +199,9 @@ class _PoolPass:
         """Whether a broken or stale cluster may be replaced now; remembers why not."""
         if cluster.name in self.broken and not self.streak.may_replace(cluster, self.world.now, self.rules):
             due = self.streak.next_at(self.rules)
-            self.holds[cluster.name] = Hold("BackingOff", messages.backing_off(self.streak.failures, due), due)
+            self.holds[cluster.name] = ReplacementHold(
+                "BackingOff", messages.backing_off(self.streak.failures, due), due
+            )
         elif (hold := held_by_budget(self.world.fleet, self.world.allowance, cluster, self.rules)) is not None:
             self.holds[cluster.name] = hold
         return cluster.name not in self.holds
@@ -216,11 +218,11 @@ class _PoolPass:
         for name, number in counts.items():
             self._set(("status", name), number)
 
-    def _say(self, said: words.Said, horizon: datetime | None = None) -> None:
+    def _say(self, said: words.PoolCondition, horizon: datetime | None = None) -> None:
         world = self.world
         self.ledger.add(saying(world.fleet, self.pool.id, said.type, said[1:], self.because, world.now, horizon))
 
-    def _say_to(self, claim: Claim, said: words.Said) -> None:
+    def _say_to(self, claim: Claim, said: words.PoolCondition) -> None:
         self.ledger.add(saying(self.world.fleet, claim.id, said.type, said[1:], self.because, self.world.now))
 
     def _say_of_means(self, step: Plan, missing: str, inventory: Inventory | None) -> None:
@@ -242,7 +244,7 @@ class _PoolPass:
             if type_ in self.before and self.ledger.value(self.pool.id, path) is None:
                 self.ledger.add(as_it_was(self.pool.id, type_, self.before[type_], self.because))
 
-    def _record(self, step: Plan, links: Links, born: list[str]) -> None:
+    def _record(self, step: Plan, links: ClaimLinks, born: list[str]) -> None:
         following = max((self._next_ordinal(), *(ordinal_of(name, self.stem) + 1 for name in born)))
         streak = self.streak.served(cluster for _, cluster in links.to_cluster)
         streak = streak.after(step.replaced, self.world.now, self.rules)
@@ -300,7 +302,7 @@ class _PoolPass:
         self._book(record | ({"failures": failures} if (failures := self._failures()) else {}))
 
 
-def _after(buckets: Buckets, links: Links) -> Buckets:
+def _after(buckets: Buckets, links: ClaimLinks) -> Buckets:
     """The buckets after linking: what is no longer assignable counts as claimed, also where claims contradict it."""
     left = {cluster.name for cluster in links.assignable}
     assignable = tuple(cluster for cluster in buckets.assignable if cluster.name in left)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from itertools import chain
 
-from muster.data.decision import Because, Held, Input, Wait
+from muster.data.decision import ApprovalWait, Because, Held, Input
 from muster.data.ids import ObjectId
 from muster.fleet.view import View
 from muster.rules.effects.allowance import Allowance
@@ -54,7 +54,7 @@ EFFECT = "replacement"
 
 
 @dataclass(frozen=True, slots=True)
-class Hold:
+class ReplacementHold:
     """Why a replacement waits: a reason for programs, a sentence for people, and when time alone ends the wait."""
 
     reason: str
@@ -62,10 +62,14 @@ class Hold:
     until: datetime | None = None
 
 
-def held_by_budget(view: View, allowance: Allowance, cluster: Cluster, rules: Rules) -> Hold | None:
+def held_by_budget(view: View, allowance: Allowance, cluster: Cluster, rules: Rules) -> ReplacementHold | None:
     """Return what a DisruptionBudget says against replacing a cluster; None where it may go."""
     held = allowance.holds(view, cluster.id, EFFECT) if rules.asks_budgets else None
-    return None if held is None else Hold("DisruptionBudget", f"{held.because.rule}: {held.reason}", held.horizon)
+    return (
+        None
+        if held is None
+        else ReplacementHold("DisruptionBudget", f"{held.because.rule}: {held.reason}", held.horizon)
+    )
 
 
 _UNLIMITED = 1 << 31
@@ -187,7 +191,7 @@ class Consent:
 
     view: View
     allowance: Allowance
-    waits: dict[ObjectId, Wait] = field(default_factory=dict)
+    waits: dict[ObjectId, ApprovalWait] = field(default_factory=dict)
     because: Because = field(default=Because("pools", (Input(("spec", "maxConcurrent")),), _TURN))
 
     def within(self, pool: Pool, make: MakePlan) -> Plan:

@@ -27,7 +27,7 @@ from muster.rules.pools.inventory import Stock
 from muster.rules.pools.ledger import AWAITED, NOTED, ClusterStatement, Ledger, of_claim, of_condition
 from muster.rules.pools.manifest import carried
 from muster.rules.pools.model import REMOVE, Claim, Cluster, Pool, PoolKey
-from muster.rules.pools.pools import World, pass_over
+from muster.rules.pools.pools import PoolsPass, pass_over
 from muster.rules.pools.rules import rules_of
 from muster.rules.pools.scaling import Consent
 from muster.rules.pools.survey import survey
@@ -46,7 +46,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Outcome]:
     if not (view.pools or view.clusters or view.claims):
         return
     ledger = Ledger()
-    world = World(
+    world = PoolsPass(
         fleet=shared,
         view=view,
         ledger=ledger,
@@ -76,7 +76,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Outcome]:
     yield from ledger.outcomes(shared, now)
 
 
-def _carry(world: World) -> None:
+def _carry(world: PoolsPass) -> None:
     """Decide again what muster has declared of claims."""
     for claim in world.view.claims.values():
         if not claim.frozen:
@@ -87,7 +87,7 @@ def _carry(world: World) -> None:
                 world.ledger.set(claim.id, path, value, of_claim(path, value))
 
 
-def _claims(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
+def _claims(world: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
     """Decide what becomes of every claim, and mark the clusters of those that have ended."""
     for claim in world.view.claims.values():
         if claim.frozen:
@@ -117,7 +117,7 @@ def _claims(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
             _mark(world, cluster)
 
 
-def _await_report(world: World, claim: ObjectId) -> None:
+def _await_report(world: PoolsPass, claim: ObjectId) -> None:
     """A claim whose file is gone stays on record while nothing may be done to its cluster: else it is never let go."""
     before = world.fleet.previous[claim]
     world.ledger.set_all(claim, carried(before), AWAITED)
@@ -127,7 +127,7 @@ def _await_report(world: World, claim: ObjectId) -> None:
         world.ledger.set(claim, ("status", "lifetime"), lifetime, AWAITED)
 
 
-def _carry_out(world: World, claim: Claim, fate: Fate) -> None:
+def _carry_out(world: PoolsPass, claim: Claim, fate: Fate) -> None:
     ledger, before = world.ledger, world.fleet.conditions_before(claim.id)
     if fate.released and dig(world.fleet.objects[claim.id].body, "metadata", "deletionTimestamp") is not None:
         ledger.forget(claim.id)
@@ -155,14 +155,14 @@ def _carry_out(world: World, claim: Claim, fate: Fate) -> None:
         world.owners[fate.owns.name] = {"role": OWNER_ROLE, "subjects": subjects}
 
 
-def _mark(world: World, cluster: Cluster) -> None:
+def _mark(world: PoolsPass, cluster: Cluster) -> None:
     """Ask the pool to delete a cluster, within its budget."""
     path = ("metadata", "annotations")
     annotations = {**mapping_at(world.ledger.value(cluster.id, path)), REMOVE: "true"}
     world.ledger.set(cluster.id, path, dict(sorted(annotations.items())), _CLAIMS)
 
 
-def _orphans(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding | Held]:
+def _orphans(world: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Finding | Held]:
     """Clusters whose pool is gone stay; those that are marked go, for nobody else will delete them."""
     if world.fleet.unidentified:
         return
@@ -182,7 +182,7 @@ def _orphans(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding | Hel
     yield from consent.held()
 
 
-def _protected(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
+def _protected(world: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
     """Clusters that are to go and that somebody protects stay, and take up their place until that is over."""
     for cluster in world.view.clusters.values():
         if not cluster.protected or cluster.pool is None or cluster.deleting or cluster.frozen:
@@ -193,7 +193,7 @@ def _protected(world: World, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
             yield messages.protected(cluster, world.fleet.objects.get(cluster.id))
 
 
-def _remember(world: World) -> None:
+def _remember(world: PoolsPass) -> None:
     """Record what the next run has to know of each cluster, and who may use it."""
     known = world.view.clusters
     for id_, entries in tuple(world.ledger.entries.items()):

@@ -86,7 +86,7 @@ _WORDS: Final = {FAILED_TO_START: ("start", "resume"), FAILED_TO_STOP: ("stop", 
 
 
 @dataclass(frozen=True, slots=True)
-class Wait:
+class PowerWait:
     """A change of power state that has a limit: until when it may take, and what is said when it took longer."""
 
     deadline: datetime
@@ -94,7 +94,9 @@ class Wait:
     message: str
 
 
-def wait_of(cluster: Cluster, timeouts: Tree, view: PowerView, asked: datetime | None, rules: Rules) -> Wait | None:
+def wait_of(
+    cluster: Cluster, timeouts: Tree, view: PowerView, asked: datetime | None, rules: Rules
+) -> PowerWait | None:
     """Return the limited wait that a cluster is in; None where it waits for nothing or has no limit.
 
     `timeouts` are the limits that apply, by the names of their fields; `asked` is when muster last changed
@@ -126,7 +128,7 @@ def _since(view: PowerView, asked: datetime | None) -> datetime | None:
     return max((moment for moment in moments if moment is not None), default=None)
 
 
-def _upstream_wait(cluster: Cluster, timeouts: Tree) -> Wait | None:
+def _upstream_wait(cluster: Cluster, timeouts: Tree) -> PowerWait | None:
     """Upstream's only timeout, with all of its conditions."""
     reported = reported_conditions(cluster)
     hibernating = reported.get("Hibernating", {})
@@ -140,7 +142,7 @@ def _upstream_wait(cluster: Cluster, timeouts: Tree) -> Wait | None:
 
 def _wait(
     timeouts: Tree, field: str, since: datetime | None, asked: datetime | None, reason: str
-) -> Wait | None:  # fmt: skip
+) -> PowerWait | None:  # fmt: skip
     """The wait that counts `since` an instant; `asked`: when muster asked for it, None where a person did."""
     limit = span(timeouts, field)
     deadline = later(since, limit) if since is not None and limit is not None else None
@@ -151,9 +153,9 @@ def _wait(
     if asked != since:
         when += f"{', and' if when else ':'} the wait counts from {format_time(since)}"
     message = f"Timed out after waiting {format_duration(limit)} for the cluster to {verb}{when}"
-    return Wait(deadline, reason, message)
+    return PowerWait(deadline, reason, message)
 
 
-def failed_condition(wait: Wait, before: Tree, now: datetime) -> Tree:
+def failed_condition(wait: PowerWait, before: Tree, now: datetime) -> Tree:
     """Return the Hibernating condition of a cluster whose wait is over."""
     return condition(before, "False", wait.reason, wait.message, now=now)

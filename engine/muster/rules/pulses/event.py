@@ -16,7 +16,7 @@ from muster.data.ids import ObjectId
 from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.rules.policies.lazy import PolicyScope
-from muster.rules.pulses.policy import Payload, PulsePolicy
+from muster.rules.pulses.policy import PulsePayload, PulsePolicy
 
 TYPE = "com.redhat.hyperfleet.{kind}.reconcile"
 SOURCE = "muster"
@@ -63,7 +63,7 @@ def event_id(
     return str(uuid5(_NAMESPACE, "\n".join((*id_, policy.id.name, str(scope["generation"]), since, heard))))
 
 
-def _data(payload: Payload | None, id_: ObjectId, scope: Mapping[str, object]) -> Tree:
+def _data(payload: PulsePayload | None, id_: ObjectId, scope: Mapping[str, object]) -> Tree:
     if payload is not None:
         return _computed(payload, scope) or {}
     own = {"kind": id_.kind, "namespace": id_.namespace, "name": id_.name}
@@ -73,11 +73,11 @@ def _data(payload: Payload | None, id_: ObjectId, scope: Mapping[str, object]) -
     }
 
 
-def _computed(payload: Payload, scope: Mapping[str, object]) -> Tree:
+def _computed(payload: PulsePayload, scope: Mapping[str, object]) -> Tree:
     """The payload's values. What fails or is null is left out, and so is a mapping in which nothing is left."""
     values: Tree = {}
     for name, part in payload.fields.items():
-        value = _computed(part, scope) if isinstance(part, Payload) else _value(part, scope)
+        value = _computed(part, scope) if isinstance(part, PulsePayload) else _value(part, scope)
         if value is not None:
             values[name] = value
     return values or None

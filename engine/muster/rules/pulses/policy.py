@@ -13,15 +13,15 @@ from muster.data.times import parse_duration
 from muster.data.tree import At, Tree, mapping_at, mappings_at
 from muster.fleet.objects import Object
 from muster.rules.policies.expressions import Compiler
-from muster.rules.policies.policies import Common, Policy, PolicyKind
+from muster.rules.policies.policies import Policy, PolicyFields, PolicyKind
 from muster.rules.policies.variables import PULSE_VARIABLES
 
 
 @dataclass(frozen=True, slots=True)
-class Payload:
+class PulsePayload:
     """A mapping of an event's data: an expression, or a further mapping, per field."""
 
-    fields: Mapping[str, "cel.Program | Payload"]
+    fields: Mapping[str, "cel.Program | PulsePayload"]
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +31,7 @@ class EventTemplate:
     type: str
     source: str
     topic: str
-    data: Payload | None
+    data: PulsePayload | None
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +64,7 @@ class PulsePolicy(Policy):
     sinks: frozenset[str]
 
 
-def _pulse_policy(obj: Object, compiler: Compiler, common: Common) -> PulsePolicy:
+def _pulse_policy(obj: Object, compiler: Compiler, common: PolicyFields) -> PulsePolicy:
     rules = []
     for index, rule in enumerate(mappings_at(obj.spec, "rules")):
         at = ("spec", "rules", index, "when")
@@ -85,8 +85,8 @@ def _pulse_policy(obj: Object, compiler: Compiler, common: Common) -> PulsePolic
     )
 
 
-def _payload(compiler: Compiler, at: At, fields: Mapping[str, Tree]) -> Payload:
-    return Payload(
+def _payload(compiler: Compiler, at: At, fields: Mapping[str, Tree]) -> PulsePayload:
+    return PulsePayload(
         {
             name: _payload(compiler, (*at, name), part) if isinstance(part, dict) else compiler.value((*at, name))
             for name, part in fields.items()

@@ -10,7 +10,7 @@ from datetime import datetime
 from muster.data.decision import OF_ITSELF, Because, Decision
 from muster.data.finding import Finding
 from muster.data.kinds import CLUSTERS, MANAGED_CLUSTER
-from muster.data.snapshot import Identity
+from muster.data.snapshot import SignerIdentity
 from muster.fleet.acceptance import is_accepted
 from muster.fleet.faults import each
 from muster.fleet.hearing import VERIFIED
@@ -33,7 +33,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fi
     def judged(obj: Object) -> Iterator[Decision]:
         known = identities.get(obj.id.name)
         if known is None and obj.id in context.lost:
-            known = Identity("", "RefGone", f"agents/{obj.id.name} is gone")
+            known = SignerIdentity("", "RefGone", f"agents/{obj.id.name} is gone")
         if known is None or (obj.kind is MANAGED_CLUSTER and obj.id not in context.lost and not is_accepted(obj)):
             return
         said = ("True", "SignatureVerified", f"What its agent says is signed by {known.user}.")

@@ -15,7 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
-from muster.data.decision import Because, Held, Input, Wait
+from muster.data.decision import ApprovalWait, Because, Held, Input
 from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.ids import ObjectId
@@ -46,7 +46,7 @@ class Removals:
     population: int
     budget: Budget | None
     allowed: int
-    waits: Mapping[ObjectId, Wait] = field(default_factory=dict)
+    waits: Mapping[ObjectId, ApprovalWait] = field(default_factory=dict)
 
     @property
     def topic(self) -> str:

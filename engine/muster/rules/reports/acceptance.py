@@ -16,7 +16,7 @@ from typing import TypeAlias
 
 from muster.data.times import format_duration, later, second_at
 from muster.data.tree import Tree
-from muster.fleet.reports import Accepted, Payload, same_report
+from muster.fleet.reports import Accepted, ReportPayload, same_report
 
 ACCEPTED = "Accepted"
 _OUT_OF_TIME = frozenset(("ObservedTimeAhead", "ObservedTimeTooOld"))
@@ -54,7 +54,7 @@ class Verdict:
 
 
 @dataclass(frozen=True, slots=True)
-class Report(Payload):
+class ParsedReport(ReportPayload):
     """One report as read: its payload, which satisfies the schema of AdapterReport, and the namespace it lies in.
     `judged`: a run before this one has read it, in time."""
 
@@ -82,10 +82,10 @@ class Situation:
     since: datetime | None = None
 
 
-Rule: TypeAlias = Callable[[Report, Situation], Verdict | None]
+Rule: TypeAlias = Callable[[ParsedReport, Situation], Verdict | None]
 
 
-def judge(report: Report, situation: Situation) -> Verdict:
+def judge(report: ParsedReport, situation: Situation) -> Verdict:
     """Return what becomes of a report: the first rule that objects decides.
 
     A report that is the stored one word for word has been judged before and stays accepted: that verdict is `repeated`.
@@ -100,13 +100,13 @@ def judge(report: Report, situation: Situation) -> Verdict:
 _GOOD = Verdict(ACCEPTED, "The report counts.")
 
 
-def _repeated_condition(report: Report, _: Situation) -> Verdict | None:
+def _repeated_condition(report: ParsedReport, _: Situation) -> Verdict | None:
     types = [condition["type"] for condition in report.spec["conditions"]]
     twice = next((name for index, name in enumerate(types) if name in types[:index]), None)
     return Verdict("DuplicateCondition", f"The condition {twice} is given twice.") if twice else None
 
 
-def _out_of_time(report: Report, at: Situation) -> Verdict | None:
+def _out_of_time(report: ParsedReport, at: Situation) -> Verdict | None:
     if report.time - at.now > at.limits.ahead:
         text = f"observed_time must not be more than {format_duration(at.limits.ahead)} in the future."
         return Verdict("ObservedTimeAhead", text, second_at(later(report.time, -at.limits.ahead)))
@@ -116,11 +116,11 @@ def _out_of_time(report: Report, at: Situation) -> Verdict | None:
     return None
 
 
-def _no_such_object(_: Report, at: Situation) -> Verdict | None:
+def _no_such_object(_: ParsedReport, at: Situation) -> Verdict | None:
     return Verdict("ResourceNotFound", f"There is no {at.target}.") if at.generation is None else None
 
 
-def _other_cluster(report: Report, at: Situation) -> Verdict | None:
+def _other_cluster(report: ParsedReport, at: Situation) -> Verdict | None:
     """An agent may write what lies in its cluster's namespace, so nothing there speaks for another cluster."""
     if report.namespace == at.cluster:
         return None
@@ -128,14 +128,14 @@ def _other_cluster(report: Report, at: Situation) -> Verdict | None:
     return Verdict("OtherCluster", text)
 
 
-def _earlier_object(report: Report, at: Situation) -> Verdict | None:
+def _earlier_object(report: ParsedReport, at: Situation) -> Verdict | None:
     """What was said of another object of that name, which is gone, does not count for the one that took its place."""
     if at.since is None or report.time >= at.since:
         return None
     return Verdict("BeforeObject", f"It was made before {at.target} came to be.")
 
 
-def _future_generation(report: Report, at: Situation) -> Verdict | None:
+def _future_generation(report: ParsedReport, at: Situation) -> Verdict | None:
     if at.generation is None or report.generation <= at.generation:
         return None
     return Verdict(
@@ -143,31 +143,31 @@ def _future_generation(report: Report, at: Situation) -> Verdict | None:
     )
 
 
-def _stale_generation(report: Report, at: Situation) -> Verdict | None:
+def _stale_generation(report: ParsedReport, at: Situation) -> Verdict | None:
     if at.stored is None or report.generation >= at.stored.generation:
         return None
     text = f"Generation {report.generation} is older than {at.stored.generation}, of which the adapter has reported."
     return Verdict("StaleGeneration", text)
 
 
-def _stale_time(report: Report, at: Situation) -> Verdict | None:
+def _stale_time(report: ParsedReport, at: Situation) -> Verdict | None:
     if at.stored is None or report.generation != at.stored.generation or report.time >= at.stored.time:
         return None
     return Verdict("StaleTime", f"The adapter has reported of generation {report.generation} at a later time.")
 
 
-def _missing_condition(report: Report, _: Situation) -> Verdict | None:
+def _missing_condition(report: ParsedReport, _: Situation) -> Verdict | None:
     missing = next((name for name in _MANDATORY if report.status(name) is None), None)
     return Verdict("MissingCondition", f"missing mandatory condition: {missing}.") if missing else None
 
 
-def _unknown(report: Report, _: Situation) -> Verdict | None:
+def _unknown(report: ParsedReport, _: Situation) -> Verdict | None:
     if report.status("Available") != "Unknown":
         return None
     return Verdict("AvailableUnknown", "Available is Unknown: the work is under way, so what was said before stands.")
 
 
-def _same_time(report: Report, at: Situation) -> Verdict | None:
+def _same_time(report: ParsedReport, at: Situation) -> Verdict | None:
     if at.stored is None or (report.generation, report.time) != (at.stored.generation, at.stored.time):
         return None
     return Verdict("SameTime", f"Another report of generation {report.generation} at the same instant came first.")

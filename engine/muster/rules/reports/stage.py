@@ -38,7 +38,7 @@ from muster.rules.context import Context
 from muster.rules.generations import spec_digest
 from muster.rules.incarnations import came_to_be, creations
 from muster.rules.policies.variables import generation_of
-from muster.rules.reports.acceptance import ACCEPTED, Limits, Report, Situation, Verdict, judge
+from muster.rules.reports.acceptance import ACCEPTED, Limits, ParsedReport, Situation, Verdict, judge
 from muster.rules.stages import STATUS, Local
 from muster.rules.transitions import saying
 
@@ -101,7 +101,7 @@ def _by_adapter(view: View) -> Mapping[tuple[ObjectId, str], list[Object]]:
 
 
 def _newness(obj: Object) -> tuple[int, datetime]:
-    report = Report(obj.spec, obj.id.namespace)
+    report = ParsedReport(obj.spec, obj.id.namespace)
     return report.generation, report.time
 
 
@@ -111,7 +111,7 @@ def _of_adapter(view: View, reports: list[Object], situation: Situation) -> Iter
     verdicts: list[tuple[Object, Verdict]] = []
     for obj in reports:
         at = situation if counts is situation.stored else replace(situation, stored=counts)
-        verdict = judge(Report(obj.spec, obj.id.namespace, _was_judged(view, obj)), at)
+        verdict = judge(ParsedReport(obj.spec, obj.id.namespace, _was_judged(view, obj)), at)
         verdicts.append((obj, verdict))
         if verdict.accepted and not verdict.repeated:
             counts = accept(obj.id, obj.spec, counts)

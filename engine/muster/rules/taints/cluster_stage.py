@@ -37,7 +37,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | He
 
     def latching(obj: Object) -> Iterator[Decision | Held]:
         # What latched stays on a cluster that is being deleted, as any taint of a policy does: nothing is asked of it.
-        cluster = _Cluster.of(view, obj)
+        cluster = _LatchingCluster.of(view, obj)
         requested = context.told_about(RequestedLatches, obj.id)
         yield from cluster.act(requested.latches if requested else (), context.told(Allowance))
         yield from cluster.decisions(now)
@@ -47,14 +47,14 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | He
 
 def would_disrupt(view: View, obj: Object, asked: Iterable[RequestedLatch]) -> bool:
     """Whether a latching taint keeps work away from a cluster, be it there already or about to be added."""
-    cluster = _Cluster.of(view, obj)
+    cluster = _LatchingCluster.of(view, obj)
     for _ in cluster.act(asked, replace(EVERYTHING, asked=set())):
         pass
     return any(key[1] in DISRUPTIVE for key in cluster.latched)
 
 
 @dataclass
-class _Cluster:
+class _LatchingCluster:
     """One cluster while the policies act on it: `latched` says which policy put each taint there."""
 
     view: View
@@ -65,7 +65,7 @@ class _Cluster:
     added: dict[TaintKey, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, view: View, obj: Object) -> "_Cluster":
+    def of(cls, view: View, obj: Object) -> "_LatchingCluster":
         """The cluster as the last run left it."""
         previous = view.previous.get(obj.id)
         before = taints_by_key(obj.kind, previous)

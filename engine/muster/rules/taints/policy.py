@@ -9,7 +9,7 @@ from muster.data.kinds import TAINT_EFFECTS, TAINT_POLICY
 from muster.data.tree import At, mappings_at
 from muster.fleet.objects import Object
 from muster.rules.policies.expressions import Compiler
-from muster.rules.policies.policies import Common, Policy, PolicyKind
+from muster.rules.policies.policies import Policy, PolicyFields, PolicyKind
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,7 +32,7 @@ class TaintPolicy(Policy):
     of_silence: bool = False
 
 
-def _taint_policy(obj: Object, compiler: Compiler, common: Common) -> TaintPolicy:
+def _taint_policy(obj: Object, compiler: Compiler, common: PolicyFields) -> TaintPolicy:
     taints, kinds = [], [kind.name for kind in common["target"].kinds]
     taken = sorted({effect for kind in kinds for effect in TAINT_EFFECTS.get(kind, ())})
     for index, taint in enumerate(mappings_at(obj.spec, "taints")):

@@ -76,7 +76,7 @@ class Taints:
     def request(self, obj: Object) -> RequestedTaints:
         """What is requested on a cluster."""
         previous = self.view.previous.get(obj.id)
-        cluster = _Cluster(self, obj, taints_by_key(obj.kind, previous), put_before(obj.kind, previous))
+        cluster = _TaintedCluster(self, obj, taints_by_key(obj.kind, previous), put_before(obj.kind, previous))
         return RequestedTaints(obj.id, tuple(cluster.asked()), cluster.put)
 
     def entry(self, policy: TaintPolicy, key: TaintKey) -> Tree:
@@ -87,7 +87,7 @@ class Taints:
 
 
 @dataclass(frozen=True, slots=True)
-class _Cluster:
+class _TaintedCluster:
     """One cluster that policies are asked about: `before` is what the last run derived, `standing` what it remembered
     of who put the taints there; `put` is what this run is to remember."""
 

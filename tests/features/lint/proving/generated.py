@@ -22,7 +22,7 @@ from muster.features.lint.proving.doubt import condition_of
 from muster.features.lint.proving.logic import both, negation
 from muster.features.lint.proving.translate import Translator
 from muster.features.lint.proving.values import given
-from muster.features.lint.proving.world import Input, Model, Nothing, Solver, World
+from muster.features.lint.proving.world import Model, Nothing, Solver, SymbolicInput, SymbolicWorld
 
 _ITEM = ObjectType("item", {"n": FieldType(INT, required=True), "s": FieldType(STRING), "p": FieldType(BOOL)})
 INPUTS = {
@@ -155,8 +155,8 @@ def check(text: str, random: Random) -> set[str]:
     says there is none of.
     """
     program = cel.compile(text, ENV)
-    world = World()
-    inputs: dict[str, Input] = {name: world.input(type_, name) for name, type_ in INPUTS.items()}
+    world = SymbolicWorld()
+    inputs: dict[str, SymbolicInput] = {name: world.input(type_, name) for name, type_ in INPUTS.items()}
     translator = Translator(world, {name: given(one.cases) for name, one in inputs.items()})
     fails, truth = condition_of(world, translator.program(program))
     solver, found = Solver(world, 300_000), set[str]()

@@ -14,7 +14,7 @@ from muster.features.test.memory import MemorySnapshot
 from muster.fleet import assemble
 from muster.fleet.builtin import builtin_objects
 from muster.rules.conditions.policy import ConditionPolicy
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.remedies.policy import Remedy
 from muster.rules.taints.policy import TaintPolicy
@@ -33,7 +33,7 @@ spec:
 """
 
 
-def fleet(*files: str) -> Ruled:
+def fleet(*files: str) -> FleetWithPolicies:
     found = check_snapshot(MemorySnapshot({f"policies/{number}.yaml": text for number, text in enumerate(files)}))
     assert [one.message for one in found.findings if one.severity is Severity.ERROR] == []
     return found

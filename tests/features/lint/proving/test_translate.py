@@ -9,7 +9,7 @@ from muster.features.lint.proving.doubt import condition_of
 from muster.features.lint.proving.logic import both, negation
 from muster.features.lint.proving.translate import Translator
 from muster.features.lint.proving.values import given
-from muster.features.lint.proving.world import Model, Solver, World
+from muster.features.lint.proving.world import Model, Solver, SymbolicWorld
 from tests.features.lint.proving import generated_policies
 from tests.features.lint.proving.generated import ENV, INPUTS, Generator, check
 
@@ -57,7 +57,7 @@ def test_what_can_come_of_an_expression(text: str, outcomes: set[str]) -> None:
 )
 def test_what_is_not_translated_may_be_anything(text: str) -> None:
     # There are models of both that the evaluator need not confirm; what matters is that nothing is excluded.
-    world = World()
+    world = SymbolicWorld()
     translator = Translator(world, {name: given(world.input(kind, name).cases) for name, kind in INPUTS.items()})
     fails, truth = condition_of(world, translator.program(cel.compile(text, ENV)))
     for question in (both(negation(fails), truth), both(negation(fails), negation(truth))):
@@ -66,7 +66,7 @@ def test_what_is_not_translated_may_be_anything(text: str) -> None:
 
 @pytest.mark.parametrize("text", ["dyn(s).join(',') == 'a'", "dyn(i).lowerAscii() == 'a'", "dyn(null).trim() == ''"])
 def test_what_is_given_something_else_may_fail(text: str) -> None:
-    world = World()
+    world = SymbolicWorld()
     translator = Translator(world, {name: given(world.input(kind, name).cases) for name, kind in INPUTS.items()})
     fails, _ = condition_of(world, translator.program(cel.compile(text, ENV)))
     assert isinstance(Solver(world).find(fails), Model)

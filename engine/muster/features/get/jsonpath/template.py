@@ -78,14 +78,14 @@ class Constant:
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class PathStep:
     """A part of a path, and where in the template it begins."""
 
     what: Field | Descent | Slice | Union | Filter | Constant
     at: int
 
 
-Path: TypeAlias = tuple[Step, ...]
+Path: TypeAlias = tuple[PathStep, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -155,7 +155,7 @@ class _Parser:
 
     def _path(self, stops: str, begin: int) -> Path:
         """Steps up to one of `stops`, which is left standing."""
-        found: list[Step] = []
+        found: list[PathStep] = []
         field = _FIELD_IN_FILTER if ")" in stops else _FIELD
         while True:
             self._blanks()
@@ -166,26 +166,26 @@ class _Parser:
             if char in ("", "\n", "\r"):
                 raise BadTemplate("this is not closed", self._text, begin)
             if self._text.startswith("[?(", at):
-                found.append(Step(self._filter(), at))
+                found.append(PathStep(self._filter(), at))
             elif self._text.startswith("..", at):
                 if found and isinstance(found[-1].what, Descent):
                     raise BadTemplate("a second descent has nothing more to find", self._text, at)
-                found.append(Step(Descent(), at))
+                found.append(PathStep(Descent(), at))
                 self._at += 2
                 if _WORD.match(self._text, self._at):
-                    found.append(Step(self._field(field), self._at))
+                    found.append(PathStep(self._field(field), self._at))
             elif char in "@$":
                 self._at += 1
             elif char == "[":
-                found.extend(Step(what, at) for what in self._bracket())
+                found.extend(PathStep(what, at) for what in self._bracket())
             elif char in "'\"":
-                found.append(Step(self._quoted(), at))
+                found.append(PathStep(self._quoted(), at))
             elif char == ".":
                 self._at += 1
                 if (what := self._field(field)).name != "":
-                    found.append(Step(what, at))
+                    found.append(PathStep(what, at))
             else:
-                found.append(Step(self._literal(), at))
+                found.append(PathStep(self._literal(), at))
 
     def _blanks(self) -> None:
         while self._text[self._at : self._at + 1] in (" ", "\t"):
@@ -235,7 +235,7 @@ class _Parser:
         parts = re.split(r",(?=(?:[^']*'[^']*')*[^']*$)", inner)
         if len(parts) == 1:
             return self._selected(inner, begin)
-        return [Union(tuple(tuple(Step(what, begin) for what in self._selected(one, begin)) for one in parts))]
+        return [Union(tuple(tuple(PathStep(what, begin) for what in self._selected(one, begin)) for one in parts))]
 
     def _selected(self, inner: str, begin: int) -> list[Field | Slice | Union]:
         """What stands in brackets, or between their commas: a key, an index or a slice."""

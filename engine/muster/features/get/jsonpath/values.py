@@ -15,9 +15,9 @@ from muster.features.get.jsonpath.template import (
     Filter,
     Part,
     Path,
+    PathStep,
     Range,
     Slice,
-    Step,
     Template,
 )
 
@@ -35,11 +35,11 @@ def filled(template: Template, data: Tree, most: int = MOST) -> str:
     What is not there is left out. BadTemplate where a path asks of a value what it cannot give, as an entry of a text,
     or where more than `most` values would be looked at.
     """
-    text = "".join(_Walk(template.text, most).parts(template.parts, data))
+    text = "".join(_PathWalk(template.text, most).parts(template.parts, data))
     return "\n".join(map(inert, text.split("\n")))
 
 
-class _Walk:
+class _PathWalk:
     def __init__(self, text: str, most: int) -> None:
         self._text, self._most, self._left = text, most, most
 
@@ -59,7 +59,7 @@ class _Walk:
             values = list(self._step(step, values))
         return values
 
-    def _step(self, step: Step, values: Iterable[Tree]) -> Iterator[Tree]:
+    def _step(self, step: PathStep, values: Iterable[Tree]) -> Iterator[Tree]:
         what = step.what
         if isinstance(what, Constant):
             # As in kubectl: a text stands for whatever was found before it.
@@ -78,14 +78,14 @@ class _Walk:
             for path in what.paths:
                 yield from self._found(path, together)
 
-    def _counted(self, step: Step, values: Iterable[Tree]) -> Iterator[Tree]:
+    def _counted(self, step: PathStep, values: Iterable[Tree]) -> Iterator[Tree]:
         for value in values:
             self._left -= 1
             if self._left < 0:
                 raise BadTemplate(f"this looks at more than {self._most} values", self._text, step.at)
             yield value
 
-    def _slice(self, step: Step, what: Slice, value: Tree) -> list[Tree]:
+    def _slice(self, step: PathStep, what: Slice, value: Tree) -> list[Tree]:
         """As kubectl's, an index that there is not is an error, and no empty answer."""
         if not isinstance(value, list):
             raise BadTemplate(f"{_kind(value)} has no entries", self._text, step.at)
@@ -100,7 +100,7 @@ class _Walk:
             raise BadTemplate(f"a list of {size} has no such entry", self._text, step.at)
         return value[start : max(end, start) : what.step]
 
-    def _filtered(self, step: Step, what: Filter, values: Iterable[Tree]) -> Iterator[Tree]:
+    def _filtered(self, step: PathStep, what: Filter, values: Iterable[Tree]) -> Iterator[Tree]:
         for value in values:
             if value is None:
                 continue
@@ -118,7 +118,7 @@ class _Walk:
                 if lefts and rights and self._holds(step, what.operator, lefts[0], rights[0]):
                     yield entry
 
-    def _holds(self, step: Step, sign: str, left: Tree, right: Tree) -> bool:
+    def _holds(self, step: PathStep, sign: str, left: Tree, right: Tree) -> bool:
         if _sort(left) != _sort(right) or (_sort(left) in (bool, None) and sign not in ("==", "!=")):
             raise BadTemplate(f"{_kind(left)} and {_kind(right)} cannot be compared by {sign}", self._text, step.at)
         return bool(_COMPARED[sign](left, right))

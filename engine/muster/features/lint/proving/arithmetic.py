@@ -12,34 +12,34 @@ from muster.features.lint.proving.values import (
     Int,
     Keyed,
     Lazy,
-    Listed,
     Null,
     Opaque,
     Optional,
     Result,
-    Span,
-    Text,
+    SymbolicDuration,
+    SymbolicList,
+    SymbolicText,
     Time,
-    Written,
+    WrittenTime,
     paired,
     size_of,
     surely,
 )
-from muster.features.lint.proving.world import FIRST, LAST, World
+from muster.features.lint.proving.world import FIRST, LAST, SymbolicWorld
 
 
-def equal(world: World, left: Atom, right: Atom) -> Formula:
+def equal(world: SymbolicWorld, left: Atom, right: Atom) -> Formula:
     """Whether two values are equal; values of different types are not."""
     if (terms := paired(left, right)) is not None:
         return same(*terms)
     match left, right:
         case Null(), Null():
             return True
-        case Listed(), Listed():
+        case SymbolicList(), SymbolicList():
             return _equal_lists(world, left, right)
         case (
             (Opaque(), _) | (_, Opaque())
-            | ((Written() | Text()), (Written() | Text()))
+            | ((WrittenTime() | SymbolicText()), (WrittenTime() | SymbolicText()))
             | ((Keyed() | Lazy()), (Keyed() | Lazy()))
             | (Optional(), Optional())
         ):  # fmt: skip
@@ -48,7 +48,7 @@ def equal(world: World, left: Atom, right: Atom) -> Formula:
             return False
 
 
-def _equal_lists(world: World, left: Listed, right: Listed) -> Formula:
+def _equal_lists(world: SymbolicWorld, left: SymbolicList, right: SymbolicList) -> Formula:
     if not right.items and logic.is_known(right.rest):
         return same(size_of(left), 0)
     if not left.items and logic.is_known(left.rest):
@@ -61,12 +61,12 @@ def _equal_lists(world: World, left: Listed, right: Listed) -> Formula:
     return world.truth()
 
 
-def equal_cases(world: World, left: Cases, right: Cases) -> Formula:
+def equal_cases(world: SymbolicWorld, left: Cases, right: Cases) -> Formula:
     """Whether two values are equal, each of which may be of several types."""
     return some(both(g, h, equal(world, a, b)) for g, a in left for h, b in right)
 
 
-def order(name: str, world: World, left: Atom, right: Atom) -> Result:
+def order(name: str, world: SymbolicWorld, left: Atom, right: Atom) -> Result:
     """What `<`, `<=`, `>` or `>=` gives."""
     if name in ("_>_", "_>=_"):
         left, right = right, left
@@ -84,33 +84,33 @@ def order(name: str, world: World, left: Atom, right: Atom) -> Result:
 _MOST_ITEMS, _LONGEST, _MOST_PIECES, _HIGHEST_DEGREE = 64, 10_000, 64, 4
 
 
-def arithmetic(name: str, world: World, left: Atom, right: Atom) -> Result:
+def arithmetic(name: str, world: SymbolicWorld, left: Atom, right: Atom) -> Result:
     """What an operator of two operands gives."""
     match left, right:
         case (Opaque(), _) | (_, Opaque()):
             return unknown(world, [])
         case Int(), Int():
             return _integers(world, name, left, right)
-        case ((Text() | Written()), (Text() | Written())) if name == "_+_":
+        case ((SymbolicText() | WrittenTime()), (SymbolicText() | WrittenTime())) if name == "_+_":
             return _joined(world, left, right)
-        case Listed(), Listed() if name == "_+_":
+        case SymbolicList(), SymbolicList() if name == "_+_":
             if not logic.is_known(left.rest) or len(left.items) + len(right.items) > _MOST_ITEMS:
                 return unknown(world, [])  # what is further would come between
-            return surely(Listed((*left.items, *right.items), right.rest))
+            return surely(SymbolicList((*left.items, *right.items), right.rest))
         case Time(), Time() if name == "_-_":
-            return fitting(Span(left.term - right.term), INT_MIN, INT_MAX)
-        case Time(), Span() if name in ("_+_", "_-_"):
+            return fitting(SymbolicDuration(left.term - right.term), INT_MIN, INT_MAX)
+        case Time(), SymbolicDuration() if name in ("_+_", "_-_"):
             return fitting(Time(left.term + right.term if name == "_+_" else left.term - right.term), FIRST, LAST)
-        case Span(), Time() if name == "_+_":
+        case SymbolicDuration(), Time() if name == "_+_":
             return fitting(Time(left.term + right.term), FIRST, LAST)
-        case Span(), Span() if name in ("_+_", "_-_"):
+        case SymbolicDuration(), SymbolicDuration() if name in ("_+_", "_-_"):
             sum_ = left.term + right.term if name == "_+_" else left.term - right.term
-            return fitting(Span(sum_), INT_MIN, INT_MAX)
+            return fitting(SymbolicDuration(sum_), INT_MIN, INT_MAX)
         case _:
             return FAILURE
 
 
-def _integers(world: World, name: str, one: Int, other: Int) -> Result:
+def _integers(world: SymbolicWorld, name: str, one: Int, other: Int) -> Result:
     left, right = one.term, other.term
     degree = max(one.degree, other.degree)
     if name in ("_+_", "_-_"):
@@ -128,21 +128,21 @@ def _integers(world: World, name: str, one: Int, other: Int) -> Result:
     return Result(either(zero, overflow), ((True, Int(left - right * cut, degree)),))
 
 
-def _joined(world: World, left: Atom, right: Atom) -> Result:
-    if not isinstance(left, Text) or not isinstance(right, Text):
+def _joined(world: SymbolicWorld, left: Atom, right: Atom) -> Result:
+    if not isinstance(left, SymbolicText) or not isinstance(right, SymbolicText):
         return some_text(world)
     pieces = left.pieces + right.pieces
     if pieces > _MOST_PIECES or sum(len(one.term) for one in (left, right) if isinstance(one.term, str)) > _LONGEST:
         return some_text(world)
     term = logic.joined(left.term, right.term)
     if left.number is not None and isinstance(right.term, str):
-        return surely(Text(term, left.number, left.unit + right.term, pieces))
-    return surely(Text(term, pieces=pieces))
+        return surely(SymbolicText(term, left.number, left.unit + right.term, pieces))
+    return surely(SymbolicText(term, pieces=pieces))
 
 
-def extreme(world: World, atom: Atom, *, most: bool) -> Result:
+def extreme(world: SymbolicWorld, atom: Atom, *, most: bool) -> Result:
     """`list.max()` and `list.min()`, of numbers."""
-    if not isinstance(atom, Listed) or (not logic.is_known(atom.rest) and not atom.items):
+    if not isinstance(atom, SymbolicList) or (not logic.is_known(atom.rest) and not atom.items):
         return unknown(world, [])
     numbers: list[tuple[Formula, Term]] = []
     more = logic.before(0, atom.rest, strictly=True)
@@ -162,14 +162,14 @@ def extreme(world: World, atom: Atom, *, most: bool) -> Result:
     return Result(negation(some_there), ((True, Int(found)),))
 
 
-def negative(world: World, atom: Atom) -> Result:
+def negative(world: SymbolicWorld, atom: Atom) -> Result:
     """`-x`"""
     if isinstance(atom, Int):
         return fitting(Int(-atom.term, atom.degree), INT_MIN, INT_MAX)
     return unknown(world, []) if isinstance(atom, Opaque) else FAILURE
 
 
-def fitting(atom: Int | Time | Span, low: int, high: int) -> Result:
+def fitting(atom: Int | Time | SymbolicDuration, low: int, high: int) -> Result:
     """A number that fails where it is out of its range."""
     if logic.is_known(atom.term) and not low <= atom.term <= high:
         return FAILURE  # and no number that grows without end

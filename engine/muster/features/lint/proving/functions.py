@@ -20,15 +20,15 @@ from muster.features.lint.proving.values import (
     Int,
     Keyed,
     Lazy,
-    Listed,
     Null,
     Opaque,
     Optional,
     Result,
-    Span,
-    Text,
+    SymbolicDuration,
+    SymbolicList,
+    SymbolicText,
     Time,
-    Written,
+    WrittenTime,
     failing,
     given,
     guarded,
@@ -36,22 +36,26 @@ from muster.features.lint.proving.values import (
     size_of,
     surely,
 )
-from muster.features.lint.proving.world import FIRST, LAST, LONGEST, World
+from muster.features.lint.proving.world import FIRST, LAST, LONGEST, SymbolicWorld
 
 _UNITS: Final = {"h": 3600 * SECOND, "m": 60 * SECOND, "s": SECOND, "ms": 10**6, "us": 1000, "ns": 1}
 
 
-def read_as(world: World, result: Result, kind: Type) -> Result:
+def read_as(world: SymbolicWorld, result: Result, kind: Type) -> Result:
     """Return what data gives that is read as a type says."""
     found = merged((guard, _read(world, atom, kind)) for guard, atom in result.cases)
     return Result(either(result.fails, found.fails), found.cases)
 
 
-def _read(world: World, atom: Atom, kind: Type) -> Result:
+def _read(world: SymbolicWorld, atom: Atom, kind: Type) -> Result:
     if kind == TIMESTAMP:
-        return timestamp(world, atom) if isinstance(atom, (Written, Text, Time, Opaque)) else FAILURE
+        return timestamp(world, atom) if isinstance(atom, (WrittenTime, SymbolicText, Time, Opaque)) else FAILURE
     if kind == DURATION:
-        return duration(world, atom) if isinstance(atom, (Written, Text, Span, Opaque)) else FAILURE
+        return (
+            duration(world, atom)
+            if isinstance(atom, (WrittenTime, SymbolicText, SymbolicDuration, Opaque))
+            else FAILURE
+        )
     match kind, atom:
         case (_, Opaque()):
             return Result(world.truth(), ((True, atom),))
@@ -62,55 +66,55 @@ def _read(world: World, atom: Atom, kind: Type) -> Result:
         case (OptionalType(), Optional()):
             inner = read_as(world, given(atom.cases), kind.element)
             return Result(both(atom.present, inner.fails), ((True, Optional(atom.present, inner.cases)),))
-        case (ListType(), Listed()):
+        case (ListType(), SymbolicList()):
             read = [(guard, read_as(world, given(cases), kind.element)) for guard, cases in atom.items]
             fails = some(both(guard, item.fails) for guard, item in read)
             if not (isinstance(atom.rest, int) and atom.rest == 0):
                 fails = either(fails, both(atom.rest > 0, world.truth()))
-            return Result(fails, ((True, Listed(tuple((guard, item.cases) for guard, item in read), atom.rest)),))
+            return Result(fails, ((True, SymbolicList(tuple((guard, item.cases) for guard, item in read), atom.rest)),))
         case _ if kind == DOUBLE and isinstance(atom, Int):
             return surely(Opaque())
         case _:
             return surely(atom)
 
 
-def timestamp(world: World, atom: Atom) -> Result:
+def timestamp(world: SymbolicWorld, atom: Atom) -> Result:
     """`timestamp(x)`"""
     match atom:
-        case Time() | Written(of=Time()):
+        case Time() | WrittenTime(of=Time()):
             return surely(atom if isinstance(atom, Time) else atom.of)
-        case Text(term=str()):
+        case SymbolicText(term=str()):
             return _parsed(atom.term, lambda text: Time(instant_ns(parse_time(text))))
         case Int():
             number: Term = atom.term * SECOND
             return Result(negation(within(FIRST // SECOND, atom.term, LAST // SECOND)), ((True, Time(number)),))
-        case Text() | Opaque():
+        case SymbolicText() | Opaque():
             number = world.between(FIRST, LAST)
             return Result(world.truth(), ((True, Time(number)),))
         case _:
             return FAILURE
 
 
-def duration(world: World, atom: Atom) -> Result:
+def duration(world: SymbolicWorld, atom: Atom) -> Result:
     """`duration(x)`"""
     match atom:
-        case Span() | Written(of=Span()):
-            return surely(atom if isinstance(atom, Span) else atom.of)
-        case Text(term=str()):
-            return _parsed(atom.term, lambda text: Span(span_ns(parse_span(text))))
-        case Text() if atom.number is not None and atom.unit in _UNITS:
+        case SymbolicDuration() | WrittenTime(of=SymbolicDuration()):
+            return surely(atom if isinstance(atom, SymbolicDuration) else atom.of)
+        case SymbolicText(term=str()):
+            return _parsed(atom.term, lambda text: SymbolicDuration(span_ns(parse_span(text))))
+        case SymbolicText() if atom.number is not None and atom.unit in _UNITS:
             return _span(atom.number * _UNITS[atom.unit])
         case Int():
             return _span(atom.term * SECOND)
-        case Text() | Opaque():
+        case SymbolicText() | Opaque():
             number = world.between(-LONGEST, LONGEST)
-            return Result(world.truth(), ((True, Span(number)),))
+            return Result(world.truth(), ((True, SymbolicDuration(number)),))
         case _:
             return FAILURE
 
 
 def _span(term: Term) -> Result:
-    return Result(negation(within(-LONGEST, term, LONGEST)), ((True, Span(term)),))
+    return Result(negation(within(-LONGEST, term, LONGEST)), ((True, SymbolicDuration(term)),))
 
 
 def _parsed(text: str, parse: Callable[[str], Atom]) -> Result:
@@ -126,33 +130,33 @@ _MOST_PAIRS: Final = 400
 _OF_TEXTS: Final = {"lowerAscii": 1, "upperAscii": 1, "trim": 1, "reverse": 1, "replace": 3}
 
 
-def own(world: World, name: str, arguments: Sequence[Result]) -> Result:
+def own(world: SymbolicWorld, name: str, arguments: Sequence[Result]) -> Result:
     """A function that muster adds: `status(conditions, type)`."""
     if name != "status" or len(arguments) != 2:
         return unknown(world, arguments)
     return _pairs(world, arguments[0], arguments[1], _status)
 
 
-def _status(world: World, conditions: Atom, type_: Atom) -> Result:
-    if not isinstance(conditions, Keyed) or not isinstance(type_, Text) or not isinstance(type_.term, str):
+def _status(world: SymbolicWorld, conditions: Atom, type_: Atom) -> Result:
+    if not isinstance(conditions, Keyed) or not isinstance(type_, SymbolicText) or not isinstance(type_.term, str):
         return unknown(world, [])
     present, condition = conditions.entry(type_.term)
-    parts: list[tuple[Formula, Result]] = [(negation(present), surely(Text("Unknown")))]
+    parts: list[tuple[Formula, Result]] = [(negation(present), surely(SymbolicText("Unknown")))]
     for guard, atom in guarded(present, condition):
         if not isinstance(atom, Keyed):
             parts.append((guard, some_text(world, world.truth())))
             continue
         there, value = atom.entry("status")
-        texts = tuple((inner, text) for inner, text in value if isinstance(text, Text))
+        texts = tuple((inner, text) for inner, text in value if isinstance(text, SymbolicText))
         is_text = both(there, some(inner for inner, _ in texts))
-        odd = both(there, some(inner for inner, text in value if isinstance(text, (Opaque, Written))))
+        odd = both(there, some(inner for inner, text in value if isinstance(text, (Opaque, WrittenTime))))
         parts.append((both(guard, is_text), given(texts)))
         parts.append((both(guard, odd, negation(is_text)), some_text(world)))
-        parts.append((both(guard, negation(either(is_text, odd))), surely(Text("Unknown"))))
+        parts.append((both(guard, negation(either(is_text, odd))), surely(SymbolicText("Unknown"))))
     return merged(parts)
 
 
-def call(world: World, name: str, arguments: Sequence[Result], *, member: bool) -> Result:
+def call(world: SymbolicWorld, name: str, arguments: Sequence[Result], *, member: bool) -> Result:
     """What a function or an operator gives."""
     if len(arguments) == 1:
         one = _UNARY.get(name)
@@ -177,12 +181,14 @@ def call(world: World, name: str, arguments: Sequence[Result], *, member: bool) 
     return unknown(world, arguments)
 
 
-def _each(world: World, argument: Result, apply: Callable[[World, Atom], Result]) -> Result:
+def _each(world: SymbolicWorld, argument: Result, apply: Callable[[SymbolicWorld, Atom], Result]) -> Result:
     found = merged((guard, apply(world, atom)) for guard, atom in argument.cases)
     return Result(either(argument.fails, found.fails), found.cases)
 
 
-def _pairs(world: World, left: Result, right: Result, apply: Callable[[World, Atom, Atom], Result]) -> Result:
+def _pairs(
+    world: SymbolicWorld, left: Result, right: Result, apply: Callable[[SymbolicWorld, Atom, Atom], Result]
+) -> Result:
     if len(left.cases) * len(right.cases) > _MOST_PAIRS:
         return unknown(world, [left, right])
     pairs = [(both(g, h), a, b) for g, a in left.cases for h, b in right.cases]
@@ -190,19 +196,19 @@ def _pairs(world: World, left: Result, right: Result, apply: Callable[[World, At
     return Result(either(left.fails, right.fails, found.fails), found.cases)
 
 
-def _test(test: Callable[[Term, Term], Formula], world: World, left: Atom, right: Atom) -> Result:
-    if isinstance(left, Text) and isinstance(right, Text):
+def _test(test: Callable[[Term, Term], Formula], world: SymbolicWorld, left: Atom, right: Atom) -> Result:
+    if isinstance(left, SymbolicText) and isinstance(right, SymbolicText):
         return surely(Bool(test(left.term, right.term)))
     return some_answer(world, left, right)
 
 
-def _contains(world: World, item: Atom, container: Atom) -> Result:
+def _contains(world: SymbolicWorld, item: Atom, container: Atom) -> Result:
     match container, item:
-        case Listed(), _:
+        case SymbolicList(), _:
             among = some(both(guard, equal_cases(world, ((True, item),), cases)) for guard, cases in container.items)
             beyond = both(logic.before(0, container.rest, strictly=True), world.truth())
             return surely(Bool(either(among, beyond)))
-        case (Keyed(), Text(term=str())):
+        case (Keyed(), SymbolicText(term=str())):
             return surely(Bool(container.entry(item.term)[0]))
         case ((Keyed() | Lazy() | Opaque()), _):
             return some_truth(world)
@@ -210,45 +216,47 @@ def _contains(world: World, item: Atom, container: Atom) -> Result:
             return FAILURE
 
 
-def _or_value(world: World, optional: Atom, otherwise: Atom) -> Result:
+def _or_value(world: SymbolicWorld, optional: Atom, otherwise: Atom) -> Result:
     if not isinstance(optional, Optional):
         return unknown(world, []) if isinstance(optional, Opaque) else FAILURE
     return merged([(optional.present, given(optional.cases)), (negation(optional.present), surely(otherwise))])
 
 
-def _or(world: World, optional: Atom, otherwise: Atom) -> Result:
+def _or(world: SymbolicWorld, optional: Atom, otherwise: Atom) -> Result:
     if not isinstance(optional, Optional) or not isinstance(otherwise, Optional):
         return unknown(world, [])
     cases = (*guarded(optional.present, optional.cases), *guarded(negation(optional.present), otherwise.cases))
     return surely(Optional(either(optional.present, otherwise.present), cases))
 
 
-def _size(world: World, atom: Atom) -> Result:
+def _size(world: SymbolicWorld, atom: Atom) -> Result:
     """`size(x)`"""
     match atom:
-        case Listed():
+        case SymbolicList():
             return surely(Int(size_of(atom)))
-        case Text():
+        case SymbolicText():
             return surely(Int(logic.length(atom.term)))
-        case Written() | Keyed() | Lazy() | Opaque():
+        case WrittenTime() | Keyed() | Lazy() | Opaque():
             number = world.between(0, INT_MAX)
             return Result(world.truth() if isinstance(atom, Opaque) else False, ((True, Int(number)),))
         case _:
             return FAILURE
 
 
-def _written(world: World, atom: Atom) -> Result:
+def _written(world: SymbolicWorld, atom: Atom) -> Result:
     """`string(x)`"""
     match atom:
-        case Text() | Written():
+        case SymbolicText() | WrittenTime():
             return surely(atom)
         case Bool():
             if logic.is_known(atom.term):
-                return surely(Text("true" if atom.term else "false"))
-            return merged([(atom.term, surely(Text("true"))), (negation(atom.term), surely(Text("false")))])
+                return surely(SymbolicText("true" if atom.term else "false"))
+            return merged(
+                [(atom.term, surely(SymbolicText("true"))), (negation(atom.term), surely(SymbolicText("false")))]
+            )
         case Int():
-            return surely(Text(logic.decimal(atom.term), atom.term))
-        case Time() | Span():
+            return surely(SymbolicText(logic.decimal(atom.term), atom.term))
+        case Time() | SymbolicDuration():
             return some_text(world)
         case Opaque():
             return some_text(world, world.truth())
@@ -256,7 +264,7 @@ def _written(world: World, atom: Atom) -> Result:
             return FAILURE
 
 
-def _number(world: World, atom: Atom) -> Result:
+def _number(world: SymbolicWorld, atom: Atom) -> Result:
     """`int(x)`"""
     match atom:
         case Int():
@@ -264,44 +272,44 @@ def _number(world: World, atom: Atom) -> Result:
         case Time():
             floor = atom.term // 10**9 if logic.is_known(atom.term) else atom.term / 10**9
             return surely(Int(floor))
-        case Span():
+        case SymbolicDuration():
             return fitting(Int(atom.term), INT_MIN, INT_MAX)
-        case Text() | Written() | Opaque():
+        case SymbolicText() | WrittenTime() | Opaque():
             number = world.between(INT_MIN, INT_MAX)
             return Result(world.truth(), ((True, Int(number)),))
         case _:
             return FAILURE
 
 
-def _opposite(world: World, atom: Atom) -> Result:
+def _opposite(world: SymbolicWorld, atom: Atom) -> Result:
     """`!x`"""
     if isinstance(atom, Bool):
         return surely(Bool(negation(atom.term)))
     return some_truth(world) if isinstance(atom, Opaque) else FAILURE
 
 
-def _has_value(world: World, atom: Atom) -> Result:
+def _has_value(world: SymbolicWorld, atom: Atom) -> Result:
     """`optional.hasValue()`"""
     if isinstance(atom, Optional):
         return surely(Bool(atom.present))
     return some_truth(world) if isinstance(atom, Opaque) else FAILURE
 
 
-def _value(world: World, atom: Atom) -> Result:
+def _value(world: SymbolicWorld, atom: Atom) -> Result:
     """`optional.value()`"""
     if isinstance(atom, Optional):
         return Result(negation(atom.present), atom.cases)
     return unknown(world, []) if isinstance(atom, Opaque) else FAILURE
 
 
-_UNARY: Final[Mapping[str, Callable[[World, Atom], Result]]] = {
+_UNARY: Final[Mapping[str, Callable[[SymbolicWorld, Atom], Result]]] = {
     "!_": _opposite, "-_": negative, "size": _size, "string": _written, "int": _number,
     "dyn": lambda _, atom: surely(atom), "timestamp": timestamp, "duration": duration,
     "max": partial(extreme, most=True), "min": partial(extreme, most=False),
     "hasValue": _has_value, "value": _value,
     "optional.of": lambda _, atom: surely(Optional(present=True, cases=((True, atom),))),
 }  # fmt: skip
-_BINARY: Final[Mapping[str, Callable[[World, Atom, Atom], Result]]] = {
+_BINARY: Final[Mapping[str, Callable[[SymbolicWorld, Atom, Atom], Result]]] = {
     "_==_": lambda world, left, right: surely(Bool(equal(world, left, right))),
     "_!=_": lambda world, left, right: surely(Bool(negation(equal(world, left, right)))),
     **{name: partial(order, name) for name in ("_<_", "_<=_", "_>_", "_>=_")},
@@ -312,13 +320,13 @@ _BINARY: Final[Mapping[str, Callable[[World, Atom, Atom], Result]]] = {
 
 
 def _is_text(result: Result) -> bool:
-    return all(isinstance(atom, (Text, Written)) for _, atom in result.cases)
+    return all(isinstance(atom, (SymbolicText, WrittenTime)) for _, atom in result.cases)
 
 
 def _are_texts(result: Result) -> bool:
     """Whether it is a list of texts; the further elements of a list are like the known ones."""
     return all(
-        isinstance(atom, Listed)
-        and all(isinstance(one, (Text, Written)) for _, cases in atom.items for _, one in cases)
+        isinstance(atom, SymbolicList)
+        and all(isinstance(one, (SymbolicText, WrittenTime)) for _, cases in atom.items for _, one in cases)
         for _, atom in result.cases
     )

@@ -25,7 +25,7 @@ from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, Kind
 from muster.data.source import Layer
 from muster.data.tree import Tree
 from muster.features.lint.proving.values import Result, given
-from muster.features.lint.proving.world import Input, Model, World, known
+from muster.features.lint.proving.world import Model, SymbolicInput, SymbolicWorld, known
 from muster.fleet.leases import LONGEST_SECONDS
 from muster.fleet.objects import Object
 from muster.rules.policies.parameters import is_duration
@@ -51,11 +51,11 @@ class Roots(Mapping[str, Result]):
     """
 
     def __init__(
-        self, world: World, policy: Policy, kind: Kind, further: Mapping[str, Type], *, any_params: bool = False
+        self, world: SymbolicWorld, policy: Policy, kind: Kind, further: Mapping[str, Type], *, any_params: bool = False
     ) -> None:
         self._world, self._policy, self._kind, self._further = world, policy, kind, further
         self._any_params = any_params
-        self._inputs: dict[str, Input] = {}
+        self._inputs: dict[str, SymbolicInput] = {}
         #: What is not read but follows: `variables`, and the outcome that an invariant speaks of.
         self.derived: dict[str, Result] = {}
 
@@ -75,7 +75,7 @@ class Roots(Mapping[str, Result]):
     def __len__(self) -> int:
         return len(self._inputs)
 
-    def _input(self, name: str) -> Input:
+    def _input(self, name: str) -> SymbolicInput:
         if name == "params":
             return self._world.input(_shape(self._policy.params), name)
         if name == "leaseDurationSeconds" and self._any_params:
@@ -149,10 +149,10 @@ def _shape(value: Tree) -> Type:
             return DYN
 
 
-def _perhaps(name: str) -> Callable[[World, Type], Input]:
+def _perhaps(name: str) -> Callable[[SymbolicWorld, Type], SymbolicInput]:
     """Of an object that there may not be: an empty one, or one of which muster itself says a part."""
 
-    def input_(world: World, type_: Type) -> Input:
+    def input_(world: SymbolicWorld, type_: Type) -> SymbolicInput:
         assert isinstance(type_, ObjectType)
         fields = {key: replace(field, required=False) for key, field in type_.fields.items()}
         return world.input(ObjectType(type_.name, fields, type_.additional), name)
@@ -160,10 +160,10 @@ def _perhaps(name: str) -> Callable[[World, Type], Input]:
     return input_
 
 
-def _conditions(name: str, facts: Mapping[str, FieldType]) -> Callable[[World, Type], Input]:
+def _conditions(name: str, facts: Mapping[str, FieldType]) -> Callable[[SymbolicWorld, Type], SymbolicInput]:
     """Of conditions by their types, of whose fields more is known than their schema says."""
 
-    def input_(world: World, type_: Type) -> Input:
+    def input_(world: SymbolicWorld, type_: Type) -> SymbolicInput:
         assert isinstance(type_, MapType)
         condition = bare(type_.value)
         assert isinstance(condition, ObjectType)
@@ -177,7 +177,7 @@ def _conditions(name: str, facts: Mapping[str, FieldType]) -> Callable[[World, T
     return input_
 
 
-_SPECIAL: Final[Mapping[str, Callable[[World, Type], Input]]] = {
+_SPECIAL: Final[Mapping[str, Callable[[SymbolicWorld, Type], SymbolicInput]]] = {
     "now": lambda world, _: world.moment(),
     "lease": _perhaps("lease"),
     "cluster": _perhaps("cluster"),

@@ -26,7 +26,7 @@ from muster.fleet.places import finding_at
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.policies.environments import policy_environment
 from muster.rules.policies.expressions import Compiler
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.remedies.policy import STATUSES
 
 #: What is said: nothing at all is said with an empty status.
@@ -45,7 +45,7 @@ class Invariant:
     message: str
 
 
-def invariants_of(fleet: Ruled, policy: ConditionPolicy) -> Iterator[Invariant]:
+def invariants_of(fleet: FleetWithPolicies, policy: ConditionPolicy) -> Iterator[Invariant]:
     """Yield the invariants that speak of the condition of a policy, for each kind of object that it decides."""
     for test in fleet.policies(POLICY_TEST):
         for index, entry in enumerate(mappings_at(test.spec, "invariants")):
@@ -61,7 +61,7 @@ def invariants_of(fleet: Ruled, policy: ConditionPolicy) -> Iterator[Invariant]:
                     yield Invariant(entry["name"], test, at, kind, never, entry.get("message") or "")
 
 
-def invariant_findings(fleet: Ruled) -> Iterator[Finding]:
+def invariant_findings(fleet: FleetWithPolicies) -> Iterator[Finding]:
     """Yield what is wrong with invariants themselves: expressions, and conditions that no policy decides."""
     for test in fleet.policies(POLICY_TEST):
         for index, entry in enumerate(mappings_at(test.spec, "invariants")):

@@ -29,7 +29,7 @@ from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.admission.policies import REQUEST, compile_admissions
 from muster.rules.conditions.policy import ConditionPolicy
-from muster.rules.policies.in_force import Ruled
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.policies import Policy, Target
 from muster.rules.policies.selectors import LabelSelector
 from muster.rules.policies.types import object_type
@@ -76,7 +76,7 @@ class Proof:
     off: list[str] = field(default_factory=list)
 
 
-def prove(fleet: Ruled, *, any_params: bool = False) -> list[Proof]:
+def prove(fleet: FleetWithPolicies, *, any_params: bool = False) -> list[Proof]:
     """Ask everything of all policies in force, the built-in ones among them: with the parameters that the fleet sets,
     or with any that it could set."""
     remedies = (of_remedy(remedy) for remedy in fleet.compiled.of(Remedy) if remedy.expressions)
@@ -94,17 +94,19 @@ def prove(fleet: Ruled, *, any_params: bool = False) -> list[Proof]:
     return proofs
 
 
-def _alone(fleet: Ruled, policy: Policy, any_params: bool) -> list[Proof]:  # noqa: FBT001 - of a partial
+def _alone(fleet: FleetWithPolicies, policy: Policy, any_params: bool) -> list[Proof]:  # noqa: FBT001 - of a partial
     return [prove_policy(fleet, policy, any_params=any_params)]
 
 
-def prove_policy(fleet: Ruled, policy: Policy, most_steps: int = MOST_STEPS, *, any_params: bool = False) -> Proof:
+def prove_policy(
+    fleet: FleetWithPolicies, policy: Policy, most_steps: int = MOST_STEPS, *, any_params: bool = False
+) -> Proof:
     """Ask everything of one policy; `most_steps` are those of the solver for one question."""
     return _Questions(fleet, policy, most_steps, any_params=any_params).answers()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Asked:
+class _PolicyQuestion:
     """A policy over objects of one kind, and who answers what is asked of it."""
 
     kind: Kind
@@ -154,16 +156,16 @@ class _Asked:
 class _Questions:
     """All that is asked of one policy."""
 
-    def __init__(self, fleet: Ruled, policy: Policy, most_steps: int, *, any_params: bool) -> None:
+    def __init__(self, fleet: FleetWithPolicies, policy: Policy, most_steps: int, *, any_params: bool) -> None:
         self.policy, self.proof, self.most_steps, self.any_params = policy, Proof(policy.id), most_steps, any_params
         self.invariants = list(invariants_of(fleet, policy)) if isinstance(policy, ConditionPolicy) else []
-        self.asked: list[_Asked] = []
+        self.asked: list[_PolicyQuestion] = []
         try:
             self.asked = [self._asked(kind) for kind in policy.target.kinds]
         except (TooMuch, RecursionError):
             self.proof.undecided.append("it is too much to translate")
 
-    def _asked(self, kind: Kind) -> _Asked:
+    def _asked(self, kind: Kind) -> _PolicyQuestion:
         saying = say(self.policy, kind, any_params=self.any_params)
         saying.roots.derived.update(status=saying.status, reason=saying.reason)
         broken = {}
@@ -171,7 +173,7 @@ class _Questions:
             if invariant.kind is kind:
                 fails, truth = condition_of(saying.translator.world, saying.translator.program(invariant.never))
                 broken[str(invariant.test.id), invariant.at] = either(fails, truth)
-        return _Asked(kind, saying, broken, Solver(saying.world, self.most_steps))
+        return _PolicyQuestion(kind, saying, broken, Solver(saying.world, self.most_steps))
 
     def answers(self) -> Proof:
         """Ask, and note what is found."""

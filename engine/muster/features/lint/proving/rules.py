@@ -17,13 +17,23 @@ from muster.features.lint.proving.doubt import condition_of
 from muster.features.lint.proving.inputs import Roots, is_built_in
 from muster.features.lint.proving.logic import Formula, before, both, either, negation, same, some
 from muster.features.lint.proving.translate import Translator
-from muster.features.lint.proving.values import Int, Lazy, Opaque, Result, Text, Written, given, merged, surely
-from muster.features.lint.proving.world import World
+from muster.features.lint.proving.values import (
+    Int,
+    Lazy,
+    Opaque,
+    Result,
+    SymbolicText,
+    WrittenTime,
+    given,
+    merged,
+    surely,
+)
+from muster.features.lint.proving.world import SymbolicWorld
 from muster.fleet.schemas import common_definitions, load_schema, schema_of
 from muster.rules.admission.policies import AuditNote, Validation
 from muster.rules.conditions.policy import HOLD_WHEN, OBSERVED, ConditionPolicy, Rule
 from muster.rules.conditions.stage import POLICY_ERROR
-from muster.rules.policies.expressions import Text as RuleText
+from muster.rules.policies.expressions import TextExpression
 from muster.rules.policies.parameters import LEAST, LONGEST, MOST
 from muster.rules.policies.policies import Policy, Target
 from muster.rules.policies.selectors import LabelSelector
@@ -121,7 +131,7 @@ class Ask:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Step:
+class RuleStep:
     """A rule in the policy: `holds` by itself, and `decides` where those before it and the matchConditions let it."""
 
     ask: Ask
@@ -130,7 +140,7 @@ class Step:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Site:
+class FailureSite:
     """An expression that may fail: what it belongs to, where it stands, and when it does."""
 
     of: str
@@ -143,15 +153,15 @@ class Saying:
     """What a policy says of any object of one kind. `clean` holds where all matchConditions do; `status` and `reason`
     are those of a condition, empty where nothing is said."""
 
-    world: World
+    world: SymbolicWorld
     roots: Roots
     translator: Translator
     clean: Formula = True
-    steps: list[Step] = field(default_factory=list)
-    sites: list[Site] = field(default_factory=list)
+    steps: list[RuleStep] = field(default_factory=list)
+    sites: list[FailureSite] = field(default_factory=list)
     silent: Formula = False
-    status: Result = field(default_factory=lambda: surely(Text("")))
-    reason: Result = field(default_factory=lambda: surely(Text("")))
+    status: Result = field(default_factory=lambda: surely(SymbolicText("")))
+    reason: Result = field(default_factory=lambda: surely(SymbolicText("")))
 
 
 def asks(policy: Policy) -> list[Ask]:
@@ -185,7 +195,7 @@ def _rule(name: str, at: At, when_at: At, when: cel.Program | None) -> Ask:
 
 def say(policy: Policy, kind: Kind, *, any_params: bool = False) -> Saying:
     """Return what a policy says of any object of a kind, with its own parameters or with any like them. TooMuch."""
-    world = World(partial(schema_at, kind))
+    world = SymbolicWorld(partial(schema_at, kind))
     further: Mapping[str, Type] = PULSE_VARIABLES if isinstance(policy, PulsePolicy) else {}
     if isinstance(policy, Validations):
         further = policy.inputs
@@ -199,15 +209,15 @@ def say(policy: Policy, kind: Kind, *, any_params: bool = False) -> Saying:
     stopped: list[Formula] = []
     for guard in policy.guards:
         fails, truth = _truth(translator, guard.when)
-        saying.sites.append(Site(f"matchCondition {guard.name!r}", guard.at, both(state, fails)))
+        saying.sites.append(FailureSite(f"matchCondition {guard.name!r}", guard.at, both(state, fails)))
         stopped.append(both(state, negation(fails), negation(truth)))
         state = both(state, negation(fails), truth)
     saying.clean = state
     for ask in asks(policy):
         fails, truth = (False, True) if ask.when is None else _truth(translator, ask.when)
         holds = both(negation(fails), negation(truth) if isinstance(policy, Validations) else truth)
-        saying.sites.append(Site(ask.called, ask.when_at, both(state, fails)))
-        saying.steps.append(Step(ask, holds, both(state, holds)))
+        saying.sites.append(FailureSite(ask.called, ask.when_at, both(state, fails)))
+        saying.steps.append(RuleStep(ask, holds, both(state, holds)))
         if in_order(policy):
             state = both(state, negation(fails), negation(truth))
     saying.silent = either(state, *stopped)
@@ -244,22 +254,22 @@ def _outcome(policy: ConditionPolicy, saying: Saying) -> None:
         reason = say_it.text("reason", rule.reason)
         say_it.text("message", rule.message)
         odd = negation(some(both(guard, same(atom.term, one)) for guard, atom in status.cases
-                            if isinstance(atom, Text) for one in STATUSES))  # fmt: skip
+                            if isinstance(atom, SymbolicText) for one in STATUSES))  # fmt: skip
         say_it.site("statusExpression", odd)
         if rule.observed_generation is not None:
             number = translator.program(rule.observed_generation)
             say_it.site(OBSERVED, either(number.fails, negation(_is_generation(number))))
         if policy.hold_when is not None:
             held = some(both(guard, same(atom.term, one)) for guard, atom in status.cases
-                        if isinstance(atom, Text) for one in policy.hold_for)  # fmt: skip
+                        if isinstance(atom, SymbolicText) for one in policy.hold_for)  # fmt: skip
             fails, _ = _truth(translator, policy.hold_when)
-            saying.sites.append(Site(HOLD_WHEN, ("spec", HOLD_WHEN), both(say_it.state, held, fails)))
+            saying.sites.append(FailureSite(HOLD_WHEN, ("spec", HOLD_WHEN), both(say_it.state, held, fails)))
             say_it.state = both(say_it.state, negation(both(held, fails)))
         statuses.append((say_it.state, given(status.cases)))
         reasons.append((say_it.state, given(reason.cases)))
     failed = some(site.fails for site in saying.sites)
-    statuses += [(saying.silent, surely(Text(""))), (failed, surely(Text("Unknown")))]
-    reasons += [(saying.silent, surely(Text(""))), (failed, surely(Text(POLICY_ERROR)))]
+    statuses += [(saying.silent, surely(SymbolicText(""))), (failed, surely(SymbolicText("Unknown")))]
+    reasons += [(saying.silent, surely(SymbolicText(""))), (failed, surely(SymbolicText(POLICY_ERROR)))]
     saying.status, saying.reason = merged(statuses), merged(reasons)
 
 
@@ -269,10 +279,10 @@ def _words(policy: Validations, saying: Saying) -> None:
         if rule.message.program is not None:
             fails = saying.translator.program(rule.message.program).fails
             at = (*rule.at, "messageExpression")
-            saying.sites.append(Site(f"the message of {step.ask.called}", at, both(step.decides, fails)))
+            saying.sites.append(FailureSite(f"the message of {step.ask.called}", at, both(step.decides, fails)))
     for note in policy.notes:
         fails = saying.translator.program(note.value).fails
-        saying.sites.append(Site(f"auditAnnotation {note.key!r}", note.at, both(saying.clean, fails)))
+        saying.sites.append(FailureSite(f"auditAnnotation {note.key!r}", note.at, both(saying.clean, fails)))
 
 
 class _Texts:
@@ -281,9 +291,9 @@ class _Texts:
     def __init__(self, saying: Saying, rule: Rule, state: Formula) -> None:
         self.saying, self.rule, self.state = saying, rule, state
 
-    def text(self, name: str, text: RuleText) -> Result:
+    def text(self, name: str, text: TextExpression) -> Result:
         if text.program is None:
-            return surely(Text(text.literal))
+            return surely(SymbolicText(text.literal))
         found = self.saying.translator.program(text.program)
         texts = tuple((guard, _any_text(self.saying, atom)) for guard, atom in found.cases)
         good = tuple((guard, atom) for guard, atom in texts if atom is not None)
@@ -294,15 +304,17 @@ class _Texts:
 
     def site(self, name: str, fails: Formula) -> None:
         if fails is not False:
-            self.saying.sites.append(Site(f"rule {self.rule.name!r}", (*self.rule.at, name), both(self.state, fails)))
+            self.saying.sites.append(
+                FailureSite(f"rule {self.rule.name!r}", (*self.rule.at, name), both(self.state, fails))
+            )
             self.state = both(self.state, negation(fails))
 
 
-def _any_text(saying: Saying, atom: object) -> Text | None:
+def _any_text(saying: Saying, atom: object) -> SymbolicText | None:
     """The text that a value is, or stands for; None for what is none."""
-    if isinstance(atom, Text):
+    if isinstance(atom, SymbolicText):
         return atom
-    return Text(saying.world.text()) if isinstance(atom, (Opaque, Written)) else None
+    return SymbolicText(saying.world.text()) if isinstance(atom, (Opaque, WrittenTime)) else None
 
 
 def _is_generation(number: Result) -> Formula:

@@ -24,20 +24,20 @@ from muster.features.lint.proving.values import (
     Cases,
     Int,
     Keyed,
-    Known,
+    KnownMap,
     Lazy,
-    Listed,
     Null,
     Opaque,
     Optional,
     Result,
-    Text,
+    SymbolicList,
+    SymbolicText,
     given,
     guarded,
     merged,
     surely,
 )
-from muster.features.lint.proving.world import World
+from muster.features.lint.proving.world import SymbolicWorld
 
 #: How many parts of expressions are translated for one policy, elements of lists counted each.
 MOST_PARTS: Final = 20_000
@@ -50,7 +50,7 @@ class TooMuch(Exception):  # noqa: N818 - a question that is given up, not an er
 class Translator:
     """Translates expressions that read the same inputs: `roots` by their names."""
 
-    def __init__(self, world: World, roots: Mapping[str, Result]) -> None:
+    def __init__(self, world: SymbolicWorld, roots: Mapping[str, Result]) -> None:
         self.world = world
         self.roots = roots
         self._left = MOST_PARTS
@@ -94,7 +94,7 @@ class _Expression:
             case ast.ListNode() if not node.optional:
                 items = [self.result(element) for element in node.elements]
                 fails = some(item.fails for item in items)
-                return Result(fails, ((True, Listed(tuple((True, item.cases) for item in items))),))
+                return Result(fails, ((True, SymbolicList(tuple((True, item.cases) for item in items))),))
             case ast.MapNode():
                 return self.map_(node)
             case ast.Macro():
@@ -181,19 +181,19 @@ class _Expression:
         for guard, atom in operand.cases:
             for other, by in key.cases:
                 match atom, by:
-                    case Keyed(), Text(term=str()):
+                    case Keyed(), SymbolicText(term=str()):
                         present, cases = atom.entry(by.term)
                         found = surely(Optional(present, cases)) if optional else Result(negation(present), cases)
-                    case Listed(), Int() if not optional:
+                    case SymbolicList(), Int() if not optional:
                         found = self._element(atom, by)
-                    case ((Lazy() | Keyed() | Opaque() | Optional() | Listed()), _):
+                    case ((Lazy() | Keyed() | Opaque() | Optional() | SymbolicList()), _):
                         found = unknown(self.world, [])
                     case _:
                         found = FAILURE
                 parts.append((both(guard, other), found))
         return _after(operand, key, merged(parts))
 
-    def _element(self, listed: Listed, index: Int) -> Result:
+    def _element(self, listed: SymbolicList, index: Int) -> Result:
         """The element at a position: so many come before it."""
         parts: list[tuple[Formula, Result]] = []
         position = total([])
@@ -213,7 +213,7 @@ class _Expression:
         texts = [key for key in keys if isinstance(key, str)]
         if len(set(texts)) < len(keys) or any(entry.optional for entry in node.entries):
             return unknown(self.world, [*values, *(self.result(entry.key) for entry in node.entries)])
-        known = Known({key: value.cases for key, value in zip(texts, values, strict=True)})
+        known = KnownMap({key: value.cases for key, value in zip(texts, values, strict=True)})
         return Result(some(value.fails for value in values), ((True, known),))
 
     # -- calls --------------------------------------------------------------------------------------------------
@@ -247,15 +247,15 @@ class _Expression:
         source = self.result(node.range)
         parts: list[tuple[Formula, Result]] = []
         for guard, atom in source.cases:
-            if isinstance(atom, Listed) and len(node.variables) == 1 and node.name in _OVER_LISTS:
+            if isinstance(atom, SymbolicList) and len(node.variables) == 1 and node.name in _OVER_LISTS:
                 parts.append((guard, self.over(node, atom)))
-            elif isinstance(atom, (Listed, Keyed, Opaque, Lazy)):
+            elif isinstance(atom, (SymbolicList, Keyed, Opaque, Lazy)):
                 parts.append((guard, unknown(self.world, [])))
             else:
                 parts.append((guard, FAILURE))
         return _after(source, merged(parts))
 
-    def over(self, node: ast.Macro, listed: Listed) -> Result:
+    def over(self, node: ast.Macro, listed: SymbolicList) -> Result:
         """A macro over a list, written out for each element that is known."""
         kind = access.element_kinds(self.types.get(node.range.id), 1)[0]
         name = node.variables[0]
@@ -279,10 +279,10 @@ class _Expression:
         ]
         rest = some_of(self.world, listed.rest)
         if node.name == "map":
-            return self._mapped(node, name, kind, Listed(listed.items, rest, listed.further), bodies[1],
+            return self._mapped(node, name, kind, SymbolicList(listed.items, rest, listed.further), bodies[1],
                                 [(guard, truth) for guard, _, truth in tested], fails)  # fmt: skip
         if node.name == "filter":
-            return Result(fails, ((True, Listed(tuple(passing), rest, self._further(node, name, kind, listed))),))
+            return Result(fails, ((True, SymbolicList(tuple(passing), rest, self._further(node, name, kind, listed))),))
         count = total([*(choice(guard, 1, 0) for guard, _ in passing), rest])
         return Result(fails, ((True, Bool(same(count, 1))),))
 
@@ -292,7 +292,7 @@ class _Expression:
         return element if kind is None else read_as(self.world, element, kind)
 
     def _mapped(
-        self, node: ast.Macro, name: str, kind: Type | None, listed: Listed, bodies: list[Result],
+        self, node: ast.Macro, name: str, kind: Type | None, listed: SymbolicList, bodies: list[Result],
         tested: list[tuple[Formula, Formula]], *failed: Formula,
     ) -> Result:  # fmt: skip
         """The list that `map` makes, of the elements that pass its filter where it has one."""
@@ -300,10 +300,10 @@ class _Expression:
         fails = either(*failed, *(both(guard, body.fails) for guard, body in zip(guards, bodies, strict=True)))
         made = tuple((guard, body.cases) for guard, body, _ in zip(guards, bodies, listed.items, strict=False))
         further = self._further(node, name, kind, listed)
-        return Result(fails, ((True, Listed(made, listed.rest, further)),))
+        return Result(fails, ((True, SymbolicList(made, listed.rest, further)),))
 
     def _further(
-        self, node: ast.Macro, name: str, kind: Type | None, listed: Listed
+        self, node: ast.Macro, name: str, kind: Type | None, listed: SymbolicList
     ) -> "Callable[[], tuple[Formula, Cases]] | None":
         """How one of the further elements of what a `filter` or `map` makes comes to be."""
         if listed.further is None:
@@ -352,6 +352,6 @@ def _literal(node: ast.Literal) -> Result:
         case int() if INT_MIN <= value <= INT_MAX:
             return surely(Int(value))
         case str():
-            return surely(Text(value))
+            return surely(SymbolicText(value))
         case _:
             return surely(Opaque())

@@ -27,7 +27,7 @@ class Int:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Text:
+class SymbolicText:
     """A text of so many `pieces`. `number` and `unit`: it is the digits of this number and then this, as in
     `string(n) + 's'`."""
 
@@ -45,17 +45,17 @@ class Time:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Span:
+class SymbolicDuration:
     """A duration, in nanoseconds."""
 
     term: Term
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Written:
+class WrittenTime:
     """A text in data that spells a timestamp or a duration, and becomes one where it is read as such."""
 
-    of: "Time | Span"
+    of: "Time | SymbolicDuration"
 
 
 @dataclass(frozen=True, slots=True)
@@ -77,7 +77,7 @@ class Optional:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Listed:
+class SymbolicList:
     """A list: elements that may be there, in their order, and `rest` further ones. `further` makes any one of those,
     with when it is there; without it nothing is known of them."""
 
@@ -94,7 +94,7 @@ class Listed:
         return both(more, guard), cases
 
 
-def size_of(listed: Listed) -> Term:
+def size_of(listed: SymbolicList) -> Term:
     """How many elements a list has."""
     return total([*(choice(guard, 1, 0) for guard, _ in listed.items), listed.rest])
 
@@ -117,7 +117,7 @@ class Lazy:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Known:
+class KnownMap:
     """A map that is written out, or known beforehand."""
 
     entries: "Mapping[str, Cases]"
@@ -128,10 +128,13 @@ class Known:
         return (found is not None, found or NOTHING)
 
 
-Atom: TypeAlias = "Bool | Int | Text | Time | Span | Written | Null | Opaque | Optional | Listed | Lazy | Keyed"
+Atom: TypeAlias = (
+    "Bool | Int | SymbolicText | Time | SymbolicDuration | WrittenTime | Null | Opaque | Optional | SymbolicList | Lazy"
+    " | Keyed"
+)
 Cases: TypeAlias = tuple[tuple[Formula, Atom], ...]
 _MOST_TEXTS: Final = 12
-_SIMPLE = (Bool, Int, Text, Time, Span)
+_SIMPLE = (Bool, Int, SymbolicText, Time, SymbolicDuration)
 #: The value of what never has one.
 NOTHING: Cases = ()
 
@@ -174,11 +177,11 @@ def united(cases: Iterable[tuple[Formula, Atom]]) -> Cases:
     for guard, atom in cases:
         if guard is False:
             continue
-        if not isinstance(atom, (Bool, Int, Text, Time, Span, Null, Opaque)):
+        if not isinstance(atom, (Bool, Int, SymbolicText, Time, SymbolicDuration, Null, Opaque)):
             others.append((guard, atom))
             continue
-        known = isinstance(atom, Text) and isinstance(atom.term, str) and len(simple) < _MOST_TEXTS
-        key = atom.term if isinstance(atom, Text) and known else type(atom)
+        known = isinstance(atom, SymbolicText) and isinstance(atom.term, str) and len(simple) < _MOST_TEXTS
+        key = atom.term if isinstance(atom, SymbolicText) and known else type(atom)
         earlier = simple.get(key)
         simple[key] = (guard, atom) if earlier is None else (either(guard, earlier[0]), _one(guard, atom, earlier[1]))
     return (*simple.values(), *others)
@@ -186,13 +189,18 @@ def united(cases: Iterable[tuple[Formula, Atom]]) -> Cases:
 
 def _one(guard: Formula, atom: Atom, otherwise: Atom) -> Atom:
     match atom, otherwise:
-        case Text(), Text() if atom.number is not None and atom.unit == otherwise.unit and otherwise.number is not None:
+        case SymbolicText(), SymbolicText() if (
+            atom.number is not None and atom.unit == otherwise.unit and otherwise.number is not None
+        ):
             number = choice(guard, atom.number, otherwise.number)
-            return Text(choice(guard, atom.term, otherwise.term), number, atom.unit)
-        case ((Bool() | Int() | Text() | Time() | Span()), (Bool() | Int() | Text() | Time() | Span())):
+            return SymbolicText(choice(guard, atom.term, otherwise.term), number, atom.unit)
+        case (
+            (Bool() | Int() | SymbolicText() | Time() | SymbolicDuration()),
+            (Bool() | Int() | SymbolicText() | Time() | SymbolicDuration()),
+        ):
             term = choice(guard, atom.term, otherwise.term)
-            if isinstance(atom, Text) and isinstance(otherwise, Text):
-                return Text(term, pieces=max(atom.pieces, otherwise.pieces))
+            if isinstance(atom, SymbolicText) and isinstance(otherwise, SymbolicText):
+                return SymbolicText(term, pieces=max(atom.pieces, otherwise.pieces))
             if isinstance(atom, Int) and isinstance(otherwise, Int):
                 return Int(term, max(atom.degree, otherwise.degree))
             return type(atom)(term)

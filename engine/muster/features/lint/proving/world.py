@@ -41,14 +41,14 @@ from muster.features.lint.proving.values import (
     Bool,
     Cases,
     Int,
-    Known,
-    Listed,
+    KnownMap,
     Null,
     Opaque,
-    Span,
-    Text,
+    SymbolicDuration,
+    SymbolicList,
+    SymbolicText,
     Time,
-    Written,
+    WrittenTime,
     guarded,
 )
 
@@ -89,7 +89,7 @@ class Model:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Input:
+class SymbolicInput:
     """Something that is read: its cases, and how an example of it is read out of a model."""
 
     cases: Cases
@@ -97,7 +97,7 @@ class Input:
 
 
 #: Whether something is there, and what it is.
-Entry: TypeAlias = tuple[Formula, Input]
+Entry: TypeAlias = tuple[Formula, SymbolicInput]
 
 
 @dataclass(slots=True, eq=False)
@@ -124,7 +124,7 @@ class Fields:
         return {key: child.read(model) for key, (present, child) in self.found.items() if model.truth(present)}
 
 
-class World:
+class SymbolicWorld:
     """All that may be read, in a context of its own: what is asked of one policy does not depend on what was asked of
     others."""
 
@@ -181,11 +181,11 @@ class World:
 
     # -- what is read -------------------------------------------------------------------------------------------
 
-    def input(self, type_: Type, path: str) -> Input:
+    def input(self, type_: Type, path: str) -> SymbolicInput:
         """Return any value of a type; `path` names it."""
         if type_ == BOOL:
             truth = self.truth(path)
-            return Input(((True, Bool(truth)),), lambda model: model.truth(truth))
+            return SymbolicInput(((True, Bool(truth)),), lambda model: model.truth(truth))
         if type_ == INT:
             schema = self._schema_at(path)
             return self.integer(path, schema.get("minimum", INT_MIN), schema.get("maximum", INT_MAX))
@@ -194,7 +194,7 @@ class World:
         if type_ == DURATION:
             return self._span(path)
         if type_ == DOUBLE:
-            return Input(((True, Opaque()),), lambda _: 0.5)
+            return SymbolicInput(((True, Opaque()),), lambda _: 0.5)
         match type_:
             case StringType():
                 return self._text(path, type_.values)
@@ -209,14 +209,14 @@ class World:
             case _:
                 return self._anything(path)
 
-    def integer(self, path: str, low: int, high: int, most_usual: int = _USUAL_NUMBER) -> Input:
+    def integer(self, path: str, low: int, high: int, most_usual: int = _USUAL_NUMBER) -> SymbolicInput:
         """Return any number of a range."""
         number = self.between(low, high, path)
         self.usually(within(0, number, most_usual))
         self.wishes += [number == 60, number == 1, number == 0]
-        return Input(((True, Int(number)),), lambda model: model.number(number))
+        return SymbolicInput(((True, Int(number)),), lambda model: model.number(number))
 
-    def time(self, path: str) -> Input:
+    def time(self, path: str) -> SymbolicInput:
         """Return any timestamp, as data spells it."""
         number = self.between(FIRST, LAST, path)
         self.usually(within(_USUAL_TIMES[0], number, _USUAL_TIMES[1]))
@@ -226,39 +226,43 @@ class World:
             number == self.now + _HOUR,
             number % SECOND == 0,
         ]
-        return Input(((True, Written(Time(number))),), lambda model: format_time(instant(model.number(number))))
+        return SymbolicInput(
+            ((True, WrittenTime(Time(number))),), lambda model: format_time(instant(model.number(number)))
+        )
 
-    def _span(self, path: str) -> Input:
+    def _span(self, path: str) -> SymbolicInput:
         longest = self._schema_at(path).get("longest")
         low, high = (-LONGEST, LONGEST) if longest is None else (0, int(longest) * SECOND)
         number = self.between(low, high, path)
         self.usually(within(0, number, _USUAL_TIMES[1]))
         self.wishes += [number == 60 * SECOND, number % SECOND == 0]
-        return Input(((True, Written(Span(number))),), lambda model: format_span(span(model.number(number))))
+        return SymbolicInput(
+            ((True, WrittenTime(SymbolicDuration(number))),), lambda model: format_span(span(model.number(number)))
+        )
 
-    def _text(self, path: str, values: tuple[str, ...] | None) -> Input:
+    def _text(self, path: str, values: tuple[str, ...] | None) -> SymbolicInput:
         if values is not None and len(values) == 1:
-            return Input(((True, Text(values[0])),), lambda _: values[0])
+            return SymbolicInput(((True, SymbolicText(values[0])),), lambda _: values[0])
         if values is not None:
             return self._one_of(path, values)
         text = self.text(path)
         if self._schema_at(path).get("minLength"):
             self.fact(negation(same(text, "")))
         self.wishes += [same(text, "x"), same(text, "y"), same(text, "")]
-        return Input(((True, Text(text)),), lambda model: model.text(text))
+        return SymbolicInput(((True, SymbolicText(text)),), lambda model: model.text(text))
 
-    def _one_of(self, path: str, values: tuple[str, ...]) -> Input:
+    def _one_of(self, path: str, values: tuple[str, ...]) -> SymbolicInput:
         number = self.between(0, len(values) - 1, path)
-        cases = tuple((number == index, Text(value)) for index, value in enumerate(values))
-        return Input(cases, lambda model: values[model.number(number)])
+        cases = tuple((number == index, SymbolicText(value)) for index, value in enumerate(values))
+        return SymbolicInput(cases, lambda model: values[model.number(number)])
 
-    def _nullable(self, inner: Input, path: str) -> Input:
+    def _nullable(self, inner: SymbolicInput, path: str) -> SymbolicInput:
         null = self.truth(f"{path} is null")
         self.wishes.append(negation(null))
         cases = ((null, Null()), *guarded(negation(null), inner.cases))
-        return Input(cases, lambda model: None if model.truth(null) else inner.read(model))
+        return SymbolicInput(cases, lambda model: None if model.truth(null) else inner.read(model))
 
-    def _list(self, type_: ListType, path: str) -> Input:
+    def _list(self, type_: ListType, path: str) -> SymbolicInput:
         most = KNOWN_ITEMS if type_.max_items is None else min(KNOWN_ITEMS, type_.max_items)
         guards = [self.truth(f"{path}[{index}] is there") for index in range(most)]
         for earlier, later in pairwise(guards):
@@ -271,18 +275,20 @@ class World:
             self.fact(either(rest == 0, *guards[-1:]))
             self.fact(implies(self.small, rest == 0))
         further = lambda: (True, self.input(type_.element, f"{path}[further]").cases)  # noqa: E731
-        listed = Listed(tuple((guard, item.cases) for guard, item in zip(guards, items, strict=True)), rest, further)
+        listed = SymbolicList(
+            tuple((guard, item.cases) for guard, item in zip(guards, items, strict=True)), rest, further
+        )
 
         def read(model: Model) -> Tree:
             return [item.read(model) for guard, item in zip(guards, items, strict=True) if model.truth(guard)]
 
-        return Input(((True, listed),), read)
+        return SymbolicInput(((True, listed),), read)
 
     @staticmethod
-    def mapping(make: Callable[[str], Entry]) -> Input:
+    def mapping(make: Callable[[str], Entry]) -> SymbolicInput:
         """Return a mapping whose fields are made when they are asked for."""
         fields = Fields(make)
-        return Input(((True, fields),), fields.read)
+        return SymbolicInput(((True, fields),), fields.read)
 
     def optional(self, type_: Type, path: str) -> Entry:
         """Return a field that may be absent."""
@@ -302,12 +308,13 @@ class World:
             self.fact(implies(self.small, negation(present)))
         return present, child
 
-    def _anything(self, path: str) -> Input:
+    def _anything(self, path: str) -> SymbolicInput:
         """Return a value of which the types know nothing: it may be any, and an example is of a simple sort."""
         sorts = [
             self.input(StringType(), f"{path} as text"), self.input(BOOL, f"{path} as bool"),
             self.input(INT, f"{path} as int"), self.time(f"{path} as time"), self._span(f"{path} as duration"),
-            self.mapping(lambda _: self.optional(DYN, f"{path}[key]")), Input(((True, Null()),), lambda _: None),
+            self.mapping(lambda _: self.optional(DYN, f"{path}[key]")),
+            SymbolicInput(((True, Null()),), lambda _: None),
         ]  # fmt: skip
         sort = self.between(0, len(sorts), f"{path} is a")
         self.fact(implies(self.small, negation(sort == len(sorts))))
@@ -318,11 +325,11 @@ class World:
             chosen = model.number(sort)
             return sorts[chosen].read(model) if chosen < len(sorts) else None
 
-        return Input(cases, read)
+        return SymbolicInput(cases, read)
 
-    def moment(self) -> Input:
+    def moment(self) -> SymbolicInput:
         """Return `now`."""
-        return Input(((True, Time(self.now)),), lambda model: format_time(instant(model.number(self.now))))
+        return SymbolicInput(((True, Time(self.now)),), lambda model: format_time(instant(model.number(self.now))))
 
 
 def known(value: Tree) -> Cases:
@@ -335,11 +342,11 @@ def known(value: Tree) -> Cases:
         case int() if INT_MIN <= value <= INT_MAX:
             return ((True, Int(value)),)
         case str():
-            return ((True, Text(value)),)
+            return ((True, SymbolicText(value)),)
         case list():
-            return ((True, Listed(tuple((True, known(item)) for item in value))),)
+            return ((True, SymbolicList(tuple((True, known(item)) for item in value))),)
         case dict():
-            return ((True, Known({str(key): known(item) for key, item in value.items()})),)
+            return ((True, KnownMap({str(key): known(item) for key, item in value.items()})),)
         case _:
             return ((True, Opaque()),)
 
@@ -374,7 +381,7 @@ class Nothing(Enum):
 class Solver:
     """Asks about one world, once all that is asked of it is translated: facts come with what is read."""
 
-    def __init__(self, world: World, most_steps: int = MOST_STEPS) -> None:
+    def __init__(self, world: SymbolicWorld, most_steps: int = MOST_STEPS) -> None:
         self._world, self._most_steps = world, most_steps
 
     def find(self, question: Formula, *narrowed: Formula) -> Model | Nothing:
