@@ -35,7 +35,7 @@ from muster.agents.heartbeat import EARLIEST, LATEST
 from muster.agents.relay import Relay, name_of
 from muster.cli.disposable import open_state_of, use_cache
 from muster.cli.listening import Ears
-from muster.features.reconcile.reconcile import Reconciled
+from muster.cli.reconciled import Reconciled
 from muster.features.watch.watch import Watcher, watch
 from muster.git.errors import UnreadableError
 from muster.git.objects import Objects

@@ -46,6 +46,7 @@ THROUGH = {
         "e2e/test_hearing.py": "listening",
         "e2e/test_work_trees.py": "reading",
         "features/cache/test_cli.py": "disposable",
+        "features/reconcile/test_reconcile.py": "reconciled",
         "features/watch/test_cli.py": "stopping",
         "test_main.py": "exits options outcome",
     },
@@ -81,6 +82,7 @@ THROUGH = {
             "lint/proving/values lint/proving/world"
         ),
         "features/metrics/test_cli.py": "metrics/extra metrics/metering metrics/metrics",
+        "features/metrics/test_tracing.py": "metrics/observer",
         "features/notify/test_notify.py": "notify/sinks",
         "features/page/test_pages.py": "page/overview",
         "features/plan/test_commenting.py": "plan/comment_cli",

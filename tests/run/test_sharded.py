@@ -9,9 +9,8 @@ from pathlib import Path
 import pytest
 
 from muster.data.times import format_time
-from muster.run.answer import RunAnswer
+from muster.run.answer import RunAnswer, figures
 from muster.run.executors import Executor, Here, Processes
-from muster.run.figures import figures
 from muster.run.question import WholeNeeded
 from muster.run.settle import settle
 from muster.run.sharded import decide_in_shards

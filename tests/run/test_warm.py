@@ -22,8 +22,7 @@ import yaml
 from muster.fleet.faults import is_fault
 from muster.run import question as questions
 from muster.run import warm
-from muster.run.answer import RunAnswer
-from muster.run.figures import figures
+from muster.run.answer import RunAnswer, figures
 from muster.run.sharded import decide_in_shards
 from muster.run.state import RunState, open_state
 from muster.run.warm import answer

@@ -12,7 +12,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster.agents.sealing import identities
+from muster.agents.identity.store import Store
+from muster.agents.sealing import AgentSeal, identities
 from muster.cli.options import FILE, FILE_THERE, FOLDER, present
 from muster.cli.outcome import say
 from muster.cli.stopping import until_stopped
@@ -174,14 +175,11 @@ def _by_relay(
 
 
 def _seal(rotation: "Rotation | None") -> "AgentSeal | None":
-    from muster.agents.sealing import AgentSeal
-
     return AgentSeal(rotation.store) if rotation else None
 
 
 def _rotation(cluster: str, folder: Path, signer: str, seconds: int | None) -> "Rotation":
     with identities():
-        from muster.agents.identity.store import Store
         from muster.agents.rotation import Rotation
 
         return Rotation(cluster, Store(folder), signer, seconds)

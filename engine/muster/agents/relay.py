@@ -26,7 +26,7 @@ from typing import Final, TypeAlias
 
 from muster.data.agentref import RELAYS, is_cluster_name
 from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
-from muster.git.agents import AgentEntry, AgentFiles, AgentRef
+from muster.git.agents import AgentFiles, AgentRef
 from muster.git.apart import derived_branch
 from muster.git.errors import Moved, Rejected, RepositoryError, UnreadableError
 from muster.git.importing import build_changed, removed, written
@@ -36,7 +36,7 @@ from muster.git.push import fetch, fetch_ref, push_ref, remote_tip
 from muster.git.relayed import COMMIT, folder_of, placed_files, relayed_clusters
 from muster.git.repository import Repository, ref_tip
 from muster.git.rootref import NOTHING, Standing
-from muster.git.trees import raw_entries
+from muster.git.trees import AgentEntry, raw_entries
 
 #: Commits after which the branch begins anew.
 _LONGEST: Final = 128

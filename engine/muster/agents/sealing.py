@@ -9,7 +9,7 @@ import click
 
 from muster.agents.identity.store import Store
 from muster.cli.options import FOLDER
-from muster.git.signatures.errors import IdentityError
+from muster.git.signatures.errors import IdentityError, require_library
 from muster.git.signatures.signature import sealed, signing_key
 
 
@@ -44,8 +44,6 @@ identity_option = click.option(
 @contextmanager
 def identities() -> Iterator[None]:
     """Have what the block does with certificates need their library; click.UsageError for what is wrong with either."""
-    from muster.git.signatures.errors import IdentityError, require_library
-
     try:
         require_library()
         yield
@@ -58,8 +56,6 @@ def seal_of(folder: Path | None) -> "AgentSeal | None":
     if folder is None:
         return None
     with identities():
-        from muster.agents.identity.store import Store
-
         seal = AgentSeal(Store(folder))
         if seal.store.current() is None:
             raise click.UsageError(f"{folder} has no certificate yet: muster heartbeat --identity asks for one.")

@@ -4,7 +4,7 @@ A fault of ours that was caught on the way exits like one that was not: with 3. 
 """
 
 from collections.abc import Sequence
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Protocol
 
 import click
 
@@ -13,9 +13,18 @@ from muster.data.finding import Finding
 from muster.data.printable import printable
 
 if TYPE_CHECKING:
-    from muster.features.edits.editing import Edited
-    from muster.features.reconcile.reconcile import Reconciled
     from muster.run.run import Run
+
+
+class Landed(Protocol):
+    """A commit that landed: `left_behind` says why the local branch does not have it, empty where it has; `followed`
+    that a rewritten history was followed."""
+
+    @property
+    def left_behind(self) -> str: ...
+
+    @property
+    def followed(self) -> str: ...
 
 
 def told_of(run: "Run") -> list[Finding]:
@@ -31,7 +40,7 @@ def say(*lines: str, err: bool = False) -> None:
         click.echo(printable(line), err=err)
 
 
-def say_behind(done: "Reconciled | Edited") -> None:
+def say_behind(done: Landed) -> None:
     """Say where a commit is not, and what became of the local branch."""
     if done.followed:
         say(done.followed, err=True)

@@ -14,7 +14,7 @@ from muster.cli.disposable import open_state_of, use_cache
 from muster.data.agentref import relay_of
 from muster.data.printable import printable
 from muster.data.snapshot import Snapshot
-from muster.git.apart import derived_branch, derived_tip, seen
+from muster.git.apart import derived_branch, derived_tip, fetch_missing, seen
 from muster.git.beside import staged_snapshot, work_tree_snapshot
 from muster.git.directory import DirectorySnapshot
 from muster.git.errors import RepositoryError
@@ -143,8 +143,6 @@ def _seen(repository: Repository, commit: str, ears: "Ears") -> str:
     """A commit with what is derived of it; where that lies on a branch that is not here, a remote is asked for it."""
     branch = derived_branch(repository, commit)
     if branch and ears.ask and derived_tip(repository, branch) is None:
-        from muster.git.apart import fetch_missing
-
         fetch_missing(repository, branch, limit_seconds=ears.limit_seconds)
     return seen(repository, commit)
 

@@ -37,7 +37,7 @@ from muster.git.paths import decode, is_data, printable
 from muster.git.quarantine import Refusal, refusals
 from muster.git.relayed import COMMIT, Shard, relayed_clusters
 from muster.git.repository import Repository, common_directory
-from muster.git.trees import raw_entries
+from muster.git.trees import AgentEntry, raw_entries
 
 DEFAULTS: Final = AgentSettings()
 MAX_DEPTH: Final = 16  # directories below a ref's root
@@ -291,17 +291,6 @@ class AgentFiles:
 
     def _refuse(self, ref: str, reason: str, detail: str) -> None:
         self._skipped.append(Skipped("", reason, detail, ref))
-
-
-class AgentEntry(NamedTuple):
-    """A tree entry of an agent ref: `path` from the ref's root, `mode` as git writes it. `size` of a file, in bytes;
-    None where it is not known, or the repository has lost it."""
-
-    ref: str
-    path: bytes
-    mode: bytes
-    oid: str
-    size: int | None = None
 
 
 def _reason(error: Exception) -> str:

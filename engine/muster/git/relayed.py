@@ -21,7 +21,7 @@ from muster.git.repository import Repository, common_directory
 from muster.git.trees import raw_entries
 
 if TYPE_CHECKING:
-    from muster.git.agents import AgentEntry
+    from muster.git.trees import AgentEntry
 
 COMMIT: Final = ".commit"
 #: A relay carries plain names only, so none is `.git`, `.gitmodules` or `.gitattributes` on any file system.

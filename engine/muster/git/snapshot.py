@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 from muster.data.snapshot import Agents, Skipped, Snapshot
 from muster.data.source import SourceFile
+from muster.git.agents import AgentFiles
 from muster.git.apart import seen
 from muster.git.authors import CommitAuthors
 from muster.git.directory import DirectorySnapshot
@@ -77,8 +78,6 @@ class CommitSnapshot(Snapshot):
         self.ignored = choice.ignored_files(self._objects)
         yield from choice.files(self._objects)
         if self._agent_refs:
-            from muster.git.agents import AgentFiles
-
             agents = AgentFiles(self._objects, self._agent_refs, self.agents.limits)
             self.skipped += agents.skipped
             yield from agents.files()

@@ -6,7 +6,7 @@ cost it more the more neighbours they have.
 
 import os
 from collections.abc import Collection, Iterable, Iterator, Sequence
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
 from muster.git.entries import SUBMODULE, Entry
 from muster.git.errors import UnreadableError, explain
@@ -114,3 +114,14 @@ def _entries(listing: bytes) -> Iterator[Entry]:
             head, _, path = record.partition(b"\t")
             mode, _, oid, size = head.split()
             yield Entry(mode, oid.decode(), int(size) if size.isdigit() else None, path)
+
+
+class AgentEntry(NamedTuple):
+    """A tree entry of an agent ref: `path` from the ref's root, `mode` as git writes it. `size` of a file, in bytes;
+    None where it is not known, or the repository has lost it."""
+
+    ref: str
+    path: bytes
+    mode: bytes
+    oid: str
+    size: int | None = None

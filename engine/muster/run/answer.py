@@ -1,20 +1,23 @@
 """What follows from a question, and what of it is kept for the next one."""
 
 import sqlite3
+from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
 from muster.data.finding import Finding
+from muster.data.kinds import is_cluster
 from muster.data.tree import Tree
 from muster.fleet.agent_messages import AGENTS_WITHHELD
 from muster.fleet.faults import is_fault
 from muster.fleet.fleet import Fleet
 from muster.rules.admission.judge import looks_further
-from muster.rules.effects.allowance import Allowance
+from muster.rules.effects.allowance import Allowance, Usage
 from muster.rules.failures import OF_FAILURES
 from muster.rules.heartbeats.valve import LeaseFloor
+from muster.run.figures import TOTAL_PREFIX, last_words, sorted_words, status_named, status_of
 from muster.run.homes import KeptNeighbourhoods, keep
 from muster.run.provisional import Provisional
 from muster.run.question import Question, WholeNeeded, digest, names_of, published_entries, tips_of, withheld_of
@@ -123,3 +126,36 @@ def require_record(fleet: Fleet, findings: Iterable[Finding], *, slips: bool = F
     """WholeNeeded where something stands that no record of a part has."""
     if why := beyond_record(fleet, findings, slips=slips):
         raise WholeNeeded(why)
+
+
+@dataclass(frozen=True, slots=True)
+class Figures:
+    """`clusters`: how many there are of each kind in each state (`muster.fleet.state`), `none` where nothing is
+    decided. `words`: see `muster.run.state.RunState.words`."""
+
+    clusters: Mapping[tuple[str, str], int]
+    usage: tuple[Usage, ...]
+    words: Mapping[str, "array[int]"]
+
+
+def figures(answer: "RunAnswer", state: "RunState | None") -> Figures:
+    """Return those of an answer; where anything was kept of it, `state` has it."""
+    run, facts = answer.settled.last, answer.facts
+    if facts is None:  # then it has looked at the whole fleet
+        clusters = Counter(status_of(run.fleet, id_) for id_ in run.fleet.objects if is_cluster(id_))
+        usage = run.context.told(Allowance).usage if run.context else ()
+        return Figures(clusters, usage, sorted_words([last_words(run.fleet, run.fleet.objects.keys())]))
+    clusters = Counter({status_named(name): n for name, n in facts["totals"].items() if name.startswith(TOTAL_PREFIX)})
+    return Figures(clusters, tuple(Usage(*one) for one in facts["usage"]), _kept_words(answer, state))
+
+
+def _kept_words(answer: "RunAnswer", state: "RunState | None") -> Mapping[str, "array[int]"]:
+    if state is not None:
+        try:
+            return state.words()
+        except sqlite3.Error:
+            return {}
+    known: list[Mapping[str, Iterable[int]]] = [home.words for home in answer.kept.homes] if answer.kept else []
+    if answer.rest is not None:  # what shards said of those that were decided again counts no more
+        known.append(answer.rest.words(answer.gone or ()))
+    return sorted_words(known)

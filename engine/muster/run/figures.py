@@ -4,11 +4,8 @@ They are those of the whole fleet, also where a run has looked at a part of it, 
 its own, and the state what they are together.
 """
 
-import sqlite3
 from array import array
-from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import TYPE_CHECKING, Final
 
 from muster.data.ids import ObjectId
@@ -18,49 +15,15 @@ from muster.data.tree import dig
 from muster.fleet.leases import leased_cluster, leases_by_cluster, renew_time
 from muster.fleet.state import state_of
 from muster.fleet.view import View
-from muster.rules.effects.allowance import Allowance, Usage
-from muster.run.state import HOW, RunState
+from muster.run.state import HOW
 
 if TYPE_CHECKING:
-    from muster.run.answer import RunAnswer
+    pass
 
-_PREFIX: Final = "status "
-
-
-@dataclass(frozen=True, slots=True)
-class Figures:
-    """`clusters`: how many there are of each kind in each state (`muster.fleet.state`), `none` where nothing is
-    decided. `words`: see `muster.run.state.RunState.words`."""
-
-    clusters: Mapping[tuple[str, str], int]
-    usage: tuple[Usage, ...]
-    words: Mapping[str, "array[int]"]
+TOTAL_PREFIX: Final = "status "
 
 
-def figures(answer: "RunAnswer", state: "RunState | None") -> Figures:
-    """Return those of an answer; where anything was kept of it, `state` has it."""
-    run, facts = answer.settled.last, answer.facts
-    if facts is None:  # then it has looked at the whole fleet
-        clusters = Counter(status_of(run.fleet, id_) for id_ in run.fleet.objects if is_cluster(id_))
-        usage = run.context.told(Allowance).usage if run.context else ()
-        return Figures(clusters, usage, _sorted([last_words(run.fleet, run.fleet.objects.keys())]))
-    clusters = Counter({_status(name): n for name, n in facts["totals"].items() if name.startswith(_PREFIX)})
-    return Figures(clusters, tuple(Usage(*one) for one in facts["usage"]), _kept_words(answer, state))
-
-
-def _kept_words(answer: "RunAnswer", state: "RunState | None") -> Mapping[str, "array[int]"]:
-    if state is not None:
-        try:
-            return state.words()
-        except sqlite3.Error:
-            return {}
-    known: list[Mapping[str, Iterable[int]]] = [home.words for home in answer.kept.homes] if answer.kept else []
-    if answer.rest is not None:  # what shards said of those that were decided again counts no more
-        known.append(answer.rest.words(answer.gone or ()))
-    return _sorted(known)
-
-
-def _sorted(found: Iterable[Mapping[str, Iterable[int]]]) -> Mapping[str, "array[int]"]:
+def sorted_words(found: Iterable[Mapping[str, Iterable[int]]]) -> Mapping[str, "array[int]"]:
     known = list(found)
     return {how: array("q", sorted(second for one in known for second in one.get(how, ()))) for how in HOW}
 
@@ -72,11 +35,11 @@ def status_of(view: View, id_: ObjectId) -> tuple[str, str]:
 
 def status_total(kind: str, status: str) -> str:
     """Under which name it is kept how many clusters stand so."""
-    return f"{_PREFIX}{kind} {status}"
+    return f"{TOTAL_PREFIX}{kind} {status}"
 
 
-def _status(name: str) -> tuple[str, str]:
-    kind, _, status = name.removeprefix(_PREFIX).partition(" ")
+def status_named(name: str) -> tuple[str, str]:
+    kind, _, status = name.removeprefix(TOTAL_PREFIX).partition(" ")
     return kind, status
 
 

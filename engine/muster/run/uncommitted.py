@@ -19,7 +19,7 @@ from muster.data.tree import Tree
 from muster.fleet.assemble import assemble
 from muster.fleet.faults import fell_back
 from muster.fleet.hearing import proposed
-from muster.git.beside import staged_snapshot
+from muster.git.beside import staged_snapshot, work_tree_snapshot
 from muster.git.changes import PathChange
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository
@@ -66,7 +66,6 @@ class UncommittedQuestion:
         """What is there; of the paths and refs named, where not all are looked at."""
         if self.heard is None:
             return staged_snapshot(self.repository, only)
-        from muster.git.beside import work_tree_snapshot
 
         return work_tree_snapshot(self.repository, self.heard, self.changes, only, refs)
 

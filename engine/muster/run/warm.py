@@ -17,21 +17,26 @@ from typing import TYPE_CHECKING
 from muster.data.kinds import ALL
 from muster.data.source import SourceFile
 from muster.data.tree import Tree
+from muster.fleet.agent_messages import agents_withheld
 from muster.fleet.assemble import assemble
 from muster.fleet.faults import fell_back
 from muster.fleet.fleet import Beyond
+from muster.fleet.settings import Settings
 from muster.fleet.shared import OF_CLUSTERS
 from muster.git.errors import RepositoryError
 from muster.git.snapshot import CommitSnapshot
 from muster.rules.checks.validate import validate
 from muster.rules.concern import ConcernsAll, concerned
-from muster.run.answer import require_record
+from muster.rules.policies.in_force import FleetWithPolicies
+from muster.run.answer import RunAnswer, of_whole, require_record
 from muster.run.collector import without_collection
-from muster.run.homes import kind_name, read_summaries
+from muster.run.homes import KeptNeighbourhoods, kind_name, read_summaries
 from muster.run.overlay import Overlay
 from muster.run.progress import RunStep, doing
 from muster.run.question import PoliciesEdited, Question, Touched, WholeNeeded, touched
 from muster.run.records import get_findings, get_held
+from muster.run.run import Run
+from muster.run.settled import Settled
 from muster.run.state import RunState
 
 if TYPE_CHECKING:
@@ -133,7 +138,6 @@ def answer_from(question: Question, state: RunState, wanted: Wanted) -> "RunAnsw
 
 def _whole(question: Question, why: str, workers: "Workers | None") -> "RunAnswer":
     """Decide from nothing."""
-    from muster.run.answer import of_whole
     from muster.run.settle import settle
 
     unread = frozenset[str]()
@@ -195,15 +199,7 @@ def _from(question: Question, state: RunState, wanted: Wanted) -> "RunAnswer":
 
 def _unmoved(question: Question, state: RunState, facts: Mapping[str, Tree]) -> "RunAnswer":
     """Nothing changed and nothing is due: what was found at the last run is still wrong, and that is all."""
-    from muster.fleet.agent_messages import agents_withheld
-    from muster.fleet.fleet import Beyond
-    from muster.fleet.settings import Settings
-    from muster.rules.policies.in_force import FleetWithPolicies
-    from muster.run.answer import RunAnswer
     from muster.run.decided import rest_wakes
-    from muster.run.homes import KeptNeighbourhoods
-    from muster.run.run import Run
-    from muster.run.settled import Settled
 
     found = (
         *(one for tree in state.findings(()) for one in get_findings(tree)), *get_findings(facts["loose"]),

@@ -13,12 +13,13 @@ from typing import Any
 import pytest
 from aiosmtpd.controller import Controller
 
+from muster.cli.reconciled import Reconciled
 from muster.features.notify import notify
 from muster.features.notify.notify import notify_due
 from muster.features.notify.sinks import MailSink
 from muster.features.pulses.publish import DeliveryCounts, Publication
 from muster.features.pulses.sinks import DeliveryError, RetryPatience
-from muster.features.reconcile.reconcile import Reconciled, reconcile
+from muster.features.reconcile.reconcile import reconcile
 from muster.git.notice_memory import read_memory
 from muster.git.repository import Repository, open_repository
 from muster.rules.notifications import transitions as notifying

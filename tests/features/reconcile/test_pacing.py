@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from muster.cli import exits
+from muster.cli.reconciled import Reconciled
 from muster.data.times import format_time, parse_time
-from muster.features.reconcile.reconcile import Reconciled, reconcile
+from muster.features.reconcile.reconcile import reconcile
 from muster.features.watch.watch import Watcher
 from muster.git.enginecommits import last_runs
 from muster.git.repository import open_repository

@@ -14,10 +14,11 @@ import pytest
 import yaml
 
 from muster.cli import exits
+from muster.cli.reconciled import Reconciled
 from muster.data.times import format_time, parse_time
 from muster.data.tree import dig
 from muster.features.reconcile.proposals import ProposalState, Proposed, propose
-from muster.features.reconcile.reconcile import Reconciled, reconcile
+from muster.features.reconcile.reconcile import reconcile
 from muster.features.watch.watch import Watcher
 from muster.git.repository import open_repository
 from muster.run import state as states

@@ -7,7 +7,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.features.reconcile.reconcile import Reconciled, reconcile
+from muster.cli.reconciled import Reconciled
+from muster.features.reconcile.reconcile import reconcile
 from muster.git.errors import RepositoryError
 from muster.git.push import patient
 from muster.git.repository import open_repository

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from muster.cli import completion, options
+from muster.data.times import try_duration
 
 if TYPE_CHECKING:
     from muster.features.edits.editing import Draft
@@ -67,7 +68,6 @@ def claim(
     name: str, pool: str, namespace: str, lifetime: str, subjects: tuple[str, ...], now: datetime, into: Destination
 ) -> int:
     """Claim a cluster of a pool under NAME, as one commit. The next reconcile assigns one, or resumes one for it."""
-    from muster.data.times import try_duration
     from muster.features.edits.claiming import claim
 
     if lifetime and try_duration(lifetime) is None:

@@ -14,6 +14,7 @@ from muster.cli import completion, options
 from muster.cli.outcome import report, told_of
 from muster.cli.progress import working
 from muster.data.source import Place
+from muster.data.times import age
 from muster.features.whatif.options import Supposed, supposed_options
 
 if TYPE_CHECKING:
@@ -75,7 +76,6 @@ def _explain(
 
 def _told(reading: "FleetReading", now: datetime) -> Callable[[Place], str]:
     """Who wrote what stands at a place, as far as git knows."""
-    from muster.data.times import age
     from muster.fleet.builtin import PREFIX
     from muster.git.filelog import written
 

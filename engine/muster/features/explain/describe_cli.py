@@ -10,6 +10,7 @@ import click
 
 from muster.cli import completion, options
 from muster.cli.outcome import report, told_of
+from muster.data.times import later
 
 if TYPE_CHECKING:
     from muster.cli.reading import FleetReading
@@ -50,7 +51,6 @@ def command(target: str, names: Sequence[str], source: options.Source, output: s
 
 def _past(reading: "FleetReading", id_: "ObjectId", source: options.Source) -> "ObjectHistory | None":
     """What became of it; None where there is no history."""
-    from muster.data.times import later
     from muster.features.history.history import history
 
     if reading.repository is None or reading.base is None:

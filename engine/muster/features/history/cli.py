@@ -8,6 +8,7 @@ import click
 
 from muster.cli import completion, options
 from muster.cli.progress import working
+from muster.data.times import later
 
 
 class SpanType(options.DurationType):
@@ -37,7 +38,6 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
     from muster.cli.documents import json_text
     from muster.cli.select import object_ids
     from muster.data.kinds import UnknownKind
-    from muster.data.times import later
     from muster.features.history.history import history, history_document, history_text
     from muster.git.apart import seen
     from muster.git.repository import open_repository, resolve

@@ -13,7 +13,10 @@ from muster.cli.outcome import report
 from muster.cli.progress import working
 from muster.cli.reading import snapshot_of, worktree_root
 from muster.data.groups import grouped
+from muster.data.printable import printable
+from muster.data.times import format_time
 from muster.data.tree import Tree
+from muster.git.errors import RepositoryError
 
 if TYPE_CHECKING:
     from datetime import datetime
@@ -50,7 +53,6 @@ def command(
     """
     from muster.cli.documents import json_text
     from muster.features.importing.importing import dump_files, plan_import, write_import
-    from muster.git.errors import RepositoryError
 
     if not repo.is_dir():
         raise RepositoryError(f"{repo} is not a directory", "Give the fleet repository with --repo.")
@@ -107,14 +109,10 @@ def _lines(done: "Import", *, dry_run: bool) -> list[str]:
 
 def format_newest(done: "Import") -> str:
     """The latest moment of the dump, as `--now` takes it."""
-    from muster.data.times import format_time
-
     return format_time(done.newest) if done.newest else ""
 
 
 def _times(moments: "list[datetime]") -> str:
-    from muster.data.times import format_time
-
     more = len(moments) - _MOST_NAMED
     return ", ".join(map(format_time, moments[:_MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
 
@@ -132,8 +130,6 @@ def _is(ids: "list[ObjectId]") -> str:
 
 def _strangers(counted: Counter[tuple[str, str]]) -> str:
     """The kinds by number, the most frequent first."""
-    from muster.data.printable import printable
-
     ordered = sorted(counted.items(), key=lambda item: (-item[1], item[0]))
     shown = [f"{number} {printable(kind)} ({printable(version)})" for (kind, version), number in ordered]
     more = len(shown) - _MOST_STRANGERS

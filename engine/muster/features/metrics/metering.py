@@ -22,7 +22,7 @@ from muster.run.progress import RunStep, told_to
 from muster.version import __version__
 
 if TYPE_CHECKING:
-    from muster.features.reconcile.reconcile import Reconciled
+    from muster.cli.reconciled import Reconciled
 
 #: What a run is at before it says so, and once it has ended well.
 _BEGINNING: Final = "beginning"

@@ -26,8 +26,8 @@ from muster.run.progress import RunStep, told_to
 from muster.version import __version__
 
 if TYPE_CHECKING:
+    from muster.cli.reconciled import Reconciled
     from muster.features.pulses.publish import Publication
-    from muster.features.reconcile.reconcile import Reconciled
 
 #: A receiver has so long to take what is sent.
 _PATIENCE_SECONDS: Final = 3

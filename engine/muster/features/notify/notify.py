@@ -38,7 +38,7 @@ from muster.run.run import Run
 from muster.run.warm import Wanted, answer
 
 if TYPE_CHECKING:
-    from muster.features.reconcile.reconcile import Reconciled
+    from muster.cli.reconciled import Reconciled
 
 #: So many transitions are written out in a message; of the others it is said how many there are.
 _MOST_LINES: Final = 30

@@ -172,7 +172,6 @@ def _opened(sink: NoticeSink, url: str, environ: Mapping[str, str]) -> Sink:
         return MailSink(url, sender=sink.sender, to=sink.to, timeout=sink.timeout, login=login)
     if sink.sort == "slack":
         return ChatSink(url, mode=sink.mode, timeout=sink.timeout, authorization=login)
-    from muster.features.pulses.http import HttpSink
 
     return HttpSink(url, mode=sink.mode, timeout=sink.timeout, authorization=login)
 

@@ -15,6 +15,8 @@ from muster.cli.outcome import report
 from muster.cli.progress import working
 from muster.cli.reading import FleetReading, reading_of, settled_of, tell_uncommitted
 from muster.features.whatif.options import Supposed, supposed_options
+from muster.git.apart import seen
+from muster.git.config import remotes
 from muster.git.errors import RepositoryError
 
 if TYPE_CHECKING:
@@ -147,8 +149,6 @@ def _branch(
     """What a branch changes since it left another revision. Nothing is kept."""
     from muster.features.plan.plan import branch
     from muster.features.validate.derivededits import derived_edits
-    from muster.git.apart import seen
-    from muster.git.config import remotes
     from muster.git.mergebase import merge_base
 
     repository, commit, heard = reading.repository, reading.base, reading.heard

@@ -26,10 +26,10 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from muster.cli.listening import Ears
+    from muster.cli.reconciled import Reconciled
+    from muster.features.metrics.observer import LookObserver
     from muster.features.plan.planfile import Planned
     from muster.features.pulses.publish import Publication
-    from muster.features.reconcile.reconcile import Reconciled
-    from muster.features.watch.watch import LookObserver
     from muster.git.repository import Repository
     from muster.run.workers import Workers
 

@@ -32,8 +32,8 @@ from muster.git.repository import Repository
 from muster.run.changes import plain
 
 if TYPE_CHECKING:
+    from muster.cli.reconciled import Reconciled
     from muster.data.decision import Held
-    from muster.features.reconcile.reconcile import Reconciled
     from muster.rules.policies.in_force import FleetWithPolicies
 
 _HEADER: Final = "Proposed by muster. Merging it approves exactly these effects; what is taken out goes on waiting."

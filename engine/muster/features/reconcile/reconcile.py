@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Final
 
 from muster.cli.instants import Instant, instant_of, writing_instant
 from muster.cli.listening import WRITER, Ears, hear_at, require_heard
+from muster.cli.reconciled import Reconciled
 from muster.data.finding import Finding
 from muster.data.kinds import kind_of
 from muster.features.plan.planfile import Planned, planned_instant, require_same
@@ -21,13 +22,12 @@ from muster.fleet.faults import of_stage
 from muster.git.apart import Apart, find_apart, land_apart, seen_from
 from muster.git.enginecommits import last_runs, require_own
 from muster.git.errors import RepositoryError
-from muster.git.hearing import Heard
 from muster.git.importing import build_commit
 from muster.git.landing import Tips, find_tips, land
 from muster.git.pulse_memory import Remembered
 from muster.git.repository import Repository
+from muster.run.changes import commit_message, plain_message, summary
 from muster.run.collector import without_collection
-from muster.run.figures import Figures, figures
 from muster.run.progress import RunStep, doing
 from muster.run.question import Question
 from muster.run.state import RunState
@@ -54,8 +54,6 @@ def waits_until(repository: Repository, commit: str, settled: "Settled") -> date
 
 def told_of_waiting(settled: "Settled", until: str) -> str:
     """Say what waits."""
-    from muster.run.changes import summary
-
     changes: Iterable[Change] = settled.changes
     return f"waits until {until} (Fleet.spec.derived.maxCommitsPerHour): {summary(changes)}"
 
@@ -73,51 +71,6 @@ def _is_loss(change: "Change") -> bool:
 
 #: For so long what agents said is not asked again by a run that people were faster than.
 _HEARD_LATELY_SECONDS = 5.0
-
-
-@dataclass(frozen=True, slots=True)
-class Reconciled:
-    """What a reconcile did. `commit` is the commit it made, None where nothing had to change; `attempts` counts how
-    often it tried to land; `pushed` says whether it pushed anything; `left_behind` says why the local branch does not
-    have what was pushed, empty where it has; `followed` that a rewritten history was. `heard` is what was heard of
-    agents, `instant` as of when it was decided, `tip` where the local branch was left, None where there is none.
-    `found` is what was found, with how much of the fleet was looked at. `overtaken`: people committed more meanwhile,
-    which nobody has looked at yet. `waits`: until then nothing is committed, because the fleet wants no more commits in
-    this hour. `late`: for so long something was due by then, as far as it is known what was. `state` is where it is
-    kept. `head` is the commit at which the branch that was evaluated is now, `question` what was asked before."""
-
-    settled: "Settled"
-    question: Question
-    heard: Heard
-    instant: Instant
-    commit: str | None
-    attempts: int
-    tip: str | None
-    found: "RunAnswer"
-    pushed: bool = False
-    left_behind: str = ""
-    followed: str = ""
-    overtaken: bool = False
-    waits: datetime | None = None
-    late: timedelta | None = None
-    state: RunState | None = None
-    head: str = ""
-
-    @property
-    def figures(self) -> Figures:
-        """The fleet in numbers."""
-        return figures(self.found, self.state)
-
-    @property
-    def looked_at(self) -> str:
-        """How much of the fleet was."""
-        return self.found.looked_at
-
-    @property
-    def how(self) -> tuple[str, ...]:
-        """How often it tried, and as of when it decided; nothing where it is as usual."""
-        tries = f"the branch moved meanwhile: it took {self.attempts} attempts" if self.attempts > 1 else ""
-        return tuple(line for line in (tries, self.instant.note) if line)
 
 
 def reconcile(
@@ -164,8 +117,6 @@ def _message(
     """The message of what follows from a commit; where muster fails to write it, a plain one, and the finding that
     says so. `decided` is the commit that was looked at, where people have committed more since: what they did to files
     is compared with that one."""
-    from muster.run.changes import commit_message, plain_message
-
     fleet = settled.last.fleet
     last = replace(settled.last, commit=commit, fleet=replace(fleet, whole_at=fleet.whole_at or decided))
     try:

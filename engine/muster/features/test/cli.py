@@ -15,6 +15,7 @@ from muster.cli.outcome import report, say
 from muster.cli.progress import working
 from muster.cli.reading import snapshot_of, worktree_root
 from muster.cli.stopping import until_stopped
+from muster.data.locations import FOLDER, SUFFIXES
 from muster.data.source import Place
 
 if TYPE_CHECKING:
@@ -110,8 +111,6 @@ def _watch(repo: Path, asked: _TestQuery) -> int:
 
 def _is_read(path: Path) -> bool:
     """Whether what a file below the repository holds may concern a test."""
-    from muster.data.locations import FOLDER, SUFFIXES
-
     return path.suffix in SUFFIXES and ".git" not in path.parts and not path.as_posix().startswith(FOLDER)
 
 

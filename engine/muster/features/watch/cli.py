@@ -22,7 +22,7 @@ from muster.features.watch.serving import Serving, serving_options
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from muster.features.watch.watch import LookObserver
+    from muster.features.metrics.observer import LookObserver
     from muster.git.repository import Repository
     from muster.run.state import RunState
     from muster.run.workers import Workers

@@ -27,9 +27,9 @@ from muster.run.warm import answer
 if TYPE_CHECKING:
     from datetime import datetime
 
+    from muster.cli.reconciled import Reconciled
     from muster.features.page.pages import FleetSite
     from muster.features.pulses.publish import Publication
-    from muster.features.reconcile.reconcile import Reconciled
     from muster.run.run import Run
     from muster.run.state import RunState
 

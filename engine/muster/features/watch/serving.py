@@ -16,8 +16,8 @@ from muster.features.metrics.extra import fleet_name, require_metrics
 if TYPE_CHECKING:
     from ssl import SSLContext
 
+    from muster.features.metrics.observer import LookObserver
     from muster.features.watch.http import Access
-    from muster.features.watch.watch import LookObserver
     from muster.git.repository import Repository
     from muster.run.state import RunState
 

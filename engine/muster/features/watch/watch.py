@@ -6,22 +6,24 @@ sleeps; a failure (a remote that does not answer, a person's edit in the way) ba
 
 import re
 from collections.abc import Callable, Iterable, Sequence
-from contextlib import AbstractContextManager, ExitStack
+from contextlib import ExitStack
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
-from typing import TYPE_CHECKING, Protocol, TypeAlias
+from typing import TYPE_CHECKING, TypeAlias
 
 from muster.cli.listening import WRITER, Ears
+from muster.cli.reconciled import Reconciled
 from muster.data.ids import ObjectId
 from muster.data.kinds import CSR
 from muster.data.locations import FOLDER
 from muster.data.times import earliest, format_time, second_at
+from muster.features.metrics.observer import LookObserver
 from muster.features.notify.notify import notify_due
-from muster.features.pulses.publish import Publication, next_look, publish_due
+from muster.features.pulses.publish import next_look, publish_due
 from muster.features.reconcile.proposals import propose
-from muster.features.reconcile.reconcile import Reconciled, reconcile, told_of_waiting
+from muster.features.reconcile.reconcile import reconcile, told_of_waiting
 from muster.fleet.faults import fell_back, is_ours, told
 from muster.git.agents import AgentRef
 from muster.git.errors import RepositoryError
@@ -60,22 +62,6 @@ _MOST_TOLD = 10
 _NUMBER = re.compile(r"(?:\d+[dhms]?)+")
 
 Say: TypeAlias = Callable[[str], None]
-
-
-class LookObserver(Protocol):
-    """Whoever is told of each look, by the thread that looks: it waits for them."""
-
-    def looking(self) -> AbstractContextManager[None]:
-        """What is there while a look lasts; one at which there is nothing to look at, too."""
-
-    def looked(self, done: Reconciled, publication: Publication) -> None:
-        """A run is done, and what it made due is published."""
-
-    def failed(self, error: Exception) -> None:
-        """A run came to nothing."""
-
-    def rests(self, seconds: float) -> None:
-        """There is another look after so many seconds, if nothing happens before."""
 
 
 class Watcher:
