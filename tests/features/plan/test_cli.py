@@ -131,8 +131,8 @@ def test_a_placement_that_runs_dry(repo: Repo, muster: Run, monkeypatch: pytest.
     out = muster("plan", "--repo", repo.path, "--base", "main", *NOW)[1]
     assert out.splitlines()[0] == "Edited: 1 object"
     assert out.partition("Placements")[2].splitlines()[:4] == [
-        ": 1 placement, 1 runs dry",
-        "  shop/web: 6 -> 0 clusters, runs dry",
+        ": 1 placement, 1 left without clusters",
+        "  shop/web: 6 -> 0 clusters, left without clusters",
         "    loses (none of the placement's predicates matches it): new-ap-1, prod-ap-1,",
         "      prod-ap-2, prod-eu-1, prod-eu-2, prod-us-1",
     ]

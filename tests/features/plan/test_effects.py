@@ -49,9 +49,9 @@ def test_placements_say_how_many_clusters_they_have_and_which_run_dry() -> None:
     gained = Change(PLACEMENT.id("other", "shop"), None, chosen[2])
     sizes = {WEB: (2, 0), PLACEMENT.id("other", "shop"): (0, 1)}
     assert told(Comparison([*left, gained], 3, sizes=sizes)) == [
-        ("Placements", "2 placements, 1 runs dry", [
+        ("Placements", "2 placements, 1 left without clusters", [
             ("shop/other: 0 -> 1 cluster", "gains", ["c"]),
-            ("shop/web: 2 -> 0 clusters, runs dry", "loses (it is tainted)", ["a", "b"]),
+            ("shop/web: 2 -> 0 clusters, left without clusters", "loses (it is tainted)", ["a", "b"]),
         ]),
     ]  # fmt: skip
 

@@ -47,7 +47,7 @@ def test_a_plan_is_its_transitions_what_is_held_and_what_comes_next(capsys: pyte
         "  remedy TrafficControl: b\n"
         "  taint x:NoSelect: b, c\n"
         "1 cluster Unknown: 2 derived files to write or remove.\n"
-        "Time alone changes something next at 2026-01-01T00:05:00Z.\n"
+        "Next change without new input: 2026-01-01T00:05:00Z.\n"
     )
 
 
@@ -56,7 +56,7 @@ def test_a_plan_is_its_transitions_what_is_held_and_what_comes_next(capsys: pyte
     [
         (0, None, "Nothing to do.\n"),
         (1, None, "x: 1 derived file to write or remove.\n"),
-        (0, LATER, "Nothing to do.\nTime alone changes something next at 2026-01-01T00:05:00Z.\n"),
+        (0, LATER, "Nothing to do.\nNext change without new input: 2026-01-01T00:05:00Z.\n"),
     ],
 )
 def test_the_line_below(files: int, horizon: datetime | None, told: str, capsys: pytest.CaptureFixture[str]) -> None:

@@ -27,7 +27,7 @@ _RECENT = timedelta(days=30)
 @options.source_options
 @options.output_option("text", "yaml")
 def command(target: str, names: Sequence[str], source: options.Source, output: str) -> int:
-    """Tell all that is known of an object: its spec, conditions with their age, taints, leases, what is held, what is
+    """Show everything known about an object: its spec, conditions with their age, taints, leases, what is held, what is
     decided by which rule and until when, and what became of it in the last 30 days.
 
     -o yaml prints the whole object; beside each field that was decided stands the rule that did it.

@@ -1,4 +1,4 @@
-"""`muster forecast`: what happens next if nobody says anything more."""
+"""`muster forecast`: what happens next without new input."""
 
 import sys
 from datetime import datetime, timedelta
@@ -34,7 +34,7 @@ def command(
     repo: Path, rev: str | None, offline: bool, now: datetime, state: Path | None, span: timedelta,
     renew: tuple[str, ...], pulses: bool, supposed: Supposed, output: str,
 ) -> int:  # fmt: skip
-    """Say what happens next if nobody says anything more: transitions, effects and what budgets hold, each at its exact
+    """Show what happens next without new input: transitions, effects and what budgets hold, each at its exact
     instant. Nothing is written.
 
     With --lose all other agents go on renewing.

@@ -29,7 +29,7 @@ class SpanType(options.DurationType):
 @click.option("--since", type=SpanType(), default="30d", show_default=True, help="How far to look back.")
 @options.output_option("text", "json")
 def command(target: str, repo: Path, rev: str | None, now: datetime, since: timedelta, output: str) -> int:
-    """Say what became of an object: its transitions with commit and time, and how long it was in each state.
+    """Show the history of an object: its transitions with commit and time, and how long it was in each state.
 
     Read from git's history of what was derived: nothing is evaluated, so it is as quick in a long history.
     """

@@ -259,7 +259,7 @@ def workflow_lines(origin: InstallOrigin) -> list[str]:
     if origin.requirement:
         return [
             f"# Where muster came from when this was laid down, pinned: {origin.told}.",
-            "# It is published on no index; what has its name there is somebody else's.",
+            "# It is published on no index; any package of that name there is not ours.",
             f"- run: {quoted(f'pip install {shlex.quote(origin.requirement)}')}",
         ]
     return [

@@ -36,7 +36,7 @@ _MOST_INSTANTS, _MOST_LINES = 12, 20
 )
 @click.option(
     "--forecast", metavar="DURATION", type=options.DurationType(),
-    help="Say also what happens next in that time, if nobody says anything more (see muster forecast).",
+    help="Show also what happens in that time without new input (see muster forecast).",
 )  # fmt: skip
 def command(
     folder: Path, source: options.Source, title: str | None, link: str | None, forecast: timedelta | None

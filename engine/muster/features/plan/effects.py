@@ -131,7 +131,7 @@ def _placement(id_: ObjectId, size: tuple[int, int] | None) -> str:
     if size is None:
         return _within(id_)
     before, after = size
-    dry = ", runs dry" if before and not after else ""
+    dry = ", left without clusters" if before and not after else ""
     return f"{_within(id_)}: {before} -> {_count(after, 'cluster')}{dry}"
 
 

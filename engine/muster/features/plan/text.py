@@ -65,7 +65,7 @@ def print_summary(subject: str, files: int, horizon: datetime | None) -> None:
     text = f"{subject}: {files} derived {noun} to write or remove." if files else "Nothing to do."
     sys.stdout.writelines(f"{line}\n" for line in told(text))
     if horizon is not None:
-        sys.stdout.write(f"Time alone changes something next at {format_time(horizon)}.\n")
+        sys.stdout.write(f"Next change without new input: {format_time(horizon)}.\n")
 
 
 def print_sections(sections: Sequence[Section]) -> None:
