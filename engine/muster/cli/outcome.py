@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from muster.run.run import Run
 
 
-class Landed(Protocol):
+class LandedCommit(Protocol):
     """A commit that landed: `left_behind` says why the local branch does not have it, empty where it has; `followed`
     that a rewritten history was followed."""
 
@@ -40,7 +40,7 @@ def say(*lines: str, err: bool = False) -> None:
         click.echo(printable(line), err=err)
 
 
-def say_behind(done: Landed) -> None:
+def say_behind(done: LandedCommit) -> None:
     """Say where a commit is not, and what became of the local branch."""
     if done.followed:
         say(done.followed, err=True)
