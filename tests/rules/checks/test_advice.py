@@ -1,4 +1,4 @@
-"""Advice: what is sound and hardly meant so."""
+"""Advice: what is valid but probably unintended."""
 
 import pytest
 

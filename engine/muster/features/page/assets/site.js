@@ -219,7 +219,7 @@ const VIEWS = {
         [errors, "errors", "#/findings", errors ? "bad" : ""],
         [fleet.findings.length - errors, "warnings", "#/findings"],
       ]),
-      muster.make("p", {}, fleet.next ? `Time alone changes something next at ${fleet.next}.` : "Time alone changes nothing."),
+      muster.make("p", {}, fleet.next ? `Next change without new input: ${fleet.next}.` : "Nothing changes without new input."),
       muster.make("div", { id: "over" }),
       fleet.upcoming ? upcoming(fleet.upcoming) : null,
       reasons.size ? muster.make("section", {}, muster.make("h3", {}, "Held back"), ...[...reasons].map(([reason, all]) =>
