@@ -100,7 +100,6 @@ THROUGH = {
         "features/reconcile/test_slips_since.py": "missed/history",
         "fleet/test_agents.py": "agent_messages",
         "fleet/test_derived_parts.py": "derived_messages",
-        "fleet/test_documents.py": "nulls",
         "fleet/test_hostile.py": "files messages reading",
         "fleet/test_merge.py": "objects",
         "fleet/test_neighbourhoods.py": "view",

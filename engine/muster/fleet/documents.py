@@ -15,8 +15,8 @@ from muster.data.tree import Tree, dig
 from muster.data.yaml.problem import Document, DocumentIdentity
 from muster.fleet import messages
 from muster.fleet.foreign import foreign_objects
-from muster.fleet.nulls import without_nulls
 from muster.fleet.reading import FilesRead
+from muster.fleet.schemas import without_nulls
 from muster.fleet.slips import incomplete, meant
 
 _GROUPS = frozenset(kind.group for kind in ALL)
