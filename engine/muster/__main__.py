@@ -53,7 +53,7 @@ VERBS: dict[str, Verb] = {
     "detect": Verb("agents.detect_cli", "Probe something in a cluster again and again, and report its condition."),
     "cache": Verb("features.cache.cli", "Show what is kept between runs, or drop it."),
     "site": Verb("features.page.cli", "Write the fleet as a page, for a browser."),
-    "describe": Verb("features.explain.describe_cli", "Show everything known about an object, as kubectl describe does."),
+    "describe": Verb("features.explain.describe_cli", "Show everything known about an object."),
     "history": Verb("features.history.cli", "Show the transitions of an object, and how long it was available."),
     "replay": Verb("features.replay.cli", "Show what policies would have decided over past commits."),
     "forecast": Verb("features.forecast.cli", "Show what happens next without new input."),
