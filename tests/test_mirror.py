@@ -21,7 +21,7 @@ THROUGH = {
         "agents/serving/test_server.py": "serving/connection",
         "agents/test_heartbeat.py": "apiserver heartbeat_cli own_ref",
         "agents/test_relay.py": "relay_wire relayed_ref",
-        "e2e/test_signed_reports.py": "sealing",
+        "e2e/test_signed_reports.py": "identity/seal sealing",
     },
     "cel": {
         "cel/checker/test_infer.py": "checker/check checker/literals checker/messages checker/unify",
@@ -73,6 +73,7 @@ THROUGH = {
         "features/forecast/test_cli.py": "whatif/options",
         "features/forecast/test_forecast.py": "whatif/rehearsal",
         "features/get/test_jsonpath.py": "get/jsonpath/template get/jsonpath/values",
+        "features/get/test_render_cli.py": "get/document",
         "features/history/test_cli.py": "history/history",
         "features/importing/test_cli.py": "importing/importing importing/messages importing/sorting",
         "features/importing/test_movein.py": "importing/dump",
@@ -115,11 +116,12 @@ THROUGH = {
     },
     "git": {
         "agents/identity/test_authority.py": "signatures/errors signatures/keys",
-        "e2e/test_hearing.py": "hearing",
+        "e2e/test_hearing.py": "besidederived hearing",
         "e2e/test_work_trees.py": "stored",
         "features/reconcile/test_proposals.py": "proposals",
         "git/test_agentfetch.py": "quarantine",
         "git/test_commit.py": "bringing",
+        "git/test_landing_apart.py": "apart",
         "git/test_recovery.py": "journal settling",
     },
     "rules": {

@@ -17,11 +17,11 @@ import yaml
 from muster.agents.facts import Availability
 from muster.agents.heartbeat import Heart
 from muster.agents.hub import HubCopy
+from muster.agents.identity.seal import AgentSeal
 from muster.agents.identity.store import Store
 from muster.agents.relay_http import Certificates, Doors, Tokens
 from muster.agents.relayed_ref import Credentials, RelayedRef
 from muster.agents.rotation import Rotation
-from muster.agents.sealing import AgentSeal
 from muster.agents.serving.server import server_context
 from muster.cli import exits
 from muster.data.times import format_time

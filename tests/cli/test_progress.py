@@ -16,11 +16,11 @@ from tests.support.git import new_repository
 _WORK = """
 import time
 from muster.cli import progress
-from muster.run.progress import Step, doing
+from muster.run.progress import RunStep, doing
 progress.PATIENCE_SECONDS = 0.2
 with progress.working("looking"):
     time.sleep({before})
-    doing(Step.DECIDING_SHARDS, 3, 12)
+    doing(RunStep.DECIDING_SHARDS, 3, 12)
     time.sleep({after})
 print("done")
 """

@@ -13,10 +13,10 @@ import yaml
 from muster.agents.facts import Availability
 from muster.agents.heartbeat import Heart
 from muster.agents.hub import Hub, HubView
+from muster.agents.identity.seal import AgentSeal
 from muster.agents.identity.store import Store
 from muster.agents.own_ref import OwnRef
 from muster.agents.rotation import Rotation
-from muster.agents.sealing import AgentSeal
 from muster.data.times import format_time
 from tests.agents.test_heartbeat import hub
 from tests.support.authority import new_authority

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from muster.git.errors import RepositoryError
-from muster.git.snapshot import open_snapshot
+from muster.git.open import open_snapshot
 from tests.support.git import Repo, clone, new_repository
 
 AGENTS = {"lease.yaml": "kind: Lease\n"}

@@ -8,8 +8,8 @@ import pytest
 
 from muster.git.beside import work_tree_snapshot
 from muster.git.hearing import here
+from muster.git.open import open_commit
 from muster.git.repository import open_repository, resolve
-from muster.git.snapshot import open_commit
 from muster.git.status import NotToldError, work_tree_changes
 from tests.support.git import Repo, new_repository
 

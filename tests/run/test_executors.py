@@ -111,9 +111,9 @@ from datetime import datetime, UTC
 from functools import partial
 from pathlib import Path
 from muster.run.executors import Processes
-from muster.run.shard import Common, Shard
+from muster.run.shard import SharedContext, Shard
 from tests.run.test_executors import sleeping
-shard = Shard(Common('', None, datetime.now(UTC), (), True, True, True), (), ())
+shard = Shard(SharedContext('', None, datetime.now(UTC), (), True, True, True), (), ())
 """
 RUN = """
 if __name__ == '__main__':

@@ -12,8 +12,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster.agents.identity.store import Store
-from muster.agents.sealing import AgentSeal, identities
+from muster.agents.sealing import identities
 from muster.cli.options import FILE, FILE_THERE, FOLDER, present
 from muster.cli.outcome import say
 from muster.cli.stopping import until_stopped
@@ -27,10 +26,10 @@ if TYPE_CHECKING:
     from muster.agents.facts import Availability
     from muster.agents.heartbeat import Heart
     from muster.agents.hub import HubView
+    from muster.agents.identity.seal import AgentSeal
     from muster.agents.own_ref import OwnRef
     from muster.agents.relayed_ref import RelayedRef
     from muster.agents.rotation import Rotation
-    from muster.agents.sealing import AgentSeal
 
 _LIMIT_SECONDS = 30.0
 _FIRST_LOOK_SECONDS = 2.0  # for which the first heartbeat waits for the first look at the cluster
@@ -175,11 +174,14 @@ def _by_relay(
 
 
 def _seal(rotation: "Rotation | None") -> "AgentSeal | None":
+    from muster.agents.identity.seal import AgentSeal
+
     return AgentSeal(rotation.store) if rotation else None
 
 
 def _rotation(cluster: str, folder: Path, signer: str, seconds: int | None) -> "Rotation":
     with identities():
+        from muster.agents.identity.store import Store
         from muster.agents.rotation import Rotation
 
         return Rotation(cluster, Store(folder), signer, seconds)

@@ -270,3 +270,13 @@ def _unattended(repository: Repository) -> dict[str, str]:
     if ssh or "GIT_SSH" not in environ:
         more["GIT_SSH_COMMAND"] = f"{ssh or 'ssh'} -oBatchMode=yes"
     return more
+
+
+def fetch_missing(repository: Repository, branch: str, *, limit_seconds: float = LIMIT_SECONDS) -> None:
+    """Fetch a branch from the first remote that has it, if any. RepositoryError where a remote does not answer: what it
+    has would look as if it were nowhere."""
+    for remote in remotes(repository):
+        ref = f"refs/heads/{branch}"
+        if remote_tip(repository, remote=remote, ref=ref, limit_seconds=limit_seconds):
+            fetch_ref(repository, remote=remote, ref=ref, limit_seconds=limit_seconds)
+            return

@@ -12,8 +12,8 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.snapshot import Snapshot
 from muster.fleet.hearing import hear
+from muster.git.open import open_snapshot
 from muster.git.pulse_memory import memory_of
-from muster.git.snapshot import open_snapshot
 from muster.rules import pipeline
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.witness import Witness

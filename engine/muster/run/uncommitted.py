@@ -19,7 +19,8 @@ from muster.data.tree import Tree
 from muster.fleet.assemble import assemble
 from muster.fleet.faults import fell_back
 from muster.fleet.hearing import proposed
-from muster.git.beside import staged_snapshot, work_tree_snapshot
+from muster.git.beside import work_tree_snapshot
+from muster.git.besidederived import staged_snapshot
 from muster.git.changes import PathChange
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository

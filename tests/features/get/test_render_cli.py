@@ -3,7 +3,7 @@
 import json
 
 from muster.data.times import parse_time
-from muster.features.get.render_cli import run_document
+from muster.features.get.document import run_document
 from muster.features.test.memory import MemorySnapshot
 from muster.run.evaluate import evaluate_snapshot
 from tests.features.pulses.test_walkthrough import cluster, lease

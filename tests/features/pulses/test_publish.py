@@ -13,9 +13,9 @@ from muster.data.tree import Tree
 from muster.features.pulses.publish import Publication, publish, publish_due
 from muster.features.pulses.sinks import MOST_PAUSE_SECONDS, DeliveryError, RetryPatience, SinkSettings
 from muster.features.reconcile.reconcile import reconcile
+from muster.git.open import open_snapshot
 from muster.git.pulse_memory import PulseMemory, read_memory
 from muster.git.repository import Repository, open_repository
-from muster.git.snapshot import open_snapshot
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.run import Run
 from tests.features.pulses.receiver import receiving

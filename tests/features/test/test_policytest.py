@@ -13,7 +13,7 @@ from muster.features.test.coverage import Coverage
 from muster.features.test.memory import MemorySnapshot
 from muster.features.test.policytest import TESTED, run_tests
 from muster.fleet.builtin import builtin_objects
-from muster.git.snapshot import open_snapshot
+from muster.git.open import open_snapshot
 from muster.run.checking import check_snapshot
 
 TESTS = [obj for obj in builtin_objects().values() if obj.kind is POLICY_TEST]

@@ -8,7 +8,7 @@ import pytest
 
 from muster.data.decision import NOTHING_PUBLISHED, Memory, Published, PulseKey
 from muster.data.kinds import MANAGED_CLUSTER
-from muster.git.snapshot import open_snapshot
+from muster.git.open import open_snapshot
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.run import Run
 

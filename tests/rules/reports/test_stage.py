@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 
 from muster.data.times import format_time
 from muster.data.tree import Tree
-from muster.git.snapshot import open_snapshot
+from muster.git.open import open_snapshot
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.run import Run
 from tests.support.examples import often

@@ -23,12 +23,13 @@ from muster.data.yaml.emitter import emit
 from muster.data.yaml.loader import load_documents
 from muster.fleet.fleet import Fleet
 from muster.fleet.schema_store import FOLDER, modeline, schema_of
-from muster.git.apart import find_apart, seen
+from muster.git.apart import seen
 from muster.git.errors import RepositoryError
 from muster.git.importing import build_commit
 from muster.git.landing import find_tips, land
+from muster.git.landing_apart import find_apart
+from muster.git.open import open_commit
 from muster.git.repository import Repository
-from muster.git.snapshot import open_commit
 from muster.git.trees import list_tree
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.checking import check_snapshot

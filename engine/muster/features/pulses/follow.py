@@ -12,9 +12,9 @@ from typing import TypeAlias
 from muster.cli.listening import WRITER, hear_at, require_heard
 from muster.data.decision import Published, PulseKey
 from muster.data.tree import Tree
+from muster.git.open import open_commit
 from muster.git.push import fetch
 from muster.git.repository import Repository, current_branch, resolve
-from muster.git.snapshot import open_commit
 from muster.run.evaluate import evaluate_snapshot
 
 Say: TypeAlias = Callable[[Tree], None]

@@ -19,11 +19,11 @@ from muster.data.finding import Finding
 from muster.data.kinds import kind_of
 from muster.features.plan.planfile import Planned, planned_instant, require_same
 from muster.fleet.faults import of_stage
-from muster.git.apart import Apart, find_apart, land_apart, seen_from
 from muster.git.enginecommits import last_runs, require_own
 from muster.git.errors import RepositoryError
 from muster.git.importing import build_commit
 from muster.git.landing import Tips, find_tips, land
+from muster.git.landing_apart import Apart, find_apart, land_apart, seen_from
 from muster.git.pulse_memory import Remembered
 from muster.git.repository import Repository
 from muster.run.changes import commit_message, plain_message, summary

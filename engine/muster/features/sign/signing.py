@@ -25,10 +25,10 @@ from muster.fleet.derived import derived_text, in_order
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object, by_type
-from muster.git.apart import find_apart, land_apart, seen_from
 from muster.git.errors import RepositoryError
 from muster.git.importing import build_commit
 from muster.git.landing import find_tips, land
+from muster.git.landing_apart import find_apart, land_apart, seen_from
 from muster.git.repository import Repository
 from muster.git.signatures.certificate import authorities
 from muster.git.signatures.errors import IdentityError

@@ -60,7 +60,7 @@ class Supposed:
         if not self:
             yield reading
             return
-        from muster.git.snapshot import open_commit
+        from muster.git.open import open_commit
 
         with self.tried(reading, state) as trial:
             self.suppose(trial, now)

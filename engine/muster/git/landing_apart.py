@@ -1,0 +1,80 @@
+"""Landing on a branch of its own what is derived (`Fleet.spec.derived.branch`), where the main branch is protected."""
+
+from dataclasses import dataclass
+
+from muster.git.apart import derived_branch, derived_tip, joined, root_of
+from muster.git.commit import advance, swap_ref
+from muster.git.errors import Committed, Moved, Refused, Rejected, RepositoryError
+from muster.git.landing import Landed, Tips, land
+from muster.git.push import fetch_missing, fetch_ref, push, remote_tip, tracking
+from muster.git.repository import Repository, branch_tip
+
+
+@dataclass(frozen=True, slots=True)
+class Apart:
+    """Where a commit is to land: the branch, its tips here and on the remote, and `base`, the one to build on, which is
+    a commit of ours that nobody has yet where there is no such branch."""
+
+    branch: str
+    remote: str | None
+    local: str | None
+    theirs: str | None
+    base: str
+
+
+def find_apart(repository: Repository, tips: Tips) -> Apart | None:
+    """Return where what is derived lies, of what `tips` say to evaluate; None where that is the same branch.
+
+    RepositoryError where a remote that may have it does not answer.
+    """
+    branch, remote = derived_branch(repository, tips.base), tips.remote
+    if not branch or branch == tips.branch:
+        return None
+    theirs = None
+    if remote is not None and remote_tip(repository, remote=remote, ref=f"refs/heads/{branch}"):
+        theirs = fetch_ref(repository, remote=remote, ref=f"refs/heads/{branch}")
+    local = branch_tip(repository, branch)
+    found = theirs if remote is not None else local
+    if found is None and remote is None:
+        if derived_tip(repository, branch) is None:
+            fetch_missing(repository, branch)
+        found = derived_tip(repository, branch)
+    return Apart(branch, remote, local, theirs, found or root_of(repository, tips.base))
+
+
+def seen_from(repository: Repository, tips: Tips, apart: Apart | None) -> str:
+    """Return the commit to evaluate."""
+    return joined(repository, tips.base, apart.base) if apart else tips.base
+
+
+def land_apart(repository: Repository, tips: Tips, apart: Apart, commit: str) -> Landed | None:
+    """Move the branch to a commit over `apart.base`, and bring the one that is evaluated along to what the remote has.
+    None where it moved meanwhile.
+
+    RepositoryError where the remote rejects the push, or a person's edit is in the way.
+    """
+    pushed = commit != apart.base
+    if pushed and apart.remote is not None:
+        outcome = push(repository, remote=apart.remote, branch=apart.branch, new=commit, expected=apart.theirs)
+        if isinstance(outcome, Rejected):
+            raise RepositoryError(f"{apart.remote} rejected the push: {outcome.reason}", outcome.text)
+        if isinstance(outcome, Moved):
+            return None
+        swap_ref(
+            repository, f"{tracking(repository, apart.remote)}{apart.branch}", commit, apart.theirs, reason="muster"
+        )
+    if pushed and (apart.remote is None or apart.local is not None):
+        moved = _moved_here(repository, apart, commit)
+        if apart.remote is None and not isinstance(moved, Committed):
+            if isinstance(moved, Refused):
+                raise RepositoryError(moved.message, moved.hint)
+            return None
+    landed = land(repository, tips, tips.base) if tips.base == tips.theirs else Landed(tips.local)
+    return None if landed is None else Landed(landed.local, pushed and apart.remote is not None, landed.left_behind,
+                                              landed.followed)  # fmt: skip
+
+
+def _moved_here(repository: Repository, apart: Apart, commit: str) -> Committed | Moved | Refused:
+    if apart.local is None:
+        return swap_ref(repository, f"refs/heads/{apart.branch}", commit, None, reason=f"muster: {commit[:12]}")
+    return advance(repository, branch=apart.branch, expected=apart.local, commit=commit)
