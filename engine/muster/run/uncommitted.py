@@ -19,7 +19,6 @@ from muster.data.tree import Tree
 from muster.fleet.assemble import assemble
 from muster.fleet.faults import fell_back
 from muster.fleet.hearing import proposed
-from muster.git.beside import work_tree_snapshot
 from muster.git.besidederived import staged_snapshot
 from muster.git.changes import PathChange
 from muster.git.errors import RepositoryError
@@ -67,6 +66,8 @@ class UncommittedQuestion:
         """What is there; of the paths and refs named, where not all are looked at."""
         if self.heard is None:
             return staged_snapshot(self.repository, only)
+
+        from muster.git.beside import work_tree_snapshot  # the hook asks about the index alone
 
         return work_tree_snapshot(self.repository, self.heard, self.changes, only, refs)
 
