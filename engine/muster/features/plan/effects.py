@@ -122,8 +122,8 @@ def _placements(found: Comparison) -> Section:
 
     moved = [change for change in found.changes if _is_placed(change)]
     ids = {change.object for change in moved}
-    dry = sum(size[0] > 0 and size[1] == 0 for size in sizes.values())
-    total = _count(len(ids), "placement") + (f", {dry} {'runs' if dry == 1 else 'run'} dry" if dry else "")
+    empty = sum(size[0] > 0 and size[1] == 0 for size in sizes.values())
+    total = _count(len(ids), "placement") + (f", {empty} left without clusters" if empty else "")
     return Section("Placements", total, _rows(map(told, moved)))
 
 
@@ -131,8 +131,8 @@ def _placement(id_: ObjectId, size: tuple[int, int] | None) -> str:
     if size is None:
         return _within(id_)
     before, after = size
-    dry = ", left without clusters" if before and not after else ""
-    return f"{_within(id_)}: {before} -> {_count(after, 'cluster')}{dry}"
+    loss = ", left without clusters" if before and not after else ""
+    return f"{_within(id_)}: {before} -> {_count(after, 'cluster')}{loss}"
 
 
 #: What a change is told as: of what, how, and whose.
