@@ -1,6 +1,14 @@
 """A detector: probes every period, judges, and reports, until it is stopped.
 
 Everything that it decides is decided elsewhere (`detection`, `election`); here are only the loop and the clocks.
+
+When a detector believes what it sees: an observation must last before it changes the judgement.
+
+Source: seed 003, "Domain name resolution function detection". Failures must last for the failure threshold, successes
+for the success threshold (the seed's text swaps the two names; Karmada's code does not). Thresholds are durations, not
+counts, and the window begins anew whenever the observation changes: while it flaps, the judgement stays.
+
+Pure: `now` is in seconds on any clock that never goes back.
 """
 
 import time

@@ -2,6 +2,17 @@
 
 Source: upstream's resource and claim reconcilers. Capacity counts all nodes, allocatable those that take work; reserved
 claims go first and are never cut, the others by name and at most 20.
+
+Is this cluster available? What the registration agent asks of its API server and of itself.
+
+Source: seed 000 ("check the managed cluster kube-apiserver health ..., and check the registration agent is running with
+the minimum deployment") and upstream's available reconciler: `/livez`, and `/healthz` only where that is not found or
+forbidden; a failure must last 20 seconds before it is believed, any success ends it.
+
+Looking at the cluster, beside the heartbeat: an API server that hangs must not keep the lease from being renewed.
+
+Upstream's agent has two loops for the same reason: a lease that runs out says "nobody knows", a failed probe says "it
+does not work", and the one must not be taken for the other.
 """
 
 import re

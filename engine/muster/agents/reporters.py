@@ -1,4 +1,18 @@
-"""Reporters: where a detector's judgement goes, and when. Only transitions and renewals are written."""
+"""Reporters: where a detector's judgement goes, and when. Only transitions and renewals are written.
+
+What a detector writes: the condition of its cluster and the lease of its reporters, in one file.
+
+The condition carries `lastUpdateTime`, by which policies know how fresh it is. Its message stays that of the
+transition: one that changed with every probe would make a commit of each.
+
+Which of several detectors reports: the one that holds the lease on the cluster's ref.
+
+Lease and report are one file on one ref, so they move in one compare-and-swap: an instance that lost the lease
+cannot report any more, however long it was asleep. Whether a lease has expired is judged by when *this* instance saw
+it change, on its own clock: another machine's clock is never compared with ours.
+
+Pure: `now` is in seconds on a clock that never goes back.
+"""
 
 import contextlib
 import os

@@ -2,6 +2,11 @@
 
 The ref `refs/heads/agents/<cluster>` is shared by all who speak for the cluster, so a report is put beside what is
 there, by compare-and-swap: whoever loses a race reads again and tries again.
+
+What an adapter does about its task, and what it says of it: the decision at the heart of an adapter.
+
+Source: seed 004, "K8s jobs" and "Simplifications for the MVP". The task is a Kubernetes Job that retries until it
+succeeds and is never deleted, so a completed one is used again, and one that is still at it says nothing final.
 """
 
 import re

@@ -1,4 +1,10 @@
-"""Findings in the formats that forges and CI read, by the name under which commands offer them."""
+"""Findings in the formats that forges and CI read, by the name under which commands offer them.
+
+Results in JUnit's XML, as CI systems show them beside other tests: `testsuites`, `testsuite`, `testcase`.
+
+What is an error fails; what is not says so in its output; what a waiver speaks of is skipped. Where there is nothing to
+tell, one case has passed: a report without any counts as one that is missing.
+"""
 
 import hashlib
 import re

@@ -1,4 +1,10 @@
-"""What a terminal, a log or a commit may be given of a text that anybody wrote: names, reasons, what a server said."""
+"""What a terminal, a log or a commit may be given of a text that anybody wrote: names, reasons, what a server said.
+
+What must never be shown: credentials in URLs, and what the environment holds in trust.
+
+Messages, reports of faults and commits are read by more people than may know a password. Whatever another program said
+(git quotes the remote's URL, with the token in it) goes through `without_secrets` before anybody sees it.
+"""
 
 import json
 import os

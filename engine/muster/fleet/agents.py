@@ -3,6 +3,16 @@
 An agent is not trusted with more than its own cluster. A part that speaks for anything else is refused and reported,
 and the agent's other parts still count. Once people declare the cluster, only its status is taken from the agent:
 what it wished for when it registered is history (seed 002: both sides opt in, mutually untrusted in the beginning).
+
+Which fields an agent may set of its own cluster's objects: none that places work there, or keeps trouble away.
+
+An agent says what it sees. Where work goes follows from what people say: labels (sets, Placements, Remedies and
+policies select by them), annotations (they switch checks off and let disruption through), taints, acceptance, and
+whether the cluster is on its way out. Upstream keeps one of these from agents, the set label, by a permission of its
+own (`managedclustersets/join`); a ref has no such permissions, so none of them counts. What an agent asks for stays
+visible: `muster accept` names the labels, and takes over those that it is told to.
+
+Claims, resources and scores are what agents are there to report; a Placement that goes by them says so itself.
 """
 
 from collections import defaultdict

@@ -2,6 +2,10 @@
 
 A `Fleet` is a value. Stages read what they are given of it and return outcomes; `with_outcomes` gives the fleet in
 which these are visible to the next one. Nothing in it is ever mutated.
+
+What a part of a fleet knows of the rest: for a run that looks at some neighbourhoods and lets the others stand.
+
+What stands is decided already; this run reads of it what wide stages read, decides nothing of it and writes nothing.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence

@@ -6,6 +6,13 @@ is decided, the agent's silence among it. Only what people own keeps its last de
 
 What is a report is told by what it says, wherever it stands: on an agent's ref everything; in other files Leases,
 AdapterReports and AddOnPlacementScores, and parts of clusters that have a `status` and no `spec`.
+
+One reporter per condition: what a detector reports, nobody says by hand beside it.
+
+A detector says when it looked (`lastUpdateTime`), in a report: on its cluster's ref, or in a file that it renews, as a
+condition or as one of `status.detections`. Its word counts. The same condition from anybody else, a person's file or
+another agent, is refused by a finding at its place and left out; it would otherwise stand for ever, as it once was, and
+the detector would go unheard.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence

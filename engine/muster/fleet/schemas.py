@@ -8,6 +8,13 @@ Times and durations are held to what they are by `FORMATS`: a pattern cannot say
 not call nullable, before it fills in defaults and validates. Objects written elsewhere carry many
 (`creationTimestamp: null`, `taints: null`). A null stays where the schema takes one, and in a field that no schema
 names, which is a finding.
+
+Optional nulls are dropped, as an API server drops them: `field: null` means the same as no such line.
+
+An API server prunes a null from every field that its schema does not call nullable, before it fills in defaults and
+before it validates. Objects that others wrote carry many (`creationTimestamp: null`, `taints: null`). Where a schema
+takes a null, or leaves the content to somebody else, it is somebody's word and stays; so does a null in a field
+that nobody knows, which is a finding all the same.
 """
 
 import json

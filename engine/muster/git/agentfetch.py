@@ -5,6 +5,13 @@ server is configured to, bounds no number of files, and turns the clone into one
 somebody looks at it. So what comes goes into a quarantine that holds as much as the refs asked for may take together.
 Where that is not enough, half of them is asked for at a time, until it is known which one it is. That one is noted with
 its commit, and is not asked for again until it moves; what was fetched of it before goes on counting.
+
+Branches of clusters that nobody knows: the first are looked at, the others are counted.
+
+Whoever may push can make thousands of them, and each costs a run as much as a cluster does. So of the clusters that
+people's files do not name and that were never in the fleet, the first by name are looked at, and one finding tells of
+the others. The same holds for branches that do not count. A cluster is known where its name is a word in a file of
+people's, whatever that file means: no cluster of the fleet is ever left out.
 """
 
 import os

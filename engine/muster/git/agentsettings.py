@@ -1,6 +1,11 @@
 """What the Fleet says of agents, read before anything is evaluated: it decides what of their refs is fetched and read.
 
 A setting that is not of its form counts as not set; that the Fleet has an error then is told by its evaluation.
+
+What the Fleet of a commit says, read before anything is evaluated: it decides what else of a repository is read.
+
+A quick look, like `muster.git.hearing.recorded_at`: at the Fleet in `fleet.yaml`, and where there is none at what the
+last run remembered of it.
 """
 
 import os

@@ -1,4 +1,13 @@
-"""What git's configuration says: who commits, whether commits are signed, and where a branch goes."""
+"""What git's configuration says: who commits, whether commits are signed, and where a branch goes.
+
+Remotes that are folders of this machine: what a push would run there, and who says so.
+
+A push to a path starts git in that folder, with the hooks and the configuration of the repository there. If somebody
+gave you a repository, they may have put that other one beside it: the configuration then names it by a relative path,
+or it lies inside. A push there runs nothing unless you name the path (`--remote PATH`) or trust the configuration
+(`MUSTER_TRUST_CONFIG=1`). An absolute path to elsewhere is believed: `git clone` writes those, the hooks there say what
+may be pushed, and git itself refuses folders of other users.
+"""
 
 import os
 import re

@@ -9,6 +9,11 @@ Anybody can write `Muster-Now: ...` into a commit message, a pull request's as w
 
 All else that a message says is text. A commit whose parent is not in this clone (a shallow one) cannot be checked, and
 does not count.
+
+When the last run decided: the instant that the newest of the engine's own commits names.
+
+History may not reach it (a shallow clone), or have lost it (a squashed merge, a rebase). Then the latest time at which
+anything changed under `derived/` is the nearest that can be known: no run decided earlier than that.
 """
 
 import re

@@ -2,6 +2,11 @@
 
 Along the first parents: the states that the branch was in. However long a history is, only the commits that changed the
 file are looked into.
+
+The commits that changed derived files of some folders, the newest first: one `git log`, along the first parents.
+
+It is read as git says it, and given up as soon as nobody wants more: what it costs follows how far somebody looks back.
+A commit that was joined of people's files and a branch of derived ones has the history of that branch.
 """
 
 from collections.abc import Iterable, Iterator
@@ -168,7 +173,6 @@ def written(repository: Repository, commit: str, path: str, line: int) -> LineAu
     return LineAuthor(lines[0].partition(" ")[0][:7], fields.get("author", ""), moment)
 
 
-_START, _NEXT = b"\x01", b"\x02"
 _GONE: Final = b"000000"
 _FORMAT: Final = "%x02".join(("%x01%H", "%at", "%an", "%s"))
 _LOG: Final = (*LOG, "-z", "--raw", "--no-renames", "--no-abbrev", "-m", "--first-parent", "--reverse",

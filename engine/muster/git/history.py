@@ -8,6 +8,11 @@ with that one, and what came since, however many runs come after it.
 
 What a person's commit allows (`Muster-Allow-Removal`) is no word of the engine's, and counts for what that very commit
 does.
+
+The versions that people's files had since a commit, as far as they were read then: one `git log` over some paths.
+
+Along the first parents: the states that the branch was in. What `.musterignore` named when a version was committed was
+not read, nor what was too large.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence

@@ -1,4 +1,11 @@
-"""The snapshot of the index: what is staged, for the pre-commit hook."""
+"""The snapshot of the index: what is staged, for the pre-commit hook.
+
+The index of a work tree, locked, and a copy of it that git works on instead.
+
+The lock is what git takes, `index.lock`, but it holds our note (see `journal`): whoever finds it can tell whose it is.
+git's own lock is an empty file that says nothing, and stays when git is killed. What git writes while it works goes
+beside the copy, where it is in nobody's way, and the copy takes the index's place in one step.
+"""
 
 import os
 import shutil

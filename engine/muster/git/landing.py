@@ -2,6 +2,11 @@
 
 What reconcile derived and what a person's edit changed take the same way. Whoever finds that the branch moved
 meanwhile begins again with the new head.
+
+Histories that were rewritten: whether a remote has dropped what it had, and what a local branch would lose with it.
+
+What the remote had is kept under `refs/muster/rewritten/`, the last time of each branch: so it is known at the next
+look, too, and nothing is lost.
 """
 
 import os

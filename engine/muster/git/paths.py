@@ -1,4 +1,10 @@
-"""Which paths of a snapshot are read: by suffix, by `.musterignore`, by what a path may contain."""
+"""Which paths of a snapshot are read: by suffix, by `.musterignore`, by what a path may contain.
+
+Names that some file system takes for `.git`, as `git fsck` finds them (hasDotgit; path.c and utf8.c of git).
+
+A checkout of such a name on HFS+ or NTFS writes into the repository's own folder. A server with
+`receive.fsckObjects` refuses every push that contains one, so muster neither reads nor writes them.
+"""
 
 import re
 import warnings

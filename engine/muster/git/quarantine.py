@@ -4,6 +4,10 @@ As servers have it for pushes (`tmp_objdir`): objects come into a folder beside 
 when the fetch has succeeded. In there no file may grow beyond a limit, and git writes what it receives into one file,
 or, where it is fewer than a hundred objects, into one for each. What a killed run leaves git's maintenance removes: it
 knows such folders by their name.
+
+What was not fetched of agents' refs, because it is too much: remembered, so that it is asked for once.
+
+A file beside the notes of what is under way. It is a memory and no more: without it the same is refused once more.
 """
 
 import json

@@ -6,6 +6,10 @@ is asked (`Reach.NEAR`). Else wide stages are, over what is shared and the summa
 Where a policy was edited, it is asked of the summaries whom that concerns. Where none of this does, because a file is
 not whole, history was rewritten or muster itself is another, the whole fleet is looked at. All of them decide the same,
 byte for byte: that holds this together, and it is tested.
+
+A snapshot of which some files are not read, because whoever read them died of it.
+
+What they hold counts as not read, and keeps what was derived of it; a finding names each file.
 """
 
 import sqlite3

@@ -3,6 +3,17 @@
 Module-level functions over one small state object, dispatching on the event's class: closures would make a
 reference cycle for every file, and method calls cost a tenth of the whole. Problems are noted and building goes
 on, so that one pass finds them all; a document with any is thrown away by the caller.
+
+What a plain (unquoted) scalar means: YAML 1.2's core schema, narrowed to what JSON can say.
+
+* null: empty, `~`, `null`, `Null`, `NULL`. Booleans: `true`, `True`, `TRUE` and the same of `false`. The words
+  that YAML 1.1 also took (`yes`, `on`, `y`, ...) are strings.
+* Integers are decimal, with an optional sign, within 64 bits: more is refused, because neither CEL's `int` nor a
+  JSON reader in Go carries it, and a silent float would corrupt an id.
+* Floats are decimal and finite. `.inf`, `.nan` and ids such as `624e769365028171`, which YAML reads as
+  infinity, are refused.
+* Everything else is a string: times, `0x1f`, `0o17`, `1_000`, `1:30`, and numbers with leading zeros, which YAML
+  1.1 reads as octal and people write as ids.
 """
 
 import re

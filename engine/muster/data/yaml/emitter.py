@@ -5,6 +5,12 @@ times its size. Keys in the order given, lists at the level of their key, no lin
 string stands plain only if readers of YAML 1.1 and 1.2 agree that it is that string, so times, `1e3`, `on`, `0x1` and
 `1:30` are quoted; PyYAML's own dumper leaves `624e769365028171` bare, which other readers take for infinity. It is
 also ten times as fast as that dumper.
+
+The text of a file that muster or an agent writes: one that whoever reads the repository can read back.
+
+What is written may repeat what others sent, at any size and depth. So what is deep stands on one line, and in a large
+file all that is nested at all: the text is then about as long as what it repeats. What is still beyond what is read of
+one file is not written.
 """
 
 import re

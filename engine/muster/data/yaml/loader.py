@@ -7,6 +7,12 @@ mean; anchors, aliases, tags, directives, merge keys and duplicate keys are refu
 
 A file is read in one pass. Only where something is broken for good (syntax, depth, a byte that is no text) it
 is split at its `---` lines, and each document read on its own: one broken document never hides another.
+
+Which objects a broken document was meant to carry.
+
+First from the tree as far as it could be built, then, for what is missing, from a forgiving scan of the lines.
+The answer is used only to keep the last state of an object whose file is broken, so a guess too many does no harm
+and one too few would drop that state.
 """
 
 import re

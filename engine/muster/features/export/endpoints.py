@@ -4,6 +4,17 @@ This is what a load balancer is told (seed 003: it must drop the backends of the
 `status.trafficBlockClusters`). Addresses come from EndpointSlices as Karmada collects them: the annotation
 `endpointslice.karmada.io/provision-cluster` names the cluster, the label `kubernetes.io/service-name` the Service, with
 `derived-` before the names of imported ones. Only clusters of the ingress' `serviceLocations` count.
+
+Load balancers: the contract of a plug-in, and which ones there are.
+
+Karmada's multicluster-cloud-provider leaves the load balancer to each cloud; here it is a function from routes to a
+configuration. One more is a function of that shape in any installed package, named in its entry points:
+
+    [project.entry-points."muster.load_balancers"]
+    haproxy = "my_package.haproxy:render"
+
+It must leave out, or mark as out of service, every `Server` that is `blocked`; who reloads the load balancer is not its
+business.
 """
 
 import ipaddress

@@ -1,6 +1,12 @@
 """Importing: what a dump of a live hub becomes in a repository, and writing that.
 
 Nothing is committed: whoever imports looks at the files first, and commits them as any others.
+
+The Secrets that pools need: they stay on the hub, and muster has to be told that they are there.
+
+A pool makes no clusters while a Secret that it names is missing, and muster sees none
+(`muster.rules.pools.dependencies`). Those that the hub of an imported pool did not miss are named in a part of the
+Fleet of its own.
 """
 
 import os

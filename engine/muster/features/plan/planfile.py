@@ -2,6 +2,11 @@
 
 Data and nothing else: one JSON document, with the name of its format. It is read strictly, since it may have been kept
 anywhere; and what is in it is never written as it is, but compared with what follows anew.
+
+Carrying out a plan that somebody agreed to: exactly that, or nothing.
+
+A plan holds while what follows from the branch as of the plan's instant is what it says. Words may have been committed
+meanwhile, and agents may have spoken: that moves nothing as long as the same follows.
 """
 
 import json

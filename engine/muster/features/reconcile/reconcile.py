@@ -3,6 +3,11 @@
 When the branch moved meanwhile, locally or on the remote, the new head is evaluated: from what the run that did not
 land has left, so that it costs what changed since. Only where it can be shown that the same follows there
 (`muster.run.standing`), the commit is made anew over the new head: never a rebase of an answer to another question.
+
+Pacing: a fleet may say how many commits an hour it wants (`Fleet.spec.derived.maxCommitsPerHour`).
+
+Past that, what changes waits for the next commit, which has it all as it is by then: it is put together, and nothing
+is dropped. A loss of availability never waits, and whatever changes with it comes along.
 """
 
 import sqlite3

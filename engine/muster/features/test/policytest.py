@@ -5,6 +5,11 @@ no object of the fleet itself (or pushed to refs of agents), evaluated at each s
 kept for the next step. Admission policies are asked as `muster validate` asks them: about what the step changes of the
 one before. A test cannot pass by accident: an unknown policy is an error before anything runs, a policy that is listed
 and decides nothing in any case fails the test, and an error in what a case states fails the case.
+
+What a step of a PolicyTest tells people: notification policies over what it changes of the derived files.
+
+As in a repository: what a step derives is committed, and then told. What waits, for its window or for quiet hours to
+end, is told at a later step. Nothing is sent.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence

@@ -2,6 +2,11 @@
 
 Each step decides at an instant and commits there what follows, so that the next one finds what a real run would find.
 Pulses count as sent. What is supposed (an agent that renews, a file that is edited) is committed like anything else.
+
+A scratch repository: what is tried out is committed there, over all that a repository has, and nothing reaches it.
+
+It borrows the other's objects (`objects/info/alternates`), so making one costs as much however large that is. It has no
+hooks, no remotes, no configuration of its own, and goes with the block that made it.
 """
 
 import shutil

@@ -10,6 +10,12 @@ held any of them, and then nothing is taken for gone.
 
 A file in which something does not say what it is, is compared likewise: it may hold what it held, and whatever is
 nowhere else any more. All else goes on; only without a history may such a file hold anything.
+
+Which removals are allowed by the commits that make them.
+
+A commit that removes many clusters names them: `Muster-Allow-Removal: prod-eu-1, prod-eu-2`. It counts for the clusters
+that this very commit removes, and that nothing declares after it: so it is used once, and an old one lets nothing go
+that another commit removes later.
 """
 
 import re

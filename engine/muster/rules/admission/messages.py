@@ -1,4 +1,9 @@
-"""What admission policies say of objects."""
+"""What admission policies say of objects.
+
+Where in an object a refusal points: at the field that the rule reads, and in a list at the element that it refuses.
+
+A rule that reads several fields apart from each other points at the object's name.
+"""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from itertools import takewhile

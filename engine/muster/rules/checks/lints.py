@@ -1,6 +1,11 @@
 """What is wrong with objects that their schemas accept, told by looking at each alone: what is written has no effect.
 
 Source of the rules for sets and bindings: upstream's webhook of ManagedClusterSetBinding.
+
+The parameters that a Fleet sets for policies: each must be one that a policy has, and one that it can take.
+
+A misspelt threshold would silently leave the policy's own in force, and one of another sort would have a built-in
+policy fail for every cluster.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

@@ -2,6 +2,12 @@
 
 Policies run in the order in which they read each other's conditions. An expression that fails never counts as
 true and never as healthy: the condition becomes Unknown with reason `PolicyError` and says which rule failed.
+
+Damping: a new outcome must last for a while before it is adopted, in both directions.
+
+Karmada's thresholds as a feature of every ConditionPolicy (`holdFor`). The pending outcome and since when it lasts lie
+in the derived file (`status.muster.pending`), so a restart loses nothing: in Karmada the first probe after a restart is
+believed at once. The window begins anew whenever the status that is observed changes; its end is the horizon.
 """
 
 from collections.abc import Iterable, Iterator

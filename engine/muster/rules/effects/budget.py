@@ -2,6 +2,15 @@
 
 A disruptive effect is a taint that a policy adds, a remedy action, a traffic block, or a pool's replacement of a
 cluster.
+
+Overrides: a person says that the disruption is real, why, and until when.
+
+    metadata:
+      annotations:
+        muster.dev/allow-disruption: "until 2026-01-01T13:00:00Z: the fire in eu-1 is confirmed"
+
+On a cluster it lets that cluster's effects through, on a DisruptionBudget that budget's, on the Fleet all. It ends by
+itself, and it cannot be given without a reason: an exception that nobody can explain is one that nobody removes.
 """
 
 import re

@@ -3,6 +3,14 @@
 And which of them people have removed, so that it does not take those for newcomers (`muster.fleet.acceptance`).
 
 See `muster.fleet.hearing`: without that record a checkout that has no agents' refs would look like a fleet gone silent.
+
+Lost agents: a ref that is gone or replaced is no news of its cluster. What was derived stands until the lease ends.
+
+The Lease that the agent renewed went with its ref. The run that notices derives one in its place, renewed at that
+instant, as for a cluster that was accepted just now. Until it has run out the cluster counts as broken: it keeps
+what was derived of it, and so does all that is decided from its agent's words. Then its silence counts like any other.
+
+All of it lies in the derived files, so a clone that never saw the ref decides the same.
 """
 
 from collections.abc import Iterator

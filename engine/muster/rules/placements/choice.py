@@ -1,4 +1,10 @@
-"""The choice of one Placement at one instant: tolerate, score, rank, select."""
+"""The choice of one Placement at one instant: tolerate, score, rank, select.
+
+Scores, from -100 to 100 per prioritizer; a cluster's rank is the sum of scores times weights.
+
+Source: upstream's plugins balance, steady, resource and addon. Balance counts what other Placements have chosen: as
+decided in this run, or before it for those whose turn comes later.
+"""
 
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass

@@ -2,6 +2,12 @@
 
 What upstream's scheduler refuses raises `Misconfigured` with upstream's plugin and message; the condition then says
 `<plugin>:<message>`. Selectors are compiled by `muster.rules.placements.selectors`.
+
+Taints and tolerations: does a Placement bear a cluster's taint, and until when.
+
+Source: seed 002 and upstream's TaintToleration plugin. A toleration with `tolerationSeconds` holds while
+`now < timeAdded + seconds`; of several that match, the most patient one counts. A taint without a time counts as
+added at the beginning of time.
 """
 
 import re

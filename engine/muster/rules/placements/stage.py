@@ -2,6 +2,11 @@
 
 Every run decides all PlacementDecisions again, so a cluster is never between two shards: they are one commit. A
 cluster that leaves is told by a decision of the Placement with the value None, at `left_path`, whose reason says why.
+
+From the chosen clusters to PlacementDecisions: groups, chunks of a group's length, shards of at most 100.
+
+Source: upstream's scheduling controller. Named groups come first, each cluster in the first that selects it; the rest
+is the group without a name. A Placement that chooses nothing has one empty PlacementDecision.
 """
 
 from collections.abc import Iterable, Iterator, Sequence

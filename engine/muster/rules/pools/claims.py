@@ -4,6 +4,11 @@ Source: upstream's clusterclaim controller. It looks at links as they were befor
 claim that is assigned now is claimed in the next one. A claim ends when a person removes its file or marks it for
 deletion, or when its lifetime is over; muster cannot remove a person's file, so of an expired claim it keeps the
 deletion on record.
+
+Claims and clusters: links that are half made are completed, then the oldest claim gets the oldest cluster.
+
+Source: upstream's collections. Where claim and cluster contradict each
+other both are left out of this pass: nothing is assigned, demanded or deleted on their account.
 """
 
 from collections.abc import Iterable, Mapping

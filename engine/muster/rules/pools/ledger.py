@@ -1,4 +1,10 @@
-"""The fields that a pass decides, collected by object; a later word on a field replaces an earlier one."""
+"""The fields that a pass decides, collected by object; a later word on a field replaces an earlier one.
+
+Why a field is carried from the last run: what was decided of it, and when.
+
+A manifest is decided again in every run (`muster.rules.pools.manifest`), so what says why is made from what it holds:
+an instant that it names is the one at which the field became what it is.
+"""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field

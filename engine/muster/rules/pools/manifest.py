@@ -4,6 +4,13 @@ Derived files hold only what a run decides again, so a manifest is carried: each
 and spec is decided again, unless the pass changes it. An existing cluster never follows a change of its pool's
 template (it becomes stale instead); the timeouts alone do, because they say how long to wait and not what the
 cluster is.
+
+The version that a pool's clusters had on the hub from which they moved in.
+
+Hive marks each cluster of a pool with a hash of the pool's spec (annotation `cluster-pool-spec-hash`) and replaces
+those that bear another one. muster's hash of the same spec is another text, so on the day on which a pool moves in all
+its clusters would be replaced. What the hub said of them counts instead: the hash of those that it did not call stale
+is remembered beside the version that the pool has on that day, and is as good as it, until the pool's spec changes.
 """
 
 from collections.abc import Iterable, Mapping

@@ -7,6 +7,14 @@ their power state follows at once (with `hibernateAfter` in two passes, as upstr
 stands. What only a look at machines and nodes can tell is never decided here.
 
 Source: upstream's hibernation controller, without its probes.
+
+Which unclaimed clusters of a pool run and which hibernate.
+
+As many run as the pool asks for and claims wait. By upstream's rules the oldest do, also those that are still being
+installed (reconcileRunningClusters, reference section 2, step 10): one that never comes up, or that no claim may get,
+then stands in the way of all claims. By the seed's rules the pool's own running clusters are the oldest; for the claims
+that wait, clusters are resumed that can serve them: what is resuming already, else what stands by, the oldest first,
+and what is still stopping or being installed only where that is not enough.
 """
 
 from collections.abc import Iterable, Mapping

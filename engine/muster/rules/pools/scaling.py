@@ -4,6 +4,16 @@ Source: upstream's reconcile. After clusters that are marked for removal, a
 pass does one thing only: create, or delete the broken, or the excess, or one stale cluster. Creating goes first, so
 that a waiting claim is served before anything is tidied up; the next pass does the rest. A hold concerns
 replacements: a pool that shrinks loses its broken clusters first, held or not, and then those that work.
+
+Consent: the clusters that a pool would delete, where a person has to approve that first (`Fleet.spec.approval`).
+
+All that would go sooner or later is proposed at once, whatever `maxConcurrent` says; of that, what is approved goes as
+if nothing else could. So a cluster that waits takes up its place in the pool, and nobody else's turn.
+
+Names of new clusters: the pool's name and an ordinal that is never given twice.
+
+A cluster's name is its namespace too, so it must be a DNS label. Where a pool's own name cannot begin one, or two
+namespaces have a pool of that name, five hex digits of a hash of namespace and name tell them apart.
 """
 
 import hashlib

@@ -6,6 +6,13 @@ the cluster was last ready, and the request. So a request that came while an ear
 the request, and a cluster that has run for days is not given up for one bad poll. When the limit is reached the
 Hibernating condition says FailedToStart or FailedToStop. There is no limit by default, and none for fake clusters,
 whose power state changes at once.
+
+Replacements of replacements wait, each time twice as long.
+
+A broken cluster is replaced at once. When the cluster that was made in its place breaks too, something else may be
+wrong (a credential, a quota), and deleting and creating in circles only costs money. So what was made since the first
+failure is replaced only after a wait that doubles, until a claim gets a cluster that was made since, or nothing has
+failed for twice the longest wait.
 """
 
 from collections.abc import Iterable

@@ -5,6 +5,13 @@ decide asks for nothing: an error never makes noise.
 
 The list is a function of the fleet, the instant and what was published before; who publishes it, and remembers that,
 is the shell's business. A pulse that was due and never went out is due again in the next run.
+
+How soon an object may have its next pulse.
+
+A rule such as "the oldest report is older than 30 minutes" holds until somebody reports, so without a pace a run per
+second would be a pulse per second. HyperFleet's Sentinel polls every 5 seconds and pulses at each poll; the policy's
+`interval` says the same, and its `backoff` makes it longer while nobody answers. A generation that was not announced
+yet does not wait: it is news.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

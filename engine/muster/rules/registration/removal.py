@@ -4,6 +4,15 @@ Source: seed 002 (removal) and upstream's gc controller. A cluster whose file is
 of it with it. One that carries `deletionTimestamp` is on its way out: the condition `Deleting` counts what is left in
 its namespace, add-ons before works as upstream removes them, and is True when nothing is. The files are people's, and
 theirs to remove.
+
+Finalizing: a cluster that is marked for deletion takes its node pools with it.
+
+Source: HyperFleet's delete life cycle. The mark is a person's `metadata.deletionTimestamp`; on the node pools of such
+a cluster it is derived. Like any API server would, the mark counts as a change that adapters have to answer for: the
+generation goes up, and Ready is asked of `Finalized` instead of `Available` (policies/adapters-ready.yaml). Once every
+required adapter has let go, the condition `Finalized` says so (policies/adapters-finalized.yaml); the files are
+people's, and theirs to remove. Nobody has to let go of node pools that no adapter is required for, so they go with
+their cluster at once, as HyperFleet deletes such a kind on the spot.
 """
 
 from collections.abc import Iterator

@@ -3,6 +3,10 @@
 Of each rule: is there an object for which it is the first to hold? Of each expression: is there one for which it fails?
 Of each invariant: is there one that breaks it? An example is looked for among usual objects first, and among all where
 that finds none; that there is none at all is the proof.
+
+The built-in ValidatingAdmissionPolicies as they are proved: over every object of their kind, as it is and as it was.
+
+A fleet's own are not asked about: what they see of a request depends on more than types tell.
 """
 
 from collections.abc import Callable, Mapping, Sequence
