@@ -135,10 +135,6 @@ def _identity(body: Tree) -> dict[str, Tree]:
     return {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": metadata}
 
 
-def _conditions(body: Tree) -> list[Tree]:
-    return mappings_at(body, "status", "conditions")
-
-
 def _put(body: Tree, name: str, section: Tree) -> Tree:
     """The body with a section replaced, or without it where that is empty."""
     found = {key: section if key == name else value for key, value in body.items()}
