@@ -65,6 +65,10 @@ def test_links_lead_somewhere_on_the_site(site: Path) -> None:
             assert not parts.fragment or target not in read or unquote(parts.fragment) in read[target].ids | {""}, lead
 
 
+def test_the_site_shows_no_literal_fence(site: Path) -> None:
+    assert [path.relative_to(site) for path in site.rglob("*.html") if "```" in path.read_text(encoding="utf-8")] == []
+
+
 def test_the_navigation_has_every_page() -> None:
     settings = yaml.safe_load((ROOT / "mkdocs.yml").read_text().replace("!!python/object/apply:", "#"))
     named: list[str] = []

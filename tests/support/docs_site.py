@@ -23,6 +23,7 @@ from markdown_it.token import Token
 ROOT: Final = Path(__file__).resolve().parents[2]
 _PAGES: Final = ("*.md", "docs/**/*.md", "deploy/*.md", "schemas/*.md", "benchmarks/*.md", "fleet-repo-example/*.md")
 _INLINE: Final = re.compile(r"(\]\()([^)\s]+)(\))")
+_FENCE: Final = re.compile(r"^( *```\w+) (?:file=(?P<file>\S+)|more=(?P<more>\S+)|.*)$", re.MULTILINE)
 
 
 def pages() -> dict[str, str]:
@@ -79,7 +80,7 @@ def stage(folder: Path) -> None:
     """Lay out the site's sources."""
     texts = pages()
     for page, text in texts.items():
-        _write(folder / page, _INLINE.sub(partial(_placed, page), text))
+        _write(folder / page, _INLINE.sub(partial(_placed, page), _FENCE.sub(_titled, text)))
         for link in links(text):
             path = path_of(page, link)
             if path in texts:
@@ -88,6 +89,12 @@ def stage(folder: Path) -> None:
                 _list(folder, path)
             else:
                 _copy(folder, path)
+
+
+def _titled(fence: re.Match[str]) -> str:
+    """A fence as the site reads it: it takes only some info strings, and shows a block with another one as prose."""
+    title = fence["file"] or (f"{fence['more']} (continued)" if fence["more"] else "")
+    return f'{fence[1]} title="{title}"' if title else fence[1]
 
 
 def _placed(page: str, found: re.Match[str]) -> str:
