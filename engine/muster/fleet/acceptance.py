@@ -1,12 +1,12 @@
-"""Who accepts a cluster: a person, by `hubAcceptsClient` in a file, or the fleet, where it takes all comers.
+"""Acceptance of clusters: by a person (`hubAcceptsClient` in a file), or automatically by the fleet's settings.
 
-With `Fleet.spec.registration.autoAccept`, a cluster of which no person has said yes or no is accepted (upstream's
-ManagedClusterAutoApproval). What its agent proposed is no answer. It happens once: that it did is derived as an
-annotation, and stands until a person says otherwise, also when the setting is taken back.
+With `Fleet.spec.registration.autoAccept`, a cluster is accepted if no person set the field (upstream's
+ManagedClusterAutoApproval). What its agent proposes does not count as an answer. Automatic acceptance happens once: it
+is derived as an annotation and holds until a person decides otherwise, even if the setting is turned off.
 
-A cluster whose file people delete is out of the fleet, whatever its agent still says. That is remembered for as long
-as the agent's ref is there (`REMOVED`, in the Fleet's derived part): it would else be taken for a newcomer at the next
-run, and accepted again by itself.
+A cluster whose file was deleted is out of the fleet, even if its agent still reports. The Fleet's derived part lists
+such clusters (`REMOVED`) while the agent's ref exists; otherwise the next run would take the cluster for a new one and
+accept it again.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -20,7 +20,7 @@ from muster.fleet.objects import Object, by_type
 from muster.fleet.settings import Settings
 
 ACCEPTED_ON = "open-cluster-management.io/automatically-accepted-on"
-#: Where the names of clusters are remembered that people have removed and whose agents still speak.
+#: Names of removed clusters whose agents still report.
 REMOVED = ("status", "muster", "removed")
 _FIELD = "hubAcceptsClient"
 
@@ -28,7 +28,7 @@ _FIELD = "hubAcceptsClient"
 def with_automatic_acceptance(
     objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree], settings: Settings
 ) -> dict[ObjectId, Object]:
-    """Return the objects, those clusters accepted that the fleet's settings accept, now or before."""
+    """Return the objects with `hubAcceptsClient` set on clusters that the settings accept now or accepted before."""
     found = dict(objects)
     for id_, obj in objects.items():
         if MANAGED_CLUSTER.has(id_) and not _answered(obj):
@@ -40,21 +40,21 @@ def with_automatic_acceptance(
 
 
 def automatic(obj: Object) -> bool:
-    """Whether a cluster is accepted by the fleet's settings and not by a person."""
+    """Is the cluster accepted by the fleet's settings, without a person's decision?"""
     return obj.spec.get(_FIELD) is True and not _answered(obj)
 
 
 def removed_before(previous: Mapping[ObjectId, Tree]) -> frozenset[str]:
-    """The clusters that people had removed by the last run, and whose agents still spoke."""
+    """The removed clusters whose agents still reported at the last run."""
     fleets = (body for id_, body in previous.items() if FLEET.has(id_))
     return frozenset(name for body in fleets for name in dig(body, *REMOVED) or () if isinstance(name, str))
 
 
 def is_left_alone(id_: ObjectId, parts: Iterable[Part], before: Tree, removed: Collection[str] = ()) -> bool:
-    """Whether people had let a cluster in, denied or `removed` it, and now nobody but its agent speaks of it.
+    """Did people accept, deny or remove (`removed`) the cluster before, and does only its agent report it now?
 
-    What an agent asked for when it registered does not declare a cluster that people have removed, or lost. A cluster
-    that was denied is left alone also where the fleet takes all comers: else it would be let in again.
+    An agent's registration does not declare a cluster that people removed. A denied cluster counts too, even with
+    automatic acceptance: otherwise it would be accepted again.
     """
     if not MANAGED_CLUSTER.has(id_):
         return False
@@ -69,10 +69,10 @@ def is_left_alone(id_: ObjectId, parts: Iterable[Part], before: Tree, removed: C
 
 
 def _answered(obj: Object) -> bool:
-    """Whether a person has said yes or no."""
+    """Did a person set `hubAcceptsClient`?"""
     return any(not part.source.ref and dig(part.body, "spec", _FIELD) is not None for part in obj.parts)
 
 
 def is_accepted(obj: Object) -> bool:
-    """Whether people let a ManagedCluster in."""
+    """Is this ManagedCluster accepted?"""
     return obj.spec.get(_FIELD) is True

@@ -1,13 +1,12 @@
-"""Adoption: what a live hub had decided counts as what the last run derived, on the day an object moves in.
+"""Adoption: what a live hub decided counts as the result of the last run when an object is imported.
 
-An object taken from a live hub carries what that hub's controllers wrote into it: condition times, `timeAdded`,
-built-in taints, remedy actions, a claim's cluster, a placement's decisions. Where `derived/` has nothing of such an
-object yet, that is its past: no clock restarts and no cluster moves. From the next run on `derived/` says what was
-decided, and what the file still carries is a person's or an agent's word like any other; a built-in taint and a
-placement's decision in it hold nothing back, then as on the first day.
+An imported object carries what the hub's controllers wrote: condition times, `timeAdded`, built-in taints, remedy
+actions, a claim's cluster, a placement's decisions. If `derived/` has no entry for the object yet, this is its past: no
+timer restarts and no cluster moves. From the next run on, `derived/` is the past, and what the file still carries is
+ordinary input. Built-in taints and placement decisions in a file never hold anything back, not even in the first run.
 
-Only an object as a hub serves it, spec and status in one document, has such a past. A status in a file of its own, or
-on an agent's ref, is a report.
+Only an object as a hub serves it, spec and status in one document, has such a past. A status in its own file, or on an
+agent's ref, is a report.
 """
 
 from collections.abc import Mapping
@@ -36,12 +35,12 @@ from muster.fleet.merge import merge
 from muster.fleet.objects import Object
 
 _PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
-#: What of a ClusterDeployment the provisioner writes into its spec; the rest of a pool's cluster is the pool's.
+#: Spec fields that the provisioner writes; the pool owns the rest of its cluster's spec.
 PROVISIONED = frozenset(("installed", "clusterMetadata"))
 _CONDITIONS = "conditions"
-#: The reason of the condition by which a hub approves a request for a certificate by itself.
+#: The condition reason with which a hub's controller approves a certificate request.
 APPROVED_BY_HUB = "AutoApprovedByHubCSRApprovingController"
-#: What of a status a hub's controllers write and muster decides too: fields, and types of conditions.
+#: Status fields and condition types that both a hub's controllers and muster decide.
 _STATUS: Mapping[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
     PLACEMENT: (("decisionGroups", "numberOfSelectedClusters"), ("PlacementMisconfigured", "PlacementSatisfied")),
     PLACEMENT_DECISION: (("decisions",), ()),
@@ -61,7 +60,7 @@ _STATUS: Mapping[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
 def with_adopted(
     objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree]
 ) -> tuple[dict[ObjectId, Object], dict[ObjectId, Tree]]:
-    """Return the objects as inputs, and what the last run derived with what a hub had decided of the new ones."""
+    """Return the objects as inputs, and the previous derived parts together with what a hub decided for new objects."""
     deciders = Deciders.of(objects)
     found, past = dict(objects), dict(previous)
     for id_, obj in objects.items():
@@ -81,7 +80,7 @@ def _placement(decision: Object) -> ObjectId:
 
 
 def _served(obj: Object) -> Tree:
-    """The object as a hub serves it, without agents' and provisioners' reports; None where nobody says it whole."""
+    """The object as a hub serves it, without reports of agents and provisioners; None if no part has a spec."""
     bodies = [
         part.body
         for part in obj.parts
@@ -91,7 +90,7 @@ def _served(obj: Object) -> Tree:
 
 
 def decided_by_hub(kind: Kind, body: Tree, deciders: Deciders) -> Tree:
-    """Return what of an object a hub's controllers decided, as muster would have derived it; None for nothing."""
+    """Return the parts of an object that a hub's controllers decided, in the form muster derives; None if nothing."""
     if kind in CLUSTERS:
         sections = _of_cluster(kind, body, deciders)
     elif kind is CLUSTER_DEPLOYMENT:
@@ -110,11 +109,11 @@ def decided_by_hub(kind: Kind, body: Tree, deciders: Deciders) -> Tree:
 
 
 def _of_status(kind: Kind, status: Tree) -> Tree:
-    """What of a status muster decides as the hub's controllers did; the rest is somebody's report."""
+    """The parts of a status that muster decides as the hub's controllers did; the rest is a report."""
     fields, types = _STATUS.get(kind, ((), ()))
     found = {name: status[name] for name in fields if name in status}
     conditions = [c for c in mappings_at(status, _CONDITIONS) if str(c.get("type")) in types]
-    if kind is CSR:  # any other word about a request is a person's
+    if kind is CSR:  # any other condition of a request is a person's
         conditions = [c for c in conditions if c.get("reason") == APPROVED_BY_HUB]
     if conditions:
         found[_CONDITIONS] = conditions
@@ -127,7 +126,7 @@ def _kept(body: Tree, *names: str) -> Tree:
 
 
 def _of_cluster(kind: Kind, body: Tree, deciders: Deciders) -> dict[str, Tree]:
-    """Taints with their times, decided conditions and remedy actions, with muster's bookkeeping of both."""
+    """Taints with their times, decided conditions and remedy actions, with muster's bookkeeping for both."""
     taints = [taint for taint in mappings_at(body, "spec", "taints") if taint.get("timeAdded") is not None]
     status: Tree = {}
     conditions = mappings_at(body, "status", "conditions")
@@ -157,20 +156,20 @@ def _of_cluster(kind: Kind, body: Tree, deciders: Deciders) -> dict[str, Tree]:
 
 
 def _of_deployment(body: Tree) -> dict[str, Tree]:
-    """The cluster of a pool is the pool's, as muster would have made it; any other is a person's."""
+    """What a pool decides about its own cluster; empty for a person's cluster."""
     if not dig(body, "spec", "clusterPoolRef"):
         return {}
     spec = {name: value for name, value in mapping_at(body, "spec").items() if name not in PROVISIONED}
     metadata = _kept(body, "creationTimestamp", "deletionTimestamp", "labels", "annotations")
     asked = [c.get("lastTransitionTime") for c in mappings_at(body, "status", _CONDITIONS)
              if c.get("type") == "Hibernating"]  # fmt: skip
-    # The hub asked for the power state when it said so here: from then on a start or a stop has its time.
+    # The hub requested the power state at this time: timeouts of a start or a stop count from it.
     own = {"powerStateSince": asked[0]} if asked and isinstance(asked[0], str) else {}
     return {"metadata": metadata, "spec": spec, "status": {"muster": own} if own else {}}
 
 
 def _without_derived_taints(obj: Object, deciders: Deciders) -> Object:
-    """A cluster without the taints that policies decide."""
+    """The cluster without the taints that policies decide."""
     taints = dig(obj.body, "spec", "taints")
     if not isinstance(taints, list):
         return obj

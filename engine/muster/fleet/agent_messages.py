@@ -1,4 +1,4 @@
-"""The texts about what agents say, and about agents that say nothing."""
+"""Messages about agents' reports and about agents that do not report."""
 
 from collections.abc import Sequence
 from dataclasses import replace
@@ -12,8 +12,8 @@ from muster.data.source import Part, Place
 
 
 def _not_sent(found: Finding, ref: str) -> Finding:
-    """The finding about a report. On an agent's ref it is a warning: nobody can mend it by a commit, and no agent shall
-    be able to turn everybody's checks red."""
+    """The finding about a report. On an agent's ref it is only a warning: no commit can fix it, and no agent may fail
+    the fleet's checks."""
     if found.severity is not Severity.ERROR:
         return found
     return replace(
@@ -25,24 +25,24 @@ _COUNTS_NOT = "it counts as not sent"
 
 
 def not_sent(found: Finding, part: Part) -> Finding:
-    """What is wrong with a report."""
+    """A report is invalid."""
     return _not_sent(found, part.source.ref)
 
 
 def unread_of_agent(found: Finding) -> Finding:
-    """What is wrong with a file on an agent's ref."""
+    """A file on an agent's ref is invalid."""
     return _not_sent(found, "agents")
 
 
 def words_lost(ref: str, why: str) -> Finding:
-    """An agent's ref of which the repository has lost something."""
+    """The repository lost an object of an agent's ref."""
     message = f"git cannot read what the agent said ({why}): what was derived stands until the lease runs out"
     hint = "let the agent beat once more, or get the object back: git fsck --full lists what is damaged"
     return finding("MUS133", message, Place(ref), hint=hint)
 
 
 def not_sent_twice(part: Part, path: Path, first: Place | None) -> Finding:
-    """A report that says what another part says already."""
+    """A report sets a field that another part already sets."""
     elsewhere = f" at {first}" if first else ""
     return _not_sent(
         finding_of(
@@ -56,7 +56,7 @@ def not_sent_twice(part: Part, path: Path, first: Place | None) -> Finding:
 
 
 def detected(part: Part, path: Path, here: Place, detector: Place) -> Finding:
-    """A condition that a detector reports already."""
+    """A part sets a condition that a detector already reports."""
     return _not_sent(
         finding(
             "MUS129",
@@ -70,28 +70,28 @@ def detected(part: Part, path: Path, here: Place, detector: Place) -> Finding:
 
 
 def undeclared(part: Part) -> Finding:
-    """A cluster that only agents speak of."""
+    """Only agents report this cluster; no file declares it."""
     message = f"{part.id} is reported here, but no file declares it with a spec"
     hint = f"commit a {part.id.kind} named {part.id.name!r} with a spec, or remove this file"
     return finding_of(part, "MUS107", message, hint)
 
 
 def departed(part: Part) -> Finding:
-    """A cluster that people have removed and whose agent still speaks."""
+    """People removed the cluster, and its agent still reports."""
     message = f"{part.id} was removed from the fleet, and its agent still speaks for it: nothing of that counts"
     hint = f"stop the agent and delete its branch, or let the cluster in again: muster accept --clusters {part.id.name}"
     return finding_of(part, "MUS124", message, hint)
 
 
 def refused_agent_part(part: Part, reason: str) -> Finding:
-    """A part on an agent's ref that is not the agent's own."""
+    """A part on an agent's ref that the agent may not write."""
     message = f"{part.id} on this agent's ref is refused: {reason}"
     hint = "an agent writes the Lease, status, reports and requests of its own cluster only"
     return finding_of(part, "MUS106", message, hint)
 
 
 def refused_agent_field(part: Part, cluster: str, field: str) -> Finding:
-    """A field that an agent may not set, not even of its own cluster."""
+    """A field that an agent may not set, not even for its own cluster."""
     message = f"the agent of {cluster} may not set {field} of {part.id}; it is ignored"
     hint = _ASK_A_PERSON.get(field.partition(" ")[0], "a person sets it in the repository")
     return finding_of(part, "MUS106", message, hint)
@@ -103,7 +103,7 @@ _ASK_A_PERSON = {
 }
 
 
-#: The code of `agent_gone`, which speaks of a transition: the next run does not find it any more.
+#: `agent_gone` reports a transition: the next run does not find it again.
 AGENT_GONE, AGENTS_WITHHELD = "MUS511", "MUS512"
 
 
@@ -111,7 +111,7 @@ _NAMED = 5
 
 
 def agents_unheard(clusters: Sequence[str]) -> Finding:
-    """Clusters whose refs counted at the last run, and could not be looked at here."""
+    """Clusters whose refs counted at the last run and cannot be read here."""
     names = ", ".join(clusters[:_NAMED]) + (f" and {len(clusters) - _NAMED} more" if len(clusters) > _NAMED else "")
     number = "1 cluster speaks" if len(clusters) == 1 else f"{len(clusters)} clusters speak"
     message = f"{number} through refs that are not here, so nothing is decided about them: {names}"
@@ -120,7 +120,7 @@ def agents_unheard(clusters: Sequence[str]) -> Finding:
 
 
 def agents_withheld(withheld: Withheld) -> Finding:
-    """A further repository that agents push to and that did not answer."""
+    """A further repository of agents' refs did not answer."""
     clusters = sorted(withheld.clusters)
     names = ", ".join(clusters[:_NAMED]) + (f" and {len(clusters) - _NAMED} more" if len(clusters) > _NAMED else "")
     message = f"the repository {withheld.remote!r} of spec.agents.remotes could not be asked: {withheld.why}"
@@ -130,7 +130,7 @@ def agents_withheld(withheld: Withheld) -> Finding:
 
 
 def not_received(id_: ObjectId, doubted: SignerIdentity, *, heard: bool) -> Finding:
-    """A cluster whose agent's last word does not count, because it is not known to be the agent's."""
+    """The latest report of a cluster's agent does not count, because the signer is not known to be the agent."""
     before = "what it said before counts until its lease runs out" if heard else "nothing of it counts"
     message = f"what the agent of {id_} says is not received: {doubted.doubt}; {before}"
     hint = "let its agent run with --identity, and accept its request for a certificate if it has none"
@@ -138,7 +138,7 @@ def not_received(id_: ObjectId, doubted: SignerIdentity, *, heard: bool) -> Find
 
 
 def agent_gone(id_: ObjectId, *, declared: bool, there: bool) -> Finding:
-    """A cluster that spoke through a ref, which is gone from where agents push, or is `there` and says nothing."""
+    """A cluster's ref is gone, or exists (`there`) without a valid report."""
     follows = "what it said before counts until its lease runs out" + ("" if declared else "; nothing else declares it")
     what = "holds nothing that counts now" if there else "is gone"
     message = f"{id_} spoke through agents/{id_.name} at the last run, and that ref {what}: {follows}"

@@ -1,18 +1,16 @@
-"""What an agent may say on its own ref: its cluster's heartbeat, status, reports and requests, and nothing else.
+"""What an agent may write on its own ref: its cluster's heartbeat, status, reports and certificate requests.
 
-An agent is not trusted with more than its own cluster. A part that speaks for anything else is refused and reported,
-and the agent's other parts still count. Once people declare the cluster, only its status is taken from the agent:
-what it wished for when it registered is history (seed 002: both sides opt in, mutually untrusted in the beginning).
+A part about anything else is refused and reported; the agent's other parts still count. Once people declare the
+cluster, only its status is taken from the agent: what it proposed at registration no longer matters (seed 002: both
+sides opt in and do not trust each other at first).
 
-Which fields an agent may set of its own cluster's objects: none that places work there, or keeps trouble away.
+An agent reports what it observes. It may not set fields that place work on its cluster or keep trouble away: labels
+(sets, Placements, Remedies and policies select by them), annotations (they disable checks and allow disruption),
+taints, acceptance and deletion. Upstream keeps only the set label from agents, by a separate permission
+(`managedclustersets/join`); a ref has no such permissions, so none of these fields count. Requested labels stay
+visible: `muster accept` lists them and takes over those it is given.
 
-An agent says what it sees. Where work goes follows from what people say: labels (sets, Placements, Remedies and
-policies select by them), annotations (they switch checks off and let disruption through), taints, acceptance, and
-whether the cluster is on its way out. Upstream keeps one of these from agents, the set label, by a permission of its
-own (`managedclustersets/join`); a ref has no such permissions, so none of them counts. What an agent asks for stays
-visible: `muster accept` names the labels, and takes over those that it is told to.
-
-Claims, resources and scores are what agents are there to report; a Placement that goes by them says so itself.
+Claims, resources and scores are what agents report; a Placement that depends on them says so itself.
 """
 
 from collections import defaultdict
@@ -31,21 +29,21 @@ from muster.fleet import agent_messages as messages
 from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE
 
 _IDENTITY: Final = frozenset(("apiVersion", "kind", "metadata"))
-#: What an agent may propose when it registers its cluster.
+#: Spec fields that an agent may propose at registration.
 _PROPOSED: Final = frozenset(("hubAcceptsClient", "leaseDurationSeconds", "managedClusterClientConfigs"))
-#: A cluster that wants to be asked more seldom than once an hour wants not to be watched: people may say so.
+#: The longest lease an agent may propose: only people may decide that a cluster is watched less often than hourly.
 LONGEST_PROPOSED_SECONDS: Final = 3600
-#: On a live hub these decide over the life of an object.
+#: These control the lifetime of an object on a live hub.
 _LIFE: Final = ("deletionGracePeriodSeconds", "deletionTimestamp", "finalizers", "ownerReferences")
-#: What the hub decides of a cluster; an agent that reports it repeats what it read, or lies.
+#: Decided by the hub; an agent that reports one only repeats it, or lies.
 DECIDED_CONDITIONS: Final = frozenset((
     ACCEPTED, "HubDeniedManagedCluster", "ManagedClusterConditionClockSynced", "Deleting",
 ))  # fmt: skip
 _DECIDED_STATUS: Final = frozenset(("muster", "remedyActions"))
 
-#: What a provisioner finds out about the cluster that it made.
+#: Spec fields that a provisioner reports about the cluster it created.
 _PROVISIONED: Final = frozenset(("clusterMetadata", "installed"))
-#: Who made a request for a certificate.
+#: The fields that name the requester of a certificate.
 _REQUESTER: Final = ("extra", "groups", "uid", "username")
 _USER: Final = "system:open-cluster-management:"
 _MOST_NAMED = 10
@@ -53,7 +51,7 @@ _MOST_NAMED = 10
 
 @dataclass(frozen=True, slots=True)
 class FilteredPart:
-    """What is left of an agent's part, the fields that were refused, and the labels that it asks for."""
+    """What remains of an agent's part, the refused fields, and the labels that the agent requests."""
 
     body: Tree
     refused: tuple[str, ...] = ()
@@ -61,7 +59,7 @@ class FilteredPart:
 
 
 def cut(part: Part, cluster: str, declared: Iterable[Tree]) -> FilteredPart:
-    """Cut a part down to what the agent of `cluster` may say. `declared` is what people say of the same object."""
+    """Reduce a part to what the agent of `cluster` may write. `declared`: people's parts of the same object."""
     kind = kind_of(part.id)
     sections = frozenset(kind.reported) | _IDENTITY
     body = {name: value for name, value in part.body.items() if name in sections}
@@ -79,7 +77,7 @@ def cut(part: Part, cluster: str, declared: Iterable[Tree]) -> FilteredPart:
 
 
 def _provisioned(part: Part, body: dict[str, Tree], refused: list[str]) -> FilteredPart:
-    """What a provisioner saw of its cluster: that it is installed, and its status. What is wished for is the pool's."""
+    """A provisioner reports whether its cluster is installed, and its status; the pool owns the rest of the spec."""
     metadata, spec = mapping_at(part.body, "metadata"), mapping_at(body, "spec")
     refused += [f"metadata.{name}" for name in ("annotations", "labels") if metadata.get(name)]
     refused += [f"spec.{name}" for name in sorted(spec) if name not in _PROVISIONED]
@@ -102,7 +100,7 @@ def _of_cluster(part: Part, body: dict[str, Tree], refused: list[str], declared:
     wrong = [name for name in sorted(spec) if not _proposable(name, spec[name])]
     refused += [f"spec.{name}" for name in wrong if not _agreed(("spec", name), spec[name], declared)]
     if declared:
-        # People's word on the spec stands alone; no conflict, because the agent's was only a request.
+        # The spec is people's. This is no conflict: the agent's spec was only a proposal.
         body.pop("spec", None)
     elif "spec" in body:
         body["spec"] = {name: value for name, value in spec.items() if name not in wrong}
@@ -112,7 +110,7 @@ def _of_cluster(part: Part, body: dict[str, Tree], refused: list[str], declared:
 
 
 def _labels(metadata: Mapping[str, Tree], declared: list[Tree]) -> list[tuple[str, str]]:
-    """The labels that an agent asks for and that people have not given."""
+    """The labels that the agent requests and people have not set."""
     return [
         (key, value) for key, value in sorted(mapping_at(metadata, "labels").items())
         if isinstance(key, str) and isinstance(value, str)
@@ -125,13 +123,13 @@ def _news(metadata: Mapping[str, Tree], name: str, declared: list[Tree]) -> bool
 
 
 def _agreed(path: tuple[str, ...], value: Tree, declared: list[Tree]) -> bool:
-    """Whether people say the very same."""
+    """Do people set the same value?"""
     return any(dig(body, *path) == value for body in declared)
 
 
 def _proposable(name: str, value: Tree) -> bool:
     if name == "leaseDurationSeconds" and isinstance(value, int):
-        return 0 <= value <= LONGEST_PROPOSED_SECONDS  # what is no number is for the schema to say
+        return 0 <= value <= LONGEST_PROPOSED_SECONDS  # the schema rejects what is not a number
     return name in _PROPOSED and (name, value) != ("hubAcceptsClient", True)
 
 
@@ -147,15 +145,15 @@ def _status(part: Part, status: Mapping[str, Tree], refused: list[str]) -> Tree:
 
 
 def _decided(condition: Tree) -> str:
-    """The condition's type where it is for the hub to decide."""
+    """The condition's type if only the hub decides it, else empty."""
     type_ = dig(condition, "type")
     return type_ if isinstance(type_, str) and type_ in DECIDED_CONDITIONS else ""
 
 
 def _request(body: dict[str, Tree], refused: list[str], cluster: str) -> FilteredPart:
-    """Of who it is, an agent may say that it is its cluster's: nobody vouches for more than the right to push there.
+    """An agent may name its own cluster as the requester and nothing else: pushing to the ref is all that is verified.
 
-    On a live hub these fields are the API server's to fill in.
+    On a live hub the API server fills in these fields.
     """
     own = f"{_USER}{cluster}:"
     spec = mapping_at(body, "spec")
@@ -169,7 +167,7 @@ def _request(body: dict[str, Tree], refused: list[str], cluster: str) -> Filtere
 
 
 def _few(names: list[str]) -> tuple[str, ...]:
-    """A ref of thousands of such fields is one agent's, and shall not fill everybody's screen."""
+    """At most `_MOST_NAMED` names: one agent's ref must not fill the output with thousands of fields."""
     more = len(names) - _MOST_NAMED
     return tuple(names) if more <= 0 else (*names[:_MOST_NAMED], f"{more} more")
 
@@ -179,9 +177,9 @@ _STRANGER = SignerIdentity()
 
 @dataclass(frozen=True, slots=True)
 class Admitted:
-    """The parts that count, those of agents cut down to what an agent may say, and what was refused.
+    """The parts that count, agents' parts reduced to what they may write, and findings about what was refused.
 
-    `asked`: the labels that agents ask for, by cluster. Nothing of them counts.
+    `asked`: the labels that agents request, by cluster. They have no effect.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -190,11 +188,11 @@ class Admitted:
 
 
 def admitted(parts: Iterable[Part], identities: Mapping[str, SignerIdentity] | None = None) -> Admitted:
-    """Judge the input parts of a snapshot: people's all count, agents' as far as they are their own.
+    """Filter the input parts of a snapshot: people's parts all count, agents' parts if they are about their own
+    cluster.
 
-    `identities` has who is behind each cluster's words, where agents have to sign: of those of whom nobody knows it
-    counts what a stranger may say, that the cluster is there and wants a certificate. In whose name a request is made
-    is then no matter of what it says.
+    `identities`: the verified signer of each cluster's ref, if agents must sign. A ref without a verified signer may
+    only declare that its cluster exists and request a certificate, in any requester's name.
     """
     everything = list(parts)
     declared: dict[ObjectId, list[Tree]] = defaultdict(list)
@@ -215,7 +213,7 @@ def admitted(parts: Iterable[Part], identities: Mapping[str, SignerIdentity] | N
             user = identities.get(cluster, _STRANGER).user
             stranger = part if user else _of_stranger(part)
             if stranger is None:
-                continue  # that it does not count is said once for all of the ref
+                continue  # one finding covers the whole ref
             part = stranger
             if reason := _of_another(part, user):
                 found.findings.append(messages.refused_agent_part(part, reason))
@@ -228,14 +226,14 @@ def admitted(parts: Iterable[Part], identities: Mapping[str, SignerIdentity] | N
 
 
 def _of_stranger(part: Part) -> Part | None:
-    """What counts of a part of which nobody knows who wrote it."""
+    """What counts of a part whose signer is not verified."""
     if kind_of(part.id) in CLUSTERS and "spec" in part.body:
         return replace(part, body={name: value for name, value in part.body.items() if name != "status"})
     return part if kind_of(part.id) is CSR else None
 
 
 def _of_another(part: Part, user: str) -> str:
-    """Why a request is not whose it says it is; empty where it is, or says nothing of that."""
+    """Why a request's username is not its signer's; empty if it is, or if the request names none."""
     named = mapping_at(part.body, "spec").get("username") if kind_of(part.id) is CSR else None
     if named is None or named == user:
         return ""
@@ -243,7 +241,7 @@ def _of_another(part: Part, user: str) -> str:
 
 
 def _foreign(part: Part, cluster: str) -> str:
-    """Why a part is not the agent's to write; empty where it is."""
+    """Why the agent may not write this part; empty if it may."""
     kind, id_ = kind_of(part.id), part.id
     if not kind.reported:
         return f"agents do not write {kind.name} objects"
@@ -262,10 +260,10 @@ def _foreign(part: Part, cluster: str) -> str:
 
 
 def _named(parts: Iterable[Part]) -> Mapping[ObjectId, str]:
-    """Whose a request is where agents of several clusters use one name for theirs.
+    """The owner of each request name that agents of several clusters use.
 
-    Requests have no namespace, so an agent could take another's name and drown its request. The cluster after which
-    it is named has it (upstream: `<cluster>-...`), else the first by name.
+    Requests have no namespace, so an agent could take another agent's name and suppress its request. The owner is the
+    cluster that the name begins with (upstream: `<cluster>-...`), else the first cluster by name.
     """
     users: dict[ObjectId, set[str]] = defaultdict(set)
     for part in parts:

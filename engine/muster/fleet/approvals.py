@@ -1,16 +1,15 @@
-"""What was decided of a request for a certificate is bound to that request's content.
+"""A decision about a certificate request is bound to the request's content.
 
-A CertificateSigningRequest is immutable on a hub; in git its file, or the one on its agent's ref, can be replaced under
-the same name. So what muster decided, and what a person said, is remembered with a digest of the request that it was
-said of. Another content is a new request: it is judged anew, and the word about the old one does not count for it until
-the old content is back, or the person says it again (with another `lastUpdateTime`, reason or message). Whoever writes
-the digest beside the word, as `muster accept` does, names the request that was looked at: none that came later counts.
+A CertificateSigningRequest is immutable on a hub. In git its file, or the copy on its agent's ref, can be replaced
+under the same name. So each decision, muster's or a person's, is stored with a digest of the request. Different content
+is a new request: it is decided anew, and the old decision does not apply until the old content is back or the person
+repeats it (with another `lastUpdateTime`, reason or message). A decision that states the digest, as `muster accept`
+writes it, applies to that request only.
 
-Requests of a cluster that was denied are approved by nobody; the policy `csr-denial` denies them.
+Requests of a denied cluster are never approved; the policy `csr-denial` denies them.
 
-The certificate that a signer made of an approved request stands in the request's derived part, as on a hub, with the
-digest of the request that was signed. It stands for as long as that very request is approved: denied, revoked (a
-person's word `Denied`), replaced by another content or taken away by its agent, it ends.
+The certificate issued for a request is in its derived part, as on a hub, with the digest of the signed request. It ends
+when that request is denied, revoked (a person's `Denied`), replaced by other content or removed by its agent.
 """
 
 import base64
@@ -29,37 +28,36 @@ from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.objects import Object, by_type
 from muster.fleet.places import finding_at
 
-#: Where it is remembered: `request` is the content of which muster decided, `word` what a person said and of which,
-#: `signed` the one of which the certificate was made; `vouchedBy` the requests whose keys vouched for it, the nearest
-#: first; `denied` tells the agent, which sees no files of people's, that
-#: a person's word is no.
+#: Bookkeeping of decisions: `request` is the digest muster decided, `word` a person's decision and its digest, `signed`
+#: the digest the certificate was issued for, `vouchedBy` the requests whose keys vouched for it, nearest first.
+#: `denied` tells the agent, which sees no files of people's, that a person denied it.
 DECIDED = ("status", "muster", "decided")
-#: Its field with the digest of the request that the certificate was signed for.
+#: The digest of the request that the certificate was issued for.
 SIGNED = "signed"
 #: The certificate, PEM in base64.
 CERTIFICATE = ("status", "certificate")
 VOUCHED = "vouchedBy"
 WORDS = ("Approved", "Denied")
-#: On what a person says of a request: the digest of the request that is meant.
+#: Annotation on a person's decision: the digest of the request it applies to.
 MEANT = "muster.dev/request-digest"
 _NAMING = (CLUSTER_NAME, "open-cluster-management.io/addon-name")
 
 
 @dataclass(frozen=True, slots=True)
 class Word:
-    """What people said of a request: a digest of their conditions, and the digest of the request that they meant."""
+    """A person's decision about a request: a digest of its conditions, and the digest of the request it applies to."""
 
     said: str
     request: str
 
     @property
     def entry(self) -> Tree:
-        """As it is remembered."""
+        """The form stored in the derived part."""
         return {"said": self.said, "request": self.request}
 
 
 def request_digest(obj: Object) -> str:
-    """A digest of all that is asked for, and in whose name. How the text of the request is wrapped does not count."""
+    """A digest of everything requested and of the requester. Line breaks in the request's text do not count."""
     spec = dict(obj.spec)
     if isinstance(request := spec.get("request"), str):
         spec["request"] = "".join(request.split())
@@ -67,9 +65,9 @@ def request_digest(obj: Object) -> str:
 
 
 def is_word(part: Part) -> bool:
-    """Whether a part is a person's word about the very request that it names by its digest, as `muster accept` says it.
+    """Is this part a person's decision that names its request by digest, as `muster accept` writes it?
 
-    Without the request it is no mistake: that lies on its agent's branch, and goes when its certificate is replaced.
+    It may exist without the request: that is on the agent's branch, and goes when its certificate is replaced.
     """
     return part.id.kind == CSR.name and not part.source.ref and isinstance(_meant(part), str)
 
@@ -79,7 +77,7 @@ def _meant(part: Part) -> Tree:
 
 
 def word_of(obj: Object, before: Tree) -> Word | None:
-    """What people say of a request, and of which: of the one that stood there when they first said so."""
+    """A person's decision about a request, with the digest of the request that existed when it was first made."""
     conditions = by_type(c for part in obj.parts for c in mappings_at(part.body, "status", "conditions"))
     said = [conditions[type_] for type_ in WORDS if type_ in conditions]
     if not said:
@@ -93,9 +91,9 @@ def word_of(obj: Object, before: Tree) -> Word | None:
 
 
 def issued(obj: Object, before: Tree) -> str:
-    """The certificate that was made of a request, as it stands there now; empty where there is none of it.
+    """The certificate issued for the request's present content; empty if there is none.
 
-    What an API server says in a file is believed: there a request never becomes another one.
+    A certificate in an input file counts as it is: on an API server a request cannot change.
     """
     served = dig(obj.body, *CERTIFICATE)
     if isinstance(served, str) and served:
@@ -107,10 +105,10 @@ def issued(obj: Object, before: Tree) -> str:
 def lineage(
     obj: Object, previous: Mapping[ObjectId, Tree], identities: Mapping[str, SignerIdentity] | None
 ) -> list[str]:
-    """The requests whose keys vouched for a request, the nearest first: that of the certificate with which it was sent,
-    and those that vouched for that one. It is found when the request is first seen, and remembered.
+    """The requests whose keys vouched for a request, nearest first: the one whose certificate signed it, and those that
+    vouched for that one. Found when the request is first seen, then remembered.
 
-    Where agents need not sign, every certificate of the cluster may have been used to ask for a renewal.
+    If agents need not sign, any certificate of the cluster may have been used to ask for a renewal.
     """
     before, cluster = previous.get(obj.id), str(obj.labels.get(CLUSTER_NAME, ""))
     known = dig(before, *DECIDED, VOUCHED)
@@ -133,7 +131,7 @@ def lineage(
 
 
 def _digest(certificate: Tree) -> str:
-    """A digest of a certificate's text, as `Identity.certificate` has it."""
+    """A digest of a certificate's text, as in `SignerIdentity.certificate`."""
     try:
         return hashlib.sha256(base64.b64decode(str(certificate), validate=True)).hexdigest()
     except ValueError:
@@ -141,12 +139,12 @@ def _digest(certificate: Tree) -> str:
 
 
 def is_denied(conditions: Mapping[str, Tree]) -> bool:
-    """Whether a request with these conditions is denied."""
+    """Do these conditions deny the request?"""
     return bool(dig(conditions.get("Denied"), "status") == "True")
 
 
 def is_approved(conditions: Mapping[str, Tree]) -> bool:
-    """Whether a request with these conditions is approved, and not denied."""
+    """Do these conditions approve the request, and none denies it?"""
     said = {type_ for type_ in WORDS if type_ in conditions and conditions[type_].get("status", "True") == "True"}
     return said == {"Approved"}
 
@@ -155,10 +153,10 @@ def with_bound_decisions(
     objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree], parts: Iterable[Part],
     identities: Mapping[str, SignerIdentity] | None,
 ) -> tuple[dict[ObjectId, Object], dict[ObjectId, Tree], list[Finding]]:  # fmt: skip
-    """Return the objects without the words that do not count, the derived parts without the decisions that were made of
-    another content, and what people have to know of it.
+    """Return the objects without decisions that do not apply, the derived parts without decisions about other content,
+    and findings about both.
 
-    A person's no to a request, in one of the `parts`, is a no to all those for which its key vouched, for good.
+    If one of the `parts` denies a request, all requests that its key vouched for are denied for good.
     """
     kept, known = dict(objects), dict(previous)
     findings: list[Finding] = []
@@ -183,26 +181,26 @@ def with_bound_decisions(
             findings.append(_other_request(obj))
         elif denied(objects, previous, cluster) and _says(obj, "Approved"):
             kept[id_] = replace(obj, body=_without_conditions(obj.body, ("Approved",)))
-            if not any(map(is_word, obj.parts)):  # `muster accept` said it, so that the cluster was denied came later
+            if not any(map(is_word, obj.parts)):  # `muster accept` wrote it, so the cluster was denied later
                 findings.append(_denied_cluster(obj, cluster))
     return kept, known, findings
 
 
 def denied(objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree], cluster: str) -> bool:
-    """Whether a cluster was in the fleet and is not accepted any more."""
+    """Was the cluster in the fleet, and is it no longer accepted?"""
     obj = objects.get(id_ := MANAGED_CLUSTER.id(cluster))
     accepted = obj is not None and is_accepted(obj)
     return not accepted and ACCEPTED in by_type(mappings_at(previous.get(id_), "status", "conditions"))
 
 
 def denied_by_people(parts: Iterable[Part]) -> frozenset[ObjectId]:
-    """The requests that people deny, whether they are there or not."""
+    """The requests that people deny, whether they exist or not."""
     people = (part for part in parts if part.layer is Layer.INPUT and CSR.has(part.id) and not part.source.ref)
     return frozenset(part.id for part in people if is_denied(by_type(mappings_at(part.body, "status", "conditions"))))
 
 
 def _with_denial(obj: Object) -> Object:
-    """A request as if people had denied it."""
+    """The request as if people had denied it."""
     message = "A request that vouched for it was denied."
     said = {"type": "Denied", "status": "True", "reason": "VoucherDenied", "message": message}
     body = _without_conditions({"status": {}, **obj.body}, WORDS)

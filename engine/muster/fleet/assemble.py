@@ -1,7 +1,7 @@
 """From parts to objects, and from objects to a fleet.
 
-An object is the merge of every input part that names it. Parts of one object that contradict each other are a
-finding that names both places, and break that object alone.
+An object is the merge of all input parts that name it. Parts that contradict each other are a finding that names both
+places, and only that object is broken.
 """
 
 from collections import defaultdict
@@ -39,10 +39,10 @@ _DECLARED = (*CLUSTERS, CSR)
 
 
 def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False) -> Fleet:
-    """Read a snapshot and return its fleet, with everything that was wrong on the way in its findings.
+    """Read a snapshot and return its fleet, with all problems in its findings.
 
-    Not validated against schemas: `muster.rules.checks.validate` does that. `obeying` False: the Fleet is known to have
-    an error, so its settings do not count. `partial`: the snapshot has some of the fleet's files.
+    Schemas are checked elsewhere (`muster.rules.checks.validate`). `obeying` False: the Fleet object is known to be
+    invalid, so its settings do not count. `partial`: the snapshot holds only some of the fleet's files.
     """
     reading = read(snapshot)
     previous, derived_paths = _previous(reading)
@@ -54,7 +54,7 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False)
     alone = {id_ for id_ in declared if is_left_alone(id_, grouped[id_], previous.get(id_), removed)}
     missed = find_missed(snapshot, reading, previous, declared - alone, partial=partial)
     for id_ in alone & missed.broken:
-        # A slip of people's pens is not the moment to take an agent at its word.
+        # While a file of people's is damaged, the agent's proposal does not count as a declaration.
         grouped[id_] = [replace(part, body=without_spec(part.body)) for part in grouped[id_]]
     for part in missed.stand_ins:
         grouped.setdefault(part.id, []).append(part)
@@ -68,7 +68,7 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False)
     settings, unsettled = settings_of(
         objects, previous, joining.broken, unidentified=missed.unidentified, obeying=obeying
     )
-    replaced = objects.keys() | joining.broken  # also by what is in a file that cannot be read any more
+    replaced = objects.keys() | joining.broken  # also by an object in a file that cannot be read any more
     builtin = {id_: obj for id_, obj in in_vocabulary(builtin_objects(), settings).items() if id_ not in replaced}
     previous = moved(previous, (*objects.values(), *builtin.values()))
     objects = with_automatic_acceptance(objects, previous, settings)
@@ -100,10 +100,10 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False)
 
 @dataclass
 class _Joining:
-    """Parts become objects, each on its own.
+    """Merges parts into objects, one object at a time.
 
-    `declared` are those that somebody gives a spec, `alone` those of them of which only agents speak any more; `kept`
-    are those of which a file that cannot be read may speak.
+    `declared`: objects with a spec from anyone; `alone`: those of them that only agents report now; `kept`: those that
+    an unreadable file may hold.
     """
 
     declared: Collection[ObjectId]
@@ -116,7 +116,7 @@ class _Joining:
     findings: list[Finding] = field(default_factory=list)
 
     def add(self, id_: ObjectId, parts: Sequence[Part]) -> None:
-        """Join the parts of an object, or say why it is none of the fleet's."""
+        """Merge the parts of an object, or record why it is not in the fleet."""
         if id_ in self.alone and id_ not in self.broken and id_ not in self.kept:
             self.findings.append(agent_messages.departed(parts[0]))
             self.departed[id_.name] = Object(id_, parts[0].body, tuple(parts))
@@ -127,7 +127,7 @@ class _Joining:
                     self.findings.append(agent_messages.undeclared(parts[0]))
                 self.undeclared.add(id_)
                 return
-            self.broken.add(id_)  # its agent is heard all the same
+            self.broken.add(id_)  # its agent's reports count all the same
         assembled = attempt(parts[0], partial(joined, id_, parts))
         if isinstance(assembled, Finding):
             self.findings.append(assembled)
@@ -141,7 +141,7 @@ class _Joining:
 
 
 def without_spec(body: Tree) -> Tree:
-    """A part without what it declares."""
+    """The part's body without what it declares."""
     return {name: section for name, section in body.items() if name != "spec"}
 
 
@@ -153,9 +153,9 @@ def _grouped(parts: Iterable[Part]) -> dict[ObjectId, list[Part]]:
 
 
 def _declared(id_: ObjectId, parts: Iterable[Part], previous: Tree) -> bool:
-    """A cluster exists when somebody gives it a spec; an agent's status alone does not make one.
+    """Does the object exist? A cluster does if a part has a spec; an agent's status alone does not declare it.
 
-    A ClusterDeployment is declared by a person, or by muster for a pool: then its inputs are reports.
+    A ClusterDeployment is declared by a person, or by muster for a pool; then its inputs are reports.
     """
     if CLUSTER_DEPLOYMENT.has(id_):
         return any(dig(body, "spec", "clusterName") for body in (previous, *(part.body for part in parts)))
@@ -170,7 +170,7 @@ def _conflict_findings(obj: Object, conflicts: Iterable[Path]) -> Iterable[Findi
 
 
 def _previous(reading: FilesRead) -> tuple[dict[ObjectId, Tree], dict[ObjectId, str]]:
-    """What the last run derived. Two derived files of one object are an accident of a moved shard: both count."""
+    """The last run's derived parts. If a moved shard left two derived files of one object, both count."""
     previous: dict[ObjectId, Tree] = {}
     paths: dict[ObjectId, str] = {}
     for part in reading.parts:

@@ -17,7 +17,7 @@ PREFIX = "builtin:"
 
 @cache
 def builtin_objects() -> Mapping[ObjectId, Object]:
-    """Return the bundle's objects by id. RuntimeError if the bundle itself is wrong: a fault of ours."""
+    """Return the bundle's objects by id. RuntimeError if the bundle itself is damaged."""
     folder = bundle_path("policies")
     reading = FilesRead()
     for path in sorted(folder.rglob("*.yaml")):

@@ -1,7 +1,7 @@
-"""The data that ships with muster: schemas, built-in policies, the example fleet.
+"""The data shipped with muster: schemas, built-in policies and the example fleet.
 
-In a wheel they lie inside the package (`muster/_bundle`), in a checkout at the repository's root. Nothing here
-depends on the working directory.
+A wheel has it inside the package (`muster/_bundle`), a checkout at the repository's root. It does not depend on the
+working directory.
 """
 
 from functools import cache
@@ -12,7 +12,8 @@ _PACKAGE = Path(__file__).resolve().parents[1]
 
 @cache
 def bundle_path(name: str) -> Path:
-    """Return the folder `policies`, `schemas` or `fleet-repo-example`. FileNotFoundError if the install lost it."""
+    """Return the folder `policies`, `schemas` or `fleet-repo-example`. FileNotFoundError if the installation lacks
+    it."""
     for root in (_PACKAGE / "_bundle", _PACKAGE.parents[1]):
         if (folder := root / name).is_dir():
             return folder

@@ -1,4 +1,5 @@
-"""What the policies of a fleet decide of clusters, as their objects say, before any is compiled."""
+"""The taints, conditions and remedy actions that a fleet's policies decide, read from their objects before
+compilation."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -20,16 +21,17 @@ from muster.fleet.builtin import builtin_objects
 from muster.fleet.objects import Object
 from muster.fleet.vocabulary import NAMES, type_of
 
-#: The conditions of a ManagedCluster that registration decides, beside those of ConditionPolicies.
+#: ManagedCluster conditions that registration decides, not a ConditionPolicy.
 _OF_REGISTRATION = frozenset((ACCEPTED, "ManagedClusterJoined", "Deleting"))
 
 
 @dataclass(frozen=True, slots=True)
 class Deciders:
-    """What the policies of a fleet decide of clusters.
+    """What the policies of a fleet decide about clusters.
 
-    `conditions` are condition types, `taints` kind, key, effect and value of taints; `latching` the ClusterTaintPolicy
-    that latches a taint, by key and effect; `remedies` who asks for an action: its name and clusters (None: all).
+    `conditions`: condition types; `taints`: kind, key, effect and value; `latching`: the ClusterTaintPolicy that
+    latches a taint, by key and effect; `remedies`: the remedies that request an action, each with its clusters (None:
+    all).
     """
 
     conditions: frozenset[str]
@@ -39,7 +41,7 @@ class Deciders:
 
     @classmethod
     def of(cls, objects: Mapping[ObjectId, Object]) -> "Deciders":
-        """Read the policies among a fleet's objects, and those of the bundle that it does not replace."""
+        """Read the policies of a fleet, including the built-in ones that it does not replace."""
         taints = {
             (kind, *_identity(taint))
             for obj in _of(objects, TAINT_POLICY)
@@ -63,9 +65,9 @@ class Deciders:
         )
 
     def decide_taint(self, kind: Kind, taint: Tree) -> bool:
-        """Whether a taint in a cluster's file is a policy's: a hub's past, and nobody's wish.
+        """Does a policy decide this taint in a cluster's file? Then it is a hub's past, not a person's input.
 
-        One that a ClusterTaintPolicy may also add is where it says when it was added, which people do not write.
+        A taint that a ClusterTaintPolicy may add counts only if it has `timeAdded`, which people do not write.
         """
         if not isinstance(taint, dict):
             return False
@@ -75,7 +77,7 @@ class Deciders:
 
 
 def _of(objects: Mapping[ObjectId, Object], kind: Kind) -> Iterable[Object]:
-    """The objects of a kind by id, and those of the bundle that they do not replace."""
+    """The objects of a kind by id, with the built-in ones that they do not replace."""
     found = {id_: source[id_] for source in (builtin_objects(), objects) for id_ in of_kinds(source, kind)}
     return (found[id_] for id_ in sorted(found))
 

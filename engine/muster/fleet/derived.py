@@ -1,7 +1,7 @@
-"""Derived parts as trees and as files: from decisions to the object that is written under `derived/`.
+"""Derived parts as trees and as files: from decisions to the object written under `derived/`.
 
-The bytes are a function of the decisions alone: keys in a fixed order, lists sorted by their key where they have
-one. Only transitions change files, because decisions carry no instant but that of a transition.
+The bytes depend on the decisions alone: keys have a fixed order, lists are sorted by their key if they have one. Only
+transitions change files, because a decision contains no time but that of a transition.
 """
 
 import hashlib
@@ -24,7 +24,7 @@ _CONDITION_ORDER = ("type", "status", "reason", "message", "lastTransitionTime",
 
 
 def derived_body(id_: ObjectId, decisions: Mapping[Path, Decision]) -> Tree:
-    """Return the partial object that the decisions make, or None where they make nothing."""
+    """Return the partial object that the decisions make; None if they make nothing."""
     kind = kind_of(id_)
     body: Tree = {}
     for path, decision in decisions.items():
@@ -60,7 +60,7 @@ def _place(body: Tree, path: Path, value: Tree, list_keys: ListKeys) -> None:
             continue
         walked.append(step)
         if last:
-            # What is kept word for word belongs to the last run's part, and other decisions go in beside it.
+            # A kept value belongs to the last run's part, and other decisions are set inside it.
             here[step] = copy(value)
         else:
             nested: Tree = [] if isinstance(path[position + 1], tuple) else {}
@@ -68,8 +68,8 @@ def _place(body: Tree, path: Path, value: Tree, list_keys: ListKeys) -> None:
 
 
 def _element(elements: list[Tree], fields: tuple[str, ...], key: tuple[str, ...]) -> Tree:
-    """The element of a list that has this key; None where there is none."""
-    if len(fields) == 1:  # nearly all: conditions
+    """The element of a list with this key; None if there is none."""
+    if len(fields) == 1:  # most lists: conditions
         (field,), (value,) = fields, key
         return next((one for one in elements if isinstance(one, dict) and one.get(field) == value), None)
     return next((one for one in elements if element_key(one, fields) == key), None)
@@ -97,7 +97,7 @@ def in_order(body: Tree) -> Tree:
 
 @cache
 def _by(fields: tuple[str, ...]) -> Callable[[Tree], list[str] | str]:
-    """What elements of a list with these key fields are sorted by."""
+    """The sort key for elements of a list with these key fields."""
     if len(fields) == 1:
         (only,) = fields
         return lambda element: str(element.get(only) or "")
@@ -105,7 +105,7 @@ def _by(fields: tuple[str, ...]) -> Callable[[Tree], list[str] | str]:
 
 
 def _sorted(section: Tree, *, keep_order: bool) -> Tree:
-    """The section's own fields by name; `status.muster`, bookkeeping, comes last."""
+    """The section's fields by name; `status.muster`, bookkeeping, comes last."""
     if not isinstance(section, dict) or keep_order:
         return section
     return {key: section[key] for key in sorted(section, key=lambda name: (name == "muster", name))}
@@ -124,21 +124,18 @@ def _is_of_mappings(tree: Tree) -> TypeGuard[list[Tree]]:
 
 
 def _keys_first(element: Tree, fields: tuple[str, ...]) -> Tree:
-    """An element of a keyed list with its key before the rest, which stays in its order."""
+    """An element of a keyed list with its key fields first; the rest keeps its order."""
     first = (name for name in fields if name in element and name not in OPTIONAL_KEYS)
     return {**{name: element[name] for name in first}, **element}
 
 
 def derived_text(body: Tree) -> str:
-    """Return the file's text. UnwritableError where the next run could not read it."""
-    from muster.data.yaml.emitter import file_text  # what only checks writes nothing
+    """Return the file's text. UnwritableError if the next run could not read it."""
+    from muster.data.yaml.emitter import file_text  # checks that write nothing need not load it
 
     return file_text(body, header=HEADER)
 
 
 def content_id(content: bytes) -> str:
-    """Return a digest by which contents are compared, the same whatever the repository's object format is.
-
-    git's blob ids are not: the same bytes have one id in a sha1 repository and another in a sha256 one.
-    """
+    """Return a digest for comparing contents, independent of the repository's object format (sha1 or sha256)."""
     return hashlib.sha256(content).hexdigest()

@@ -1,4 +1,4 @@
-"""The texts about what lies under derived/."""
+"""Messages about files under derived/."""
 
 from typing import TYPE_CHECKING
 
@@ -35,21 +35,21 @@ def damaged_derived(source: SourceFile, problem: Problem) -> Finding:
 
 
 def not_derived(source: SourceFile, document: Document, reason: str) -> Finding:
-    """A document under derived/ that is no derived part, or lies in another file than muster writes it to."""
+    """A document under derived/ that is no derived part, or is in the wrong file."""
     message = f"this does not count and will be removed: {reason}"
     hint = "nothing under derived/ is written by hand; objects of yours belong anywhere else"
     return finding("MUS502", message, Place(source.label, document.line, 1), hint=hint)
 
 
 def strange_derived(source: SourceFile, document: Document, id_: ObjectId, what: str) -> Finding:
-    """Something in a derived part that muster does not derive."""
+    """A field in a derived part that muster does not derive."""
     message = f"what stands in the derived part of {id_} is not muster's, so it is decided anew: {what}"
     hint = "nothing under derived/ is written by hand; git checkout brings back what muster wrote"
     return finding("MUS503", message, Place(source.label, document.line, 1), hint=hint)
 
 
 def strange_text(error: "ValidationError", path: At) -> str:
-    """What is wrong at a place of a derived part, without any value."""
+    """What is wrong at a place of a derived part, without its value."""
     where = path_text(path) or "the document"
     if error.validator == "additionalProperties":
         return f"{where} is no field that it has"
@@ -57,7 +57,7 @@ def strange_text(error: "ValidationError", path: At) -> str:
 
 
 def unwritable(id_: ObjectId, parts: tuple[Part, ...], why: str) -> Finding:
-    """An object whose derived part could not be read again. Of what only agents sent, nobody here is to blame."""
+    """An object whose derived part could not be read again. Only a warning if agents sent all of it."""
     return finding(
         "MUS520",
         f"what is derived of {id_} would not be readable, so it keeps its last derived state: {why}",

@@ -1,10 +1,10 @@
-"""Derived files, read as strictly as any: what is not muster's own there is a finding, and is decided anew.
+"""Derived files, read strictly: what muster did not write there is a finding and is decided anew.
 
-What lies under `derived/` counts as what the last run decided, so a hand that wrote there could take a condition's time
-back, or a budget's hold off. A document counts only in the file in which muster writes that object's derived part, and
-of its fields only what muster derives of that kind (`schemas/derived/parts.json`). What does not count is left out as
-if it were not there: the run then derives it again, and writes the file as it should be. A part is left out leaf by
-leaf, or by elements of a list, so that one edit does not cost an object all its times.
+Files under `derived/` count as the decisions of the last run, so an edit there could reset a condition's time or lift a
+budget's hold. A document counts only in the file where muster writes that object's derived part, and a field only if
+muster derives it for that kind (`schemas/derived/parts.json`). Anything else is ignored: the run derives it again and
+rewrites the file. Fields and list elements are dropped one by one, so that one edit does not cost an object all its
+times.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,13 +25,13 @@ if TYPE_CHECKING:
     from jsonschema.exceptions import ValidationError
 
 _SECTIONS = ("metadata", "spec", "status")
-#: A field of a section that nobody reads by itself goes as a whole; one of these goes key by key.
+#: A violation drops its whole field of a section, but only one key of these.
 _BY_KEY = (("metadata", "annotations"), ("metadata", "labels"), ("status", "muster"))
 _MOST_FINDINGS = 5
 
 
 def derived_parts(source: SourceFile, documents: tuple[Document, ...], findings: list[Finding]) -> Iterator[Part]:
-    """Yield what of a derived file counts, and add to `findings` what does not."""
+    """Yield the valid parts of a derived file, and append findings about the rest to `findings`."""
     for document in documents:
         found = _identified(source, document.body)
         if isinstance(found, str):
@@ -45,7 +45,7 @@ def derived_parts(source: SourceFile, documents: tuple[Document, ...], findings:
 
 
 def _identified(source: SourceFile, body: Tree) -> tuple[Kind, ObjectId] | str:
-    """The object whose derived part a document is; why it is none, where it is none."""
+    """The kind and id whose derived part the document is, or the reason why it is none."""
     api_version, name, namespace = (
         body.get("apiVersion"),
         dig(body, "metadata", "name"),
@@ -68,12 +68,12 @@ def _identified(source: SourceFile, body: Tree) -> tuple[Kind, ObjectId] | str:
 
 
 def countable(kind: Kind, body: Tree) -> Tree:
-    """Return what of a part would count if it stood under `derived/`."""
+    """Return the fields of a part that would count under `derived/`."""
     return _without_strange(kind, body)[0]
 
 
 def _without_strange(kind: Kind, body: Tree) -> tuple[Tree, list[str]]:
-    """The part without what muster does not derive, and what that was."""
+    """The part without the fields that muster does not derive, and a text about each of them."""
     if _gate(kind).is_valid(body):
         return body, []
     from muster.fleet.violations import validator_for
@@ -93,7 +93,7 @@ def _without_strange(kind: Kind, body: Tree) -> tuple[Tree, list[str]]:
 
 
 def _places(error: "ValidationError") -> Iterator[tuple[At, At]]:
-    """Where a part violates its schema, and what is left out for it: of a field that is too much, the field alone."""
+    """Where a part violates its schema, and the place to drop for it: for an unknown field, that field alone."""
     path = tuple(error.absolute_path)
     if error.validator == "additionalProperties" and error.validator_value is False:
         schema: Tree = error.schema
@@ -105,7 +105,7 @@ def _places(error: "ValidationError") -> Iterator[tuple[At, At]]:
 
 
 def _cut(path: At) -> At:
-    """The smallest thing that can be left out on account of a violation at `path`."""
+    """The smallest place that can be dropped because of a violation at `path`."""
     for position, step in enumerate(path):
         if isinstance(step, int):
             return path[: position + 1]
@@ -113,7 +113,7 @@ def _cut(path: At) -> At:
 
 
 def _pruned(tree: Tree, gone: object, path: At = ()) -> Tree:
-    """A copy of a tree without some of its places."""
+    """A copy of the tree without the places `gone`."""
     left_out = frozenset(gone)  # type: ignore[call-overload]
     if isinstance(tree, dict):
         return {
@@ -137,7 +137,7 @@ def _gate(kind: Kind) -> Gate:
 
 @cache
 def derived_schema(kind: Kind) -> Mapping[str, Tree]:
-    """Return the schema of a kind's derived part: what `schemas/derived/parts.json` says of it, and nothing else."""
+    """Return the schema of a kind's derived part, built from `schemas/derived/parts.json`."""
     table = load_schema("derived/parts.json")
     own, common = table["kinds"].get(kind.name, {}), table["common"]
     sections = {section: _section(common.get(section, {}), own.get(section, {})) for section in _SECTIONS}
@@ -153,7 +153,7 @@ def derived_schema(kind: Kind) -> Mapping[str, Tree]:
 
 
 def _section(common: Mapping[str, Tree], own: Mapping[str, Tree] | None) -> dict[str, Tree]:
-    """A mapping of exactly these fields; of any, where the table says null."""
+    """A mapping with exactly these fields; with any, if `own` is null in the table."""
     if own is None:
         return {"type": "object"}
     return {"type": "object", "properties": {**common, **own}, "additionalProperties": False}

@@ -1,7 +1,7 @@
-"""From documents to the parts of objects.
+"""From documents to parts of objects.
 
-A document without both `apiVersion` and `kind` is somebody else's and is passed over in silence, unless it bears the
-name of an object that is missed.
+A document without both `apiVersion` and `kind` belongs to another program and is skipped silently, unless it has the
+name of a vanished object.
 """
 
 from collections.abc import Iterator
@@ -20,12 +20,12 @@ from muster.fleet.schemas import without_nulls
 from muster.fleet.slips import incomplete, meant
 
 _GROUPS = frozenset(kind.group for kind in ALL)
-#: Where kubectl puts a namespaced object that names no namespace.
+#: The namespace that kubectl uses if an object names none.
 DEFAULT_NAMESPACE = "default"
 
 
 def signature(body: Tree) -> str:
-    """What tells a document of no known kind from others: what it says it is, or all of it where it says nothing."""
+    """What identifies a document of no known kind: its kind and name, or all of it if it has none."""
     named = _named(body) if isinstance(body, dict) else DocumentIdentity()
     return repr(tuple(named)) if named.kind and named.name else repr(body)
 
@@ -33,7 +33,7 @@ def signature(body: Tree) -> str:
 def unwrapped(document: Document) -> Iterator[tuple[int | None, Tree]]:
     """The document itself, or the items of a `List` or of a list of one kind.
 
-    The items of a `RemedyList`, as an API server answers with one, need not repeat that they are Remedies.
+    The items of a `RemedyList`, as an API server returns it, need not repeat their kind.
     """
     body = document.body
     api_version, name, items = body.get("apiVersion"), body.get("kind"), body.get("items")
@@ -51,9 +51,9 @@ def unwrapped(document: Document) -> Iterator[tuple[int | None, Tree]]:
 def add_body(
     reading: FilesRead, source: SourceFile, layer: Layer, document: Document, item: int | None, body: Tree
 ) -> bool:
-    """Turn one document into a part, or into the finding that says why not. False where it is no object of ours."""
+    """Turn one document into a part, or into a finding. False if it is no object of a known kind."""
     place = messages.Origin(source, document, item)
-    # An agent's slip is its own affair: what cannot be read counts as not sent.
+    # An agent's misspelt document is not searched for: what cannot be read counts as not sent.
     person = layer is Layer.INPUT and not source.ref
     if not isinstance(body, dict) or "apiVersion" not in body or "kind" not in body:
         if item is not None:
@@ -71,7 +71,7 @@ def add_body(
     kind = BY_GROUP_KIND.get((group, name))
     if kind is None:
         if not (person and _slip(reading, place, group, name, body)):
-            # Only a group that is ours, or a kind that is, can be a slip: all else is another program's object.
+            # Outside of our groups and kinds, it is another program's object.
             reading.findings.append(messages.unknown_kind(place, group, name, known_group=group in _GROUPS))
             if person:
                 reading.foreign.extend(foreign_objects(source, document.index, document.line, item, body))
@@ -91,7 +91,7 @@ def add_body(
 
 
 def _slip(reading: FilesRead, place: messages.Origin, group: str, name: str, body: Tree) -> bool:
-    """Whether a document of an unknown kind was meant to be an object, or a list of objects, of the fleet."""
+    """Was a document of an unknown kind meant to be an object, or a list of objects, of the fleet?"""
     if isinstance(items := body.get("items"), list):
         ids = {id_ for entry in items if (id_ := identified(_named(entry))) is not None}
         if ids:
@@ -112,15 +112,15 @@ def _slip(reading: FilesRead, place: messages.Origin, group: str, name: str, bod
 
 
 def _named(body: Tree) -> DocumentIdentity:
-    """Which object a document says that it is."""
+    """The identity that a document states."""
     paths = (("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name"))
     return DocumentIdentity(*(value if isinstance(value := dig(body, *path), str) else "" for path in paths))
 
 
 def _in_its_scope(reading: FilesRead, place: messages.Origin, kind: Kind, body: Tree) -> Tree:
-    """The body in the namespace in which an API server or kubectl would put it.
+    """The body in the namespace that an API server or kubectl would use.
 
-    A namespaced object that names none is in `default`, and a cluster-scoped one is in none, whatever it says.
+    A namespaced object without a namespace is in `default`; a cluster-scoped one has no namespace, whatever it states.
     """
     metadata = body.get("metadata")
     if not isinstance(metadata, dict) or not isinstance(metadata.get("name"), str):
@@ -138,7 +138,7 @@ def _in_its_scope(reading: FilesRead, place: messages.Origin, kind: Kind, body: 
 
 
 def _identity(reading: FilesRead, place: messages.Origin, kind: Kind, body: Tree) -> ObjectId | None:
-    """The object that a body belongs to; None, with a finding, where it does not say so properly."""
+    """The id of a body's object; None, with a finding, if it is missing or invalid."""
     name, namespace = dig(body, "metadata", "name"), dig(body, "metadata", "namespace")
     if not isinstance(name, str) or not name:
         reading.findings.append(messages.missing_identity(place, f"{kind.name} has no metadata.name"))
@@ -157,7 +157,7 @@ def _identity(reading: FilesRead, place: messages.Origin, kind: Kind, body: Tree
 
 
 def identified(identity: DocumentIdentity | None) -> ObjectId | None:
-    """The object that a broken document seems to hold; None where it names no object of a known kind."""
+    """The id of the object that a broken document seems to hold; None if it names no object of a known kind."""
     if identity is None or not identity.name:
         return None
     kind = BY_GROUP_KIND.get((identity.api_version.rpartition("/")[0], identity.kind))

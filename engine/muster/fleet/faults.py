@@ -1,12 +1,10 @@
-"""Faults of ours: where muster is wrong, and not the fleet.
+"""Faults in muster itself, as opposed to problems of the fleet.
 
-Whatever is asked of many objects is asked through `each`: the one boundary at which an exception becomes a finding. The
-object that it was about counts as broken, so it keeps its last derived state; all others are decided as if it were not
-there. The finding says what to send us: the sort of the exception and where in our code it arose. Never its text or any
-value: those may hold what a fleet keeps to itself.
+`each` and its siblings are the boundary where an exception becomes a finding. The object concerned counts as broken and
+keeps its last derived state; all others are decided as if it did not exist. The finding names the exception's type and
+its place in our code, never its text or a value: those may be confidential.
 
-Where a shorter way of deciding fails, the longer one is taken, and nothing shows it: `fell_back` tells those who
-listen.
+If a faster way of deciding fails, the slower one is taken silently; `fell_back` informs listeners.
 """
 
 import traceback
@@ -21,20 +19,20 @@ from muster.data.ids import ObjectId
 from muster.data.source import Part, Place, SourceFile
 from muster.version import __version__
 
-#: A fault about one object, and one that is about no single object.
+#: A fault about one object, and one about no single object.
 OF_OBJECT, OF_STAGE = "MUS490", "MUS491"
 CODES = frozenset((OF_OBJECT, OF_STAGE))
-#: A built-in policy that failed: it costs its condition or taint, and the object is decided all the same.
+#: A failed built-in policy: only its condition or taint is missing, the object is still decided.
 OF_POLICY = "MUS402"
-#: All that says that muster is wrong.
+#: All codes of faults in muster.
 OURS = CODES | {OF_POLICY}
 _HOME = f"{Path(__file__).resolve().parents[1]}/"
 _MOST_FRAMES = 3
 _REPORT = "Please report this line: there is nothing of your fleet in it but the name of the object."
 
-#: Is told what muster failed in, and the exception.
+#: Called with what muster was doing, and the exception.
 Listener: TypeAlias = Callable[[str, Exception], None]
-#: Of the whole process: pages and agents have threads of their own.
+#: One list per process: pages and agents run in their own threads.
 _LISTENERS: Final[list[Listener]] = []
 
 _T = TypeVar("_T")
@@ -42,7 +40,7 @@ _D = TypeVar("_D", bound="Decidable")
 
 
 class Decidable(Protocol):
-    """Anything that has the id of an object."""
+    """Anything with the id of an object."""
 
     @property
     def id(self) -> ObjectId:
@@ -50,7 +48,7 @@ class Decidable(Protocol):
 
 
 def each(objects: Iterable[_D], decide: Callable[[_D], Iterable[_T]]) -> Iterator[_T | Finding]:
-    """Yield what `decide` gives for each object; where it fails on one, only the finding that says so."""
+    """Yield the results of `decide` for each object; for an object on which it fails, a finding."""
     for obj in objects:
         try:
             found = list(decide(obj))
@@ -61,7 +59,7 @@ def each(objects: Iterable[_D], decide: Callable[[_D], Iterable[_T]]) -> Iterato
 
 
 def attempt(obj: Decidable, compute: Callable[[], _T]) -> _T | Finding:
-    """Return what `compute` gives of one object, or the finding that it failed."""
+    """Return the result of `compute` for one object, or a finding if it fails."""
     try:
         return compute()
     except Exception as error:  # noqa: BLE001 - the boundary
@@ -69,7 +67,7 @@ def attempt(obj: Decidable, compute: Callable[[], _T]) -> _T | Finding:
 
 
 def guarded(doing: str, compute: Callable[[], Iterable[_T]], outcome: str) -> list[_T | Finding]:
-    """Return what `compute` gives about no single object; where it fails, only the finding that says so."""
+    """Return the results of `compute`; if it fails, only a finding."""
     try:
         return list(compute())
     except Exception as error:  # noqa: BLE001 - the boundary
@@ -77,7 +75,7 @@ def guarded(doing: str, compute: Callable[[], Iterable[_T]], outcome: str) -> li
 
 
 def of_object(obj: Decidable, error: Exception) -> Finding:
-    """The finding that muster failed on an object, which stands in the object's first file."""
+    """The finding that muster failed on an object, placed in the object's first file."""
     parts: tuple[Part, ...] = getattr(obj, "parts", ())
     place = parts[0].place if parts else Place("")
     message = f"a fault in muster, not in your fleet, so {obj.id} keeps its last derived state: {told(error)}"
@@ -85,26 +83,26 @@ def of_object(obj: Decidable, error: Exception) -> Finding:
 
 
 def of_stage(doing: str, error: Exception, outcome: str = "what it had decided stays") -> Finding:
-    """The finding that muster failed in something that is about no single object."""
+    """The finding that muster failed in something about no single object."""
     message = f"a fault in muster, not in your fleet, while {doing}, so {outcome}: {told(error)}"
     return finding(OF_STAGE, message, hint=_REPORT)
 
 
 def of_file(source: SourceFile, error: Exception) -> Finding:
-    """The finding that muster failed to read a file; what it may hold keeps its last derived state."""
+    """The finding that muster failed to read a file; objects in it keep their last derived state."""
     text = f"a fault in muster, not in your fleet, so this file counts as not read: {told(error)}"
     return finding(OF_STAGE, text, Place(source.label), hint=_REPORT)
 
 
 def fell_back(doing: str, error: Exception) -> None:
-    """Tell that muster failed in `doing` and takes a longer way instead. Tests listen, and raise the exception."""
+    """Inform listeners that `doing` failed and a slower way is taken. Tests listen, and raise the exception."""
     for listener in tuple(_LISTENERS):
         listener(doing, error)
 
 
 @contextmanager
 def fallbacks_told_to(listener: Listener) -> Iterator[None]:
-    """Tell a listener, too, while the block runs."""
+    """Call the listener on fallbacks while the block runs."""
     _LISTENERS.append(listener)
     try:
         yield
@@ -113,24 +111,24 @@ def fallbacks_told_to(listener: Listener) -> Iterator[None]:
 
 
 def is_fault(found: Finding) -> bool:
-    """Whether a finding says that muster itself is wrong."""
+    """Is this finding about a fault in muster?"""
     return found.code in CODES
 
 
 def of_policies(count: int, first: str, target: ObjectId) -> Finding:
-    """The finding that built-in policies failed: how many, where the first one did, and for which object."""
+    """The finding that built-in policies failed: how many, where the first did, and for which object."""
     what = "a built-in policy fails" if count == 1 else f"{count} expressions of built-in policies fail"
     message = f"a fault in muster, not in your fleet: {what}, {first} for {target} (muster {__version__})"
     return finding(OF_POLICY, message, hint=_REPORT)
 
 
 def is_ours(found: Finding) -> bool:
-    """Whether a finding says that muster is wrong, be it in a built-in policy."""
+    """Is this finding about a fault in muster or in a built-in policy?"""
     return found.code in OURS
 
 
 def told(error: BaseException) -> str:
-    """What to send us: `KeyError at decide/damping.py:52 in pending, decide/conditions.py:106 in _damped`."""
+    """Where an exception arose: `KeyError at decide/damping.py:52 in pending, decide/conditions.py:106 in _damped`."""
     codes = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     ours = [(code, line) for code, line in codes if code.co_filename.startswith(_HOME)][::-1][:_MOST_FRAMES]
     places = ", ".join(f"{code.co_filename[len(_HOME) :]}:{line} in {code.co_name}" for code, line in ours)

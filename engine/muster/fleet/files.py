@@ -1,7 +1,5 @@
-"""From the files of a snapshot to what was read.
-
-Every file is read on its own: what is wrong with one never hides another.
-"""
+"""From the files of a snapshot to parts and findings. Each file is read on its own: a broken one never hides
+another."""
 
 import re
 from dataclasses import replace
@@ -17,10 +15,10 @@ from muster.fleet.derived_parts import derived_parts
 from muster.fleet.documents import add_body, identified, signature, unwrapped
 from muster.fleet.reading import FilesRead, Suspect
 
-#: How the blobs begin that git's filters leave in place of a file: LFS's pointers, git-crypt's ciphers.
+#: First bytes of what git filters leave in place of a file: LFS pointers, git-crypt ciphers.
 FILTERED = (b"version https://git-lfs.github.com/spec/", b"\0GITCRYPT\0")
 
-#: How files begin that muster writes.
+#: First bytes of files that muster writes.
 _HEADED = f"# {HEADER}\napiVersion: ".encode()
 _TOP_LEVEL = re.compile(rb"^([^ \t#\r\n][^:\r\n]*?)(?:[ \t]*:|[ \t]*$)", re.MULTILINE)
 _STATUS_ONLY = frozenset((b"apiVersion", b"kind", b"metadata", b"status"))
@@ -51,22 +49,22 @@ def read(snapshot: Snapshot) -> FilesRead:
             reading.lost.setdefault(skipped.ref, skipped.detail)
             continue
         if _is_damaged_derived(skipped):
-            reading.derived_files.setdefault(skipped.path, "")  # it is there and is not what was written
+            reading.derived_files.setdefault(skipped.path, "")  # it exists with other content than muster wrote
             reading.findings.append(derived_messages.skipped_derived(skipped))
             continue
         found = messages.skipped(skipped)
         reading.findings.append(agent_messages.unread_of_agent(found) if skipped.ref else found)
-        # A file that was left out unread could hold anything: nothing may be taken for gone on its account.
+        # An unread file could hold any object: nothing may count as removed because of it.
         if skipped.reason in ("too-large", "unreadable") and not skipped.ref:
             reading.unclear[skipped.path] = ""
-    if reading.lost:  # half of what an agent said is not what it said
+    if reading.lost:  # half of an agent's report does not count
         reading.parts = [part for part in reading.parts if part.source.ref not in reading.lost]
         reading.findings.extend(agent_messages.words_lost(ref, why) for ref, why in sorted(reading.lost.items()))
     return reading
 
 
 def _read_agents_file(reading: FilesRead, source: SourceFile) -> None:
-    """Add what an agent sends. What cannot be read counts as not sent: it breaks nothing, and hides nothing."""
+    """Read a file of an agent. What cannot be read counts as not sent, and has no effect on other objects."""
     own = FilesRead()
     read_file(own, source, Layer.INPUT)
     reading.parts.extend(own.parts)
@@ -74,26 +72,27 @@ def _read_agents_file(reading: FilesRead, source: SourceFile) -> None:
 
 
 def _is_damaged_derived(skipped: Skipped) -> bool:
-    """Whether a path that was left out is one at which muster writes: then it is written anew, or goes."""
-    # A path that is only what can be shown, and one that is never written, cannot be muster's own.
+    """Is this skipped path one that muster writes? Then it is rewritten or removed."""
+    # These paths are only a printable form, or are never written, so they cannot be muster's own.
     named = skipped.reason not in ("not-utf8-path", "control-characters", "dotgit")
     return named and not skipped.ref and skipped.path.startswith(FOLDER) and skipped.path.endswith(SUFFIX)
 
 
 def is_hidden(path: str) -> bool:
-    """Whether a folder or file on the way begins with a dot: settings of other tools (.github, .gitlab-ci.yml)."""
+    """Does a folder or file of the path begin with a dot? Those are settings of other tools (.github,
+    .gitlab-ci.yml)."""
     return path.startswith(".") or "/." in path
 
 
 def layer_of(source: SourceFile) -> Layer:
-    """Everything under `derived/` of the evaluated revision is muster's own word; all else is input."""
+    """Files under `derived/` of the evaluated revision are muster's own; all others are inputs."""
     return Layer.DERIVED if source.path.startswith(FOLDER) and not source.ref else Layer.INPUT
 
 
 def read_file(reading: FilesRead, source: SourceFile, layer: Layer) -> None:
-    """Add a file's parts and findings to the reading."""
+    """Read a file's parts and findings."""
     if layer is Layer.DERIVED:
-        reading.derived_files[source.path] = ""  # it is there, also if it cannot be read
+        reading.derived_files[source.path] = ""  # it exists, even if it cannot be read
     elif not source.ref:
         reading.files[source.path] = source.oid
     if layer is Layer.INPUT and source.path.endswith(SUFFIX_SLIPS):
@@ -103,7 +102,7 @@ def read_file(reading: FilesRead, source: SourceFile, layer: Layer) -> None:
     if layer is Layer.DERIVED:
         reading.derived_files[source.path] = content_id(data)
     elif data.startswith(FILTERED):
-        # What it holds is somewhere else: a pointer or a cipher says nothing of the objects in it.
+        # The content is elsewhere: a pointer or a cipher says nothing about the objects in it.
         reading.findings.append(messages.filtered(source))
         reading.doubt(source)
         return
@@ -128,7 +127,7 @@ def read_file(reading: FilesRead, source: SourceFile, layer: Layer) -> None:
 
 
 def _read_misnamed(reading: FilesRead, source: SourceFile) -> None:
-    """Add what a file would hold if its name ended otherwise: so much is known of what nothing else declares."""
+    """Record the objects of a file whose suffix is not read: they count as known if nothing else declares them."""
     own = FilesRead()
     read_file(own, source._replace(path=f"{source.path}{SUFFIX}"), Layer.INPUT)
     parts = [replace(part, source=source) for part in (*own.parts, *own.stand_ins)]
@@ -140,7 +139,7 @@ def _read_misnamed(reading: FilesRead, source: SourceFile) -> None:
 
 
 def add_problems(reading: FilesRead, source: SourceFile, loaded: Loaded, *, ours: bool, report: bool) -> None:
-    """Record what of a file could not be read, and which objects suffer from it: none where it only reports."""
+    """Record the parts of a file that could not be read, and the objects affected: none if it only reports."""
     for problem in loaded.problems:
         id_ = identified(problem.identity)
         reading.findings.append(messages.unreadable(source, problem, id_, ours=ours))
@@ -152,6 +151,6 @@ def add_problems(reading: FilesRead, source: SourceFile, loaded: Loaded, *, ours
 
 
 def _only_reports(data: bytes) -> bool:
-    """Whether a file that cannot be read is plainly one object's status, as an agent writes it, and nothing else."""
+    """Is this unreadable file clearly only one object's status, as an agent writes it?"""
     keys = set(_TOP_LEVEL.findall(data))
     return b"status" in keys and keys <= _STATUS_ONLY and b"labels" not in data and b"annotations" not in data

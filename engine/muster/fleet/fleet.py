@@ -1,11 +1,8 @@
 """The fleet: every object of a snapshot, what the last run derived, and what this run has decided so far.
 
-A `Fleet` is a value. Stages read what they are given of it and return outcomes; `with_outcomes` gives the fleet in
-which these are visible to the next one. Nothing in it is ever mutated.
-
-What a part of a fleet knows of the rest: for a run that looks at some neighbourhoods and lets the others stand.
-
-What stands is decided already; this run reads of it what wide stages read, decides nothing of it and writes nothing.
+A `Fleet` is an immutable value. Stages read it and return outcomes; `with_outcomes` gives the fleet that the next stage
+sees. An incremental run decides only some neighbourhoods: `Beyond` holds what it knows about the rest, whose decisions
+hold and whose files it does not write.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -28,14 +25,13 @@ from muster.fleet.view import View
 
 @dataclass(frozen=True, slots=True)
 class Beyond:
-    """The rest of a fleet.
+    """What an incremental run knows about the rest of the fleet.
 
-    `standing` are the objects that are there to be read and nothing else. `counts` says how many sound objects of each
-    kind there are that are not even that, `clusters` how all clusters of the rest are called, `conditions` which types
-    of conditions it knows. `adapters`: whether any adapter reports there; `derived`: whether any file is derived.
-    `asked`: whether wide stages are; if not, what they said at the last run holds, of which clusters need to know
-    `lease_floor`. `disrupted` are the clusters among those that stand on which a disruptive effect is asked for,
-    and `found` is what was found of the rest; `failed` are the expressions that failed there.
+    `standing`: objects that this run only reads. `counts`: numbers of sound objects not even read, by kind; `clusters`:
+    names of all clusters of the rest; `conditions`: their condition types. `adapters`: does any adapter report there;
+    `derived`: is any file derived there. `asked`: do wide stages run? If not, their results of the last run hold, and
+    clusters need to know `lease_floor`. `disrupted`: the standing clusters with a requested disruptive effect; `found`:
+    findings about the rest; `failed`: expressions that failed there.
     """
 
     standing: frozenset[ObjectId] = frozenset()
@@ -51,43 +47,42 @@ class Beyond:
     failed: tuple[Failed, ...] = ()
 
 
-#: A fleet that is looked at as a whole.
+#: A full run has no rest.
 NOTHING_BEYOND = Beyond()
 
 
 @dataclass(frozen=True)
 class Fleet(View):
-    """Everything that a run may look at.
+    """Everything that a run may read.
 
-    `builtin`: the bundle's objects that no input replaces.
-    `departed`: clusters that people have removed while their agents still speak, by name, with what those say.
-    `asked`: the labels that agents ask for, by cluster: nothing of them counts until a person gives them.
-    `foreign`: people's objects of kinds that nobody knows, of which admission policies may speak; `authors`: who wrote
-    which file, None where nobody knows.
-    `speaking`: the clusters that speak through refs of their own; `unheard`: those that did at the last run, and whose
-    refs could not be looked at (`muster.fleet.hearing`), of which nobody waits for those that are `withheld`.
-    `identities`: who is behind what is read of each, None where nobody asks. `lost`: the clusters of whose agents
-    nothing is received any more.
-    `beyond`: what stands of it, where only a part is decided.
-    `published`: the pulses that went out before, the one thing that is not in the snapshot.
+    `builtin`: the bundle's objects that no input replaces. `departed`: removed clusters whose agents still report, by
+    name, with these reports. `asked`: the labels that agents request, by cluster; they have no effect until a person
+    sets them. `foreign`: people's objects of unknown kinds, which admission policies may match; `authors`: who wrote
+    which file, None if unknown. `speaking`: the clusters with refs of their own; `unheard`: those that had one at the
+    last run, but it cannot be read here (`muster.fleet.agent_refs`); `withheld`: those of them whose remote did not
+    answer. `identities`: the verified signer of each ref, None if agents need not sign. `lost`: the clusters whose
+    agents' reports no longer arrive. `beyond`: the rest, in an incremental run. `published`: the pulses published
+    before, the only input that is not in the snapshot.
     """
 
     settings: Settings = field(kw_only=True)
     builtin: Mapping[ObjectId, Object] = field(default_factory=dict)
-    undeclared: frozenset[ObjectId] = frozenset()  # reports speak of them, and nobody declares them
+    undeclared: frozenset[ObjectId] = frozenset()  # reported, but not declared
     departed: Mapping[str, Object | None] = field(default_factory=dict)
     allowed: frozenset[ObjectId] = frozenset()  # clusters whose removal is allowed by the commit that removes them
-    idle_allowances: tuple[str, ...] = ()  # what commits allow that names no cluster which they remove
-    parts: Sequence[Part] = ()  # all that was read, also what counts for nothing
+    idle_allowances: tuple[str, ...] = ()  # allowances in commits that name none of the clusters they remove
+    parts: Sequence[Part] = ()  # all parts read, including those that do not count
     slips: Slips = NO_SLIPS
-    whole_at: str = ""  # where a file is not: the commit of the last run at which every file was whole
+    whole_at: str = ""  # the commit of the last run at which every file was readable; empty if all are now
     asked: Mapping[ObjectId, Mapping[str, str]] = field(default_factory=dict)
     foreign: ByKind = field(default_factory=dict)
     authors: Authors | None = None
     findings: tuple[Finding, ...] = ()
     derived_files: Mapping[str, str] = field(default_factory=dict)  # path -> content id, everything under derived/
     as_written: Mapping[str, Tree] = field(default_factory=dict)  # path -> tree of a file as muster writes it
-    texts: Mapping[ObjectId, str | None] = field(default_factory=dict)  # once all is decided; None: the file stands
+    texts: Mapping[ObjectId, str | None] = field(
+        default_factory=dict
+    )  # set after the last stage; None: the file is unchanged
     speaking: frozenset[str] = frozenset()
     unheard: frozenset[str] = frozenset()
     withheld: frozenset[str] = frozenset()
@@ -102,33 +97,31 @@ class Fleet(View):
 
     @property
     def partial(self) -> bool:
-        """Whether some of the fleet stands, and only the rest is decided."""
+        """Does this run decide only a part of the fleet?"""
         return self.beyond is not NOTHING_BEYOND
 
     def looked_at(self) -> View:
-        """The objects of which this run decides: all of them, but for those that stand."""
+        """The objects that this run decides: all but the standing ones."""
         standing = self.beyond.standing
         if not standing:
             return self
         return self.only({*self.objects, *self.previous, *self.broken, *self.decided} - standing)
 
     def counts(self) -> dict[Kind, int]:
-        """How many sound objects of each kind there are, also beyond what is looked at."""
+        """Numbers of sound objects by kind, in the whole fleet."""
         return {kind: len(self.of(kind)) + self.beyond.counts.get(kind, 0) for kind in ALL}
 
     # -- policies and findings
 
     def policies(self, kind: Kind) -> tuple[Object, ...]:
-        """Objects of a policy kind, the built-in ones that no object of the fleet replaces among them, by name.
-
-        Parameters that the Fleet sets are in them.
-        """
+        """Objects of a policy kind by name, including built-in ones that are not replaced, with parameters from the
+        Fleet."""
         builtin = (obj for id_, obj in self.builtin.items() if kind.has(id_))
         found = sorted((*self.of(kind), *builtin), key=lambda obj: obj.id)
         return tuple(with_params(obj, self.settings.policy_params(obj.id.name)) for obj in found)
 
     def sorted_findings(self) -> list[Finding]:
-        """What is wrong, each once, sorted by place."""
+        """All findings without duplicates, sorted by place."""
         return sorted(set(self.findings), key=Finding.sort_key)
 
     def with_outcomes(self, outcomes: Iterable[Outcome]) -> Self:
@@ -153,11 +146,11 @@ class Fleet(View):
         return after.sorted_as(self)
 
 
-#: A fleet, with or without the policies that rule it.
+#: A fleet, with or without its compiled policies.
 AnyFleet = TypeVar("AnyFleet", bound=Fleet)
 
 
 def sorted_objects(fleet: Fleet) -> Iterator[ObjectId]:
-    """Every object that exists in the inputs or was decided, by kind, namespace and name."""
+    """Every object in the inputs or decided, by kind, namespace and name."""
     ids = {*fleet.objects, *fleet.decided}
     return iter(sorted(ids, key=lambda id_: (id_.kind, id_.namespace, id_.name, id_.group)))

@@ -1,10 +1,8 @@
 """Objects of kinds that muster does not know: other programs' documents in the repository's files.
 
-They are no objects of the fleet: nothing is decided or derived of them. Admission policies may speak of them all the
-same, so reading notes where each stands and what it says that it is, and nothing more: its body is loaded again when a
-policy asks for it, and costs nothing where none does.
-
-What an agent sends is not among them: no agent's branch gives the repository a ConfigMap that a policy reads.
+Nothing is decided or derived about them, but admission policies may match them. So reading records only where each is
+and its identity; its body is loaded again when a policy needs it. Agents' documents are not among them: no agent's
+branch can add a ConfigMap that a policy reads.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,8 +19,8 @@ _LIST: Final = "List"
 
 
 class Foreign(NamedTuple):
-    """Where such an object stands. Its id has the namespace that the document names, empty where it names none, and
-    no name where the API server would make one up (`generateName`)."""
+    """Where such an object is. The id's namespace is the one in the document, empty if missing; its name is empty if
+    the API server would generate one (`generateName`)."""
 
     id: ObjectId
     version: str
@@ -37,9 +35,9 @@ ByKind = Mapping[tuple[str, str], tuple[Foreign, ...]]
 
 
 def foreign_objects(source: SourceFile, index: int, line: int, item: int | None, body: Tree) -> Iterator[Foreign]:
-    """Yield the objects that a document of an unknown kind is: itself, or the items of a list of one kind.
+    """Yield the objects of a document of an unknown kind: itself, or the items of a list of one kind.
 
-    What has no name is no object that an API server would be asked about: a kustomization, a tool's configuration.
+    A document without a name is skipped: a kustomization, a tool's configuration.
     """
     items = body.get("items")
     if item is None and isinstance(items, list) and str(body["kind"]).endswith(_LIST):
@@ -68,20 +66,19 @@ def _named(source: SourceFile, index: int, line: int, item: int | None, body: Tr
 
 
 def by_kind(found: Iterable[Foreign]) -> ByKind:
-    """Group foreign objects by what they are."""
+    """Group foreign objects by group and kind."""
     return {kind: tuple(same) for kind, same in grouped(((one.id.group, one.id.kind), one) for one in found).items()}
 
 
 class Opener:
-    """Loads the bodies of foreign objects. It keeps the file that it read last: those of one file are asked for in a
-    row."""
+    """Loads the bodies of foreign objects. Caches the last file, because objects of one file are loaded in a row."""
 
     def __init__(self) -> None:
         self._source: SourceFile | None = None
         self._bodies: dict[int, tuple[Tree, bool]] = {}
 
     def body(self, foreign: Foreign) -> Tree:
-        """Return what the document says, less the fields that are null: an API server drops those."""
+        """Return the document without null fields, which an API server drops."""
         if foreign.source is not self._source:
             loaded = load_documents(foreign.source.read(), foreign.source.label)
             self._bodies = {document.index: (document.body, document.nulls) for document in loaded.documents}
@@ -107,7 +104,7 @@ def _without_nulls(value: Tree) -> Tree:
 
 
 def in_scope(body: Tree, namespace: str) -> Tree:
-    """Return a body in the namespace in which an API server or kubectl would put it; empty for none."""
+    """Return a body in the given namespace, as an API server or kubectl would set it; empty for none."""
     if (dig(body, "metadata", "namespace") or "") == namespace:
         return body
     metadata = {name: value for name, value in mapping_at(body, "metadata").items() if name != "namespace"}

@@ -1,18 +1,15 @@
-"""What reports say, as far as it can be read: what cannot counts as not sent.
+"""Reports: the parts that agents and adapters write. An invalid report counts as not sent.
 
-A broken agent is a silent one. Its Lease, its status or its report that does not validate, or that says what another
-part says already, must not freeze the cluster as it last was: it is left out, a finding names it, and everything else
-is decided, the agent's silence among it. Only what people own keeps its last derived state while it is broken.
+A broken agent is a silent one. If its Lease, status or report is invalid, or repeats a field of another part, it is
+left out with a finding, so it cannot freeze the cluster in its last state. Only what people own keeps its last derived
+state while it is broken.
 
-What is a report is told by what it says, wherever it stands: on an agent's ref everything; in other files Leases,
-AdapterReports and AddOnPlacementScores, and parts of clusters that have a `status` and no `spec`.
+Content decides what is a report: everything on an agent's ref; in other files Leases, AdapterReports and
+AddOnPlacementScores, and parts of clusters with a `status` and no `spec`.
 
-One reporter per condition: what a detector reports, nobody says by hand beside it.
-
-A detector says when it looked (`lastUpdateTime`), in a report: on its cluster's ref, or in a file that it renews, as a
-condition or as one of `status.detections`. Its word counts. The same condition from anybody else, a person's file or
-another agent, is refused by a finding at its place and left out; it would otherwise stand for ever, as it once was, and
-the detector would go unheard.
+A condition has one reporter. A detector states when it looked (`lastUpdateTime`), on its cluster's ref or in a file
+that it renews, as a condition or in `status.detections`. The same condition from anyone else is refused with a finding:
+it would otherwise stay forever and hide the detector's report.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -34,8 +31,8 @@ from muster.fleet.places import place_of, places_of
 def without_hand_written(
     parts: Iterable[Part], is_report: Callable[[Part], bool]
 ) -> tuple[Sequence[Part], list[Finding]]:
-    """Return the parts of one object without the conditions that a detector reports in another part, and a finding for
-    each condition that is left out."""
+    """Return one object's parts without conditions that a detector reports in another part, and a finding for each one
+    removed."""
     all_parts = tuple(parts)
     if len(all_parts) < 2 or kind_of(all_parts[0].id) not in CLUSTERS:
         return all_parts, []
@@ -52,7 +49,7 @@ def without_hand_written(
 
 
 def _said(part: Part) -> Iterator[str]:
-    """The types of the conditions that a part has without a time at which somebody looked."""
+    """The types of the part's conditions without a `lastUpdateTime`."""
     for condition in mappings_at(part.body, "status", "conditions"):
         if not condition.get("lastUpdateTime") and isinstance(condition.get("type"), str):
             yield condition["type"]
@@ -83,17 +80,17 @@ def _refused(part: Part, type_: str, by: Part) -> Finding:
 
 
 _IDENTITY: Final = ("apiVersion", "kind", "metadata")
-#: Kinds of which nobody says anything but those who report.
+#: Kinds that consist of reports only.
 REPORTS: Final = (LEASE, ADAPTER_REPORT, ADD_ON_PLACEMENT_SCORE)
 
 
 def is_report(id_: ObjectId) -> bool:
-    """Whether objects of this kind are nothing but reports."""
+    """Is this kind nothing but reports?"""
     return kind_of(id_) in REPORTS
 
 
 def reported(part: Part) -> tuple[str, ...]:
-    """The sections of a part that are reports; empty where there are none. With `metadata` it is the whole part."""
+    """The sections of a part that are reports; empty if none. With `metadata` it is the whole part."""
     if part.source.ref or is_report(part.id):
         return tuple(part.body)
     status = kind_of(part.id) in CLUSTERS and "status" in part.body and "spec" not in part.body
@@ -101,13 +98,13 @@ def reported(part: Part) -> tuple[str, ...]:
 
 
 def has_reports(obj: Object) -> bool:
-    """Whether any part of an object reports something."""
+    """Does any part of the object report something?"""
     return any(reported(part) for part in obj.parts)
 
 
 def joined(id_: ObjectId, parts: Iterable[Part]) -> tuple[Object, list[Path], list[Finding]]:
-    """Merge the parts of one object, people's first; also return the paths that more than one of people's parts sets,
-    and what was left out: reports that say what a part before them says already."""
+    """Merge the parts of one object, people's first. Also return the paths that several of people's parts set, and
+    findings about reports left out because they repeat a field of an earlier part."""
     kept: list[Part] = []
     body: Tree = None
     conflicts: list[Path] = []
@@ -132,14 +129,15 @@ def joined(id_: ObjectId, parts: Iterable[Part]) -> tuple[Object, list[Path], li
     return Object(id_, body, tuple(kept)), conflicts, findings
 
 
-#: Says what is wrong with an object.
+#: Returns the findings about an object.
 Judge = Callable[[Object], Sequence[Finding]]
 
 
 def heard(obj: Object, wrong: Judge) -> tuple[Object | None, list[Finding]]:
-    """Leave out of an object every report that makes something wrong; None where nothing is left.
+    """Leave out every report that makes the object invalid; None if nothing remains.
 
-    Also return what was found wrong with the reports. What is wrong without them is not among it: that is people's.
+    Also return the findings about the reports. Findings that exist without them concern people's parts and are not
+    included.
     """
     rests = {index: rest for index, part in enumerate(obj.parts) if (rest := _without(part, reported(part)))}
     chosen = dict(rests)
@@ -165,7 +163,7 @@ def _has_spec(parts: Iterable[Part]) -> bool:
 
 
 def _without(part: Part, sections: Iterable[str]) -> Part | None:
-    """A part without some of its sections; None where nothing is left that says anything."""
+    """A part without some sections; None if no content remains."""
     body = {name: value for name, value in part.body.items() if name not in sections}
     says = len(body) > len(_IDENTITY) or set(body.get("metadata", {})) - {"name", "namespace"}
     return replace(part, body=body) if "metadata" in body and says else None

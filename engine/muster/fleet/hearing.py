@@ -1,16 +1,16 @@
-"""Not hearing is not silence: which clusters speak through refs of their own, and which of them could not be heard.
+"""Clusters with agent refs: which refs exist, and which are missing only here.
 
-A checkout often lacks the agents' refs: CI fetches one commit of one branch, a fork or a mirror may have none. Taken
-for silence, that would make every cluster Unknown. So the derived part of each cluster that speaks through a ref says
-so (`status.muster.agentRef`, which changes only when that begins or ends), and a ref that counted at the last run and
-is not here is either *gone*, which is silence, or *unheard*, and then nothing is decided that depends on it.
+A checkout often lacks the agents' refs: CI fetches one commit of one branch, a fork or mirror may have none. Taken as
+silence, this would make every cluster Unknown. So the derived part of a cluster names its ref
+(`status.muster.agentRef`, which changes only at the start and end), and a ref that counted at the last run and is
+missing is either *gone*, which is silence, or *unheard*, and then nothing that depends on it is decided.
 
-It is gone where it was looked for and others of its kind were found there: a place that has some of the refs is where
-agents push. Where all are missing at once nobody can tell whether every agent retired or this is not the place.
+A ref is gone if it was looked for and other agents' refs were found: a place with some of the refs is where agents
+push. If all are missing at once, every agent may have stopped or this may be the wrong place.
 
-A ref that is gone is no news of its cluster, and neither is one that holds nothing of its agent's any more: somebody
-deleted or replaced it. Such a cluster is *lost*. What was derived of it stands until its lease has run out
-(`muster.rules.heartbeats.hearing`), and its certificates for as long as people let it in.
+If a ref is gone, or holds nothing from its agent any more, somebody deleted or replaced it. Such a cluster is *lost*:
+its derived state holds until its lease has expired (`muster.rules.heartbeats.unreceived`), and its certificates while
+people accept it.
 """
 
 from collections.abc import Iterable, Set
@@ -38,26 +38,26 @@ from muster.fleet.approvals import CERTIFICATE, DECIDED, VOUCHED, denied_by_peop
 from muster.fleet.fleet import AnyFleet, Fleet
 from muster.fleet.leases import CLUSTER_NAME, lease_id, leased_cluster
 
-#: That a cluster's agent has said a first word, and that the last one is known to be the agent's.
+#: Conditions: the agent has reported once; its latest report is verified.
 JOINED, VERIFIED = "ManagedClusterJoined", "AgentIdentityVerified"
-#: Where a cluster's derived part names the ref that it speaks through.
+#: The field that names a cluster's agent ref.
 AGENT_REF = ("status", "muster", "agentRef")
 
-#: Of what a ref speaks: a cluster, and the same as a provisioner made it for a pool.
+#: The kinds that have an agent ref: a cluster, and a cluster that a provisioner creates for a pool.
 SPEAKERS = (*CLUSTERS, CLUSTER_DEPLOYMENT)
-#: What lies in a cluster's namespace and depends on what its agents say.
+#: Kinds in a cluster's namespace that depend on its agents' reports.
 _NEIGHBOURS = frozenset((ADAPTER_REPORT, NODE_POOL, LEASE))
 
 
 def hear(fleet: AnyFleet, agents: Agents) -> AnyFleet:
-    """Return the fleet with the clusters that speak through refs known, and what depends on unheard ones kept as it is.
+    """Return the fleet with the state of its clusters' refs; what depends on unheard refs counts as broken.
 
-    `agents` tells which refs the snapshot has. Those that are gone and those that could not be heard are findings.
+    `agents`: the refs of the snapshot. Refs that are gone or unheard become findings.
     """
     words = {cluster_of(part.source.ref) for obj in fleet.objects.values() for part in obj.parts if part.source.ref}
     recorded = recorded_agents(fleet)
     present = agents.present | words
-    withheld = agents.unknown  # of a part of a fleet, too, all: requests for certificates do not say whose they are
+    withheld = agents.unknown  # all of them, even in an incremental run: certificate requests do not name their cluster
     elsewhere = _in_files(fleet) | withheld
     missing = recorded - present - elsewhere
     gone = missing if agents.asked and recorded & present else missing & (agents.gone | _noticed(fleet))
@@ -82,7 +82,7 @@ def hear(fleet: AnyFleet, agents: Agents) -> AnyFleet:
         unheard=unheard,
         withheld=withheld,
         lost=lost,
-        # Whoever is not here, and is not known to be gone, may still speak.
+        # A ref that is missing here and not known to be gone may still exist.
         departed={
             n: obj for n, obj in fleet.departed.items() if n in present or not (agents.asked or n in agents.gone)
         },
@@ -93,7 +93,7 @@ def hear(fleet: AnyFleet, agents: Agents) -> AnyFleet:
 
 
 def _doubted(fleet: Fleet, agents: Agents, known: Iterable[ObjectId]) -> Iterable[Finding]:
-    """The clusters that are let in, and whose agents' last words are not received."""
+    """Findings about accepted clusters whose agents' latest reports are not verified."""
     for id_ in known if agents.identities else ():
         doubted = agents.identities.get(id_.name) if agents.identities and kind_of(id_) in CLUSTERS else None
         obj = fleet.objects.get(id_)
@@ -102,15 +102,15 @@ def _doubted(fleet: Fleet, agents: Agents, known: Iterable[ObjectId]) -> Iterabl
 
 
 def _doubted_names(agents: Agents) -> frozenset[str]:
-    """The clusters whose refs hold something that is not known to be their agents' word."""
+    """The clusters whose refs hold something not verified as their agents'."""
     return frozenset(name for name, behind in (agents.identities or {}).items() if not behind.user)
 
 
 def _lost(
     fleet: Fleet, agents: Agents, known: Iterable[ObjectId], vanished: Set[str], elsewhere: Set[str]
 ) -> frozenset[ObjectId]:
-    """The clusters that are in the fleet, whose agents were heard before, and of whom nothing is received any more:
-    the refs of some `vanished`, those of others hold what nobody vouches for."""
+    """The accepted clusters whose agents reported before and whose reports no longer arrive: the ref has `vanished`, or
+    holds nothing verified."""
     doubted = _doubted_names(agents) - elsewhere - _revoked(fleet)
     return frozenset(
         id_
@@ -122,13 +122,13 @@ def _lost(
 
 
 def _is_in(fleet: Fleet, id_: ObjectId) -> bool:
-    """Whether a cluster is in the fleet: a person's no counts at once."""
+    """Is the cluster in the fleet? A person's denial counts at once."""
     obj = fleet.objects.get(id_)
     return obj is None or obj.kind is not MANAGED_CLUSTER or is_accepted(obj)
 
 
 def _was_heard(fleet: Fleet, id_: ObjectId) -> bool:
-    """Whether something of a cluster's agent was received before: a stranger's words alone let no cluster join."""
+    """Did a report of the cluster's agent ever count? Unverified reports alone let no cluster join."""
     before = fleet.conditions_before(id_)
     verified = before.get(VERIFIED, {}).get("status") == "True"
     return verified or JOINED in before or (kind_of(id_) is KARMADA_CLUSTER and _awaits(fleet, id_.name))
@@ -139,7 +139,7 @@ def _awaits(fleet: Fleet, cluster: str) -> bool:
 
 
 def _noticed(fleet: Fleet) -> frozenset[str]:
-    """The clusters of which a run has noticed already that they are lost: it awaits their Lease since then."""
+    """The clusters that an earlier run found lost: it has derived their Lease since."""
     return frozenset(
         id_.name for id_ in fleet.previous if kind_of(id_) in CLUSTERS and _awaits(fleet, id_.name)
         and fleet.before(id_, *AGENT_REF)
@@ -147,8 +147,8 @@ def _noticed(fleet: Fleet) -> frozenset[str]:
 
 
 def _certified(fleet: Fleet, lost: Set[ObjectId]) -> Iterable[ObjectId]:
-    """The requests whose certificates stand, of clusters of which nothing is received: that somebody leaves them out,
-    replaces them or deletes the ref ends no certificate. People's no does."""
+    """The certificate requests of lost clusters that keep their certificates: only people's denial ends one, not a
+    missing, replaced or deleted request."""
     names = {id_.name for id_ in lost}
     denied = denied_by_people(fleet.parts) if names else frozenset()
     for id_ in fleet.previous if names else ():
@@ -159,22 +159,22 @@ def _certified(fleet: Fleet, lost: Set[ObjectId]) -> Iterable[ObjectId]:
 
 
 def _revoked(fleet: Fleet) -> frozenset[str]:
-    """The clusters of which people have just revoked a certificate: what its key signed goes with it."""
+    """The clusters with a certificate that people have just revoked: reports that its key signed no longer count."""
     return frozenset(_whose(fleet, id_) for id_ in denied_by_people(fleet.parts) if fleet.before(id_, *CERTIFICATE))
 
 
 def _whose(fleet: Fleet, id_: ObjectId) -> str:
-    """Whose a request for a certificate is, by its derived part."""
+    """The cluster of a certificate request, by its derived part."""
     return str(mapping_at(fleet.before(id_, "metadata", "labels")).get(CLUSTER_NAME, ""))
 
 
 def recorded_agents(fleet: Fleet) -> frozenset[str]:
-    """The clusters that spoke through refs at the last run, by its own record."""
+    """The clusters that had refs at the last run, by its own record."""
     return frozenset(id_.name for id_ in fleet.previous if kind_of(id_) in SPEAKERS and fleet.before(id_, *AGENT_REF))
 
 
 def proposed(fleet: Fleet) -> frozenset[ObjectId]:
-    """The clusters of the last run that only their agents' refs declared, and that the fleet accepted by itself."""
+    """The clusters of the last run that only their agents' refs declared and that were accepted automatically."""
     return frozenset(
         id_
         for id_ in fleet.previous
@@ -186,14 +186,15 @@ def proposed(fleet: Fleet) -> frozenset[ObjectId]:
 
 
 def _in_files(fleet: Fleet) -> set[str]:
-    """The clusters whose Lease is in a file: they need no ref to be heard, even if they had one."""
+    """The clusters with a Lease in a file: they need no ref."""
     return {leased_cluster(obj) for obj in fleet.of(LEASE) if any(not part.source.ref for part in obj.parts)}
 
 
 def _dependent(fleet: Fleet, unheard: frozenset[str]) -> Iterable[ObjectId]:
-    """The objects that nobody can decide without those clusters' words; they keep their derived state, as broken ones.
+    """The objects that cannot be decided without those clusters' refs; they keep their derived state, as broken ones
+    do.
 
-    A request for a certificate does not say whose it is once its file is out of sight: all such are kept.
+    A certificate request does not name its cluster once its file is missing: all such are kept.
     """
     if not unheard:
         return
@@ -207,7 +208,7 @@ def _dependent(fleet: Fleet, unheard: frozenset[str]) -> Iterable[ObjectId]:
 
 
 def of_lost(fleet: Fleet, lost: Iterable[ObjectId]) -> Iterable[ObjectId]:
-    """The objects that nobody can decide without the words of clusters that are lost."""
+    """The objects that cannot be decided without reports of lost clusters."""
     names = {id_.name for id_ in lost}
     yield from lost
     denied = denied_by_people(fleet.parts)

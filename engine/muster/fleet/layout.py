@@ -1,7 +1,7 @@
-"""Where in a repository an imported part goes: the layout that `muster init` lays down and the example follows.
+"""The file in a repository for an imported part: the layout that `muster init` creates and the example follows.
 
-Paths carry no meaning to muster; they do to people. Every step is made of names that `is_safe`, shortened where no file
-could be called so, so no name leads out of its folder. What belongs to a cluster lies in the cluster's folder.
+Paths have no meaning for muster; they have for people. Each step is a safe name (`is_safe`), shortened if it is too
+long for a file name, so no name leads out of its folder. Objects of a cluster are in the cluster's folder.
 """
 
 from collections.abc import Iterator
@@ -44,11 +44,11 @@ from muster.data.tree import Tree, dig, mapping_at
 from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE, LEASE_NAME
 
 WISH, REPORT = "wish", "report"
-#: Objects that matter to a fleet where they speak of a cluster.
+#: Kinds that are imported only if they name a cluster.
 OF_CLUSTERS: Final = (LEASE, CSR, ENDPOINT_SLICE)
 
 _PROVISION_CLUSTER: Final = "endpointslice.karmada.io/provision-cluster"
-#: In the folder of the cluster that is the namespace's name.
+#: Folders below that of the cluster with the namespace's name.
 _BESIDE_CLUSTERS: Final = {
     ADAPTER_REPORT: "reports", NODE_POOL: "nodepools", MANAGED_CLUSTER_ADD_ON: "addons", MANIFEST_WORK: "works",
     ADD_ON_PLACEMENT_SCORE: "scores",
@@ -63,9 +63,9 @@ _FOLDERS: Final = {
 
 
 def cluster_of(kind: Kind, body: Tree) -> str:
-    """Return the cluster that a Lease, a request or an EndpointSlice speaks of; empty where it speaks of none.
+    """Return the cluster that a Lease, request or EndpointSlice names; empty for none.
 
-    A hub is full of those that do not: leader election, its own kubelets, its own Services.
+    A hub has many without: leader election, its own kubelets, its own Services.
     """
     metadata = mapping_at(body, "metadata")
     cluster = mapping_at(metadata, "labels").get(CLUSTER_NAME, "")
@@ -80,7 +80,7 @@ def cluster_of(kind: Kind, body: Tree) -> str:
 
 
 def places(part: Part, role: str) -> Iterator[str]:
-    """Yield the files in which a part of an object may be put, the best first; the last is no other object's."""
+    """Yield the possible files for a part, best first; the last one is used by no other object."""
     id_, kind = part.id, kind_of(part.id)
     name, space = file_name(id_.name), file_name(id_.namespace) if id_.namespace else ""
     if kind in CLUSTERS:
@@ -106,7 +106,7 @@ def places(part: Part, role: str) -> Iterator[str]:
         yield f"{_FOLDERS[kind]}/{space}/{name}.yaml"
     else:
         yield f"{_FOLDERS.get(kind, kind.plural)}/{name}.yaml"
-    # Another object has the good name: one of another kind, or of another namespace.
+    # Another object has the first name: one of another kind or namespace.
     suffix = "" if role == WISH else "/observed"
     yield "/".join(filter(None, ("objects", kind.plural, space, f"{name}{suffix}.yaml")))
 

@@ -1,8 +1,8 @@
 """Leases: which one is a cluster's.
 
-A cluster's Lease carries the label `open-cluster-management.io/cluster-name`, or is named `managed-cluster-lease`
-in the namespace of the cluster's name (seed 000; upstream looks at the label alone). Karmada's agents renew one that
-is named after the cluster, in the namespace `karmada-cluster`.
+A cluster's Lease has the label `open-cluster-management.io/cluster-name`, or is named `managed-cluster-lease` in the
+namespace with the cluster's name (seed 000; upstream uses the label alone). Karmada's agents renew one named after the
+cluster in the namespace `karmada-cluster`.
 """
 
 import re
@@ -21,22 +21,22 @@ from muster.fleet.view import View
 CLUSTER_NAME = "open-cluster-management.io/cluster-name"
 KARMADA_NAMESPACE = "karmada-cluster"
 LEASE_NAME = "managed-cluster-lease"
-#: Where muster says how long a cluster's lease lasts, if that is longer than the cluster itself says.
+#: The lease duration that muster decides, if it is longer than the cluster's own.
 LEASE_SECONDS = ("status", "muster", "leaseDurationSeconds")
-#: Where the last run told the agent of a duration that is the cluster's own and not the default.
+#: The cluster's own duration, if it is not the default, for its agent to read.
 DURATION = "muster.dev/lease-duration-seconds"
-#: Since when the lease is shorter than it was, while its agent may not know that yet.
+#: Since when the lease is shorter, while its agent may not know that yet.
 SHORTENED = "muster.dev/lease-shortened"
-#: How long after a run has decided it an agent may still read the old duration: committing and pushing takes a while.
+#: How long an agent may still read the old duration after a run: committing and pushing takes time.
 LEARNING = timedelta(seconds=60)
-#: The hub waits for this many durations (seed 000: 5 minutes, by default), where its policy says nothing else.
+#: The hub waits for this many durations, unless its policy overrides it (seed 000: 5 minutes by default).
 GRACE_FACTOR = 5
-#: The policy that says it, as a parameter.
+#: The policy and its parameter.
 _AVAILABILITY, _FACTOR = "managed-cluster-available", "graceFactor"
 DEFAULT_SECONDS = 60
-#: No lease lasts longer, for the hub as for its agents: a cluster that is heard of less often is not watched.
+#: The longest lease, for the hub and its agents: a cluster heard of less often is not watched.
 LONGEST_SECONDS = 24 * 3600
-#: Where the last renewal is remembered that came before its lease was made longer.
+#: The last renewal before its lease was made longer.
 RENEWAL = ("status", "muster", "renewal")
 _WHOLE = re.compile(r"[1-9][0-9]{0,7}", re.ASCII)
 
@@ -47,9 +47,9 @@ def lease_id(cluster: str) -> ObjectId:
 
 
 def leased_cluster(lease: Object) -> str:
-    """Return the name of the cluster that a Lease is of; empty where it is of none."""
+    """Return the name of the Lease's cluster; empty if it has none."""
     label = lease.labels.get(CLUSTER_NAME)
-    labelled = label if isinstance(label, str) else ""  # of a broken one it may be anything
+    labelled = label if isinstance(label, str) else ""  # in a broken object it may have any type
     if lease.id.name == LEASE_NAME:
         return labelled or lease.id.namespace
     return labelled or (lease.id.name if lease.id.namespace == KARMADA_NAMESPACE else "")
@@ -58,7 +58,7 @@ def leased_cluster(lease: Object) -> str:
 def leases_by_cluster(view: View) -> Mapping[str, Tree]:
     """Return each cluster's Lease from the inputs, by the cluster's name.
 
-    One that is named after the rule goes before one that is found by its label alone.
+    One with the standard name wins over one found by its label alone.
     """
     return view.once(_leases_by_cluster)
 
@@ -75,7 +75,7 @@ def _leases_by_cluster(view: View) -> Mapping[str, Tree]:
 
 
 def effective_leases(view: View) -> Mapping[str, Tree]:
-    """Return each cluster's Lease: the agent's own, else the one that this run derives."""
+    """Return each cluster's Lease: the agent's own, else the one derived in this run."""
     derived = {
         id_.namespace: {"spec": {path[1]: d.value for path, d in decisions.items() if path[0] == "spec"}}
         for id_, decisions in view.decided.items()
@@ -85,19 +85,19 @@ def effective_leases(view: View) -> Mapping[str, Tree]:
 
 
 def renew_time(lease: Tree) -> str | None:
-    """The time of the last renewal as written; None where there is none."""
+    """The time of the last renewal as written, or None."""
     value = dig(lease, "spec", "renewTime")
     return value if isinstance(value, str) else None
 
 
 def is_later(sign: str | None, known: str) -> bool:
-    """Whether a sign of life is news, compared with the last one that is known."""
+    """Is a sign of life newer than the last known one?"""
     instant, before = try_time(sign), try_time(known)
     return instant is not None and (before is None or instant > before)
 
 
 def grace_factor(fleet: Fleet) -> int:
-    """For how many durations of its lease a ManagedCluster may be silent, by the policy in force."""
+    """How many lease durations a ManagedCluster may be silent, by the policy in force."""
     policies = (obj for obj in fleet.policies(CONDITION_POLICY) if obj.id.name == _AVAILABILITY)
     factor = next((dig(obj.spec, "params", _FACTOR) for obj in policies), None)
     return factor if isinstance(factor, int) and not isinstance(factor, bool) and factor > 0 else GRACE_FACTOR
@@ -105,8 +105,8 @@ def grace_factor(fleet: Fleet) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Shortened:
-    """A Lease lasted `seconds` until `since`, and lasts shorter now. Its agent learns that with the renewal that is due
-    by the old duration: until then it is no less alive. `factor`: for how many durations it may be silent."""
+    """A Lease lasted `seconds` until `since` and is shorter now. Its agent learns this at the renewal due by the old
+    duration, so it is not silent before. `factor`: how many durations it may be silent."""
 
     seconds: int
     since: datetime
@@ -117,7 +117,7 @@ class Shortened:
 
     @classmethod
     def parse(cls, text: Tree, factor: int) -> "Shortened | None":
-        """Read what `str` gives; None for anything else."""
+        """Parse the result of `str`; None for anything else."""
         words = text.split("s until ") if isinstance(text, str) else []
         since = try_time(words[1]) if len(words) == 2 else None
         if since is None or not _WHOLE.fullmatch(words[0]):
@@ -125,34 +125,35 @@ class Shortened:
         return cls(min(int(words[0]), LONGEST_SECONDS), since, factor)
 
     def known_to(self, lease: Tree) -> bool:
-        """Whether a Lease was renewed by an agent that must have known."""
+        """Was the Lease renewed by an agent that must know the new duration?"""
         renewed = try_time(renew_time(lease))
         return renewed is not None and renewed >= self.since + LEARNING
 
     def allowed(self, seconds: int) -> int:
-        """How long a Lease from before lasts, that lasts `seconds` now: to the renewal that was due, and its grace."""
+        """How long a Lease renewed before lasts if it lasts `seconds` now: until the old renewal was due, plus its
+        grace."""
         return seconds + -(-self.seconds // self.factor)
 
     def matters(self, seconds: int) -> bool:
-        """Whether an agent that renews by the old duration could be taken for silent by the new one."""
+        """Could an agent that renews by the old duration seem silent by the new one?"""
         return self.seconds > (self.factor - 1) * seconds > 0
 
     def end(self, seconds: int) -> datetime:
-        """When no Lease from before can be fresh any more."""
+        """When a Lease renewed before must have expired."""
         return self.since + LEARNING + timedelta(seconds=self.factor * self.allowed(seconds))
 
 
 @dataclass(frozen=True, slots=True)
 class Renewal:
-    """A lease was made longer after its renewal at `time`: that renewal lasts for `seconds`, as it did before. The
-    longer duration counts from the next renewal on, so it postpones nothing and revives nobody."""
+    """A lease was made longer after its renewal at `time`: that renewal still lasts `seconds`. The longer duration
+    applies from the next renewal on, so it neither delays a timeout nor revives a cluster."""
 
     time: str
     seconds: int
 
     @classmethod
     def parse(cls, entry: Tree) -> "Renewal | None":
-        """Read what `entry` gives; None for anything else."""
+        """Parse the result of `entry`; None for anything else."""
         time, seconds = dig(entry, "time"), dig(entry, "seconds")
         if try_time(time) is None or not isinstance(seconds, int) or isinstance(seconds, bool) or seconds < 1:
             return None
@@ -160,23 +161,23 @@ class Renewal:
 
     @property
     def entry(self) -> Tree:
-        """The renewal as the derived part has it."""
+        """The form stored in the derived part."""
         return {"time": self.time, "seconds": self.seconds}
 
     def covers(self, lease: Tree) -> bool:
-        """Whether a Lease has not been renewed since."""
+        """Has the Lease not been renewed since?"""
         return not is_later(renew_time(lease), self.time)
 
 
 def own_lease_seconds(cluster: Object) -> int:
-    """How long the lease of a ManagedCluster lasts by its own word: 60 s where that is nothing, or 0; a day at most."""
+    """The ManagedCluster's own lease duration: 60 s if missing or 0, at most a day."""
     value = cluster.spec.get("leaseDurationSeconds")
     seconds = value if isinstance(value, int) and not isinstance(value, bool) and value else DEFAULT_SECONDS
     return min(seconds, LONGEST_SECONDS)
 
 
 def standing_seconds(derived: Tree) -> int:
-    """How long the lease lasts by a derived part: what agents read, and what stands while the cluster is broken."""
+    """The lease duration in a derived part: what agents read, and what holds while the cluster is broken."""
     stretched = dig(derived, *LEASE_SECONDS)
     if isinstance(stretched, int) and not isinstance(stretched, bool):
         return min(stretched, LONGEST_SECONDS)
@@ -188,11 +189,11 @@ def standing_seconds(derived: Tree) -> int:
 
 
 def lease_seconds(view: View, cluster: Object, lease: Tree = None, factor: int = GRACE_FACTOR) -> int:
-    """How long the lease of a ManagedCluster lasts: as this run stretched it, else by the cluster's own word.
+    """The lease duration of a ManagedCluster: as this run stretched it, else the cluster's own.
 
-    With a Lease, how long that one lasts: not as long if it was renewed before leases became longer, and longer if its
-    agent cannot know yet that they have become shorter; `factor` is the fleet's `grace_factor`.
-    Where the cluster is broken, all is as the last run had it.
+    With a `lease`, the duration of that one: shorter if it was renewed before leases became longer, longer if its agent
+    cannot know yet that they became shorter; `factor` is the fleet's `grace_factor`. A broken cluster keeps the last
+    run's values.
     """
     if cluster.id in view.broken:
         before = view.previous.get(cluster.id)

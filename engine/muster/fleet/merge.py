@@ -1,7 +1,7 @@
-"""Merging the parts of one object: maps field by field, keyed lists element by element, all else as a leaf.
+"""Merging the parts of one object: maps by field, keyed lists by element, all else as a leaf.
 
-The rule is that of Kubernetes' server-side apply without forced ownership: two input parts may not set the same
-leaf, whatever the values, because then a change of one of them would silently do nothing.
+The rule is that of Kubernetes' server-side apply without forced ownership: two input parts may not set the same leaf,
+even to equal values, because a change in one of them would then have no effect.
 """
 
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ _IDENTITY: frozenset[Path] = frozenset({("apiVersion",), ("kind",), ("metadata",
 
 
 def element_key(element: Tree, fields: tuple[str, ...]) -> tuple[str, ...] | None:
-    """Return the key of a list element, or None where it is not a mapping or lacks a key field."""
+    """Return the key of a list element; None if it is no mapping or lacks a key field."""
     if not isinstance(element, dict):
         return None
     key = tuple(element.get(field, "" if field in OPTIONAL_KEYS else None) for field in fields)
@@ -39,14 +39,9 @@ def merge(left: Tree, right: Tree, list_keys: ListKeys, conflicts: list[Path], p
 
 
 def _merge_lists(
-    left: list[Tree],
-    right: list[Tree],
-    fields: tuple[str, ...],
-    list_keys: ListKeys,
-    conflicts: list[Path],
-    path: Path,
+    left: list[Tree], right: list[Tree], fields: tuple[str, ...], list_keys: ListKeys, conflicts: list[Path], path: Path
 ) -> list[Tree]:
-    """Elements with the same key merge, their key fields apart; the others follow in order."""
+    """Elements with the same key merge, without their key fields; the others follow in order."""
     merged = list(left)
     positions = {key: index for index, element in enumerate(left) if (key := element_key(element, fields))}
     for element in right:
@@ -61,7 +56,7 @@ def _merge_lists(
 
 
 def overlay(below: Tree, above: Tree, list_keys: ListKeys, path: Path = ()) -> Tree:
-    """Return `below` with everything that `above` says laid over it: how derived parts lie over inputs."""
+    """Return `below` with all fields of `above` laid over it: how derived parts lie over inputs."""
     if isinstance(below, dict) and isinstance(above, dict):
         laid = dict(below)
         for key, value in above.items():
@@ -89,7 +84,7 @@ def _fields(path: Path, list_keys: Mapping[str, tuple[str, ...]]) -> tuple[str, 
 
 
 def leaf_at(tree: Tree, path: Path, list_keys: ListKeys) -> tuple[bool, Tree]:
-    """Return whether `tree` sets `path`, and the value there. Steps that are tuples select by element key."""
+    """Does `tree` set `path`, and to which value? Steps that are tuples select by element key."""
     walked: Path = ()
     for step in path:
         if isinstance(step, tuple):

@@ -1,4 +1,4 @@
-"""All texts of reading and assembling: what is wrong, the value, and what to do, in one voice."""
+"""Messages about reading and assembling: what is wrong, the value, and what to do."""
 
 from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
@@ -77,7 +77,7 @@ SKIPPED_TEXTS = {
 
 @dataclass(frozen=True, slots=True)
 class Origin:
-    """Where a body came from: its file, document and, in a `List`, item."""
+    """Where a body is: its file, document and, in a `List`, item."""
 
     source: SourceFile
     document: Document
@@ -89,17 +89,17 @@ def _at(origin: Origin) -> Place:
 
 
 def skipped(skip: Skipped) -> Finding:
-    """A path that was not read."""
+    """A path was not read."""
     message, hint = SKIPPED_TEXTS.get(skip.reason, ("the path was skipped ({detail})", ""))
     label = f"{skip.ref}:{skip.path}" if skip.ref and skip.path else skip.ref or skip.path
     code = _SKIPPED_CODES.get(skip.reason, "MUS021")
-    # A branch elsewhere is more likely a person's, who may name it so: it is said once, and is no fault.
+    # A branch elsewhere is probably a person's, which may have any name.
     severity = Severity.NOTE if skip.reason == "misplaced" else None
     return finding(code, message.format(detail=skip.detail or skip.reason), Place(label), hint=hint, severity=severity)
 
 
 def misnamed(source: SourceFile, ids: Sequence[ObjectId]) -> Finding:
-    """A file with objects of the fleet whose name does not end as those do that are read."""
+    """A file with objects of the fleet has a suffix that is not read."""
     path = PurePosixPath(source.path)
     more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
     held = ", ".join(map(str, ids[:_MOST_NAMED])) + more
@@ -109,14 +109,14 @@ def misnamed(source: SourceFile, ids: Sequence[ObjectId]) -> Finding:
 
 
 def filtered(source: SourceFile) -> Finding:
-    """A file that the repository holds only as what a git filter made of it."""
+    """The repository holds only a git filter's output in place of the file."""
     message = "the repository holds no YAML here but what a git filter (LFS or git-crypt) left in its place"
     hint = "take the file out of the filter in .gitattributes and add it again; or name it in .musterignore"
     return finding("MUS130", message, Place(source.label, 1, 1), hint=hint)
 
 
 def unreadable(source: SourceFile, problem: Problem, id_: ObjectId | None, *, ours: bool) -> Finding:
-    """A document that could not be read; only a warning where nothing says that it holds an object of a fleet."""
+    """A document could not be read; a warning if nothing indicates an object of the fleet."""
     return finding(
         _PROBLEM_CODES.get(problem.kind, "MUS001"),
         problem.message,
@@ -129,7 +129,7 @@ def unreadable(source: SourceFile, problem: Problem, id_: ObjectId | None, *, ou
 
 
 def fleet_not_obeyed(parts: tuple[Part, ...], *, remembered: bool) -> Finding:
-    """A Fleet with an error in it."""
+    """The Fleet object is invalid."""
     instead = "what the last run went by is" if remembered else "the defaults are"
     message = f"the Fleet has an error, so its settings do not count: {instead} in force, and no pulse is published"
     hint = "mend the Fleet: its errors are named beside this"
@@ -138,18 +138,18 @@ def fleet_not_obeyed(parts: tuple[Part, ...], *, remembered: bool) -> Finding:
 
 
 def item_without_kind(source: SourceFile, document: Document, item: int) -> Finding:
-    """An item of a List that is no object."""
+    """An item of a List is no object."""
     message = f"item {item} of the List is not a mapping with apiVersion and kind"
     return finding("MUS009", message, Place(source.label, document.line, 1), hint="give it both, or remove it")
 
 
 def missing_identity(origin: Origin, message: str) -> Finding:
-    """A document that does not say which object it is a part of."""
+    """A document does not identify its object."""
     return finding("MUS103", message, _at(origin), hint="every object needs apiVersion, kind and metadata.name")
 
 
 def unknown_kind(origin: Origin, group: str, name: str, *, known_group: bool) -> Finding:
-    """A kind that the registry does not have, of another program as far as anybody can tell."""
+    """A kind that is not in the registry, probably another program's."""
     if known_group:
         hint = did_you_mean(name, (kind.name for kind in ALL if kind.group == group))
     elif name in BY_NAME:
@@ -163,7 +163,7 @@ def unknown_kind(origin: Origin, group: str, name: str, *, known_group: bool) ->
 
 
 def misspelt_kind(origin: Origin, group: str, name: str, kind: Kind, id_: ObjectId | None) -> Finding:
-    """A kind or group that differs from one of the fleet's by a slip of the pen."""
+    """A kind or group that is a misspelt one of the fleet's."""
     if kind.name == name:
         hint = f"did you mean apiVersion: {kind.api_version}?"
     elif kind.group == group:
@@ -177,7 +177,7 @@ def misspelt_kind(origin: Origin, group: str, name: str, kind: Kind, id_: Object
 
 
 def incomplete(origin: Origin, missing: str, keys: Iterable[str], kinds: Sequence[Kind]) -> Finding:
-    """A document of the fleet's without `apiVersion` or without `kind`."""
+    """A document of the fleet lacks `apiVersion` or `kind`."""
     one = kinds[0] if len(kinds) == 1 else None
     line = f"add `{missing}: {one.name if missing == 'kind' else one.api_version}`" if one else f"add its {missing}"
     hint = did_you_mean(missing, keys).replace("did you mean", "is it written as") or line
@@ -187,13 +187,13 @@ def incomplete(origin: Origin, missing: str, keys: Iterable[str], kinds: Sequenc
 
 
 def misspelt_list(origin: Origin, name: str) -> Finding:
-    """A list of objects of the fleet that is not called one."""
+    """A list of the fleet's objects has a wrong kind."""
     message = f"no kind {name!r} is known, and its items are objects of the fleet; they stay as they are meanwhile"
     return finding("MUS102", message, _at(origin), hint="did you mean 'List' of v1?", severity=Severity.ERROR)
 
 
 def bears_name(origin: Origin, ids: Sequence[ObjectId]) -> Finding:
-    """A document without `apiVersion` and `kind` that bears the name of an object that nothing declares any more."""
+    """A document without `apiVersion` and `kind` has the name of an object that is not declared any more."""
     names = ", ".join(map(str, ids))
     message = f"the document has neither apiVersion nor kind, and nothing else declares {names}"
     hint = "write both into it again, or remove the document with the object"
@@ -212,7 +212,7 @@ _STATES = {
 
 
 def missed(file: str, state: str, ids: Sequence[ObjectId], *, certain: bool) -> Finding:
-    """A file that is still there, but does not hold any more what it held at the last run (or may have held)."""
+    """A file exists but no longer holds what it held at the last run (or may have held)."""
     named = ", ".join(str(id_) for id_ in ids[:_MOST_NAMED])
     more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
     held = "held" if certain else "may have held"
@@ -232,32 +232,32 @@ def unsupported_version(origin: Origin, id_: ObjectId, version: str) -> Finding:
 
 
 def assumed_namespace(origin: Origin, kind: Kind, name: str) -> Finding:
-    """An agent's object that names no namespace, where that of its cluster is nearly always meant."""
+    """An agent's object without a namespace, where its cluster's is nearly always meant."""
     message = f"{kind.name} {name!r} names no namespace, so it is in 'default' and speaks of a cluster of that name"
     return finding("MUS104", message, _at(origin), hint="add metadata.namespace: the name of its cluster")
 
 
 def dropped_namespace(origin: Origin, kind: Kind, name: str, namespace: Tree) -> Finding:
-    """A namespace on an object of a kind that has none."""
+    """A cluster-scoped object has a namespace."""
     message = f"{kind.name} {name!r} is cluster-scoped; its namespace {namespace!r} is dropped"
     return finding("MUS104", message, _at(origin), hint="remove metadata.namespace")
 
 
 def malformed_name(origin: Origin, id_: ObjectId) -> Finding:
-    """A name that must never become a path."""
+    """A name that must not become a path."""
     message = f"{id_.name if not id_.namespace else f'{id_.namespace}/{id_.name}'!r} is not a valid name"
     return finding("MUS205", message, _at(origin),
                    hint="names are letters, digits, '-', '_' and '.', at most 253 characters")  # fmt: skip
 
 
 def conflict(id_: ObjectId, path: Path, here: Place, others: Iterable[Place]) -> Finding:
-    """Two files that set the same field."""
+    """Two files set the same field."""
     elsewhere = ", ".join(str(place) for place in others)
     message = f"{path_text(path)} of {id_} is also set at {elsewhere}"
     return finding("MUS101", message, here, hint="one file, one writer: remove the field from one of them", object_=id_)
 
 
 def second_fleet(part: Part, first: Part) -> Finding:
-    """More than one Fleet object."""
+    """There are several Fleet objects."""
     message = f"a second Fleet object; the first is at {first.place}"
     return finding_of(part, "MUS108", message, "keep one Fleet per repository")

@@ -1,9 +1,9 @@
-"""Neighbourhoods: what belongs to each cluster, so that whatever is local can be decided of one without the others.
+"""Neighbourhoods: the objects of each cluster, so that local stages can decide one cluster without the others.
 
-To a cluster belongs what lies in the namespace of its name and what names it: its Lease and its requests for
-certificates by their label, node pools and deployments by `spec.clusterName`, reports by the object that they speak of.
-What belongs to no cluster is a neighbourhood by its namespace, cluster-scoped objects one together. Two clusters are
-neighbours of each other only where one object belongs to both, such as a report that was edited to speak of another.
+A cluster's neighbourhood is what is in the namespace of its name and what names it: its Lease and certificate requests
+by label, node pools and deployments by `spec.clusterName`, reports by the object that they report on. Other objects
+form a neighbourhood by namespace, cluster-scoped ones together. Two clusters share a neighbourhood only if one object
+belongs to both, such as a report that was edited to report on another.
 """
 
 from collections.abc import Iterator, Mapping
@@ -19,7 +19,7 @@ from muster.fleet.view import View
 
 
 def cluster_of(obj: Object) -> str:
-    """The cluster that an object is, or belongs to: its own name, the cluster it names, or its namespace."""
+    """The cluster of an object: itself, the cluster it names, or its namespace."""
     if is_cluster(obj.id):
         return obj.id.name
     if obj.kind is CSR:
@@ -30,17 +30,15 @@ def cluster_of(obj: Object) -> str:
 
 @dataclass(frozen=True, slots=True)
 class Homes:
-    """Where everything belongs: the neighbourhood of each object, and of each name that neighbourhoods go by.
-
-    A neighbourhood is called by the first of its names.
-    """
+    """The neighbourhood of each object, and of each name that is used for one. A neighbourhood is called by its first
+    name."""
 
     of: Mapping[ObjectId, str]
     names: Mapping[str, str]
 
 
 def homes(view: View) -> Homes:
-    """Return where the objects of a view belong."""
+    """Return the neighbourhoods of a view's objects."""
     found = {id_: _home(view, id_) for id_ in {*view.objects, *view.previous, *view.broken, *view.decided}}
     first = _merged({*found.values()}, _links(view, found))
     return Homes({id_: first[home] for id_, home in found.items()}, first)
@@ -55,10 +53,10 @@ def neighbourhoods(view: View) -> Mapping[str, View]:
 
 
 def _home(view: View, id_: ObjectId) -> str:
-    """The cluster to which an object belongs; of one that exists in derived files only, by its namespace."""
+    """The cluster of an object; by namespace if it exists in derived files only."""
     obj = view.objects.get(id_)
     if obj is None:
-        if CSR.has(id_):  # its derived part names its cluster, too
+        if CSR.has(id_):  # the derived part has the label too
             return str(mapping_at(view.before(id_, "metadata", "labels")).get(CLUSTER_NAME, ""))
         return id_.name if is_cluster(id_) else id_.namespace
     if obj.kind is LEASE:
@@ -67,8 +65,8 @@ def _home(view: View, id_: ObjectId) -> str:
 
 
 def _links(view: View, homes: Mapping[ObjectId, str]) -> Iterator[tuple[str, str]]:
-    """Pairs of homes that one object belongs to: a report, and what it speaks of or spoke of; a Lease that lies in the
-    place of one cluster's and names another."""
+    """Pairs of homes that share an object: a report with its present and former target; a Lease in one cluster's place
+    that names another."""
     for accepted in remembered(view).values():
         yield homes[accepted.holder], _home_of_target(homes, accepted.target)
     for id_, obj in view.objects.items():
@@ -87,7 +85,7 @@ def _home_of_target(homes: Mapping[ObjectId, str], target: ObjectId) -> str:
 
 
 def _merged(names: set[str], links: Iterator[tuple[str, str]]) -> Mapping[str, str]:
-    """The first name of each group of names that are linked, by name."""
+    """The first name of each group of linked names, by name."""
     leader: dict[str, str] = {}
     linked = set(names)
 

@@ -13,7 +13,7 @@ from muster.data.tree import Tree, dig
 class Object:
     """One object as assembled from its input parts.
 
-    `body` is the merge of all of them. `parts` has at least one element: people's, then reports, each sorted by file.
+    `body` is the merge of all of them. `parts` is not empty: people's first, then reports, each sorted by file.
     """
 
     id: ObjectId
@@ -22,40 +22,40 @@ class Object:
 
     @property
     def kind(self) -> Kind:
-        """The registry's entry."""
+        """The kind's registry entry."""
         return kind_of(self.id)
 
     @property
     def spec(self) -> dict[str, Tree]:
-        """The spec, empty where there is none."""
+        """The spec, empty if missing."""
         value = dig(self.body, "spec")
         return value if isinstance(value, dict) else {}
 
     @property
     def labels(self) -> dict[str, str]:
-        """`metadata.labels`, empty where there are none."""
+        """`metadata.labels`, empty if missing."""
         value = dig(self.body, "metadata", "labels")
         return value if isinstance(value, dict) else {}
 
     @property
     def annotations(self) -> dict[str, str]:
-        """`metadata.annotations`, empty where there are none."""
+        """`metadata.annotations`, empty if missing."""
         value = dig(self.body, "metadata", "annotations")
         return value if isinstance(value, dict) else {}
 
     @property
     def written(self) -> bool:
-        """Whether a file of the fleet holds any of it; else the built-in bundle alone does."""
+        """Is any part in a file of the fleet, not only in the built-in bundle?"""
         return any(part.layer is Layer.INPUT for part in self.parts)
 
     @property
     def deleting(self) -> bool:
-        """Whether the object is marked for deletion."""
+        """Is the object marked for deletion?"""
         return dig(self.body, "metadata", "deletionTimestamp") is not None
 
 
 def with_params(obj: Object, params: Mapping[str, Tree]) -> Object:
-    """Return a policy with some of its `spec.params` set; the object itself where there are none to set."""
+    """Return a policy with these values in `spec.params`."""
     if not params:
         return obj
     spec = {**obj.spec, "params": {**(dig(obj.spec, "params") or {}), **params}}
@@ -63,5 +63,5 @@ def with_params(obj: Object, params: Mapping[str, Tree]) -> Object:
 
 
 def by_type(conditions: Iterable[Tree]) -> dict[str, Tree]:
-    """Condition by its type; those without one are left out."""
+    """Conditions by type, without those that have none."""
     return {name: condition for condition in conditions if isinstance(name := condition.get("type"), str)}

@@ -1,4 +1,4 @@
-"""From a field of an object to the file, line and column where it was written."""
+"""From a field of an object to its file, line and column."""
 
 from collections.abc import Iterable
 
@@ -13,9 +13,9 @@ from muster.fleet.objects import Object
 
 
 def place_of(parts: Iterable[Part], path: Path | At) -> Place:
-    """Return where the field is set, or the nearest ancestor of it that any part sets.
+    """Return where the field is set, or its nearest ancestor that a part sets.
 
-    Reads the file again: for messages, never for the hot path.
+    Reads the file again: only for messages.
     """
     best: Part | None = None
     steps: At = ()
@@ -27,12 +27,12 @@ def place_of(parts: Iterable[Part], path: Path | At) -> Place:
 
 
 def finding_at(obj: Object, path: Path | At, code: str, message: str, hint: str = "", example: str = "") -> Finding:
-    """Return a finding about a field of an object, at the place where it is written."""
+    """Return a finding about a field of an object, at its place."""
     return finding(code, message, place_of(obj.parts, path), hint=hint, object_=obj.id, example=example)
 
 
 def places_of(parts: Iterable[Part], path: Path) -> list[Place]:
-    """Return every place at which a part sets the field itself."""
+    """Return every place where a part sets the field itself."""
     return [
         _locate(part, plain_steps(part.body, path, list_keys_of(part.id)))
         for part in parts
@@ -71,7 +71,7 @@ def plain_steps(body: Tree, path: Path | At, list_keys: ListKeys) -> At:
 
 
 def _locate(part: Part, steps: At) -> Place:
-    from muster.data.yaml.positions import locate  # only what is wrong has to be found in its file
+    from muster.data.yaml.positions import locate  # only needed for findings
 
     inside = ("items", part.item, *steps) if part.item is not None else steps
     mark = locate(part.source.read(), part.index, inside, label=part.source.label)
@@ -79,7 +79,7 @@ def _locate(part: Part, steps: At) -> Place:
 
 
 def expression_place(parts: Iterable[Part], path: At, offset: int) -> tuple[Place, str]:
-    """Return where a character of the text at `path` stands, and that source line with a caret below it."""
+    """Return the place of a character in the text at `path`, and its source line with a caret."""
     from muster.data.yaml.positions import excerpt, locate
     from muster.data.yaml.scalars import Position, position_in_scalar
 

@@ -1,4 +1,4 @@
-"""What was read of a snapshot: parts of objects, what is wrong, and what could not be read."""
+"""What was read of a snapshot: parts of objects, findings, and what could not be read."""
 
 from dataclasses import dataclass, field
 
@@ -14,10 +14,10 @@ from muster.fleet.slips import Guess
 
 @dataclass(frozen=True, slots=True)
 class Suspect:
-    """A person's file in which something is no object of the fleet's.
+    """A person's file with something that is no object of the fleet.
 
-    `blank`: there is nothing in it; `troubled`: a document of it cannot be read; `strangers` are its documents that
-    are of no kind that is known, each by what tells it from others.
+    `blank`: it is empty; `troubled`: a document cannot be read; `strangers`: signatures of its documents of unknown
+    kinds.
     """
 
     source: SourceFile
@@ -28,15 +28,14 @@ class Suspect:
 
 @dataclass
 class FilesRead:
-    """What was read: parts in order of file and document, findings, and what could not be read.
+    """Parts in order of file and document, findings, and what could not be read.
 
-    `broken` are objects that a broken document holds; `unclear` are people's files, each with its id (empty where it
-    was left out unread), in which something does not even say what it is. `stand_ins` are parts whose kind is misspelt:
-    what is known of an object until it is mended; `guesses` are documents that lack a line, and what they may have
-    been. `suspects` are the files in which there is anything else than objects of the fleet; `files` are all of
-    people's, each with its id. `foreign` are people's objects of kinds that nobody knows. `as_written` are the trees of
-    derived files, by path, that are known to hold the very bytes that muster writes for such a tree. `lost` are the
-    agents' refs of which the repository has lost something, each with what.
+    `broken`: objects in broken documents. `unclear`: people's files with a document that does not identify its object,
+    with their blob ids (empty if skipped). `stand_ins`: parts with a misspelt kind, used while nothing else declares
+    the object; `guesses`: documents that lack a line, and what they may have been. `suspects`: files that hold more
+    than objects of the fleet; `files`: all of people's files with their blob ids. `foreign`: people's objects of
+    unknown kinds. `as_written`: trees of derived files, by path, whose bytes are exactly what muster writes. `lost`:
+    agents' refs with a missing git object, and which one.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -54,15 +53,15 @@ class FilesRead:
 
     @property
     def slipped(self) -> bool:
-        """Whether any file of people's does not say what it is, or cannot be read."""
+        """Is any of people's files unidentifiable or unreadable?"""
         return bool(self.broken or self.unclear or self.stand_ins or self.guesses)
 
     def doubt(self, source: SourceFile) -> None:
-        """Something in a file does not say what it is. An agent's slip is its own affair: it counts as not sent."""
+        """Record that a file has an unidentifiable document. An agent's counts as not sent."""
         if not source.ref:
             self.unclear[source.path] = source.oid
 
     def lose(self, id_: ObjectId) -> None:
-        """An object that cannot be read keeps its last state; a report counts as not sent."""
+        """An unreadable object keeps its last state; a report counts as not sent."""
         if not is_report(id_):
             self.broken.add(id_)

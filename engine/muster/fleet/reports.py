@@ -1,8 +1,8 @@
-"""What adapters said last, of what counts: one report per object and adapter.
+"""The latest accepted report of each adapter about each object.
 
-It is remembered in the derived part of the AdapterReport that carried it, as `status.muster.accepted`: the payload,
-with `last_transition_time` of each condition filled in as HyperFleet's API does. It stays when the report's file goes:
-an agent ref that was replaced or could not be fetched is no news of a cluster. It goes with the object it speaks of.
+It is stored in the derived part of its AdapterReport as `status.muster.accepted`: the payload, with
+`last_transition_time` of each condition filled in as HyperFleet's API does. It stays when the report's file is gone,
+because a replaced or unfetched agent ref says nothing about a cluster. It goes with the object that it reports on.
 """
 
 from collections.abc import Mapping
@@ -16,21 +16,21 @@ from muster.data.tree import Tree, dig, mappings_at
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
 
-#: The field of a condition that the store fills in.
+#: The field of a condition that the store sets.
 _SINCE = "last_transition_time"
-#: The rule behind a decision of what counts.
+#: The rule of decisions about accepted reports.
 RULE = "reports"
 
 
 class ReportPayload:
-    """What an adapter's payload says, which satisfies the schema of AdapterReport."""
+    """An adapter's payload, valid by the schema of AdapterReport."""
 
     __slots__ = ()
     spec: Tree
 
     @property
     def generation(self) -> int:
-        """The generation that the adapter worked on."""
+        """The generation that the adapter observed."""
         value: int = self.spec["observed_generation"]
         return value
 
@@ -42,8 +42,7 @@ class ReportPayload:
 
 @dataclass(frozen=True, slots=True)
 class Accepted(ReportPayload):
-    """The report of an adapter that counts: which AdapterReport carried it, its payload, and when the adapter's first
-    report was made."""
+    """An adapter's accepted report: its AdapterReport, its payload, and the time of the adapter's first report."""
 
     holder: ObjectId
     spec: Tree
@@ -51,24 +50,24 @@ class Accepted(ReportPayload):
 
     @property
     def target(self) -> ObjectId:
-        """The object that it speaks of."""
+        """The object that it reports on."""
         return target_of(self.spec, self.holder.namespace)
 
     @property
     def bookkeeping(self) -> Tree:
-        """What the derived part remembers."""
+        """The form stored in the derived part."""
         return {"accepted": self.spec, "createdTime": self.created}
 
 
 def target_of(spec: Tree, namespace: str) -> ObjectId:
-    """The object that a report in this namespace speaks of."""
+    """The object that a report in this namespace is about."""
     resource = spec["resource"]
     kind = TARGETS[resource["kind"]]
     return kind.id(resource["name"], (resource.get("namespace") or namespace) if kind.namespaced else "")
 
 
 def accept(holder: ObjectId, spec: Tree, before: Accepted | None) -> Accepted:
-    """Return what is remembered of a report: everything of the one before is replaced but the times that go on."""
+    """Return the stored form of a report: it replaces the one before, except for times of unchanged statuses."""
     known = {} if before is None else {c["type"]: c for c in before.spec["conditions"]}
     conditions = []
     for condition in spec["conditions"]:
@@ -79,7 +78,7 @@ def accept(holder: ObjectId, spec: Tree, before: Accepted | None) -> Accepted:
 
 
 def same_report(stored: Tree, spec: Tree) -> bool:
-    """Whether a payload is the stored one: everything but the transition times, which are the store's own."""
+    """Is the payload the stored one, apart from transition times, which the store sets?"""
     if stored["observed_time"] != spec["observed_time"] or stored.keys() != spec.keys():
         return False
     conditions, given = stored["conditions"], spec["conditions"]
@@ -97,7 +96,7 @@ def _same_condition(stored: Tree, given: Tree) -> bool:
 
 
 def remembered(view: View) -> Mapping[tuple[ObjectId, str], Accepted]:
-    """What earlier runs accepted, by object and adapter. Of two for one adapter, the newer counts."""
+    """The reports that earlier runs accepted, by object and adapter; of two from one adapter, the newer one."""
     return view.once(_remembered)
 
 
@@ -115,12 +114,12 @@ def _remembered(view: View) -> Mapping[tuple[ObjectId, str], Accepted]:
 
 
 def accepted_in(view: View, holder: ObjectId) -> Accepted | None:
-    """What the last run accepted that an AdapterReport carries; None for nothing."""
+    """The report that the last run accepted in an AdapterReport, or None."""
     return _read(holder, dig(view.previous.get(holder), "status", "muster"))
 
 
 def _read(holder: ObjectId, bookkeeping: Tree) -> Accepted | None:
-    """The report in a derived part; None where there is none, or a person's edit has left none that can be read."""
+    """The report in a derived part; None if there is none, or an edit made it invalid."""
     spec = dig(bookkeeping, "accepted")
     generation, conditions = dig(spec, "observed_generation"), mappings_at(spec, "conditions")
     resource, adapter = dig(spec, "resource"), dig(spec, "adapter")
@@ -140,13 +139,13 @@ def _read(holder: ObjectId, bookkeeping: Tree) -> Accepted | None:
 
 
 def accepted_by_target(view: View) -> Mapping[ObjectId, list[Tree]]:
-    """The payloads that count as this run decided, by object, sorted by adapter: what expressions see as `reports`."""
+    """The payloads accepted in this run, by object, sorted by adapter: `reports` in expressions."""
     found: dict[ObjectId, list[Tree]] = {}
     for id_ in of_kinds(view.decided, ADAPTER_REPORT):
         decision = view.decided[id_].get(("status", "muster"))
         if decision is None or decision.value is None:
             continue
-        # What the reports stage decided is sound; what was kept of a broken object may be anything.
+        # What the reports stage decided is valid; what was kept of a broken object may not be.
         ours = decision.because.rule == RULE
         accepted = Accepted(id_, decision.value["accepted"], "") if ours else _read(id_, decision.value)
         if accepted is not None:
@@ -157,6 +156,6 @@ def accepted_by_target(view: View) -> Mapping[ObjectId, list[Tree]]:
 
 
 def required_adapters(settings: Settings, kind: Kind) -> list[str]:
-    """The adapters that `Fleet.spec.adapters` requires of a kind, sorted; empty where the fleet requires none."""
+    """The adapters that `Fleet.spec.adapters` requires for a kind, sorted."""
     names = settings.get("adapters", kind.name)
     return sorted(str(name) for name in names) if isinstance(names, list) else []

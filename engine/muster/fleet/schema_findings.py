@@ -1,4 +1,4 @@
-"""From a violation of a JSON Schema to a finding: what is wrong, the value, what to do, and where it stands."""
+"""From violations of a JSON Schema to findings: what is wrong, the value, what to do, and the place."""
 
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
@@ -18,7 +18,7 @@ _TYPE_NAMES = {
     "object": "a mapping", "array": "a list", "string": "a text", "integer": "a whole number", "number": "a number",
     "boolean": "true or false", "null": "null",
 }  # fmt: skip
-#: What is wrong where a value has the form of its format and is none.
+#: Codes and texts for values that match the pattern but not the format.
 _FORMATS = {
     "date-time": ("MUS270", "no instant of the years 1 to 9999 in UTC", "write one such as 2026-01-01T00:00:00Z"),
     "duration": ("MUS271", "longer than a duration can be", "at most 2562047h, some 292 years"),
@@ -27,7 +27,7 @@ _LONGEST_VALUE = 60
 
 
 def schema_findings(obj: Object) -> list[Finding]:
-    """Return what is wrong with an assembled object; empty for a sound one."""
+    """Return the violations of an assembled object; empty for a valid one."""
     if is_sound(obj.kind, obj.body):
         return []
     from muster.fleet.violations import validator_of
@@ -41,7 +41,7 @@ def _findings(obj: Object, error: "ValidationError") -> Iterator[Finding]:
         yield from _findings(obj, _most_telling(error))
         return
     if error.validator == "format" and not _has_form(error):
-        return  # its pattern says so already
+        return  # the pattern reports it already
     path = tuple(error.absolute_path)
     limit: Tree = error.validator_value
     schema: Tree = error.schema
@@ -66,7 +66,7 @@ def _finding(obj: Object, code: str, path: At, message: str, hint: str) -> Findi
 
 
 def _has_form(error: "ValidationError") -> bool:
-    """Whether a text has the form that the schema asks for beside its format."""
+    """Does the text match the schema's pattern?"""
     from muster.fleet.violations import compiled_pattern
 
     schema: Tree = error.schema
@@ -74,12 +74,12 @@ def _has_form(error: "ValidationError") -> bool:
 
 
 def _most_telling(error: "ValidationError") -> "ValidationError":
-    """Of several alternatives that all fail, the violation that lies deepest: the one the author came nearest to."""
+    """The deepest violation of several failed alternatives: the one that the author came nearest to."""
     return max(error.context, key=lambda inner: (len(inner.absolute_path), inner.validator != "type"))
 
 
 def _describe(error: "ValidationError", where: str) -> tuple[str, str, str]:
-    """Return code, message and hint for the keywords that are not about field names."""
+    """Return code, message and hint for keywords other than those about field names."""
     instance: Tree = error.instance
     limit: Tree = error.validator_value
     value, keyword = _shown(instance), error.validator
@@ -121,7 +121,7 @@ def _quoted(value: Tree) -> str:
 
 
 def _shown(value: Tree) -> str:
-    """The value as a person wrote it, shortened; never a dump of a whole tree."""
+    """The value as written, shortened; never a whole tree."""
     if isinstance(value, dict):
         return "a mapping"
     if isinstance(value, list):

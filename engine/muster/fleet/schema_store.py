@@ -1,8 +1,8 @@
-"""The schemas of all kinds as a JSON Schema store: for editors, that complete and check while one writes.
+"""The schemas of all kinds as a JSON Schema store, for completion and checks in editors.
 
-One file for each kind, as in `schemas/`; `object.json`, which takes an object of any kind for what it says it is; and
-`catalog.json`, which says which files of a fleet repository are of which kind, by the layout of imports and edits. They
-refer to each other by relative paths, so a folder of them works from a disk, without a network.
+One file for each kind, as in `schemas/`; `object.json`, for an object of any kind; and `catalog.json`, which maps files
+of a fleet repository to kinds by the layout of imports and edits. They refer to each other by relative paths, so a
+folder of them works without a network.
 """
 
 import json
@@ -19,7 +19,7 @@ from muster.fleet.bundle import bundle_path
 from muster.fleet.layout import WISH, places
 from muster.fleet.leases import CLUSTER_NAME
 
-#: Where they lie in a fleet repository: in a folder that muster itself does not read.
+#: Their folder in a fleet repository, which muster itself does not read.
 FOLDER: Final = ".muster/schemas"
 OBJECT: Final = "object.json"
 
@@ -33,24 +33,24 @@ _METADATA: Final = {
 
 
 def schema_store(base: str = "") -> dict[str, str]:
-    """Return the files of the store, by their names. `base` is the URL below which the catalog finds the others."""
+    """Return the files of the store by name. `base`: the URL of the folder, for the catalog."""
     files = {path.name: _text(_placed(path)) for path in sorted(bundle_path("schemas").glob("*.json"))}
     return files | {OBJECT: _text(_any_object()), "catalog.json": _text(_catalog(base))}
 
 
 def schema_of(kind: str) -> str:
-    """Return the name of a kind's file in the store."""
+    """Return the file name of a kind's schema."""
     return f"{kind.lower()}.json"
 
 
 def modeline(path: str, kind: str) -> str:
-    """Return the comment, with its newline, by which editors find the schema of a repository's file."""
+    """Return the comment line by which editors find the schema of a repository's file."""
     schema = posixpath.relpath(f"{FOLDER}/{schema_of(kind)}", posixpath.dirname(path) or ".")
     return f"# yaml-language-server: $schema={schema}\n"
 
 
 def _placed(path: Path) -> Tree:
-    """A schema that is called by where it lies: not all tools resolve an id that is relative."""
+    """The schema without its id: not all tools resolve a relative one."""
     schema: dict[str, Tree] = json.loads(path.read_text(encoding="utf-8"))
     return {key: value for key, value in schema.items() if key != "$id"}
 
@@ -79,7 +79,7 @@ def _versions(kind: Kind) -> list[Tree]:
 
 
 def _catalog(base: str) -> Tree:
-    """Several kinds may lie in one place: they share an entry, and the schema that takes any kind."""
+    """Kinds in one place share an entry, and the schema for any kind."""
     kinds_at = defaultdict[str, set[str]](set)
     for kind in ALL:
         for pattern in _patterns(kind):
@@ -104,7 +104,7 @@ def _catalog(base: str) -> Tree:
 
 
 def _patterns(kind: Kind) -> set[str]:
-    """Where people put objects of a kind, with a folder for their namespace and without."""
+    """Where people put objects of a kind, with and without a folder for the namespace."""
     found = set()
     for pool in ({}, {"clusterPoolRef": {"poolName": _NAME}}):
         body: Tree = {"metadata": _METADATA, "spec": pool}
@@ -118,7 +118,7 @@ def _patterns(kind: Kind) -> set[str]:
 
 
 def _pattern(path: str) -> str:
-    """The path with `*` for names; clusters may lie in folders of their own, and so does what lies beside them."""
+    """The path with `*` for names; clusters may be in nested folders, with their objects."""
     return path.replace(_SPACE, "*").replace(_NAME, "*").replace("clusters/*/", "clusters/**/")
 
 

@@ -1,20 +1,12 @@
-"""The JSON Schemas of the kinds, and the yes or no whether an object meets its own.
+"""The JSON Schemas of the kinds, and a fast check whether an object meets its own.
 
-Times and durations are held to what they are by `FORMATS`: a pattern cannot say that a day does not exist.
+`FORMATS` checks times and durations: a pattern cannot reject a day that does not exist. `$ref`s resolve inside the
+bundle only; nothing is fetched.
 
-`$ref`s between the files of `schemas/` resolve inside the bundle and nowhere else: nothing is ever fetched.
-
-`without_nulls` drops optional nulls as an API server drops them: it prunes a null from every field that the schema does
-not call nullable, before it fills in defaults and validates. Objects written elsewhere carry many
-(`creationTimestamp: null`, `taints: null`). A null stays where the schema takes one, and in a field that no schema
-names, which is a finding.
-
-Optional nulls are dropped, as an API server drops them: `field: null` means the same as no such line.
-
-An API server prunes a null from every field that its schema does not call nullable, before it fills in defaults and
-before it validates. Objects that others wrote carry many (`creationTimestamp: null`, `taints: null`). Where a schema
-takes a null, or leaves the content to somebody else, it is somebody's word and stays; so does a null in a field
-that nobody knows, which is a finding all the same.
+`without_nulls` drops optional nulls as an API server does: it prunes a null from every field that the schema does not
+call nullable, before it fills in defaults and validates. Objects written elsewhere have many (`creationTimestamp:
+null`, `taints: null`). A null stays if the schema takes one, leaves the content open, or does not know the field, which
+is a finding.
 """
 
 import json
@@ -51,7 +43,7 @@ FORMATS: Mapping[str, Callable[[object], bool]] = {"date-time": _holds(parse_tim
 
 @cache
 def schema_of(kind: Kind) -> Mapping[str, Tree]:
-    """Return the schema of a kind as it stands in its file."""
+    """Return a kind's schema as in its file."""
     return load_schema(f"{kind.schema}.json")
 
 
@@ -63,12 +55,12 @@ def common_definitions() -> Mapping[str, Tree]:
 
 @cache
 def _gate_of(kind: Kind) -> Gate:
-    """The same schema for the yes or no: compiled once, some 3 microseconds for an object."""
+    """The schema compiled for yes or no: some 3 microseconds per object."""
     return gate_for(schema_of(kind))
 
 
 def gate_for(schema: Mapping[str, Tree]) -> Gate:
-    """Return what tells whether a tree meets a schema."""
+    """Return the fast check for a schema."""
     return jsonschema_rs.Draft202012Validator(
         dict(schema),
         retriever=lambda uri: dict(load_schema(uri.rpartition("/")[2])),
@@ -78,18 +70,18 @@ def gate_for(schema: Mapping[str, Tree]) -> Gate:
 
 
 def is_sound(kind: Kind, body: Tree) -> bool:
-    """Whether an object meets its schema. Agrees with `validator_of`, which says what is wrong where this says no."""
+    """Does an object meet its schema? Agrees with `validator_of`, which says what is wrong."""
     return _gate_of(kind).is_valid(body)
 
 
 def load_schema(name: str) -> Mapping[str, Tree]:
-    """Return a file of `schemas/` as it stands."""
+    """Return a file of `schemas/`."""
     schema: Mapping[str, Tree] = json.loads((bundle_path("schemas") / name).read_text(encoding="utf-8"))
     return schema
 
 
 def without_nulls(kind: Kind, body: Tree) -> Tree:
-    """Return an object's body without the nulls that its schema does not take. The body given is not changed."""
+    """Return a copy of an object's body without the nulls that its schema does not take."""
     schema = schema_of(kind)
     return _pruned(body, schema, schema)
 
@@ -113,7 +105,7 @@ def _pruned(value: Tree, schema: Mapping[str, Tree], file: Mapping[str, Tree]) -
 
 
 def _resolved(schema: Mapping[str, Tree], file: Mapping[str, Tree]) -> tuple[Mapping[str, Tree], Mapping[str, Tree]]:
-    """Follow `$ref`: the definition narrowed by what stands beside the reference, and the file that it stands in."""
+    """Follow `$ref`: return the definition, narrowed by what is beside the reference, and its file."""
     while (reference := schema.get("$ref")) is not None:
         beside = schema
         name, _, pointer = reference.partition("#")
@@ -131,7 +123,7 @@ def _file(name: str) -> Mapping[str, Tree]:
 
 
 def _takes_null(schema: Mapping[str, Tree], file: Mapping[str, Tree]) -> bool:
-    """Whether a null is a value here: the type lists it, or any value will do."""
+    """Does the schema allow null: by its type, or because it allows any value?"""
     schema, _ = _resolved(schema, file)
     type_ = schema.get("type")
     if type_ is None:

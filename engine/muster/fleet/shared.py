@@ -1,8 +1,8 @@
-"""What a fleet shares: all that a wide stage is given, and all that others may read of a cluster.
+"""What a fleet shares: everything that wide stages and other neighbourhoods may read.
 
-What belongs to no cluster is here as it is. Of a cluster and what belongs to it there is what a summary holds, with
-what this run decided of that: the cluster, the scores that placements go by, and the Lease of one that is silent. Of
-what the last run derived there is no more than that it knew the cluster; of a broken one, for which that counts, all.
+Objects outside of neighbourhoods are included as they are. Of a cluster's objects only what a summary holds is
+included, with this run's decisions: the cluster, the scores that placements use, and the Lease of a silent cluster. Of
+the last run's derived parts only the cluster's existence, but all of a broken cluster's, which holds.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -17,9 +17,9 @@ from muster.fleet.leases import leased_cluster
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 
-#: What belongs to a cluster, so that its neighbourhood has a summary.
+#: Kinds of a cluster's objects: their neighbourhood has a summary.
 OF_CLUSTERS: Final = frozenset((*CLUSTERS, *BESIDE_CLUSTERS, LEASE, CSR))
-#: What of that others may read, whatever it says.
+#: Kinds of those that others may read.
 _READ: Final = (*CLUSTERS, ADD_ON_PLACEMENT_SCORE)
 _HIDDEN: Final = frozenset((kind.group, kind.name) for kind in OF_CLUSTERS.difference(_READ))
 _SCORE: Final = (ADD_ON_PLACEMENT_SCORE.group, ADD_ON_PLACEMENT_SCORE.name)
@@ -30,8 +30,7 @@ _LEASE: Final = (LEASE.group, LEASE.name)
 class Shared(View):
     """What many clusters share.
 
-    `departed`: clusters that people have removed while their agents still speak. `undeclared`: objects of which there
-    are no more than reports.
+    `departed`: removed clusters whose agents still report. `undeclared`: objects with nothing but reports.
     """
 
     departed: frozenset[str] = frozenset()
@@ -39,7 +38,7 @@ class Shared(View):
 
     @classmethod
     def by(cls, fleet: Fleet) -> "Shared":
-        """Return what a fleet shares, by what is decided of it so far."""
+        """Return what a fleet shares, by its decisions so far."""
         objects, previous = fleet.once(_visible)
         leases = {obj.id: obj for obj in _leases_of_silent(fleet)}
         broken = {id_: fleet.previous[id_] for id_ in fleet.broken if is_cluster(id_) and id_ in fleet.previous}
@@ -59,7 +58,7 @@ class Shared(View):
 
 
 def read_by_others(view: View, sound: Iterable[Object]) -> Iterator[Object]:
-    """Yield those of some objects of clusters of which wide stages read anything."""
+    """Yield the clusters' objects that wide stages may read."""
     clusters, leases = list[ObjectId](), list[Object]()
     for obj in sound:
         if obj.kind in _READ:
@@ -68,13 +67,13 @@ def read_by_others(view: View, sound: Iterable[Object]) -> Iterator[Object]:
             clusters.append(obj.id)
         elif obj.kind is LEASE:
             leases.append(obj)
-    # When a cluster that is heard of was last heard of would change with every heartbeat.
+    # The Lease of a cluster that reports would change with every heartbeat.
     silent = _silent(view, clusters)
     yield from (obj for obj in leases if leased_cluster(obj) in silent)
 
 
 def _leases_of_silent(fleet: Fleet) -> Iterator[Object]:
-    """The Leases of silent clusters; one that stands is of such a cluster, else it would not be there to be read."""
+    """The Leases of silent clusters. A standing Lease is of a silent cluster, else it would not be here."""
     standing = fleet.beyond.standing
     clusters = (*(obj.id for obj in fleet.clusters()), *filter(is_cluster, fleet.broken))
     silent = _silent(fleet, (id_ for id_ in clusters if id_ not in standing))
@@ -90,7 +89,7 @@ def _headline(view: View, id_: ObjectId) -> Tree:
 
 
 def _visible(view: View) -> tuple[Mapping[ObjectId, Object], Mapping[ObjectId, Tree]]:
-    """The objects that are not hidden, and of what the last run derived what is told of sound ones."""
+    """The objects that are not hidden, and the shared content of sound objects' previous derived parts."""
     objects = {id_: obj for id_, obj in view.objects.items() if (id_.group, id_.kind) not in _HIDDEN}
     previous: dict[ObjectId, Tree] = {}
     for id_, body in view.previous.items():

@@ -1,8 +1,8 @@
-"""Slips: documents that were meant to be an object of the fleet and do not quite say so.
+"""Misspelt documents: those that were probably meant to be objects of the fleet.
 
-A letter too many in a kind or group, a line that was lost: the document is still there and nobody wanted to remove
-anything. Whoever writes another program's objects must not be told so, however alike their names: Cluster API has a
-`Cluster` in `cluster.x-k8s.io`, Open Cluster Management a `PlacementBinding` in `policy.open-cluster-management.io`.
+A kind or group has a typing error, or a line was lost: the document still exists, so nobody meant to remove the object.
+Another program's objects must not be reported, however similar their names: Cluster API has a `Cluster` in
+`cluster.x-k8s.io`, Open Cluster Management a `PlacementBinding` in `policy.open-cluster-management.io`.
 """
 
 from collections.abc import Iterator
@@ -14,12 +14,12 @@ from muster.data.tree import Tree, dig
 
 _GROUPS = frozenset(kind.group for kind in ALL)
 _NAMES = frozenset(BY_NAME)
-#: Objects of others in a group that is ours, which are called as one of another group.
+#: Another program's objects in one of our groups, with a name that we have in another group.
 _NAMESAKES = frozenset({("cluster.open-cluster-management.io", "ClusterClaim")})
 
 
 class Guess(NamedTuple):
-    """What an incomplete document may have been meant to be: one of these kinds, of a name (empty for none)."""
+    """What an incomplete document may have been: one of these kinds, with a name (empty if missing)."""
 
     kinds: tuple[Kind, ...]
     name: str
@@ -27,10 +27,10 @@ class Guess(NamedTuple):
 
 
 def meant(group: str, name: str) -> Kind | None:
-    """Return the kind that a group and kind nobody knows were meant to be; None where they are somebody else's.
+    """Return the kind that an unknown group and kind were meant to be; None if they are another program's.
 
-    Both must be near: a misspelt kind in a group that is ours, a misspelt group (one without its first part, or none
-    at all, among them) with one of its kinds, or a kind that belongs to another group of ours.
+    Both must be near: a misspelt kind in one of our groups; a misspelt group (or one without its first part, or empty)
+    with one of its kinds; or a kind that belongs to another of our groups.
     """
     if group in _GROUPS and name in _NAMES and (group, name) not in _NAMESAKES:
         return BY_NAME[name]
@@ -50,15 +50,15 @@ def _groups_near(group: str) -> Iterator[str]:
     elif match := slip_of(group, _GROUPS):
         yield match
     else:
-        # Core objects have no group, and none of ours is called as one of them.
+        # Core objects have no group, and none of our kinds has the name of one.
         yield from sorted(known for known in _GROUPS if not group or known.endswith(f".{group}"))
 
 
 def incomplete(body: Tree) -> Guess | None:
-    """Return what a document without `apiVersion` or without `kind` was meant to be; None for somebody else's.
+    """Return what a document without `apiVersion` or `kind` was meant to be; None if it is another program's.
 
-    One of the two is there and is the fleet's, or nearly; or neither is, but it has the metadata of an object: then
-    `kinds` is empty, and only a name that is missed says whose it is.
+    Either one is missing and the other is the fleet's or near it; or both are missing but there is an object's
+    metadata: then `kinds` is empty and the name must be that of a vanished object.
     """
     if not isinstance(body, dict):
         return None
@@ -70,13 +70,13 @@ def incomplete(body: Tree) -> Guess | None:
         return Guess(tuple(k for k in ALL if k.group == near), name, namespace) if near else None
     if kind and not group_version:
         match = kind if kind in _NAMES else slip_of(kind, _NAMES)
-        # A name such as `Cluster` alone proves nothing: an object has metadata.
+        # A kind such as `Cluster` alone proves nothing: an object has metadata.
         return Guess((BY_NAME[match],), name, namespace) if match and isinstance(body.get("metadata"), dict) else None
     return Guess((), name, namespace) if name and not group_version else None
 
 
 def _cut_off(group: str) -> str:
-    """The group of which this is the beginning, in a file that ends in the middle of the line."""
+    """Our group that begins with this text, in a file cut off in the middle of a line."""
     return next((known for known in sorted(_GROUPS) if len(group) > _SHORT and known.startswith(group)), "")
 
 

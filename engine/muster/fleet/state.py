@@ -1,8 +1,7 @@
-"""The state of a cluster, in one word. Commit subjects, the page, the history and the metrics count clusters by it.
+"""The state of a cluster in one word, as in commit subjects, the page, the history and the metrics.
 
-The state is the status of the headline condition, with two exceptions: the hub has denied the cluster, or it has
-accepted the cluster and the agent has not joined yet. In these two, the condition says nothing about the cluster's
-health, so no percentage counts them and nothing calls them Unknown.
+It is the status of the headline condition, except if the hub denied the cluster, or accepted it and its agent has not
+joined yet. In these two the condition says nothing about the cluster's health, so they are not counted as Unknown.
 """
 
 from collections.abc import Mapping
@@ -19,7 +18,7 @@ STATES: Final = ("True", "False", "Unknown", DENIED, NOT_JOINED)
 
 
 def state_of(kind: Kind, conditions: Mapping[str, Tree]) -> str:
-    """Return the state of a cluster by its conditions, by type; empty if there is none."""
+    """Return a cluster's state from its conditions by type; empty if there is none."""
     status = dig(conditions.get(kind.headline), "status")
     if kind is MANAGED_CLUSTER:
         accepted = dig(conditions.get(ACCEPTED), "status")
@@ -31,6 +30,6 @@ def state_of(kind: Kind, conditions: Mapping[str, Tree]) -> str:
 
 
 def since_of(kind: Kind, conditions: Mapping[str, Tree]) -> Tree:
-    """Return the condition whose last transition began the state of a cluster; None if there is none."""
+    """Return the condition whose last transition began a cluster's state; None if there is none."""
     registering = state_of(kind, conditions) in (DENIED, NOT_JOINED)
     return conditions.get(ACCEPTED if registering else kind.headline)

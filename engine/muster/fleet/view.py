@@ -1,7 +1,6 @@
-"""A view: objects, what the last run derived of them, and what this run has decided of them so far.
+"""A view: objects, what the last run derived of them, and what this run has decided so far.
 
-All that a local stage may look at of a neighbourhood, or of many: what it decides of each rests on nothing outside of
-it. A whole fleet is a view, too.
+A local stage decides a neighbourhood by its view alone. A whole fleet is a view too.
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
@@ -26,11 +25,10 @@ _T = TypeVar("_T")
 class View:
     """Some of a fleet's objects.
 
-    `objects`: the objects by id, inputs only, the broken ones among them. `previous`: the derived part of the last run
-    by id, also of objects that exist only there; `derived_paths`: its file, of those that muster wrote. `broken`:
-    objects that have an error in them; they keep their last derived state. `unidentified`: whether a file could not
-    even be told what it holds; then no derived file is removed for want of an input. `decided`: what this run has
-    decided; `held`: the effects on them that a budget holds back.
+    `objects`: by id, inputs only, including broken ones. `previous`: the last run's derived parts by id, also of
+    objects that exist only there; `derived_paths`: their files. `broken`: objects with an error; they keep their last
+    derived state. `unidentified`: a file could not be identified, so no derived file is removed for lack of an input.
+    `decided`: this run's decisions; `held`: effects that a budget holds back.
     """
 
     objects: Mapping[ObjectId, Object]
@@ -54,7 +52,7 @@ class View:
         )
 
     def sorted_as(self, other: "View") -> Self:
-        """Take over from a view of the same objects what was looked up in them, which is dear. Returns this view."""
+        """Take over expensive look-ups from a view of the same objects. Returns this view."""
         for name in ("_by_kind", "_before", "_reported", "_once"):
             self.__dict__[name] = getattr(other, name)
         return self
@@ -64,8 +62,8 @@ class View:
         return {}
 
     def once(self, look_up: Callable[[Self], _T]) -> _T:
-        """Return what `look_up` finds in the objects, and in what the last run derived of them, and nowhere else: once
-        for all views of the same ones."""
+        """Return the result of `look_up`, which may depend only on the objects and previous derived parts: computed
+        once for all views of the same objects."""
         if look_up not in self._once:
             self._once[look_up] = look_up(self)
         return cast("_T", self._once[look_up])
@@ -88,13 +86,13 @@ class View:
         return self.of(*CLUSTERS)
 
     def uncertain(self, kind: Kind) -> bool:
-        """Whether an object of this kind is broken, or may be in a file that could not be read."""
+        """Is an object of this kind broken, or possibly in an unreadable file?"""
         return self.unidentified or any(kind.has(id_) for id_ in self.broken)
 
     # -- what the last run derived
 
     def before(self, id_: ObjectId, *path: str) -> Tree:
-        """The value at `path` of the object's previous derived part; None where there is none."""
+        """The value at `path` of the object's previous derived part, or None."""
         return dig(self.previous.get(id_), *path)
 
     @cached_property
@@ -102,7 +100,7 @@ class View:
         return {}
 
     def conditions_before(self, id_: ObjectId) -> Mapping[str, Tree]:
-        """Condition by type, as the last run derived them."""
+        """Conditions by type, as the last run derived them."""
         known = self._before.get(id_)
         if known is None:
             body = self.previous.get(id_)
@@ -117,12 +115,12 @@ class View:
         return self.decided.get(id_, _NOTHING)
 
     def now(self, id_: ObjectId, *path: str | tuple[str, ...]) -> Tree:
-        """The value that this run decided for exactly this path; None where nothing was decided."""
+        """The value that this run decided for exactly this path, or None."""
         decision = self.decisions(id_).get(path)
         return None if decision is None else decision.value
 
     def conditions(self, id_: ObjectId) -> dict[str, Tree]:
-        """Condition by type, as this run has decided them so far."""
+        """Conditions by type, as this run has decided them so far."""
         return {
             path[2][0]: decision.value
             for path, decision in self.decisions(id_).items()
@@ -134,7 +132,7 @@ class View:
         return {}
 
     def reported(self, id_: ObjectId) -> Mapping[str, Tree]:
-        """Condition by type, as the inputs (agents) report them."""
+        """Conditions by type, as agents report them in the inputs."""
         known = self._reported.get(id_)
         if known is None:
             obj = self.objects.get(id_)
@@ -143,7 +141,7 @@ class View:
         return known
 
     def with_decisions(self, decisions: Iterable[Decision]) -> Self:
-        """Return the view in which these are decided, too. A later one on the same path replaces an earlier one."""
+        """Return the view with further decisions. A later one on the same path replaces an earlier one."""
         decided = dict(self.decided)
         touched: set[ObjectId] = set()
         for decision in decisions:
@@ -154,8 +152,8 @@ class View:
         return replace(self, decided=decided).sorted_as(self)
 
     def declared(self, obj: Object) -> Object:
-        """The object with all that is declared of it: muster declares the clusters of pools, and their files are no
-        more than reports."""
+        """The object with everything declared about it: muster declares the clusters of pools, whose files are only
+        reports."""
         if not CLUSTER_DEPLOYMENT.has(obj.id) or (derived := self.previous.get(obj.id)) is None:
             return obj
         manifest = {name: part for name, part in derived.items() if name != "status"}

@@ -1,6 +1,6 @@
-"""What is wrong with an object that does not meet its schema, as jsonschema says it.
+"""What is wrong with an object that does not meet its schema, by jsonschema.
 
-Imported only when something is wrong: jsonschema takes longer to load than a small fleet to decide.
+Imported only if something is wrong: loading jsonschema takes longer than deciding a small fleet.
 """
 
 import re
@@ -22,12 +22,12 @@ from muster.fleet.schemas import FORMATS, load_schema, schema_of
 
 @cache
 def validator_of(kind: Kind) -> Draft202012Validator:
-    """Return the validator of a kind. The schema itself is checked by the tests, not on every run."""
+    """Return the validator of a kind. Tests check the schema itself, not every run."""
     return validator_for(schema_of(kind))
 
 
 def validator_for(schema: Mapping[str, Tree]) -> Draft202012Validator:
-    """Return what says in which way a tree does not meet a schema."""
+    """Return the validator of a schema."""
     validator: Draft202012Validator = _Validator(schema, registry=_registry(), format_checker=_format_checker())
     return validator
 
@@ -55,7 +55,7 @@ def _registry() -> Registry[Any]:
 
 @cache
 def compiled_pattern(pattern: str) -> re.Pattern[str]:
-    """Compile an ECMA pattern so that `$` means the end, not the place before a final newline as Python has it."""
+    """Compile an ECMA pattern so that `$` is the end, not also the place before a final newline as in Python."""
     return re.compile(re.sub(r"(?<!\\)\$$", r"\\Z", pattern))
 
 

@@ -1,10 +1,9 @@
-"""HyperFleet's two vocabularies: what the conditions are called in which it joins what adapters say.
+"""HyperFleet's two vocabularies: the names of the conditions that aggregate adapters' reports.
 
-The seed calls them Available and Ready. HyperFleet's API has renamed them since (v0.3.0), and
-`Fleet.spec.hyperfleet.vocabulary: reconciled` follows it: LastKnownReconciled and Reconciled. The rules are the same;
-the built-in policies that decide these conditions, and those that read them, speak the fleet's vocabulary. A fleet that
-changes it keeps what it had: the conditions of the last run count under their new names, with their times, so no timer
-starts again.
+The seed calls them Available and Ready. HyperFleet's API renamed them (v0.3.0), and `Fleet.spec.hyperfleet.vocabulary:
+reconciled` follows it: LastKnownReconciled and Reconciled. The rules are the same; the built-in policies that decide or
+read these conditions use the fleet's vocabulary. If a fleet changes it, the last run's conditions count under their new
+names, with their times, so no timer restarts.
 """
 
 import re
@@ -18,15 +17,15 @@ from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.objects import Object
 from muster.fleet.settings import Settings
 
-#: The built-in policies that decide the conditions, and the seed's names for these.
+#: The built-in policies that decide the conditions, with the seed's names.
 _DECIDED: Final = {"adapters-available": "Available", "adapters-ready": "Ready"}
-#: The seed's name and today's.
+#: The seed's names and today's.
 _TODAY: Final = {"Available": "LastKnownReconciled", "Ready": "Reconciled"}
 _SEED: Final = {today: seed for seed, today in _TODAY.items()}
-#: What these conditions are called, in either vocabulary.
+#: The names in both vocabularies.
 NAMES: Final = frozenset((*_TODAY, *_SEED))
 _SPEAK: Final = frozenset((*_DECIDED, "adapters-pulses"))
-#: How policies read conditions of the object, as opposed to those of adapters' reports.
+#: How policies read conditions of the object, as opposed to those in adapters' reports.
 _READ: Final = (
     re.compile(r"(?P<before>\b(?:previous|conditions)(?:\[|, )')(?P<name>Available|Ready)(?P<after>')"),
     re.compile(r"(?P<before>')(?P<name>Available|Ready)(?P<after>' in (?:previous|conditions)\b)"),
@@ -34,12 +33,12 @@ _READ: Final = (
 
 
 def seed_name(type_: str) -> str:
-    """Return what the seed calls a condition."""
+    """Return the seed's name of a condition type."""
     return _SEED.get(type_, type_)
 
 
 def in_vocabulary(builtin: Mapping[ObjectId, Object], settings: Settings) -> Mapping[ObjectId, Object]:
-    """Return the built-in objects as they speak in the fleet's vocabulary."""
+    """Return the built-in objects in the fleet's vocabulary."""
     if not settings.reconciled:
         return builtin
     return {id_: _translated(obj) if id_.name in _SPEAK else obj for id_, obj in builtin.items()}
@@ -49,7 +48,7 @@ def _translated(obj: Object) -> Object:
     spec = _spoken(obj.spec)
     if "type" in spec:
         spec["type"] = _TODAY[spec["type"]]
-    # The file says the same in both vocabularies, and who knows a policy by its file must not take one for the other.
+    # The file is the same in both vocabularies, so its id must tell them apart.
     parts = tuple(replace(part, source=part.source._replace(oid=f"{part.source.oid}+reconciled")) for part in obj.parts)
     return replace(obj, body={**obj.body, "spec": spec}, parts=parts)
 
@@ -66,9 +65,9 @@ def _spoken(value: Tree) -> Tree:
 
 
 def moved(previous: dict[ObjectId, Tree], policies: Iterable[Object]) -> dict[ObjectId, Tree]:
-    """Return what the last run derived, with the conditions under the names that the policies in force give them.
+    """Return the previous derived parts with condition names as the policies in force use them.
 
-    A policy of the fleet's that replaces a built-in one says itself what its condition is called.
+    A fleet's own policy that replaces a built-in one sets its condition's name itself.
     """
     in_force = {obj.id.name: type_of(obj) for obj in policies if CONDITION_POLICY.has(obj.id)}
     names = {}
@@ -89,14 +88,14 @@ def moved(previous: dict[ObjectId, Tree], policies: Iterable[Object]) -> dict[Ob
 def _renamed(id_: ObjectId, body: Tree, names: Mapping[str, str]) -> Tree:
     conditions = mappings_at(body, "status", "conditions")
     there = {condition.get("type") for condition in conditions}
-    # Karmada has a Ready of its own: what adapters say is told by its reason.
+    # Karmada has its own Ready: the reason tells it from the adapters'.
     others = id_.kind == KARMADA_CLUSTER.name
     kept: dict[str, Tree] = {}
     for condition in conditions:
         type_ = str(condition.get("type"))
         new = names.get(type_, type_)
         if type_ in _SEED:
-            pass  # today's name means nothing else
+            pass  # today's names have no other meaning
         elif new in there or (others and type_ == "Ready" and not _of_adapters(condition)):
             new = type_
         if new != type_ or type_ not in kept:
@@ -111,6 +110,6 @@ def _of_adapters(condition: Mapping[str, Tree]) -> bool:
 
 
 def type_of(policy: Object) -> str:
-    """The condition type that a ConditionPolicy's object names; empty where it names none."""
+    """The condition type in a ConditionPolicy's object; empty if missing."""
     value = dig(policy.body, "spec", "type")
     return value if isinstance(value, str) else ""

@@ -11,14 +11,7 @@ from typing import Any, TypeVar
 from muster.data.decision import Memory
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import (
-    ADAPTER_REPORT,
-    CLUSTER_POOL,
-    FLEET,
-    POLICIES,
-    TARGETS,
-    kind_of,
-)
+from muster.data.kinds import ADAPTER_REPORT, CLUSTER_POOL, FLEET, POLICIES, TARGETS, kind_of
 from muster.data.snapshot import SignerIdentity
 from muster.fleet.faults import is_fault
 from muster.fleet.reports import required_adapters

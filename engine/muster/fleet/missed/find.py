@@ -1,21 +1,19 @@
-"""Finding what is missed.
+"""Find vanished objects: those that no file declares any more although nobody removed them.
 
-An object is removed by deleting its file, or its document. A file that is still there and is empty, broken, ignored,
-a link, or of kinds that nobody knows is a slip: what it held stays as it was derived, and an error says so.
+An object is removed by deleting its file or its document. A file that still exists but is empty, broken, ignored, a
+link or of unknown kinds is a mistake: its objects keep their derived state, and an error reports it.
 
-What a file held is a matter of history: the tree of the last run's commit, as the snapshot's `past` hands it in. Where
-there is none, the derived state says which objects are missed and the file's own name which of them it was: a file
-`clusters/prod-eu-1.yaml`, or a `cluster.yaml` in a folder of that name. An empty file without such a name may have
-held any of them, and then nothing is taken for gone.
+Git history tells what a file held: the snapshot's `past`, the tree of the last run's commit. Without history, the
+derived state tells which objects are missing, and the file's name which one it held: `clusters/prod-eu-1.yaml`, or
+`cluster.yaml` in a folder of that name. An empty file without such a name may have held any of them, and then nothing
+counts as removed.
 
-A file in which something does not say what it is, is compared likewise: it may hold what it held, and whatever is
-nowhere else any more. All else goes on; only without a history may such a file hold anything.
+A file with an unidentifiable document is compared likewise: it may hold what it held, and whatever is missing
+elsewhere. Without history it may hold anything.
 
-Which removals are allowed by the commits that make them.
-
-A commit that removes many clusters names them: `Muster-Allow-Removal: prod-eu-1, prod-eu-2`. It counts for the clusters
-that this very commit removes, and that nothing declares after it: so it is used once, and an old one lets nothing go
-that another commit removes later.
+A commit that removes many clusters names them: `Muster-Allow-Removal: prod-eu-1, prod-eu-2`. This allows the removals
+in that very commit of clusters that nothing declares afterwards: it is used once, and an old one does not allow later
+removals.
 """
 
 import re
@@ -42,7 +40,7 @@ _BETWEEN: Final = re.compile(r"[\s,]+")
 
 
 def allowed_removals(allowances: Iterable[StatedRemovals]) -> tuple[frozenset[ObjectId], tuple[str, ...]]:
-    """Return the clusters that commits remove and name, and the words of those commits that name none of theirs."""
+    """Return the clusters that commits remove and name, and the texts of allowances that name none of theirs."""
     allowed, idle = set[ObjectId](), list[str]()
     for one in allowances:
         names = set(_BETWEEN.split(one.text))
@@ -56,17 +54,17 @@ def allowed_removals(allowances: Iterable[StatedRemovals]) -> tuple[frozenset[Ob
 
 
 def _clusters(files: Sequence[SourceFile]) -> set[ObjectId]:
-    """The clusters of which some files hold a part that declares them."""
+    """The clusters that these files declare."""
     parts = (part for file in files for part in read_again(file).parts)
     return {part.id for part in parts if is_cluster(part.id) and "spec" in part.body}
 
 
-#: How a file is called that declares a cluster in a folder of the cluster's name.
+#: File names that declare a cluster, in a folder of the cluster's name.
 _CLUSTER_FILES = frozenset(("cluster", *(kind.name.casefold() for kind in CLUSTERS)))
 
 
 def by_name(search: Search, left_out: Iterable[Skipped], ignored: Iterable[SourceFile]) -> None:
-    """Tell by its own name what a file in doubt may have held."""
+    """Guess by its name what a suspect file may have held."""
     blank = [suspect.source.path for suspect in search.reading.suspects if suspect.blank]
     for suspect in search.reading.suspects:
         if not suspect.blank:
@@ -85,7 +83,7 @@ def by_name(search: Search, left_out: Iterable[Skipped], ignored: Iterable[Sourc
 
 
 def _names(path: str, id_: ObjectId) -> bool:
-    """Whether a file is called as the one that declares an object would be."""
+    """Is the file named as one that declares the object would be?"""
     file = PurePosixPath(path)
     if file.stem == id_.name:
         return True
@@ -95,7 +93,7 @@ def _names(path: str, id_: ObjectId) -> bool:
 
 
 def by_guess(search: Search, origin: messages.Origin, guess: Guess) -> None:
-    """Keep what a document was meant to be that lacks its `apiVersion`, its `kind` or both."""
+    """Keep the object that a document lacking `apiVersion`, `kind` or both was meant to be."""
     body = origin.document.body
     if not guess.kinds:
         ids = [id_ for id_ in search.missing() if id_.name == guess.name and _same_place(id_, guess)]
@@ -123,18 +121,17 @@ def _same_place(id_: ObjectId, guess: Guess) -> bool:
     return not kind_of(id_).namespaced or id_.namespace == (guess.namespace or DEFAULT_NAMESPACE)
 
 
-#: Why a file that is there was not read.
+#: Reasons why an existing file was not read.
 _LEFT_OUT = frozenset(("symlink", "submodule", "conflict"))
 
 
 @dataclass(frozen=True, slots=True)
 class Missed:
-    """What is kept on account of slips: `broken` objects, parts that stand in for some of them, and the findings.
+    """What is kept because of damaged files: `broken` objects, parts that stand in for some of them, and findings.
 
-    `unidentified`: there is a file that may hold any object, and no history says which.
-    `since` is the commit of the last run that found every file whole, where that is known and some file is not;
-    `allowed` are the clusters that a commit removed which says that it means to; `idle` what such commits say that
-    names no cluster they remove.
+    `unidentified`: a file may hold any object, and there is no history. `since`: the commit of the last run at which
+    every file was readable, if known and some file is not now. `allowed`: clusters removed by a commit that allows it;
+    `idle`: the texts of allowances that name no cluster they remove.
     """
 
     broken: frozenset[ObjectId]
@@ -151,9 +148,9 @@ def find_missed(
     snapshot: Snapshot, reading: FilesRead, previous: Mapping[ObjectId, Tree], declared: Collection[ObjectId],
     *, partial: bool = False,
 ) -> Missed:  # fmt: skip
-    """Return what is missed: `declared` are the objects that sound inputs declare, `previous` those of the last run.
+    """Find vanished objects. `declared`: objects in sound inputs; `previous`: those of the last run.
 
-    `partial`: these are some of the fleet, and an object that is not in `previous` is in the rest.
+    `partial`: this is a part of the fleet, and an object missing in `previous` belongs to the rest.
     """
     past = snapshot.past
     search = Search(reading, previous, declared, past, partial)

@@ -1,4 +1,4 @@
-"""What files held at the last run or since, as history says: what of that is nowhere any more is kept."""
+"""What files held at the last run or since, by git history: objects that are nowhere now are kept."""
 
 from collections.abc import Iterable, Sequence
 
@@ -11,12 +11,12 @@ from muster.fleet.heard import is_report
 from muster.fleet.missed.search import Search, read_again
 from muster.fleet.reading import FilesRead, Suspect
 
-#: So many versions of a file are read.
+#: The number of versions of a file to read.
 _MOST_VERSIONS = 100
 
 
 def by_history(search: Search, past: Past, left_out: Iterable[Skipped], ignored: Iterable[SourceFile]) -> None:
-    """Compare each file in doubt with what it held before."""
+    """Compare each suspect file with its earlier content."""
     suspects = {suspect.source.path: suspect for suspect in search.reading.suspects}
     ignored_paths = [source.path for source in ignored]
     before = past.before([*suspects, *ignored_paths])
@@ -35,13 +35,13 @@ def by_history(search: Search, past: Past, left_out: Iterable[Skipped], ignored:
 
 
 def accounted_for(search: Search, past: Past | None) -> bool:
-    """Keep what may be in files that do not say what they hold; False where that is not to be told."""
+    """Keep what unidentifiable files may hold; False if that cannot be determined."""
     if past is None or not past.commit:
         return False
     before = past.before(search.unclear)
     if all(past.had(path, oid) and len(before[path]) == 1 for path, oid in search.unclear.items()):
-        # Nothing can have moved into them. They may have said what they hold at the last run, though: to another
-        # version of muster, or before it failed on them. What went with no file that changed is in one of them.
+        # Nothing can have moved into these files. But they may have been readable at the last run, by another version
+        # of muster or before a fault. An object that vanished without a changed file is in one of them.
         search.broken.update(_unexplained(search, past))
         return True
     for path, versions in past.below("").items():
@@ -54,7 +54,7 @@ def accounted_for(search: Search, past: Past | None) -> bool:
 
 
 def _unexplained(search: Search, past: Past) -> Iterable[ObjectId]:
-    """The objects that are missing although no file that held them changed."""
+    """The missing objects whose files did not change."""
     missing = [id_ for id_ in search.missing() if not is_report(id_) and not _was_proposed(search, id_)]
     if not missing:
         return ()
@@ -64,17 +64,17 @@ def _unexplained(search: Search, past: Past) -> Iterable[ObjectId]:
 
 
 def _was_proposed(search: Search, id_: ObjectId) -> bool:
-    """Whether an object is a cluster that its agent alone declared, on its ref."""
+    """Was this a cluster that only its agent's ref declared?"""
     return bool(dig(search.previous.get(id_), "metadata", "annotations", ACCEPTED_ON))
 
 
 def _earlier(versions: Sequence[SourceFile], oid: str) -> Sequence[SourceFile]:
-    """The versions of a file before the one that it has now."""
+    """The file's versions before the present one."""
     return versions[1:] if versions and versions[0].oid == oid else versions
 
 
 def _held(versions: Sequence[SourceFile]) -> FilesRead:
-    """What a file held: what its newest version does and, where that was a slip itself, those before it."""
+    """What a file held: its newest version and, while those are damaged themselves, earlier ones."""
     readings = []
     for version in versions[:_MOST_VERSIONS]:
         readings.append(read_again(version))
@@ -90,7 +90,7 @@ def _held(versions: Sequence[SourceFile]) -> FilesRead:
 
 
 def _state(suspect: Suspect, then: FilesRead) -> str:
-    """What is wrong with a file; empty where nothing is but that documents were removed from it."""
+    """What is wrong with a file; empty if only documents were removed from it."""
     if suspect.blank:
         return "blank"
     if suspect.troubled:

@@ -1,4 +1,4 @@
-"""The search for what is missed: what there was, what there is, and what is kept so far."""
+"""The search for vanished objects: what existed, what exists, and what is kept so far."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -17,12 +17,12 @@ from muster.fleet.heard import is_report
 from muster.fleet.reading import FilesRead
 from muster.fleet.sets import BUILT_IN
 
-#: Whose derived part says that somebody declares them. Of the others muster makes some of its own.
+#: Kinds with derived parts that muster creates without a declaration.
 _OWN_MAKING = frozenset((PLACEMENT_DECISION.name, LEASE.name, FLEET.name))
 
 
 def read_again(source: SourceFile) -> FilesRead:
-    """What is, or was, in a file."""
+    """Read one present or earlier file."""
     reading = FilesRead()
     read_file(reading, source, Layer.INPUT)
     return reading
@@ -30,9 +30,9 @@ def read_again(source: SourceFile) -> FilesRead:
 
 @dataclass
 class Search:
-    """The search in progress. `declared` are the objects that sound inputs declare; `partial`: of some of the fleet.
+    """The search in progress. `declared`: objects that sound inputs declare; `partial`: in a part of the fleet.
 
-    `unsure`: a file in doubt held an object that another file, which was not read, may declare.
+    `unsure`: a suspect file held an object that another file, not read in this run, may declare.
     """
 
     reading: FilesRead
@@ -50,11 +50,11 @@ class Search:
 
     @cached_property
     def current(self) -> dict[ObjectId, list[Tree]]:
-        """What sound inputs say of each object."""
+        """The bodies of each object's sound input parts."""
         return grouped((part.id, part.body) for part in self.reading.parts if part.layer is Layer.INPUT)
 
     def missing(self) -> list[ObjectId]:
-        """The objects of the last run that nothing accounts for so far."""
+        """The objects of the last run that are not accounted for so far."""
         known = {*self.previous, *_mentioned(self.previous)}
         return sorted(
             id_
@@ -68,22 +68,22 @@ class Search:
     def keep(self, file: str, state: str, ids: Iterable[ObjectId], *, certain: bool) -> None:
         """Keep what a file held, or may have held."""
         lost = sorted(set(ids))
-        # Nobody but those who report say anything of a report: a lost one counts as not sent.
+        # A vanished report counts as not sent.
         self.broken.update(id_ for id_ in lost if not is_report(id_))
         if lost and not (state == "broken" and file in self.told):
             self.findings.append(messages.missed(file, state, lost, certain=certain))
 
     def lost(self, then: FilesRead, *, of_others: bool = False) -> Iterator[ObjectId]:
-        """Yield the objects that a file held and no file declares any more. `of_others`: it is not the file in doubt.
+        """Yield the objects that a file held and no file declares now. `of_others`: it is not the suspect file.
 
-        Of a part that only reports, the object does without: its agent is silent, and silence is judged as such.
+        A vanished part that only reports is not included: its agent counts as silent.
         """
         for part in then.parts:
             if not self._is_lost(part):
                 continue
             if not self.partial or part.id in self.previous:
                 yield part.id
-            elif not of_others:  # else a file that was not read declares it
+            elif not of_others:  # otherwise a file that was not read declares it
                 self.unsure = True
 
     def _is_lost(self, part: Part) -> bool:
@@ -91,25 +91,25 @@ class Search:
         if id_ in self.broken or id_ in self.reading.broken:
             return False
         if past is not None and past.lingers and kind_of(id_).counted and id_ not in self.previous:
-            return False  # it was removed by a run in between
+            return False  # a run in between removed it
         declares = "spec" in part.body and not is_report(id_)
         return id_ not in self.declared or (declares and not _is_covered(part.body, self.current[id_]))
 
     @cached_property
     def told(self) -> frozenset[str]:
-        """The files with which something is wrong already."""
+        """The files that already have an error."""
         return frozenset(found.file for found in self.reading.findings if found.severity is Severity.ERROR)
 
 
 def _is_declared_by_people(id_: ObjectId, body: Tree) -> bool:
-    """Whether an object is in the fleet because somebody declares it; muster makes others of its own accord."""
+    """Do people declare this object, as opposed to muster itself?"""
     if id_.kind in _OWN_MAKING or (id_.kind == MANAGED_CLUSTER_SET.name and id_.name in BUILT_IN):
         return False
     return id_.kind != CLUSTER_DEPLOYMENT.name or dig(body, "spec", "clusterName") is None
 
 
 def _mentioned(previous: Mapping[ObjectId, Tree]) -> Iterator[ObjectId]:
-    """Remedies have no derived part of their own; the clusters on which they act say which there were."""
+    """Remedies have no derived part; the clusters on which they act name them."""
     for body in previous.values():
         for entry in mappings_at(body, "status", "muster", "remedies"):
             if isinstance(name := entry.get("remedy"), str):
@@ -117,7 +117,7 @@ def _mentioned(previous: Mapping[ObjectId, Tree]) -> Iterator[ObjectId]:
 
 
 def _is_covered(old: Tree, bodies: Iterable[Tree]) -> bool:
-    """Whether every field that a part set is still set by some part: it was moved, not lost."""
+    """Does some part still set every field of the old part? Then it was moved, not lost."""
     spec = dig(old, "spec")
     now = [dig(body, "spec") for body in bodies]
     if not isinstance(spec, dict):

@@ -1,7 +1,4 @@
-"""Slips: files that exist and are not whole, and the objects that they held.
-
-These objects keep their derived state. Each run reads the file and the objects again, until somebody mends the file.
-"""
+"""Damaged files: files that exist and are not whole, and the objects that they held."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -11,8 +8,9 @@ from muster.data.ids import ObjectId
 
 @dataclass(frozen=True, slots=True)
 class Slips:
-    """The paths of files that are not whole, and the objects that are kept because of them. `elsewhere`: other objects
-    may depend on the files, too, so a run must look at the whole fleet."""
+    """Files that exist and are damaged, and the objects that keep their derived state because of them. Each run reads
+    both again until the file is repaired. `elsewhere`: other objects may depend on the files too, so the run must be
+    full."""
 
     files: frozenset[str] = frozenset()
     ids: frozenset[ObjectId] = frozenset()

@@ -26,9 +26,7 @@ from muster.rules.stages import Local
 _READY: Final = KARMADA_CLUSTER.headline
 _PATH: Final[Path] = SIGHT
 _BECAUSE: Final = Because(
-    "sighting",
-    (Input(("status", "conditions", (_READY,))),),
-    "it renews no Lease: a change of what it reports counts",
+    "sighting", (Input(("status", "conditions", (_READY,))),), "it renews no Lease: a change of what it reports counts"
 )
 _LONG_AGO: Final = "1970-01-01T00:00:00Z"
 

@@ -159,10 +159,7 @@ def _accepted(sight: Sight, obj: Object, cluster: str) -> bool:
 
 #: What every policy sees, beside its own `params` and `variables`.
 VARIABLES: Final[Mapping[str, Variable]] = {
-    "self": Variable(
-        lambda kinds: object_type(kinds[0]) if len(kinds) == 1 else DYN,
-        lambda _, obj, __: obj.body,
-    ),
+    "self": Variable(lambda kinds: object_type(kinds[0]) if len(kinds) == 1 else DYN, lambda _, obj, __: obj.body),
     "lease": Variable(lambda _: object_type(LEASE), lambda sight, _, cluster: sight.leases.get(cluster, {})),
     "leaseDurationSeconds": Variable(lambda _: INT, lambda sight, _, cluster: sight.seconds(cluster)),
     "silent": Variable(lambda _: BOOL, lambda sight, obj, cluster: sight.silent(cluster, obj.kind)),
@@ -177,10 +174,7 @@ VARIABLES: Final[Mapping[str, Variable]] = {
         lambda _: ListType(StringType(max_length=63), MOST_ADAPTERS),
         lambda sight, obj, _: sight.adapters.required.get(obj.kind, []),
     ),
-    "updated": Variable(
-        lambda _: TIMESTAMP,
-        lambda sight, obj, _: spec_changed(sight.view, obj.id) or sight.clock.now,
-    ),
+    "updated": Variable(lambda _: TIMESTAMP, lambda sight, obj, _: spec_changed(sight.view, obj.id) or sight.clock.now),
     "accepted": Variable(lambda _: BOOL, _accepted),
     "deleting": Variable(lambda _: BOOL, lambda sight, obj, _: is_deleting(sight.view, obj)),
     "children": Variable(lambda _: ListType(CHILD), lambda sight, obj, _: sight.adapters.children(obj)),
