@@ -1,13 +1,17 @@
-"""The policy that the guide shows is sound, and decides what the guide says."""
+"""The policy that the guide shows is sound, and decides what the guide says; its program runs."""
 
 import re
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 import muster
 from tests.features.pulses.test_walkthrough import cluster
+from tests.support.git import git_environ
 
-GUIDE = (Path(__file__).resolve().parents[2] / "docs" / "guide.md").read_text(encoding="utf-8")
+ROOT = Path(__file__).resolve().parents[2]
+GUIDE = (ROOT / "docs" / "guide.md").read_text(encoding="utf-8")
 
 
 def test_the_policy_of_the_guide(tmp_path: Path) -> None:
@@ -26,3 +30,16 @@ def test_the_policy_of_the_guide(tmp_path: Path) -> None:
     }
     assert "example.com/SupportedVersion" not in conditions["a"]
     assert conditions["b"]["example.com/SupportedVersion"] == "VersionTooOld"
+
+
+def test_the_program_runs(tmp_path: Path) -> None:
+    (program,) = re.findall(r"^```python\n(.*?)^```$", GUIDE, re.DOTALL | re.MULTILINE)
+    done = subprocess.run(
+        [sys.executable, "-c", program],
+        cwd=ROOT, env=git_environ(tmp_path), capture_output=True, text=True, check=False,
+    )  # fmt: skip
+    assert done.returncode == 0, done.stderr
+    assert "prod-ap-2 Unknown" in done.stdout
+    assert "prod-us-2 False" in done.stdout
+    assert "derived/managedclusters/prod-ap-2.yaml" in done.stdout
+    assert "findings: []" in done.stdout
