@@ -31,8 +31,8 @@ from statistics import median, quantiles
 from threading import Event, Thread
 
 from benchmarks import fleets
-from muster.agents.heartbeat import EARLIEST, LATEST
-from muster.agents.relay import Relay, name_of
+from muster.agents.heartbeat.heartbeat import EARLIEST, LATEST
+from muster.agents.relay.relay import Relay, name_of
 from muster.cli.disposable import open_state_of, use_cache
 from muster.cli.listening import Ears
 from muster.cli.reconciled import Reconciled

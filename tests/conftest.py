@@ -44,8 +44,8 @@ UNMEASURED = (
     # Nearly every line that these run others run, too, though they take half of what tracing costs: of `--cov-context
     # =test` those whose lines are new last, when files are taken by what they add a second.
     "features/edits/test_editing.py", "features/reconcile/test_reconcile.py", "features/replay/test_replay.py",
-    "features/pulses/test_walkthrough.py", "features/sign/test_signing.py", "agents/test_beating.py",
-    "agents/test_rotation.py", "cli/test_instants.py", "cel/test_against_cel_cpp.py",
+    "features/pulses/test_walkthrough.py", "features/sign/test_signing.py", "agents/heartbeat/test_beating.py",
+    "agents/identity/test_rotation.py", "cli/test_instants.py", "cel/test_against_cel_cpp.py",
     "cel/test_against_cel_python.py", "cel/test_bounds.py", "features/cache/test_cli.py",
     "features/reconcile/test_leaving.py", "features/plan/test_cli.py", "features/reconcile/test_removals.py",
     "features/reconcile/test_unrest.py", "features/watch/test_cli.py", "rules/reports/test_stage.py",

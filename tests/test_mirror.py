@@ -17,11 +17,11 @@ SOURCE = TESTS.parent / "engine/muster"
 #: Room by room: the tests, and the modules of the room that are tested through them.
 THROUGH = {
     "agents": {
+        "agents/heartbeat/test_heartbeat.py": "heartbeat/apiserver heartbeat/cli hub/pushed_ref",
         "agents/identity/test_store.py": "identity/request",
+        "agents/relay/test_relay.py": "relay/protocol relay/relayed_ref",
         "agents/serving/test_server.py": "serving/connection",
-        "agents/test_heartbeat.py": "apiserver heartbeat_cli own_ref",
-        "agents/test_relay.py": "relay_wire relayed_ref",
-        "e2e/test_signed_reports.py": "identity/seal sealing",
+        "e2e/test_signed_reports.py": "identity/options identity/seal",
     },
     "cel": {
         "cel/checker/test_infer.py": "checker/check checker/literals checker/messages checker/unify",

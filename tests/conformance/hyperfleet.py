@@ -12,7 +12,8 @@ from typing import Any
 
 import yaml
 
-from muster.agents.reporting import GENERATION, Condition, assess, report_object
+from muster.agents.report.job import GENERATION, assess
+from muster.agents.report.report import Condition, report_object
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.times import format_time, parse_time

@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 
 import muster
-from muster.agents.facts import FailurePatience, probe
-from muster.agents.heartbeat import AgentStatement, status_of
+from muster.agents.heartbeat.availability import FailurePatience, probe
+from muster.agents.heartbeat.heartbeat import AgentStatement, status_of
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
     BY_GROUP_KIND,

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.agents.test_heartbeat import Server, server
+from tests.agents.heartbeat.test_heartbeat import Server, server
 from tests.features.pulses.test_walkthrough import cluster
 from tests.features.watch.test_cli import line_with, watching
 from tests.support.commandline import Run, muster

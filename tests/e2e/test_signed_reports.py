@@ -10,15 +10,16 @@ from shutil import copytree
 import pytest
 import yaml
 
-from muster.agents.facts import Availability
-from muster.agents.heartbeat import Heart
-from muster.agents.hub import Hub, HubView
+from muster.agents.heartbeat.availability import Availability
+from muster.agents.heartbeat.heartbeat import Heart
+from muster.agents.hub.pushed_ref import OwnRef
+from muster.agents.hub.remote import Hub
+from muster.agents.hub.view import HubView
+from muster.agents.identity.rotation import Rotation
 from muster.agents.identity.seal import AgentSeal
 from muster.agents.identity.store import Store
-from muster.agents.own_ref import OwnRef
-from muster.agents.rotation import Rotation
 from muster.data.times import format_time
-from tests.agents.test_heartbeat import hub
+from tests.agents.heartbeat.test_heartbeat import hub
 from tests.support.authority import new_authority
 from tests.support.commandline import Run, muster
 from tests.support.git import Repo, clone

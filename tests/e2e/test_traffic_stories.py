@@ -10,7 +10,7 @@ from pathlib import Path
 
 import yaml
 
-from tests.agents.servers import dns_server, http_server
+from tests.agents.detect.servers import dns_server, http_server
 from tests.support import ingress as files
 from tests.support.git import Repo, clone, new_repository
 from tests.support.in_process import muster

@@ -18,10 +18,10 @@ from functools import cache
 from pathlib import Path
 
 from muster import cel
-from muster.agents import relay_wire
 from muster.agents.identity.authority import Approved, Authority, load_authority
 from muster.agents.identity.request import CertificateRequest, new_request
 from muster.agents.identity.store import identity_of
+from muster.agents.relay import protocol
 from muster.cel.types import DYN
 from muster.data.yaml.loader import load_documents
 from muster.data.yaml.shapes import SHAPES
@@ -200,9 +200,9 @@ def of_relays(data: bytes) -> object:
     """What an agent sends to a relay, and a folder in a relay's commit."""
     found: list[object] = []
     with suppress(ValueError):
-        found.append(relay_wire.put(data))
+        found.append(protocol.put(data))
     with suppress(ValueError):
-        found.append(relay_wire.requests_of(data.decode("latin-1")))
+        found.append(protocol.requests_of(data.decode("latin-1")))
     commit, _ = relayed._kept(data, 20)
     return any((*found, commit))
 

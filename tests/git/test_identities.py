@@ -12,7 +12,7 @@ from cryptography.hazmat.primitives.serialization import Encoding
 
 from muster.agents.identity.authority import Approved, Authority, load_authority
 from muster.agents.identity.request import CertificateRequest, new_request
-from muster.agents.relay import Relay
+from muster.agents.relay.relay import Relay
 from muster.data.snapshot import SignerIdentity
 from muster.git.agents import agent_refs
 from muster.git.agentsettings import agent_settings

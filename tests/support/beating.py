@@ -10,7 +10,7 @@ from pathlib import Path
 import yaml
 
 from muster.data.times import parse_time
-from tests.agents.test_heartbeat import Server
+from tests.agents.heartbeat.test_heartbeat import Server
 from tests.features.pulses.test_walkthrough import cluster
 from tests.support.git import Repo, clone, new_repository
 from tests.support.patience import wait_until

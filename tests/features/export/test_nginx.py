@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from muster.data.kinds import MULTI_CLUSTER_INGRESS
 from muster.features.export.endpoints import Backend, BackendServer, Route, Routing
 from muster.features.export.nginx import render
-from tests.agents.servers import http_server
+from tests.agents.detect.servers import http_server
 from tests.support.nginx import needs_nginx, nginx
 from tests.support.patience import wait_until
 

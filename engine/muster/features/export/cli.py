@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster.agents.sealing import identities
+from muster.agents.identity.options import identities
 from muster.cli import options
 from muster.cli.exits import FINDINGS
 from muster.cli.outcome import report, told_of

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from muster.agents.sealing import identities
+from muster.agents.identity.options import identities
 from muster.cli.options import FILE, DurationType, as_one
 from muster.cli.outcome import say, say_behind
 

@@ -1,0 +1,1 @@
+"""`muster detect`: probes, and who reports what they saw."""

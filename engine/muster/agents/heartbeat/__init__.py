@@ -1,0 +1,1 @@
+"""`muster heartbeat`: leases, availability and facts of a cluster."""

@@ -1,0 +1,1 @@
+"""What the hub says to a cluster's agent, and the ref on which the agent answers."""

@@ -1,0 +1,102 @@
+"""What the hub has decided of clusters, read from the copy of its branch in a relay's repository."""
+
+from collections.abc import Collection, Mapping, Sequence
+from dataclasses import dataclass, field, replace
+from threading import Lock
+from typing import TYPE_CHECKING, Final
+
+from muster.agents.hub.view import HubView, answer_of, read_body, view_of
+from muster.data.ids import ObjectId
+from muster.data.kinds import CSR, MANAGED_CLUSTER
+from muster.data.locations import SHARDS, SUFFIX, derived_path, file_name
+from muster.data.tree import Tree
+from muster.git.apart import derived_branch
+from muster.git.changes import changed_paths
+from muster.git.errors import RepositoryError, UnreadableError
+from muster.git.objects import Objects
+from muster.git.paths import MAX_BLOB_BYTES
+from muster.git.repository import Repository, branch_tip
+
+if TYPE_CHECKING:
+    from muster.git.signatures.certificate import Issued
+
+#: Where more has changed, everything is read anew as it is asked for.
+_MOST_CHANGES: Final = 1000
+
+
+@dataclass
+class HubCopy:
+    """The branch in a repository here, and that which has what is derived, where `fleet.yaml` names one. Safe to ask
+    from many threads."""
+
+    repository: Repository
+    branch: str
+    _people: str = ""  # where the branch pointed at the last turn
+    _apart: str = ""  # the other one
+    _tip: str = ""  # the commit that has what is derived
+    _views: dict[str, HubView] = field(default_factory=dict)
+    _issued: Mapping[str, Sequence["Issued"]] | None = None
+    _lock: Lock = field(default_factory=Lock)
+    _objects: Objects | None = None
+
+    def turn(self) -> None:
+        """Look where the branch points now; what was read of an object that is another there is forgotten."""
+        people = branch_tip(self.repository, self.branch) or ""
+        if people and people != self._people:
+            self._people, self._apart = people, derived_branch(self.repository, people, self._apart)
+        tip = (branch_tip(self.repository, self._apart) if self._apart else None) or people
+        if tip == self._tip:
+            return
+        changed = self._changed(tip)
+        with self._lock:
+            views = {} if changed is None else {
+                name: view for name, view in self._views.items() if file_name(name) not in changed
+            }  # fmt: skip
+            self._tip, self._views, self._issued = tip, views, None
+
+    def issued(self, cluster: str) -> Sequence["Issued"]:
+        """Return the certificates of a cluster's agents that stood at the last turn."""
+        from muster.git.identities import issued_at
+
+        with self._lock:  # thousands ask when the branch has moved, and one looks
+            if self._issued is None:
+                self._issued = issued_at(self.repository, self._tip) if self._tip else {}
+            return self._issued.get(cluster, ())
+
+    def view(self, cluster: str, requests: Collection[str] = ()) -> HubView:
+        """Return what the branch says of a cluster, and of requests for certificates, as of the last turn.
+
+        RepositoryError where nobody can read it.
+        """
+        with self._lock:
+            tip, found = self._tip, self._views.get(cluster)
+            self._objects = objects = self._objects or Objects(self.repository.git, max_bytes=MAX_BLOB_BYTES)
+        if found is None:
+            found = view_of(_body(objects, tip, MANAGED_CLUSTER.id(cluster)))
+            with self._lock:
+                if tip == self._tip:
+                    self._views[cluster] = found
+        if not requests:
+            return found
+        bodies = {name: _body(objects, tip, CSR.id(name)) for name in requests}
+        return replace(found, answers={name: answer_of(body) for name, body in bodies.items() if body is not None})
+
+    def _changed(self, tip: str) -> frozenset[str] | None:
+        """The names of the files that are others there; None where that is not to be told, or they are many."""
+        if not self._tip or not tip:
+            return None
+        try:
+            changes = changed_paths(self.repository, self._tip, tip)
+        except RepositoryError:
+            return None
+        names = (change.path.rsplit("/", 1)[-1].removesuffix(SUFFIX) for change in changes)
+        return frozenset(names) if len(changes) <= _MOST_CHANGES else None
+
+
+def _body(objects: Objects, tip: str, id_: ObjectId) -> Tree:
+    """The derived part of an object; None where there is none."""
+    paths = [derived_path(id_, shards) for shards in SHARDS]
+    for path, answer in zip(paths, objects.read([f"{tip}:{path}" for path in paths] if tip else []), strict=False):
+        if not isinstance(answer, UnreadableError):
+            return read_body(answer.content, path)
+    return None

@@ -1,0 +1,1 @@
+"""Relays: what many agents say becomes one commit."""

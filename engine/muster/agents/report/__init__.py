@@ -1,0 +1,1 @@
+"""`muster report`: reports of adapters."""

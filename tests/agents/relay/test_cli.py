@@ -1,0 +1,108 @@
+"""`muster relay` and an agent that speaks to it, as real processes."""
+
+import hashlib
+import http.client
+import re
+import resource
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from muster.git.rootref import Standing
+from tests.agents.heartbeat.test_heartbeat import Server
+from tests.agents.relay.test_relay import SETTINGS, own
+from tests.features.pulses.test_walkthrough import cluster
+from tests.support.flooding import flood
+from tests.support.git import Repo, clone, new_repository
+from tests.support.patience import wait_until
+from tests.support.processes import running
+
+MAIN = "from muster.__main__ import main; main()"
+
+
+def test_a_relay_takes_heartbeats_from_pushes_and_over_http(tmp_path: Path) -> None:
+    hub = new_repository(tmp_path / "hub.git", bare=True)
+    person = clone(hub, tmp_path / "person")
+    person.commit({"fleet.yaml": SETTINGS, "clusters/edge-h.yaml": cluster("edge-h")})
+    person.git("push", "--quiet", "origin", "main")
+    repo, server = new_repository(tmp_path / "relay.git", bare=True), Server()
+    tokens, token = tmp_path / "tokens", tmp_path / "token"
+    tokens.write_text(f"edge-h {hashlib.sha256(b'secret').hexdigest()}\n")
+    token.write_text("secret\n")
+    environ = {**hub.environ, "PYTHONUNBUFFERED": "1"}
+    with running(
+        "relay", "--repo", str(repo.path), "--remote", str(hub.path), "--name", "edge", "--every", "0.2",
+        "--listen", "127.0.0.1:0", "--tokens", str(tokens), environ=environ,
+    ) as relay:  # fmt: skip
+        relay.wait_for("listening on")
+        url = next(found[0] for line in relay.lines if (found := re.search(r"http://\S+", line)))
+        for own in (
+            ("--cluster", "edge-h", "--relay", url, "--token-file", str(token)),
+            ("--cluster", "edge-p", "--remote", str(repo.path)),
+        ):
+            beat = [sys.executable, "-c", MAIN, "heartbeat", "--api-server", server.url, *own]
+            done = subprocess.run(beat, env=environ, capture_output=True, text=True, check=False)
+            assert (done.returncode, done.stdout) == (0, f"{own[1]}: asked to be let in\n"), done.stderr
+        wait_until(lambda: said(hub) == {"edge-h", "edge-p"}, lambda: str(relay.lines))
+    server.close()
+
+
+def said(hub: Repo) -> set[str]:
+    """The clusters of which the hub has a relay's word."""
+    listing = hub.git("ls-tree", "-r", "--name-only", "relays/edge", check=False)
+    return {path.split("/")[1] for path in listing.splitlines()}
+
+
+@contextmanager
+def descriptors(number: int) -> Iterator[None]:
+    """So many of them for processes that are started."""
+    before = resource.getrlimit(resource.RLIMIT_NOFILE)
+    resource.setrlimit(resource.RLIMIT_NOFILE, (number, before[1]))
+    try:
+        yield
+    finally:
+        resource.setrlimit(resource.RLIMIT_NOFILE, before)
+
+
+def test_strangers_can_neither_silence_a_relay_nor_have_it_restarted(tmp_path: Path) -> None:
+    """1,100 connections that never end their request, where the system gives 1,024 descriptors: agents beat on, git has
+    what it needs, and probes are answered."""
+    hub = new_repository(tmp_path / "hub.git", bare=True)
+    person = clone(hub, tmp_path / "person")
+    person.commit({"fleet.yaml": SETTINGS, "clusters/edge-h.yaml": cluster("edge-h")})
+    person.git("push", "--quiet", "origin", "main")
+    repo, tokens = new_repository(tmp_path / "relay.git", bare=True), tmp_path / "tokens"
+    tokens.write_text(f"edge-h {hashlib.sha256(b'edge-h').hexdigest()}\n")
+    arguments = (
+        "relay", "--repo", str(repo.path), "--remote", str(hub.path), "--name", "edge", "--every", "0.2",
+        "--listen", "127.0.0.1:0", "--tokens", str(tokens),
+    )  # fmt: skip
+    environ = {**hub.environ, "PYTHONUNBUFFERED": "1"}
+    with descriptors(1024), running(*arguments, environ=environ) as relay:
+        relay.wait_for("listening on")
+        url = next(found[0] for line in relay.lines if (found := re.search(r"http://\S+", line)))
+        port = int(url.rpartition(":")[2])
+        with descriptors(min(4096, resource.getrlimit(resource.RLIMIT_NOFILE)[1])), flood(port, 1100):
+            ref = own(url, "edge-h", tmp_path)
+            standing = ref.look()
+            for number in range(5):
+                done = ref.replace(standing, {"lease.yaml": f"edge-h: {number}\n".encode()}, "Renew")
+                assert isinstance(done, Standing)
+                standing = done
+                assert [probe(port, path) for path in ("/livez", "/healthz", "/readyz")] == [200] * 3
+            wait_until(
+                lambda: "edge-h: 4" in hub.git("grep", "-h", "edge-h", "relays/edge", check=False),
+                lambda: str(relay.lines),
+            )
+        assert not [line for line in relay.lines if "git" in line or "Error" in line]
+
+
+def probe(port: int, path: str) -> int:
+    line = http.client.HTTPConnection("127.0.0.1", port, timeout=5)
+    try:
+        line.request("GET", path)
+        return line.getresponse().status
+    finally:
+        line.close()
