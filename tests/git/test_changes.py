@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.changes import PathChange, changed_paths
+from muster.git.changes import Blob, PathChange, changed_paths, changes_between
 from muster.git.repository import open_repository
 from tests.support.git import Repo, clone, new_repository
 
@@ -20,26 +20,25 @@ def test_lists_what_was_added_changed_removed_and_renamed(repo: Repo, tmp_path: 
     (repo.path / "from").rename(repo.path / "to")
     new = repo.commit({"changed": "4", "removed": None, "added/deep": "5", "new\nline": "6", 'quo"te': "7"})
 
-    def before(path: str) -> str:
-        return repo.tip(f"{old}:{path}")
+    def before(path: str) -> Blob:
+        return Blob("100644", repo.tip(f"{old}:{path}"))
 
-    def after(path: str) -> str:
-        return repo.tip(f"{new}:{path}")
+    def after(path: str) -> Blob:
+        return Blob("100644", repo.tip(f"{new}:{path}"))
 
-    new_, there, gone = ("000000", "100644"), ("100644", "100644"), ("100644", "000000")
     expected = (
-        PathChange("added/deep", None, after("added/deep"), new_),
-        PathChange("changed", before("changed"), after("changed"), there),
-        PathChange("from", before("from"), None, gone),
-        PathChange("new\\nline", before("new\nline"), after("new\nline"), there),
-        PathChange('quo"te', None, after('quo"te'), new_),
-        PathChange("removed", before("removed"), None, gone),
-        PathChange("to", None, after("to"), new_),
+        PathChange("added/deep", None, after("added/deep"), b"added/deep"),
+        PathChange("changed", before("changed"), after("changed"), b"changed"),
+        PathChange("from", before("from"), None, b"from"),
+        PathChange("new\\nline", before("new\nline"), after("new\nline"), b"new\nline"),
+        PathChange('quo"te', None, after('quo"te'), b'quo"te'),
+        PathChange("removed", before("removed"), None, b"removed"),
+        PathChange("to", None, after("to"), b"to"),
     )
     bare = clone(repo, tmp_path / "bare.git", "--bare")
     for where in (repo, bare):
         repository = open_repository(where.path, where.environ)
-        assert changed_paths(repository, old, new) == expected
+        assert changed_paths(repository, old, new) == changes_between(repository.git, old, new) == expected
         assert changed_paths(repository, new, new) == ()
 
 

@@ -96,7 +96,7 @@ def test_what_did_not_change_is_what_the_commit_has(repo: Repo, happens: Callabl
     now = {file.path: file.oid for file in work_tree_snapshot(repository, here(repository)).files()}
     paths = {change.path for change in changes}
     assert {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)} <= paths
-    assert all(before.get(change.path) == change.old for change in changes if change.path in before)
+    assert all(change.old and before[change.path] == change.old.oid for change in changes if change.path in before)
     part = work_tree_snapshot(repository, here(repository), changes, paths)
     assert {file.path: file.oid for file in part.files()} == {p: oid for p, oid in now.items() if p in paths}
 

@@ -16,6 +16,7 @@ from muster.data.locations import FLEET_FILE, FOLDER
 from muster.data.tree import Tree, dig
 from muster.data.yaml.loader import load_documents
 from muster.git.config import remotes
+from muster.git.log import read_log
 from muster.git.repository import Repository, blob_at, is_ancestor, ref_tip
 
 #: How a joined commit says what it is; its identity and date are as much a part of its id.
@@ -38,8 +39,8 @@ def derived_branch(repository: Repository, commit: str, known: str = "") -> str:
         return ""
     found = _setting(content)
     if found is None:
-        listing = repository.git.output("log", f"-n{_MOST_VERSIONS}", "--format=%H", commit, "--", FLEET_FILE)
-        versions = (blob_at(repository, version, FLEET_FILE) for version in listing.decode().split())
+        log = read_log(repository, commit, paths=(FLEET_FILE,), most=_MOST_VERSIONS)
+        versions = (blob_at(repository, one.commit, FLEET_FILE) for one in log)
         settings = (_setting(version) for version in versions if version is not None)
         found = next((one for one in settings if one is not None), known)
     return found
@@ -91,17 +92,21 @@ def follows(repository: Repository, earlier: str, later: str) -> bool:
     """Whether a commit has another in its past; for a joined one, whether it has both that were joined."""
     if is_ancestor(repository, earlier, later):
         return True
-    told = repository.git.line("show", "--no-patch", "--format=%s%x09%P", earlier) or ""
-    subject, _, parents = told.partition("\t")
-    return subject == _SUBJECT and all(is_ancestor(repository, parent, later) for parent in parents.split())
+    parents = _joined_parents(repository, earlier)
+    return bool(parents) and all(is_ancestor(repository, parent, later) for parent in parents)
 
 
 def derived_of(repository: Repository, commit: str) -> str:
     """Return the commit whose first parents are the history of what is derived: for a joined one, that which `derived/`
     is from."""
-    told = repository.git.line("show", "--no-patch", "--no-show-signature", "--format=%s%x09%P", commit, "--") or ""
-    subject, _, parents = told.partition("\t")
-    return parents.split()[1] if subject == _SUBJECT and len(parents.split()) > 1 else commit
+    parents = _joined_parents(repository, commit)
+    return parents[1] if len(parents) > 1 else commit
+
+
+def _joined_parents(repository: Repository, commit: str) -> tuple[str, ...]:
+    """The commits that were joined into a commit; none if it is not a joined one."""
+    (one,) = read_log(repository, commit, most=1)
+    return one.parents if one.subject == _SUBJECT else ()
 
 
 def _setting(content: bytes) -> str | None:

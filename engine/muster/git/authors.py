@@ -4,21 +4,22 @@ A file's author is that of the last commit that changed it, so that what was dec
 whoever commits next to it. What is not committed yet is written by whoever git is configured for.
 """
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
+from dataclasses import dataclass
+from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
 
 from muster.data.snapshot import Author
+from muster.git.errors import RepositoryError
+from muster.git.log import read_log
 from muster.git.paths import decode
-from muster.git.repository import LOG, Repository, cut_off_at, ref_tip
+from muster.git.repository import Repository, cut_off_at, ref_tip
 from muster.git.trees import list_tree
 
-#: A merge says who resolved it (`-c`): only what differs from all of its sides. Derived files are nobody's.
-_LOG: Final = (*LOG, "--topo-order", "-c", "-z", "--no-renames", "--name-only", "--max-count=50000",
-               "--format=%x00//%x00%H%x00%an%x00%ae%x00")  # fmt: skip
-#: What begins a commit in the listing: no path of git does.
-_COMMIT: Final = b"//"
-_BELOW: Final = ("--", ":(top)", ":(top,exclude)derived")
+_MOST_COMMITS: Final = 50_000
+#: Seconds for one line: a history may be very long, and the answer does not wait longer for a detail.
+_BLAME_SECONDS: Final = 5.0
 
 
 class CommitAuthors:
@@ -53,32 +54,60 @@ class CommitAuthors:
 
     @cached_property
     def _last(self) -> Mapping[str, tuple[int, Author]]:
-        """Who changed each file last, and how many commits ago."""
+        """Who changed each file last, and how many commits ago: in a merge, who resolved it. Derived files have no
+        author."""
         last: dict[str, tuple[int, Author]] = {}
-        for number, (author, paths) in enumerate(self._walk()):
-            for path in paths:
-                last.setdefault(decode(path)[0], (number, author))
-        return last
-
-    def _walk(self) -> Iterator[tuple[Author, list[bytes]]]:
-        """Yield the author and the changed paths of every commit, the newest first."""
         if self._head is None:
-            return
+            return last
         cut_off = cut_off_at(self._repository)
-        words = iter(self._repository.git.output(*_LOG, self._head, *_BELOW).split(b"\0"))
-        author, paths = None, list[bytes]()
-        for word in words:
-            if word != _COMMIT:
-                paths.append(word.removeprefix(b"\n"))
-                continue
-            if author is not None:
-                yield author, paths
-            commit, name, mail = (next(words).decode(errors="replace") for _ in range(3))
-            author, paths = (None if commit in cut_off else Author(name, mail)), []
-        if author is not None:
-            yield author, paths
+        log = read_log(
+            self._repository, self._head, paths=("",), exclude=("derived",), changes=True, topological=True,
+            most=_MOST_COMMITS,
+        )  # fmt: skip
+        for number, one in enumerate(log):
+            if one.commit not in cut_off:
+                for change in one.changes:
+                    last.setdefault(change.path, (number, one.author))
+        return last
 
 
 def authors_on_head(repository: Repository) -> CommitAuthors:
     """Return the authors of what lies on top of HEAD, in the work tree or the index."""
     return CommitAuthors(repository, ref_tip(repository, "HEAD^{commit}"), uncommitted=True)
+
+
+@dataclass(frozen=True, slots=True)
+class LineAuthor:
+    """The commit that wrote a line as it stands: its id in short, its author, and the time at which it was made."""
+
+    commit: str
+    author: str
+    time: datetime
+
+
+def line_author(repository: Repository, commit: str, path: str, line: int) -> LineAuthor | None:
+    """Return who wrote a line (1-based; 0 for the first) of a file as it stands in a commit.
+
+    None where git cannot tell in time: the file is not there, the clone is too shallow, or its history too long.
+    """
+    number = max(line, 1)
+    try:
+        done = repository.git.run(
+            "-c", "core.quotePath=false", "blame", "--porcelain", "-L", f"{number},{number}",
+            commit, "--", path, limit_seconds=_BLAME_SECONDS,
+        )  # fmt: skip
+    except RepositoryError:
+        return None
+    if done.status:
+        return None
+    fields: dict[str, str] = {}
+    lines = done.stdout.decode(errors="replace").splitlines()
+    for text in lines[1:]:
+        if text.startswith("\t"):
+            break
+        name, _, value = text.partition(" ")
+        fields[name] = value
+    if "author-time" not in fields or ("boundary" in fields and cut_off_at(repository)):
+        return None
+    moment = datetime.fromtimestamp(int(fields["author-time"]), UTC)
+    return LineAuthor(lines[0].partition(" ")[0][:7], fields.get("author", ""), moment)

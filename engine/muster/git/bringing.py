@@ -11,7 +11,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
-from muster.git.changes import TreeChange, changes_between, entries_of_index, folders_of
+from muster.git.changes import PathChange, changes_between, entries_of_index, folders_of
 from muster.git.closed import TRUST, not_run
 from muster.git.errors import Refused, explain
 from muster.git.index import LentIndex
@@ -38,7 +38,7 @@ def obstacle(lent: LentIndex, old: str, new: str) -> Refused | None:
     git = lent.git
     git.run(*_PLAIN, "update-index", "-q", "--refresh")
     changes = changes_between(git, old, new)
-    if (off := not_run(git)) and (filters := off & _filters(git, (change.path for change in changes))):
+    if (off := not_run(git)) and (filters := off & _filters(git, (change.raw for change in changes))):
         named = ", ".join(sorted(filters))
         return Refused(
             (), f"the git filter {named} is configured in the repository itself, and so is not run",
@@ -61,27 +61,27 @@ def bring(lent: LentIndex, old: str, new: str) -> None:
     lent.git.output(*_PLAIN, "read-tree", "-m", "-u", old, new)
 
 
-def _meets_something(tree: Path, changes: Sequence[TreeChange]) -> bool:
+def _meets_something(tree: Path, changes: Sequence[PathChange]) -> bool:
     """Whether there is anything where new files are to be, or where their folders are."""
     root, folders = os.fsencode(tree) + b"/", set[bytes]()
     for change in changes:
         if change.old is None:
-            if os.path.lexists(root + change.path):
+            if os.path.lexists(root + change.raw):
                 return True
-            folders.update(folders_of(change.path))
+            folders.update(folders_of(change.raw))
     return any(_is_no_folder(root + folder) for folder in folders)
 
 
-def _in_the_way(git: Git, changes: Sequence[TreeChange]) -> tuple[str, ...]:
+def _in_the_way(git: Git, changes: Sequence[PathChange]) -> tuple[str, ...]:
     """The paths at which a person has something else than the old commit has, of those that differ.
 
     A file can also be in the way of a folder.
     """
     root, entries = os.fsencode(git.directory) + b"/", entries_of_index(git)
     edited = set(git.output("diff-files", "--name-only", "-z").split(b"\0"))
-    going = {change.path for change in changes if change.new is None}
+    going = {change.raw for change in changes if change.new is None}
     found = set[bytes]()
-    for path, old, new in changes:
+    for _, old, new, path in changes:
         if path in entries:
             staged = entries[path] not in (old, new)
             if staged or (path in edited and os.path.lexists(root + path)):

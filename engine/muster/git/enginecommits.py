@@ -30,9 +30,9 @@ from muster.data.times import try_time
 from muster.data.tree import dig
 from muster.git.agentsettings import fleet_spec
 from muster.git.errors import RepositoryError, UnreadableError
+from muster.git.log import read_log
 from muster.git.objects import GitObject, Objects
-from muster.git.process import words_of
-from muster.git.repository import LOG, Repository, has_derived, lines_at
+from muster.git.repository import Repository, has_derived, lines_at
 from muster.git.signatures.errors import IdentityError, require_library
 from muster.git.trees import raw_entries
 
@@ -128,9 +128,8 @@ class EngineCommits:
         """
         if not has_derived(self._repository, self._head):
             return
-        listed = words_of(self._repository.git, *LOG, "-z", "--format=%H", self._head, "--", f":(top,literal){FOLDER}")
-        for commit in (word.strip().decode() for word in listed if word):
-            yield from filter(None, self.of((commit,)))
+        for one in read_log(self._repository, self._head, paths=(FOLDER,), streamed=True):
+            yield from filter(None, self.of((one.commit,)))
 
     def last(self) -> EngineCommit | None:
         """Return the last run that changed what is derived; None where history does not tell."""
@@ -141,10 +140,8 @@ class EngineCommits:
 
         It changes nothing, so it can do nothing but this: it never makes the last run a later one.
         """
-        found = self._repository.git.output(
-            *LOG, "--extended-regexp", f"--grep=^{NOW}: ", "--format=%H", f"{last.commit}..{self._head}", "--"
-        )
-        said = (one for one in self.of(found.decode().split()) if one is not None and one.empty)
+        log = read_log(self._repository, f"{last.commit}..{self._head}", grep=f"^{NOW}: ")
+        said = (one for one in self.of([one.commit for one in log]) if one is not None and one.empty)
         return next((one for one in said if one.now < last.now), None)
 
     def _of(self, commits: Sequence[str]) -> Iterator[EngineCommit | None]:

@@ -18,30 +18,24 @@ not read, nor what was too large.
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
 from functools import cached_property
-from typing import Final, NamedTuple
+from typing import Final
 
 from muster.data.snapshot import StatedRemovals
 from muster.data.source import SourceFile
-from muster.git.changes import PathChange, changed_paths
+from muster.git.changes import Blob, PathChange, changed_paths, path_change
 from muster.git.enginecommits import EngineCommit, EngineCommits
 from muster.git.entries import LINK, SUBMODULE, Entry, choose, kept_file, read_ignored
 from muster.git.errors import LostObjectError, RepositoryError
+from muster.git.log import read_log
 from muster.git.objects import Objects
 from muster.git.paths import IGNORE_FILE, MAX_BLOB_BYTES, Ignored, decode, is_data
-from muster.git.repository import LOG, Repository, has_commit, has_derived, is_ancestor, ref_tip
+from muster.git.repository import Repository, has_commit, has_derived, is_ancestor, ref_tip
 from muster.git.trees import AT_ONCE, find_entries, list_tree
 
-_RAW: Final = ("-z", "--raw", "--no-renames", "--no-abbrev", "-m", "--first-parent", "--reverse", "--format=%H")
 #: So many commits are looked through, from the newest back.
 _MOST_VERSIONS: Final = 10_000
 _IGNORE_PATH: Final = IGNORE_FILE.encode()
-_GONE: Final = b"000000"
-
-
-class _PathHistory(NamedTuple):
-    mode: bytes
-    oid: str
-    path: bytes
+_DERIVED: Final = "derived"
 
 
 class Versions:
@@ -54,7 +48,7 @@ class Versions:
 
     def of(self, paths: Iterable[str]) -> dict[str, list[str]]:
         """Return the ids of what was committed at each of these paths and below them, newest first; "" is the root."""
-        named = sorted({f":(top,literal){path}" if path else ":(top)" for path in paths})
+        named = sorted(set(paths))
         found: dict[str, list[str]] = {}
         for start in range(0, len(named), AT_ONCE):
             versions = list(self._read(named[start : start + AT_ONCE]))
@@ -66,44 +60,28 @@ class Versions:
                     found.setdefault(path, []).insert(0, oid)
         return found
 
-    def _read(self, named: Sequence[str]) -> Iterator[tuple[str, str]]:
-        ignored = self._ignored_at_start
-        for changes in self._log(named):
-            for change in changes:
-                if change.path == _IGNORE_PATH:
-                    ignored = self._ignored(change)
-            for change in changes:
-                path, fault = decode(change.path)
-                read = change.mode not in (_GONE, LINK, SUBMODULE) and is_data(change.path)
-                if read and not fault and path not in ignored:
-                    yield path, change.oid
-
-    def _log(self, named: Sequence[str]) -> Iterator[list[_PathHistory]]:
-        """Yield what each commit changed, the oldest first."""
-        start = [f"^{self._start}"] if self._start else []
-        listing = self._repository.git.output(
-            *LOG, *_RAW, self._head, *start, "--", *named, f":(top,literal){IGNORE_FILE}", ":(top,exclude)derived"
-        )
-        words = iter(listing.split(b"\0"))
-        changes: list[_PathHistory] = []
-        for word in words:
-            head = word.removeprefix(b"\n")
-            if head.startswith(b":"):
-                _, mode, _, oid, _ = head.split()
-                changes.append(_PathHistory(mode, oid.decode(), next(words)))
-            else:  # a commit begins
-                yield changes
-                changes = []
-        yield changes
+    def _read(self, paths: Sequence[str]) -> Iterator[tuple[str, str]]:
+        """Yield path and id of what each commit wrote, oldest first."""
+        ignored, start = self._ignored_at_start, [f"^{self._start}"] if self._start else []
+        log = read_log(
+            self._repository, self._head, *start, paths=(*paths, IGNORE_FILE), exclude=(_DERIVED,), first_parent=True,
+            changes=True, oldest_first=True,
+        )  # fmt: skip
+        for commit in log:
+            for change in commit.changes:
+                if change.path == IGNORE_FILE:
+                    ignored = self._ignored(change.new)
+            for path, _, blob, raw in commit.changes:
+                read = blob is not None and blob.mode.encode() not in (LINK, SUBMODULE) and is_data(raw)
+                if blob is not None and read and not decode(raw)[1] and path not in ignored:
+                    yield path, blob.oid
 
     @cached_property
     def _start(self) -> str:
         """The commit from which on versions count."""
         since = [f"^{self._since}"] if self._since else []
-        bound = self._repository.git.output(
-            "rev-list", "--first-parent", f"--skip={_MOST_VERSIONS}", "--max-count=1", self._head, *since, "--"
-        )
-        return bound.decode().strip() or self._since
+        bound = read_log(self._repository, self._head, *since, first_parent=True, skip=_MOST_VERSIONS, most=1)
+        return next((one.commit for one in bound), self._since)
 
     @cached_property
     def _ignored_at_start(self) -> Ignored:
@@ -112,17 +90,16 @@ class Versions:
         entries = find_entries(self._repository, self._objects, self._start, (IGNORE_FILE,))
         return read_ignored(tuple(entries), self._objects)[0]
 
-    def _ignored(self, change: _PathHistory) -> Ignored:
-        if change.mode == _GONE:
+    def _ignored(self, blob: Blob | None) -> Ignored:
+        if blob is None:
             return Ignored()
-        size = next(self._objects.sizes((change.oid,)))
-        return read_ignored((Entry(change.mode, change.oid, size, change.path),), self._objects)[0]
+        size = next(self._objects.sizes((blob.oid,)))
+        return read_ignored((Entry(blob.mode.encode(), blob.oid, size, _IGNORE_PATH),), self._objects)[0]
 
 
 #: Which clusters the very commit that says so may remove.
 ALLOWED: Final = "Muster-Allow-Removal"
 
-_DERIVED: Final = "derived"
 _MOST_COMMITS: Final = 10_000
 
 #: The ids of what was at each path, newest first.
@@ -157,24 +134,23 @@ class History:
     def allowances(self) -> tuple[StatedRemovals, ...]:
         """What commits since the last run allow, the oldest first, each with what it changed."""
         since = [f"^{last.commit}", f"^{last.source}"] if (last := self._last) else []
-        listing = self._repository.git.output(
-            *LOG, "--reverse", f"--max-count={_MOST_COMMITS}", "-z", "--extended-regexp", f"--grep=^{ALLOWED}: ",
-            f"--format=%H%n%P%n%(trailers:key={ALLOWED},valueonly,unfold,separator=%x2C)", self._head, *since, "--",
+        log = read_log(
+            self._repository, self._head, *since, oldest_first=True, most=_MOST_COMMITS, grep=f"^{ALLOWED}: ",
+            trailer=ALLOWED,
         )  # fmt: skip
-        said = (word.split("\n", 2) for word in listing.decode(errors="replace").split("\0") if word)
-        return tuple(self._allowance(commit, parents, text.strip()) for commit, parents, text in said if text.strip())
+        return tuple(self._allowance(one.commit, one.parents, one.trailers) for one in log if one.trailers)
 
-    def _allowance(self, commit: str, parents: str, text: str) -> StatedRemovals:
+    def _allowance(self, commit: str, parents: Sequence[str], text: str) -> StatedRemovals:
         """What a commit allows: of a merge, what it changes of the branch that it is merged into."""
-        parent = parents.split(" ")[0]
+        parent = next(iter(parents), "")
         if not parent or not has_commit(self._repository.git, parent):
             return StatedRemovals(text, commit, (), (), ())
         changes = [one for one in changed_paths(self._repository, parent, commit) if _is_peoples(one.path)]
         later = Versions(self._repository, self._objects, commit, self._head).of(("",))
         return StatedRemovals(
             text, commit,
-            tuple(self._file(one.path, one.old) for one in changes if one.old),
-            tuple(self._file(one.path, one.new) for one in changes if one.new),
+            tuple(self._file(one.path, one.old.oid) for one in changes if one.old),
+            tuple(self._file(one.path, one.new.oid) for one in changes if one.new),
             tuple(self._file(path, oid) for path, oids in sorted(later.items()) for oid in oids),
         )  # fmt: skip
 
@@ -253,23 +229,21 @@ def _is_peoples(path: str) -> bool:
     return is_data(path.encode("utf-8", "surrogateescape")) and not path.startswith(f"{_DERIVED}/")
 
 
-#: A merge is what it changes of all of its sides: what these brought, their own commits say.
-_NAMES: Final = ("-c", "-z", "--no-renames", "--name-only", "--format=")
-
-
 def touched_between(repository: Repository, old: str, new: str) -> Iterator[PathChange]:
-    """Yield what differs between a commit and a later one, and the paths that were changed and changed back."""
+    """Yield what differs between a commit and a later one, and the paths that were changed and changed back.
+
+    A merge counts for what it changes of all its parents: what these brought, their own commits say.
+    """
     found = changed_paths(repository, old, new)
     yield from found
-    known = {change.path for change in found}
-    listing = repository.git.output(*LOG, *_NAMES, f"{old}..{new}", "--")
-    names = {decode(name.removeprefix(b"\n"))[0] for name in listing.split(b"\0")}
-    yield from (PathChange(name, None, None) for name in sorted(names - known - {""}))
+    known = {change.raw for change in found}
+    log = read_log(repository, f"{old}..{new}", changes=True)
+    touched = {change.raw for commit in log for change in commit.changes}
+    yield from (path_change(raw, None, None) for raw in sorted(touched - known))
 
 
 def speaks_to_runs(repository: Repository, old: str, new: str) -> bool:
     """Whether any commit after `old`, up to `new`, has a line that looks like a trailer by which people speak to runs.
 
     What runs say themselves changes derived/, or is the last run's instant."""
-    asked = ("--max-count=1", "--extended-regexp", f"--grep=^{ALLOWED}:", "--format=%H", f"{old}..{new}", "--")
-    return bool(repository.git.output(*LOG, *asked).strip())
+    return any(read_log(repository, f"{old}..{new}", most=1, grep=f"^{ALLOWED}:"))

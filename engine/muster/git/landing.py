@@ -9,15 +9,15 @@ What the remote had is kept under `refs/muster/rewritten/`, the last time of eac
 look, too, and nothing is lost.
 """
 
-import os
 from contextlib import closing
 from dataclasses import dataclass
 
 from muster.git.commit import advance, swap_ref
 from muster.git.enginecommits import EngineCommits
 from muster.git.errors import Committed, Pushed, Refused, Rejected, RepositoryError
+from muster.git.log import count_commits, read_log
 from muster.git.push import fetch, push, tracking
-from muster.git.repository import LOG, Repository, branch_tip, current_branch, is_ancestor, ref_tip
+from muster.git.repository import Repository, branch_tip, current_branch, is_ancestor, ref_tip
 
 #: More are not told apart from people's.
 _MOST = 1000
@@ -40,8 +40,8 @@ def has_dropped(repository: Repository, branch: str, local: str, theirs: str) ->
     kept = ref_tip(repository, kept_ref(branch))
     if kept is None:
         return False
-    here = _count(repository, local, "--not", theirs)
-    return here > _count(repository, local, "--not", theirs, kept)
+    ahead = count_commits(repository, local, "--not", theirs)
+    return ahead > count_commits(repository, local, "--not", theirs, kept)
 
 
 def peoples_commits(repository: Repository, branch: str, local: str, theirs: str) -> tuple[str, ...]:
@@ -51,15 +51,10 @@ def peoples_commits(repository: Repository, branch: str, local: str, theirs: str
     """
     kept = ref_tip(repository, kept_ref(branch))
     which = (local, "--not", theirs, *([kept] if kept else []))
-    listing = repository.git.output(*LOG, f"--max-count={_MOST}", "--format=%H %s", *which)
-    told = [line.partition(" ") for line in os.fsdecode(listing).split("\n") if line]
+    log = tuple(read_log(repository, *which, most=_MOST))
     with closing(EngineCommits(repository, theirs)) as engine:
-        own = engine.among([id_ for id_, _, _ in told])
-    return tuple(f"{id_[:12]} {subject}" for id_, _, subject in told if id_ not in own)
-
-
-def _count(repository: Repository, *which: str) -> int:
-    return int(repository.git.output("rev-list", "--count", *which))
+        own = engine.among([one.commit for one in log])
+    return tuple(f"{one.commit[:12]} {one.subject}" for one in log if one.commit not in own)
 
 
 @dataclass(frozen=True, slots=True)

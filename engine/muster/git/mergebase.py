@@ -11,6 +11,7 @@ from typing import Final
 
 from muster.git.config import in_order, remotes
 from muster.git.errors import RepositoryError
+from muster.git.log import read_log
 from muster.git.push import fetch_commits, remote_tip
 from muster.git.repository import Repository, cut_off_at, has_commit, resolve
 
@@ -81,8 +82,7 @@ def _edges(repository: Repository, *commits: str) -> list[str]:
     """The commits in these histories whose parents are not here; none where all history is."""
     if not (cut := cut_off_at(repository)):
         return []
-    roots = repository.git.output("rev-list", "--max-parents=0", *commits, "--").decode().split()
-    return [commit for commit in roots if commit in cut]
+    return [one.commit for one in read_log(repository, *commits, roots=True) if one.commit in cut]
 
 
 def _deepen(repository: Repository, edges: list[str], step: str, against: str) -> None:

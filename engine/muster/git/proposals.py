@@ -7,19 +7,20 @@ what another one pushed.
 """
 
 import hashlib
-import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Final
 
 from muster.data.agentref import BRANCHES, approval_file, proposal_branch
+from muster.git.changes import changed_paths
 from muster.git.commit import swap_ref
 from muster.git.errors import Committed, Moved, Pushed, Rejected
 from muster.git.importing import build_commit
+from muster.git.log import read_log
 from muster.git.mergebase import merge_base
 from muster.git.push import LIMIT_SECONDS, fetch_ref, push_ref, refs_at, tracking
-from muster.git.repository import LOG, Repository, blob_at, checkouts, cut_off_at, has_commit, refs_below
+from muster.git.repository import Repository, blob_at, checkouts, cut_off_at, has_commit, refs_below
 
 TRAILER: Final = "Muster-Proposal"
 _HEADS: Final = "refs/heads/"
@@ -74,16 +75,16 @@ class Branches:
 
     def is_own(self, topic: str, tip: str, head: str) -> bool:
         """Whether a branch has nothing of anybody's that the branch it is proposed to has not."""
-        git, file = self.repository.git, approval_file(topic)
-        asked = ("--no-merges", f"--format=%x00%(trailers:key={TRAILER},valueonly)", f"{head}..{tip}", "--")
-        said = [text.strip() for text in git.output(*LOG, *asked).decode().split("\0")[1:]]
+        file = approval_file(topic)
+        log = read_log(self.repository, f"{head}..{tip}", no_merges=True, trailer=TRAILER)
+        said = [one.trailers for one in log]
         if not said:
             return True
-        changed = git.output("diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", f"{head}...{tip}", "--")
+        base = merge_base(self.repository, tip, head, ask=False)
         content = blob_at(self.repository, tip, file)
         return (
             all(said) and content is not None and _digest(content) in said
-            and {os.fsdecode(name) for name in changed.split(b"\0") if name} == {file}
+            and {change.path for change in changed_paths(self.repository, base, tip)} == {file}
         )  # fmt: skip
 
     def move(

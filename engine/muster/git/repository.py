@@ -15,9 +15,6 @@ from muster.git.closed import closed
 from muster.git.errors import LostObjectError, RepositoryError, complaint, explain
 from muster.git.process import LOCATION, OBJECTS, Completed, Git, require_git, without_location
 
-#: `git log`, which is not a matter of anybody's configuration.
-LOG: Final = ("-c", "log.showSignature=false", "-c", "log.showRoot=true", "-c", "trailer.separators=:", "log",
-              "--no-color", "--no-notes")  # fmt: skip
 _FULL_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MOST_KEPT: Final = 4
 _MOST_KEPT_BYTES: Final = 1 << 20  # the files of 3,000 clusters, listed

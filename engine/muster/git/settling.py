@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import Final, NamedTuple
 
-from muster.git.changes import Blob, TreeChange, changes_between, entries_of_commit, entries_of_index, folders_of
+from muster.git.changes import Blob, PathChange, changes_between, entries_of_commit, entries_of_index, folders_of
 from muster.git.errors import UnreadableError
 from muster.git.index import LentIndex
 from muster.git.process import Git
@@ -35,15 +35,15 @@ def settle(lent: LentIndex, old: str, new: str, object_format: str) -> int:
     head = git.line("rev-parse", "--verify", "--quiet", "HEAD^{commit}")
     if head is None:
         return 0
-    wanted = entries_of_commit(git, head, (change.path for change in changes))
+    wanted = entries_of_commit(git, head, (change.raw for change in changes))
     own, put = _put_index_right(git, changes, wanted)
     with Stored(git, object_format, _MOST_BYTES) as stored:
-        stored.expect(change.path for change in own)
+        stored.expect(change.raw for change in own)
         files = _Files(git, stored)
-        remove = [one.path for one in own if one.path not in wanted and files.may_be_replaced(one, None)]
+        remove = [one.raw for one in own if one.raw not in wanted and files.may_be_replaced(one, None)]
         for path in remove:  # first, so that a file can take the place of a folder, and a folder that of a file
             _remove(os.fsencode(git.directory), path)
-        write = [one.path for one in own if one.path in wanted and files.may_be_replaced(one, wanted[one.path])]
+        write = [one.raw for one in own if one.raw in wanted and files.may_be_replaced(one, wanted[one.raw])]
     if write:
         git.output("checkout-index", "--force", "--quiet", "--index", "-z", "--stdin", stdin=_listed(write))
     git.run("update-index", "-q", "--refresh")
@@ -51,21 +51,21 @@ def settle(lent: LentIndex, old: str, new: str, object_format: str) -> int:
     return len({*write, *remove, *put})
 
 
-def _is_submodule(change: TreeChange) -> bool:
+def _is_submodule(change: PathChange) -> bool:
     return any(blob is not None and blob.mode == _SUBMODULE for blob in (change.old, change.new))
 
 
 def _put_index_right(
-    git: Git, changes: list[TreeChange], wanted: Mapping[bytes, Blob]
-) -> tuple[list[TreeChange], set[bytes]]:
+    git: Git, changes: list[PathChange], wanted: Mapping[bytes, Blob]
+) -> tuple[list[PathChange], set[bytes]]:
     """Give the index what HEAD has where it has what one of the two commits has.
 
     Returns the changes in whose paths the index is then as HEAD is, and the paths where it was not.
     """
     entries = entries_of_index(git)
-    own, lines, put = list[TreeChange](), list[bytes](), set[bytes]()
+    own, lines, put = list[PathChange](), list[bytes](), set[bytes]()
     for change in changes:
-        path, aim = change.path, wanted.get(change.path)
+        path, aim = change.raw, wanted.get(change.raw)
         if path in entries and entries[path] is None:
             continue  # unmerged
         entry = entries.get(path)
@@ -96,13 +96,13 @@ class _Files:
         self._root = os.fsencode(git.directory)
         self._modes = git.line("config", "--type=bool", "--get", "core.fileMode") != "false"
 
-    def may_be_replaced(self, change: TreeChange, wanted: Blob | None) -> bool:
+    def may_be_replaced(self, change: PathChange, wanted: Blob | None) -> bool:
         """Whether what lies at a path is not what is wanted, and is nothing of a person's."""
         try:
-            found = _file_at(self._root, change.path)
+            found = _file_at(self._root, change.raw)
             if found is None:
                 return wanted is not None
-            oid = self._oid(change.path, found)
+            oid = self._oid(change.raw, found)
         except (OSError, UnreadableError):
             return False
         known = [blob for blob in (change.old, change.new, wanted) if blob and self._same_kind(blob, found)]

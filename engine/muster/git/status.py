@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from pathlib import Path
 from typing import Final
 
-from muster.git.changes import PathChange
+from muster.git.changes import Blob, PathChange, path_change
 from muster.git.paths import decode
 from muster.git.repository import Repository, common_directory
 
@@ -29,7 +29,7 @@ class NotToldError(Exception):
 
 
 def work_tree_changes(repository: Repository, commit: str) -> tuple[PathChange, ...]:
-    """Return what differs from a commit, HEAD, to the work tree, sorted by path; of new contents the id is not known.
+    """Return what differs from a commit, HEAD, to the work tree, sorted by path. New content has no id yet.
 
     NotToldError where every file has to be read to tell; RepositoryError where git fails.
     """
@@ -48,15 +48,13 @@ def work_tree_changes(repository: Repository, commit: str) -> tuple[PathChange, 
                 raise NotToldError("HEAD has moved")
         elif sort == b"1":
             _, _, head_mode, _, mode, head, _, name = rest.split(b" ", 7)
-            old = head.decode() if head.strip(b"0") else None
-            new = "" if mode.strip(b"0") else None
-            change = PathChange(decode(name)[0], old, new, (head_mode.decode(), mode.decode()))
+            old = Blob(head_mode.decode(), head.decode()) if head.strip(b"0") else None
+            change = path_change(name, old, Blob(mode.decode(), "") if mode.strip(b"0") else None)
             found[change.path] = change
         elif sort == b"?":  # also what was taken out of the index and is still there
-            path = decode(rest)[0]
-            known = found.get(path)
-            modes = (known.modes[0] if known else "000000", _mode(repository, rest))
-            found[path] = PathChange(path, known.old if known else None, "", modes)
+            known = found.get(decode(rest)[0])
+            change = path_change(rest, known.old if known else None, Blob(_mode(repository, rest), ""))
+            found[change.path] = change
         elif sort:
             raise NotToldError("a merge is not resolved")
     attributes = {path for path in found if path.endswith(_ATTRIBUTES)}
@@ -64,7 +62,7 @@ def work_tree_changes(repository: Repository, commit: str) -> tuple[PathChange, 
         attributes.update(os.fsdecode(line[2:]) for line in tracked.split(b"\0") if line.endswith(_ATTRIBUTES.encode()))
     if _converts(repository, attributes):
         raise NotToldError("git may store files otherwise than they are in the work tree")
-    return tuple(sorted(found.values()))
+    return tuple(sorted(found.values(), key=lambda change: change.raw))
 
 
 def _mode(repository: Repository, path: bytes) -> str:

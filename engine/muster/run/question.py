@@ -169,7 +169,8 @@ class Touched:
 def data_of(changes: Iterable[PathChange]) -> Iterator[str]:
     """The paths of data files among changes. WholeNeeded where more changed than what single files hold."""
     for change in changes:
-        if any(mode.encode() in (LINK, SUBMODULE) for mode in change.modes) or change.path == IGNORE_FILE:
+        special = any(blob and blob.mode.encode() in (LINK, SUBMODULE) for blob in (change.old, change.new))
+        if special or change.path == IGNORE_FILE:
             raise WholeNeeded("links, submodules or .musterignore changed")
         if is_data(change.path.encode("utf-8", "surrogateescape")):
             if "\\" in change.path:

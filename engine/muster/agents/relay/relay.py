@@ -30,6 +30,7 @@ from muster.git.agents import AgentFiles, AgentRef
 from muster.git.apart import derived_branch
 from muster.git.errors import Moved, Rejected, RepositoryError, UnreadableError
 from muster.git.importing import build_changed, removed, written
+from muster.git.log import count_commits
 from muster.git.objects import Objects, object_id, tree_id
 from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.push import fetch, fetch_ref, push_ref, remote_tip
@@ -307,7 +308,7 @@ class Relay:
                 self._keep(self._theirs)
             said = self._said()
             if said:
-                self._length = int(self.repository.git.output("rev-list", "--count", self.ref))
+                self._length = count_commits(self.repository, self.ref)
             answers = self._objects.read([f"{tree}:{COMMIT}" for _, tree in said])
             pairs = zip(said, answers, strict=True)
             self._sent = {cluster: _id(self.repository, answer) for (cluster, _), answer in pairs}

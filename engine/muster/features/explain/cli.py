@@ -77,7 +77,7 @@ def _explain(
 def _told(reading: "FleetReading", now: datetime) -> Callable[[Place], str]:
     """Who wrote what stands at a place, as far as git knows."""
     from muster.fleet.builtin import PREFIX
-    from muster.git.filelog import written
+    from muster.git.authors import line_author
 
     repository, commit = reading.repository, reading.snapshot.commit
 
@@ -87,7 +87,7 @@ def _told(reading: "FleetReading", now: datetime) -> Callable[[Place], str]:
             return ""
         ref, _, path = place.file.rpartition(":")
         revision = reading.tip_of(ref) if ref else commit
-        found = written(repository, revision, path, place.line) if revision else None
+        found = line_author(repository, revision, path, place.line) if revision else None
         if found is None:
             return ""
         when = f"{age(found.time, now)} ago" if found.time <= now else f"on {found.time:%Y-%m-%d}"

@@ -23,12 +23,13 @@ from muster.features.pulses.publish import PATIENT, Deliverer, Publication
 from muster.features.pulses.sinks import RetryPatience
 from muster.fleet.faults import of_stage
 from muster.git.apart import derived_branch, derived_tip, seen
-from muster.git.changes import changed_paths
+from muster.git.changes import Blob, changed_paths
 from muster.git.errors import RepositoryError, UnreadableError
+from muster.git.log import read_log
 from muster.git.notice_memory import NoticeMemory, read_memory, remember
 from muster.git.objects import Objects
 from muster.git.paths import MAX_BLOB_BYTES
-from muster.git.repository import Repository, is_ancestor
+from muster.git.repository import Repository, has_commit, is_ancestor
 from muster.rules.notifications.policy import NotificationPolicy
 from muster.rules.notifications.transitions import bounded, change_tree, messages
 from muster.rules.policies.in_force import FleetWithPolicies
@@ -165,11 +166,12 @@ def _noted(repository: Repository, memory: NoticeMemory, remote: str | None, res
 def _since(repository: Repository, upto: str, tip: str, now: datetime) -> Iterator[Notice]:
     """The transitions of the commits after `upto`, one after the other. Where history was rewritten, or is long, those
     between both ends."""
-    listed = ("rev-list", "--first-parent", "--reverse", f"^{upto}", tip, "--", FOLDER)
-    known = repository.git.run("cat-file", "-e", f"{upto}^{{commit}}").status == 0
-    if not known:
+    if not has_commit(repository.git, upto):
         return
-    commits = repository.git.output(*listed).decode().split() if is_ancestor(repository, upto, tip) else [tip]
+    commits = [tip]
+    if is_ancestor(repository, upto, tip):
+        log = read_log(repository, f"^{upto}", tip, paths=(FOLDER,), first_parent=True, oldest_first=True)
+        commits = [one.commit for one in log]
     before = upto
     objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
     try:
@@ -184,14 +186,14 @@ def _of_commit(repository: Repository, objects: Objects, old: str, new: str, now
     for path in changed_paths(repository, old, new):
         if not path.path.startswith(FOLDER):
             continue
-        before, after = (_body(objects, oid, path.path) for oid in (path.old, path.new))
+        before, after = (_body(objects, blob, path.path) for blob in (path.old, path.new))
         yield from notices_of(path.path, before, after, new, now)
 
 
-def _body(objects: Objects, oid: str | None, path: str) -> Tree:
+def _body(objects: Objects, blob: Blob | None, path: str) -> Tree:
     """A derived part; None where there is none, or none that can be read."""
     try:
-        return first_body(objects.blob(oid), path) if oid else None
+        return first_body(objects.blob(blob.oid), path) if blob else None
     except UnreadableError:
         return None
 

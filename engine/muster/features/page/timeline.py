@@ -23,8 +23,9 @@ from muster.fleet.derived import HEADER
 from muster.fleet.hearing import JOINED
 from muster.fleet.objects import by_type
 from muster.fleet.state import state_of
+from muster.git.changes import PathChange
 from muster.git.errors import LostObjectError, UnreadableError
-from muster.git.filelog import DerivedCommit, WalkRange, derived_log, reach_of
+from muster.git.filelog import DerivedCommit, WalkRange, derived_log, walk_range
 from muster.git.objects import Objects
 from muster.git.repository import Repository, cut_off_at
 
@@ -67,7 +68,7 @@ class Timeline:
 
     def _upto(self, commit: str, now: datetime) -> FleetHistory:
         since = later(now, -WINDOW) or now
-        reach = reach_of(self._repository, commit, self._tip, self._most_commits)
+        reach = walk_range(self._repository, commit, self._tip, self._most_commits)
         if not reach.follows:
             self._forget()
         if reach.tip != self._tip:
@@ -161,7 +162,7 @@ def _steps(
     statuses = dict(known.values())
     wanted = {
         oid: _kind(file.path)
-        for _, one in batch for file in one.files for oid in (file.new, file.old)
+        for _, one in batch for file in one.files for oid in _ids(file)
         if oid and oid not in statuses
     }  # fmt: skip
     for oid, answer in zip(wanted, objects.read(list(wanted)), strict=True):
@@ -172,13 +173,19 @@ def _steps(
         # A file that is moved into a shard goes at one path and comes at another.
         became: dict[str, tuple[str, str]] = {}
         for file in one.files:
-            before, after = statuses.get(file.old, ""), statuses.get(file.new, "")
-            known[file.path] = file.old, before
+            old, new = _ids(file)
+            before, after = statuses.get(old, ""), statuses.get(new, "")
+            known[file.path] = old, before
             was, is_ = became.get(cluster := _cluster(file.path), ("", ""))
             became[cluster] = was or before, is_ or after
         changes = tuple(StatusChange(name, *each) for name, each in sorted(became.items()) if each[0] != each[1])
         if changes:
             yield StatusStep(told, changes)
+
+
+def _ids(file: PathChange) -> tuple[str, str]:
+    """The ids of a file before and after; empty if there is none."""
+    return file.old.oid if file.old else "", file.new.oid if file.new else ""
 
 
 def _kind(path: str) -> Kind:

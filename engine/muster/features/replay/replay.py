@@ -28,8 +28,9 @@ from muster.git.changes import changed_paths
 from muster.git.enginecommits import EngineCommit, EngineCommits
 from muster.git.entries import kept_file
 from muster.git.hearing import Heard
+from muster.git.log import read_log
 from muster.git.objects import Objects
-from muster.git.repository import LOG, Repository, blob_at
+from muster.git.repository import Repository, blob_at
 from muster.git.snapshot import CommitSnapshot
 from muster.run.change import Change
 from muster.run.changes import object_changes
@@ -84,9 +85,9 @@ def replay(
 
 
 def _runs(repository: Repository, start: str, end: str) -> Iterator[EngineCommit]:
-    listing = repository.git.output(*LOG, "--first-parent", "--reverse", "--format=%H", f"{start}..{end}", "--")
+    log = read_log(repository, f"{start}..{end}", first_parent=True, oldest_first=True)
     with closing(EngineCommits(repository, end)) as engine:
-        yield from filter(None, engine.of(listing.decode().split()))
+        yield from filter(None, engine.of([one.commit for one in log]))
 
 
 def _policies(repository: Repository, commits: tuple[str, ...]) -> set[str]:
@@ -118,7 +119,7 @@ def _inputs(
 ) -> dict[tuple[str, str], bytes | None]:
     """What people changed between two commits, the policies left out."""
     return {
-        ("", change.path): None if change.new is None else kept_file(objects, change.path, change.new).read()
+        ("", change.path): None if change.new is None else kept_file(objects, change.path, change.new.oid).read()
         for change in changed_paths(repository, old, new)
         if not change.path.startswith(FOLDER) and change.path not in ruling
     }
@@ -157,8 +158,8 @@ def _differing(trial: Rehearsal, objects: Objects, commit: str) -> Iterator[Chan
     for change in changed_paths(trial.repository, commit, trial.commit):
         if not change.path.startswith(FOLDER):
             continue
-        was = first_body(kept_file(objects, change.path, change.old).read(), FOLDER) if change.old else None
-        would = first_body(kept_file(objects, change.path, change.new).read(), FOLDER) if change.new else None
+        was = first_body(kept_file(objects, change.path, change.old.oid).read(), FOLDER) if change.old else None
+        would = first_body(kept_file(objects, change.path, change.new.oid).read(), FOLDER) if change.new else None
         id_ = _id(would if would is not None else was)
         if id_ is not None and was != would:
             yield from (c for c in object_changes(id_, was, would, lambda _: "") if c.fact.sort not in UNTOLD)

@@ -20,7 +20,8 @@ from muster.data.locations import FOLDER
 from muster.data.source import Place
 from muster.git.changes import changed_paths
 from muster.git.enginecommits import EngineCommits
-from muster.git.repository import LOG, Repository, resolve
+from muster.git.log import read_log
+from muster.git.repository import Repository, resolve
 
 _HINT: Final = "take the folder from the base: git checkout {base} -- derived/, or git rm what is not there, and commit"
 _UNSIGNED: Final = (
@@ -34,8 +35,8 @@ def derived_edits(repository: Repository, base: str, head: str) -> Iterator[Find
     before, after = resolve(repository, base), resolve(repository, head)
     if not _derived(repository, before, after):
         return
-    listed = repository.git.output(*LOG, "--format=%H %P", f"{before}..{after}", "--", f":(top,literal){FOLDER}")
-    parents = {commit: rest for commit, *rest in map(str.split, reversed(listed.decode().splitlines()))}
+    log = tuple(read_log(repository, f"{before}..{after}", paths=(FOLDER,)))
+    parents = {one.commit: one.parents for one in reversed(log)}
     with closing(EngineCommits(repository, before)) as known:
         own, signed = known.among(list(parents)), known.signers is not None
     for commit in parents:
