@@ -126,11 +126,11 @@ def _leave(*_: object) -> NoReturn:
 
 def run(arguments: list[str]) -> int:
     """Run one command line and return its exit code."""
-    from muster.fleet.faults import fallbacks_told_to
+    from muster.fleet.faults import listening_to_fallbacks
     from muster.git.errors import RepositoryError
 
     try:
-        with fallbacks_told_to(_Fallbacks()):
+        with listening_to_fallbacks(_Fallbacks()):
             result = cli.main(args=arguments, prog_name="muster", standalone_mode=False)
     except click.exceptions.Exit as stop:
         return stop.exit_code
@@ -167,9 +167,9 @@ class _Fallbacks:
         self._said = set[str]()
 
     def __call__(self, doing: str, error: Exception) -> None:
-        from muster.fleet.faults import told
+        from muster.fleet.faults import fault_text
 
-        line = f"a fault in muster, not in your fleet, while {doing}, so it takes a longer way: {told(error)}"
+        line = f"a fault in muster, not in your fleet, while {doing}, so it takes a longer way: {fault_text(error)}"
         if line not in self._said:
             self._said.add(line)
             with suppress(OSError):

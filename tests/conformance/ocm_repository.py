@@ -26,8 +26,8 @@ from muster.data.kinds import (
 )
 from muster.data.times import format_time, parse_time
 from muster.fleet.acceptance import ACCEPTED_ON
+from muster.fleet.clusters import BUILT_IN
 from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME
-from muster.fleet.sets import BUILT_IN
 from muster.rules.placements.contests import SCHEDULING_DISABLED
 from muster.rules.placements.standing import PLACEMENT_LABEL
 from tests.conformance.evaluating import evaluated

@@ -10,7 +10,7 @@ from muster.data.kinds import ALL
 from muster.data.snapshot import SignerIdentity
 from muster.data.source import Layer, Part, SourceFile
 from muster.data.tree import Tree
-from muster.fleet.agents import admitted
+from muster.fleet.agents import filter_agent_parts
 from muster.fleet.leases import CLUSTER_NAME
 from tests.features.pulses.test_walkthrough import cluster, lease, observed
 from tests.support.git import Repo, new_repository
@@ -350,7 +350,7 @@ def said(kind: str, name: str, namespace: str = "", **sections: Tree) -> Part:
 )
 def test_where_agents_sign_a_request_is_of_who_signed_it(user: str, named: str | None, counts: bool) -> None:
     spec = {"request": "aGVsbG8=", **({} if named is None else {"username": named})}
-    found = admitted([said("CertificateSigningRequest", "c1-a", spec=spec)], {"c1": SignerIdentity(user)})
+    found = filter_agent_parts([said("CertificateSigningRequest", "c1-a", spec=spec)], {"c1": SignerIdentity(user)})
     assert len(found.parts) == counts
     assert [one.code for one in found.findings] == ([] if counts else ["MUS106"])
 
@@ -362,6 +362,8 @@ def test_a_stranger_may_say_that_his_cluster_is_there_and_nothing_else() -> None
         said("AdapterReport", "dns", "c1", spec={}),
     ]
     for identities in ({}, {"c1": SignerIdentity("", "NotSigned", "it is not")}):
-        (left,) = admitted(parts, identities).parts
+        (left,) = filter_agent_parts(parts, identities).parts
         assert set(left.body) == {"apiVersion", "kind", "metadata", "spec"}
-    assert len(admitted(parts, {"c1": SignerIdentity(USER)}).parts) == len(admitted(parts).parts) == 3
+    assert (
+        len(filter_agent_parts(parts, {"c1": SignerIdentity(USER)}).parts) == len(filter_agent_parts(parts).parts) == 3
+    )

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.fleet.faults import fallbacks_told_to, fell_back
+from muster.fleet.faults import fell_back, listening_to_fallbacks
 from muster.git.changes import staged_changes
 from muster.git.repository import open_repository, resolve
 from muster.run.decided import DecidedPart
@@ -22,7 +22,7 @@ Told = list[tuple[str, Exception]]
 @pytest.fixture(name="heard")
 def _heard() -> Iterator[Told]:
     heard: Told = []
-    with fallbacks_told_to(lambda doing, error: heard.append((doing, error))):
+    with listening_to_fallbacks(lambda doing, error: heard.append((doing, error))):
         yield heard
 
 

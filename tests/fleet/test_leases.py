@@ -11,10 +11,10 @@ from muster.fleet.leases import (
     GRACE_FACTOR,
     LEARNING,
     Shortened,
+    derived_lease_seconds,
     grace_factor,
     leases_by_cluster,
     own_lease_seconds,
-    standing_seconds,
 )
 from muster.fleet.objects import Object
 from muster.fleet.settings import DEFAULTS
@@ -70,7 +70,7 @@ def test_a_cluster_s_own_word(said: Tree, seconds: int) -> None:
     ],
 )
 def test_what_the_last_run_told(derived: Tree, seconds: int) -> None:
-    assert standing_seconds(derived) == seconds
+    assert derived_lease_seconds(derived) == seconds
 
 
 @pytest.mark.parametrize(("params", "factor"), [({"graceFactor": 3}, 3), ({}, 5), ({"graceFactor": 0}, 5), (None, 5)])

@@ -11,7 +11,7 @@ from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.settings import Settings
-from muster.fleet.vocabulary import in_vocabulary
+from muster.fleet.vocabulary import translate_builtin
 from tests.rules.reports.test_stage import CLUSTER, FLEET, NOON, report
 
 TODAY = {"hyperfleet": {"vocabulary": "reconciled"}}
@@ -136,7 +136,7 @@ def test_a_fleets_own_policy_may_stand_in_for_a_built_in_one(folder: Path) -> No
 
 
 def test_every_built_in_policy_that_speaks_of_them_is_translated() -> None:
-    known, spoken = builtin_objects(), in_vocabulary(builtin_objects(), Settings(TODAY))
+    known, spoken = builtin_objects(), translate_builtin(builtin_objects(), Settings(TODAY))
     changed = {id_.name: str(spoken[id_].spec) for id_ in known if spoken[id_] != known[id_]}
     assert changed.keys() == {"adapters-available", "adapters-ready", "adapters-pulses"}
     text = changed["adapters-available"]

@@ -6,7 +6,7 @@ from datetime import datetime, timedelta
 import pytest
 
 from muster.data.decision import Failed
-from muster.fleet.hearing import hear
+from muster.fleet.agent_refs import with_agent_refs
 from muster.fleet.neighbourhoods import neighbourhoods
 from muster.rules.context import Broadcast
 from muster.rules.pipeline import STAGES, context_of
@@ -23,7 +23,7 @@ from tests.support.mutations import Broken, Files, Mutator
 def fleet_of(files: Files, now: datetime) -> FleetWithPolicies:
     """The fleet as stages are given it."""
     snapshot = Broken(files)
-    return withheld(hear(check_snapshot(snapshot), snapshot.agents), now)
+    return withheld(with_agent_refs(check_snapshot(snapshot), snapshot.agents), now)
 
 
 def decided_in_parts(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolicies:

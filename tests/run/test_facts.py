@@ -6,7 +6,7 @@ import pytest
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import BY_NAME
-from muster.fleet.sets import CLUSTER_SET
+from muster.fleet.clusters import CLUSTER_SET
 from muster.run.change import Change
 from muster.run.changes import object_changes, summary
 from muster.run.facts import facts_of

@@ -6,7 +6,7 @@ from datetime import datetime
 from muster.data.kinds import ACCEPTED
 from muster.data.times import age, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
-from muster.fleet.sets import members_told
+from muster.fleet.clusters import parse_members
 
 _MOST_NAMES = 5
 
@@ -123,7 +123,7 @@ def set_selector(body: Tree, _now: datetime) -> str:
 
 def set_members(body: Tree, _now: datetime) -> str:
     """How many clusters a set has."""
-    members = members_told(condition(body, "ClusterSetEmpty").get("message"))
+    members = parse_members(condition(body, "ClusterSetEmpty").get("message"))
     return "-" if members is None else str(members)
 
 

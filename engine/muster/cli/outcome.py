@@ -54,12 +54,12 @@ def report(findings: Sequence[Finding], *, quiet: bool = False, err: bool = True
     if not findings:
         return 0
     from muster.cli.findings import findings_text, tally
-    from muster.fleet.faults import is_ours
+    from muster.fleet.faults import is_any_fault
 
     if not quiet:
         if text := findings_text(findings):
             click.echo(text, err=err)
         click.echo(tally(findings), err=err)
-    if any(map(is_ours, findings)):
+    if any(map(is_any_fault, findings)):
         return FAULT
     return int(any(found.fails for found in findings))

@@ -31,7 +31,7 @@ def with_automatic_acceptance(
     """Return the objects with `hubAcceptsClient` set on clusters that the settings accept now or accepted before."""
     found = dict(objects)
     for id_, obj in objects.items():
-        if MANAGED_CLUSTER.has(id_) and not _answered(obj):
+        if MANAGED_CLUSTER.has(id_) and not _has_human_answer(obj):
             if not (settings.auto_accept or dig(previous.get(id_), "metadata", "annotations", ACCEPTED_ON)):
                 continue
             if not obj.deleting and isinstance(obj.body.get("spec", {}), dict):
@@ -39,18 +39,18 @@ def with_automatic_acceptance(
     return found
 
 
-def automatic(obj: Object) -> bool:
+def is_accepted_automatically(obj: Object) -> bool:
     """Is the cluster accepted by the fleet's settings, without a person's decision?"""
-    return obj.spec.get(_FIELD) is True and not _answered(obj)
+    return obj.spec.get(_FIELD) is True and not _has_human_answer(obj)
 
 
-def removed_before(previous: Mapping[ObjectId, Tree]) -> frozenset[str]:
+def removed_clusters(previous: Mapping[ObjectId, Tree]) -> frozenset[str]:
     """The removed clusters whose agents still reported at the last run."""
     fleets = (body for id_, body in previous.items() if FLEET.has(id_))
     return frozenset(name for body in fleets for name in dig(body, *REMOVED) or () if isinstance(name, str))
 
 
-def is_left_alone(id_: ObjectId, parts: Iterable[Part], before: Tree, removed: Collection[str] = ()) -> bool:
+def is_only_reported(id_: ObjectId, parts: Iterable[Part], before: Tree, removed: Collection[str] = ()) -> bool:
     """Did people accept, deny or remove (`removed`) the cluster before, and does only its agent report it now?
 
     An agent's registration does not declare a cluster that people removed. A denied cluster counts too, even with
@@ -68,7 +68,7 @@ def is_left_alone(id_: ObjectId, parts: Iterable[Part], before: Tree, removed: C
     return accepted is not None
 
 
-def _answered(obj: Object) -> bool:
+def _has_human_answer(obj: Object) -> bool:
     """Did a person set `hubAcceptsClient`?"""
     return any(not part.source.ref and dig(part.body, "spec", _FIELD) is not None for part in obj.parts)
 

@@ -57,7 +57,7 @@ _STATUS: Mapping[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
 }
 
 
-def with_adopted(
+def adopt(
     objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree]
 ) -> tuple[dict[ObjectId, Object], dict[ObjectId, Tree]]:
     """Return the objects as inputs, and the previous derived parts together with what a hub decided for new objects."""
@@ -66,7 +66,7 @@ def with_adopted(
     for id_, obj in objects.items():
         if obj.kind not in _STATUS and obj.kind not in (*CLUSTERS, CLUSTER_DEPLOYMENT):
             continue
-        if id_ not in previous and (body := _served(obj)) and (decided := decided_by_hub(obj.kind, body, deciders)):
+        if id_ not in previous and (body := _as_served(obj)) and (decided := decided_by_hub(obj.kind, body, deciders)):
             past[id_] = decided
         if obj.kind in CLUSTERS:
             found[id_] = _without_derived_taints(obj, deciders)
@@ -79,7 +79,7 @@ def _placement(decision: Object) -> ObjectId:
     return PLACEMENT.id(decision.labels.get(_PLACEMENT_LABEL, ""), decision.id.namespace)
 
 
-def _served(obj: Object) -> Tree:
+def _as_served(obj: Object) -> Tree:
     """The object as a hub serves it, without reports of agents and provisioners; None if no part has a spec."""
     bodies = [
         part.body
@@ -92,23 +92,23 @@ def _served(obj: Object) -> Tree:
 def decided_by_hub(kind: Kind, body: Tree, deciders: Deciders) -> Tree:
     """Return the parts of an object that a hub's controllers decided, in the form muster derives; None if nothing."""
     if kind in CLUSTERS:
-        sections = _of_cluster(kind, body, deciders)
+        sections = _decided_cluster(kind, body, deciders)
     elif kind is CLUSTER_DEPLOYMENT:
-        sections = _of_deployment(body)
+        sections = _decided_deployment(body)
     else:
-        sections = {"status": _of_status(kind, mapping_at(body, "status"))}
+        sections = {"status": _decided_status(kind, mapping_at(body, "status"))}
         if kind is CLUSTER_CLAIM and (cluster := dig(body, "spec", "namespace")):
             sections["spec"] = {"namespace": cluster}
         if kind is PLACEMENT_DECISION:
-            sections["metadata"] = _kept(body, "labels", "ownerReferences")
+            sections["metadata"] = _metadata_fields(body, "labels", "ownerReferences")
     present = {name: section for name, section in sections.items() if section}
     if not present:
         return None
-    metadata = {**present.pop("metadata", {}), **_kept(body, "name", "namespace")}
+    metadata = {**present.pop("metadata", {}), **_metadata_fields(body, "name", "namespace")}
     return {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": metadata, **present}
 
 
-def _of_status(kind: Kind, status: Tree) -> Tree:
+def _decided_status(kind: Kind, status: Tree) -> Tree:
     """The parts of a status that muster decides as the hub's controllers did; the rest is a report."""
     fields, types = _STATUS.get(kind, ((), ()))
     found = {name: status[name] for name in fields if name in status}
@@ -120,12 +120,12 @@ def _of_status(kind: Kind, status: Tree) -> Tree:
     return found
 
 
-def _kept(body: Tree, *names: str) -> Tree:
+def _metadata_fields(body: Tree, *names: str) -> Tree:
     metadata = mapping_at(body, "metadata")
     return {name: metadata[name] for name in names if name in metadata}
 
 
-def _of_cluster(kind: Kind, body: Tree, deciders: Deciders) -> dict[str, Tree]:
+def _decided_cluster(kind: Kind, body: Tree, deciders: Deciders) -> dict[str, Tree]:
     """Taints with their times, decided conditions and remedy actions, with muster's bookkeeping for both."""
     taints = [taint for taint in mappings_at(body, "spec", "taints") if taint.get("timeAdded") is not None]
     status: Tree = {}
@@ -155,12 +155,12 @@ def _of_cluster(kind: Kind, body: Tree, deciders: Deciders) -> dict[str, Tree]:
     return {"spec": {"taints": taints} if taints else {}, "status": status}
 
 
-def _of_deployment(body: Tree) -> dict[str, Tree]:
+def _decided_deployment(body: Tree) -> dict[str, Tree]:
     """What a pool decides about its own cluster; empty for a person's cluster."""
     if not dig(body, "spec", "clusterPoolRef"):
         return {}
     spec = {name: value for name, value in mapping_at(body, "spec").items() if name not in PROVISIONED}
-    metadata = _kept(body, "creationTimestamp", "deletionTimestamp", "labels", "annotations")
+    metadata = _metadata_fields(body, "creationTimestamp", "deletionTimestamp", "labels", "annotations")
     asked = [c.get("lastTransitionTime") for c in mappings_at(body, "status", _CONDITIONS)
              if c.get("type") == "Hibernating"]  # fmt: skip
     # The hub requested the power state at this time: timeouts of a start or a stop count from it.

@@ -11,7 +11,7 @@ from muster.data.snapshot import SignerIdentity, Withheld
 from muster.data.source import Part, Place
 
 
-def _not_sent(found: Finding, ref: str) -> Finding:
+def _of_report(found: Finding, ref: str) -> Finding:
     """The finding about a report. On an agent's ref it is only a warning: no commit can fix it, and no agent may fail
     the fleet's checks."""
     if found.severity is not Severity.ERROR:
@@ -24,27 +24,27 @@ def _not_sent(found: Finding, ref: str) -> Finding:
 _COUNTS_NOT = "it counts as not sent"
 
 
-def not_sent(found: Finding, part: Part) -> Finding:
+def invalid_report(found: Finding, part: Part) -> Finding:
     """A report is invalid."""
-    return _not_sent(found, part.source.ref)
+    return _of_report(found, part.source.ref)
 
 
-def unread_of_agent(found: Finding) -> Finding:
+def invalid_agent_file(found: Finding) -> Finding:
     """A file on an agent's ref is invalid."""
-    return _not_sent(found, "agents")
+    return _of_report(found, "agents")
 
 
-def words_lost(ref: str, why: str) -> Finding:
+def lost_agent_ref(ref: str, why: str) -> Finding:
     """The repository lost an object of an agent's ref."""
     message = f"git cannot read what the agent said ({why}): what was derived stands until the lease runs out"
     hint = "let the agent beat once more, or get the object back: git fsck --full lists what is damaged"
     return finding("MUS133", message, Place(ref), hint=hint)
 
 
-def not_sent_twice(part: Part, path: Path, first: Place | None) -> Finding:
+def repeated_field(part: Part, path: Path, first: Place | None) -> Finding:
     """A report sets a field that another part already sets."""
     elsewhere = f" at {first}" if first else ""
-    return _not_sent(
+    return _of_report(
         finding_of(
             part,
             "MUS120",
@@ -55,9 +55,9 @@ def not_sent_twice(part: Part, path: Path, first: Place | None) -> Finding:
     )
 
 
-def detected(part: Part, path: Path, here: Place, detector: Place) -> Finding:
+def detector_conflict(part: Part, path: Path, here: Place, detector: Place) -> Finding:
     """A part sets a condition that a detector already reports."""
-    return _not_sent(
+    return _of_report(
         finding(
             "MUS129",
             f"{path_text(path)} of {part.id} is what a detector reports at {detector}",
@@ -69,14 +69,14 @@ def detected(part: Part, path: Path, here: Place, detector: Place) -> Finding:
     )
 
 
-def undeclared(part: Part) -> Finding:
+def undeclared_cluster(part: Part) -> Finding:
     """Only agents report this cluster; no file declares it."""
     message = f"{part.id} is reported here, but no file declares it with a spec"
     hint = f"commit a {part.id.kind} named {part.id.name!r} with a spec, or remove this file"
     return finding_of(part, "MUS107", message, hint)
 
 
-def departed(part: Part) -> Finding:
+def removed_cluster_reports(part: Part) -> Finding:
     """People removed the cluster, and its agent still reports."""
     message = f"{part.id} was removed from the fleet, and its agent still speaks for it: nothing of that counts"
     hint = f"stop the agent and delete its branch, or let the cluster in again: muster accept --clusters {part.id.name}"
@@ -110,7 +110,7 @@ AGENT_GONE, AGENTS_WITHHELD = "MUS511", "MUS512"
 _NAMED = 5
 
 
-def agents_unheard(clusters: Sequence[str]) -> Finding:
+def unheard_clusters(clusters: Sequence[str]) -> Finding:
     """Clusters whose refs counted at the last run and cannot be read here."""
     names = ", ".join(clusters[:_NAMED]) + (f" and {len(clusters) - _NAMED} more" if len(clusters) > _NAMED else "")
     number = "1 cluster speaks" if len(clusters) == 1 else f"{len(clusters)} clusters speak"
@@ -119,7 +119,7 @@ def agents_unheard(clusters: Sequence[str]) -> Finding:
     return finding("MUS510", message, hint=hint)
 
 
-def agents_withheld(withheld: Withheld) -> Finding:
+def withheld_remote(withheld: Withheld) -> Finding:
     """A further repository of agents' refs did not answer."""
     clusters = sorted(withheld.clusters)
     names = ", ".join(clusters[:_NAMED]) + (f" and {len(clusters) - _NAMED} more" if len(clusters) > _NAMED else "")
@@ -129,7 +129,7 @@ def agents_withheld(withheld: Withheld) -> Finding:
     return finding(AGENTS_WITHHELD, message + kept, hint=hint)
 
 
-def not_received(id_: ObjectId, doubted: SignerIdentity, *, heard: bool) -> Finding:
+def unverified_report(id_: ObjectId, doubted: SignerIdentity, *, heard: bool) -> Finding:
     """The latest report of a cluster's agent does not count, because the signer is not known to be the agent."""
     before = "what it said before counts until its lease runs out" if heard else "nothing of it counts"
     message = f"what the agent of {id_} says is not received: {doubted.doubt}; {before}"

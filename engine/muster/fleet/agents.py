@@ -58,7 +58,7 @@ class FilteredPart:
     labels: tuple[tuple[str, str], ...] = ()
 
 
-def cut(part: Part, cluster: str, declared: Iterable[Tree]) -> FilteredPart:
+def filter_part(part: Part, cluster: str, declared: Iterable[Tree]) -> FilteredPart:
     """Reduce a part to what the agent of `cluster` may write. `declared`: people's parts of the same object."""
     kind = kind_of(part.id)
     sections = frozenset(kind.reported) | _IDENTITY
@@ -73,7 +73,7 @@ def cut(part: Part, cluster: str, declared: Iterable[Tree]) -> FilteredPart:
         return _request(body, refused, cluster)
     if kind is CLUSTER_DEPLOYMENT:
         return _provisioned(part, body, refused)
-    return FilteredPart(body, _few(refused))
+    return FilteredPart(body, _abbreviated(refused))
 
 
 def _provisioned(part: Part, body: dict[str, Tree], refused: list[str]) -> FilteredPart:
@@ -86,19 +86,19 @@ def _provisioned(part: Part, body: dict[str, Tree], refused: list[str]) -> Filte
         body["spec"] = {name: value for name, value in spec.items() if name in _PROVISIONED}
     if isinstance(body.get("status"), dict):
         body["status"] = _status(part, body["status"], refused)
-    return FilteredPart(body, _few(refused))
+    return FilteredPart(body, _abbreviated(refused))
 
 
 def _of_cluster(part: Part, body: dict[str, Tree], refused: list[str], declared: list[Tree]) -> FilteredPart:
     metadata = mapping_at(part.body, "metadata")
     labels = _labels(metadata, declared)
     if labels:
-        refused.append(f"metadata.labels ({', '.join(_few([key for key, _ in labels]))})")
-    refused += [f"metadata.{name}" for name in ("annotations", *_LIFE) if _news(metadata, name, declared)]
+        refused.append(f"metadata.labels ({', '.join(_abbreviated([key for key, _ in labels]))})")
+    refused += [f"metadata.{name}" for name in ("annotations", *_LIFE) if _requests(metadata, name, declared)]
     body["metadata"] = {"name": part.id.name}
     spec = mapping_at(body, "spec")
     wrong = [name for name in sorted(spec) if not _proposable(name, spec[name])]
-    refused += [f"spec.{name}" for name in wrong if not _agreed(("spec", name), spec[name], declared)]
+    refused += [f"spec.{name}" for name in wrong if not _agrees(("spec", name), spec[name], declared)]
     if declared:
         # The spec is people's. This is no conflict: the agent's spec was only a proposal.
         body.pop("spec", None)
@@ -106,7 +106,7 @@ def _of_cluster(part: Part, body: dict[str, Tree], refused: list[str], declared:
         body["spec"] = {name: value for name, value in spec.items() if name not in wrong}
     if isinstance(body.get("status"), dict):
         body["status"] = _status(part, body["status"], refused)
-    return FilteredPart(body, _few(refused), tuple(labels))
+    return FilteredPart(body, _abbreviated(refused), tuple(labels))
 
 
 def _labels(metadata: Mapping[str, Tree], declared: list[Tree]) -> list[tuple[str, str]]:
@@ -114,15 +114,15 @@ def _labels(metadata: Mapping[str, Tree], declared: list[Tree]) -> list[tuple[st
     return [
         (key, value) for key, value in sorted(mapping_at(metadata, "labels").items())
         if isinstance(key, str) and isinstance(value, str)
-        and key != CLUSTER_NAME and not _agreed(("metadata", "labels", key), value, declared)
+        and key != CLUSTER_NAME and not _agrees(("metadata", "labels", key), value, declared)
     ]  # fmt: skip
 
 
-def _news(metadata: Mapping[str, Tree], name: str, declared: list[Tree]) -> bool:
-    return bool(metadata.get(name)) and not _agreed(("metadata", name), metadata[name], declared)
+def _requests(metadata: Mapping[str, Tree], name: str, declared: list[Tree]) -> bool:
+    return bool(metadata.get(name)) and not _agrees(("metadata", name), metadata[name], declared)
 
 
-def _agreed(path: tuple[str, ...], value: Tree, declared: list[Tree]) -> bool:
+def _agrees(path: tuple[str, ...], value: Tree, declared: list[Tree]) -> bool:
     """Do people set the same value?"""
     return any(dig(body, *path) == value for body in declared)
 
@@ -163,20 +163,20 @@ def _request(body: dict[str, Tree], refused: list[str], cluster: str) -> Filtere
     ]  # fmt: skip
     if wrong:
         body = {**body, "spec": {name: value for name, value in spec.items() if name not in wrong}}
-    return FilteredPart(body, _few([*refused, *(f"spec.{name}" for name in wrong)]))
+    return FilteredPart(body, _abbreviated([*refused, *(f"spec.{name}" for name in wrong)]))
 
 
-def _few(names: list[str]) -> tuple[str, ...]:
+def _abbreviated(names: list[str]) -> tuple[str, ...]:
     """At most `_MOST_NAMED` names: one agent's ref must not fill the output with thousands of fields."""
     more = len(names) - _MOST_NAMED
     return tuple(names) if more <= 0 else (*names[:_MOST_NAMED], f"{more} more")
 
 
-_STRANGER = SignerIdentity()
+_UNVERIFIED = SignerIdentity()
 
 
 @dataclass(frozen=True, slots=True)
-class Admitted:
+class FilteredParts:
     """The parts that count, agents' parts reduced to what they may write, and findings about what was refused.
 
     `asked`: the labels that agents request, by cluster. They have no effect.
@@ -187,7 +187,7 @@ class Admitted:
     asked: dict[ObjectId, dict[str, str]] = field(default_factory=dict)
 
 
-def admitted(parts: Iterable[Part], identities: Mapping[str, SignerIdentity] | None = None) -> Admitted:
+def filter_agent_parts(parts: Iterable[Part], identities: Mapping[str, SignerIdentity] | None = None) -> FilteredParts:
     """Filter the input parts of a snapshot: people's parts all count, agents' parts if they are about their own
     cluster.
 
@@ -199,40 +199,40 @@ def admitted(parts: Iterable[Part], identities: Mapping[str, SignerIdentity] | N
     for part in everything:
         if not part.source.ref and "spec" in part.body:
             declared[part.id].append(part.body)
-    named = _named(everything)
-    found = Admitted()
+    named = _request_owners(everything)
+    found = FilteredParts()
     for part in everything:
         if not part.source.ref:
             found.parts.append(part)
             continue
         cluster = cluster_of(part.source.ref)
-        if reason := _foreign(part, cluster) or _taken(part, cluster, named):
+        if reason := _not_allowed(part, cluster) or _owned_by_other(part, cluster, named):
             found.findings.append(messages.refused_agent_part(part, reason))
             continue
         if identities is not None:
-            user = identities.get(cluster, _STRANGER).user
-            stranger = part if user else _of_stranger(part)
+            user = identities.get(cluster, _UNVERIFIED).user
+            stranger = part if user else _unverified_part(part)
             if stranger is None:
                 continue  # one finding covers the whole ref
             part = stranger
-            if reason := _of_another(part, user):
+            if reason := _wrong_user(part, user):
                 found.findings.append(messages.refused_agent_part(part, reason))
                 continue
-        left = cut(part, cluster, declared.get(part.id, ()))
+        left = filter_part(part, cluster, declared.get(part.id, ()))
         found.findings.extend(messages.refused_agent_field(part, cluster, name) for name in left.refused)
         found.asked.setdefault(part.id, {}).update(left.labels)
         found.parts.append(replace(part, body=left.body))
     return found
 
 
-def _of_stranger(part: Part) -> Part | None:
+def _unverified_part(part: Part) -> Part | None:
     """What counts of a part whose signer is not verified."""
     if kind_of(part.id) in CLUSTERS and "spec" in part.body:
         return replace(part, body={name: value for name, value in part.body.items() if name != "status"})
     return part if kind_of(part.id) is CSR else None
 
 
-def _of_another(part: Part, user: str) -> str:
+def _wrong_user(part: Part, user: str) -> str:
     """Why a request's username is not its signer's; empty if it is, or if the request names none."""
     named = mapping_at(part.body, "spec").get("username") if kind_of(part.id) is CSR else None
     if named is None or named == user:
@@ -240,7 +240,7 @@ def _of_another(part: Part, user: str) -> str:
     return f"it is made in the name of {named!r}, and signed by {user or 'nobody who is known'}"
 
 
-def _foreign(part: Part, cluster: str) -> str:
+def _not_allowed(part: Part, cluster: str) -> str:
     """Why the agent may not write this part; empty if it may."""
     kind, id_ = kind_of(part.id), part.id
     if not kind.reported:
@@ -259,7 +259,7 @@ def _foreign(part: Part, cluster: str) -> str:
     return "" if labelled in (None, cluster) else f"its label {CLUSTER_NAME} is {labelled!r}"
 
 
-def _named(parts: Iterable[Part]) -> Mapping[ObjectId, str]:
+def _request_owners(parts: Iterable[Part]) -> Mapping[ObjectId, str]:
     """The owner of each request name that agents of several clusters use.
 
     Requests have no namespace, so an agent could take another agent's name and suppress its request. The owner is the
@@ -267,7 +267,11 @@ def _named(parts: Iterable[Part]) -> Mapping[ObjectId, str]:
     """
     users: dict[ObjectId, set[str]] = defaultdict(set)
     for part in parts:
-        if part.source.ref and kind_of(part.id) is CSR and not _foreign(part, cluster := cluster_of(part.source.ref)):
+        if (
+            part.source.ref
+            and kind_of(part.id) is CSR
+            and not _not_allowed(part, cluster := cluster_of(part.source.ref))
+        ):
             users[part.id].add(cluster)
     return {id_: _namesake(id_.name, clusters) for id_, clusters in users.items() if len(clusters) > 1}
 
@@ -277,6 +281,6 @@ def _namesake(name: str, clusters: set[str]) -> str:
     return max(own, key=len) if own else min(clusters)
 
 
-def _taken(part: Part, cluster: str, named: Mapping[ObjectId, str]) -> str:
+def _owned_by_other(part: Part, cluster: str, named: Mapping[ObjectId, str]) -> str:
     owner = named.get(part.id, cluster)
     return "" if owner == cluster else f"cluster {owner!r} has a request of that name; begin it with {cluster + '-'!r}"

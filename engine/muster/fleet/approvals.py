@@ -30,21 +30,21 @@ from muster.fleet.places import finding_at
 
 #: Bookkeeping of decisions: `request` is the digest muster decided, `word` a person's decision and its digest, `signed`
 #: the digest the certificate was issued for, `vouchedBy` the requests whose keys vouched for it, nearest first.
-#: `denied` tells the agent, which sees no files of people's, that a person denied it.
+#: `is_cluster_denied` tells the agent, which sees no files of people's, that a person denied it.
 DECIDED = ("status", "muster", "decided")
 #: The digest of the request that the certificate was issued for.
 SIGNED = "signed"
 #: The certificate, PEM in base64.
 CERTIFICATE = ("status", "certificate")
 VOUCHED = "vouchedBy"
-WORDS = ("Approved", "Denied")
+DECISION_TYPES = ("Approved", "Denied")
 #: Annotation on a person's decision: the digest of the request it applies to.
-MEANT = "muster.dev/request-digest"
+DIGEST_ANNOTATION = "muster.dev/request-digest"
 _NAMING = (CLUSTER_NAME, "open-cluster-management.io/addon-name")
 
 
 @dataclass(frozen=True, slots=True)
-class Word:
+class HumanDecision:
     """A person's decision about a request: a digest of its conditions, and the digest of the request it applies to."""
 
     said: str
@@ -64,33 +64,33 @@ def request_digest(obj: Object) -> str:
     return digest_of({"spec": spec, "labels": {name: obj.labels.get(name) for name in _NAMING}})
 
 
-def is_word(part: Part) -> bool:
+def is_human_decision(part: Part) -> bool:
     """Is this part a person's decision that names its request by digest, as `muster accept` writes it?
 
     It may exist without the request: that is on the agent's branch, and goes when its certificate is replaced.
     """
-    return part.id.kind == CSR.name and not part.source.ref and isinstance(_meant(part), str)
+    return part.id.kind == CSR.name and not part.source.ref and isinstance(_stated_digest(part), str)
 
 
-def _meant(part: Part) -> Tree:
-    return dig(part.body, "metadata", "annotations", MEANT)
+def _stated_digest(part: Part) -> Tree:
+    return dig(part.body, "metadata", "annotations", DIGEST_ANNOTATION)
 
 
-def word_of(obj: Object, before: Tree) -> Word | None:
+def human_decision(obj: Object, before: Tree) -> HumanDecision | None:
     """A person's decision about a request, with the digest of the request that existed when it was first made."""
     conditions = by_type(c for part in obj.parts for c in mappings_at(part.body, "status", "conditions"))
-    said = [conditions[type_] for type_ in WORDS if type_ in conditions]
+    said = [conditions[type_] for type_ in DECISION_TYPES if type_ in conditions]
     if not said:
         return None
     for part in obj.parts:
-        if not part.source.ref and isinstance(meant := _meant(part), str):
-            return Word(digest_of(said), meant)
+        if not part.source.ref and isinstance(meant := _stated_digest(part), str):
+            return HumanDecision(digest_of(said), meant)
     digest, known = digest_of(said), mapping_at(before, *DECIDED, "word")
     same = known.get("said") == digest and isinstance(known.get("request"), str)
-    return Word(digest, known["request"] if same else request_digest(obj))
+    return HumanDecision(digest, known["request"] if same else request_digest(obj))
 
 
-def issued(obj: Object, before: Tree) -> str:
+def issued_certificate(obj: Object, before: Tree) -> str:
     """The certificate issued for the request's present content; empty if there is none.
 
     A certificate in an input file counts as it is: on an API server a request cannot change.
@@ -102,7 +102,7 @@ def issued(obj: Object, before: Tree) -> str:
     return derived if isinstance(derived, str) and dig(before, *DECIDED, SIGNED) == request_digest(obj) else ""
 
 
-def lineage(
+def vouching_requests(
     obj: Object, previous: Mapping[ObjectId, Tree], identities: Mapping[str, SignerIdentity] | None
 ) -> list[str]:
     """The requests whose keys vouched for a request, nearest first: the one whose certificate signed it, and those that
@@ -145,7 +145,9 @@ def is_denied(conditions: Mapping[str, Tree]) -> bool:
 
 def is_approved(conditions: Mapping[str, Tree]) -> bool:
     """Do these conditions approve the request, and none denies it?"""
-    said = {type_ for type_ in WORDS if type_ in conditions and conditions[type_].get("status", "True") == "True"}
+    said = {
+        type_ for type_ in DECISION_TYPES if type_ in conditions and conditions[type_].get("status", "True") == "True"
+    }
     return said == {"Approved"}
 
 
@@ -160,16 +162,16 @@ def with_bound_decisions(
     """
     kept, known = dict(objects), dict(previous)
     findings: list[Finding] = []
-    refused = {id_.name for id_ in denied_by_people(parts) if id_ in objects or id_ in previous}
+    refused = {id_.name for id_ in requests_denied_by_people(parts) if id_ in objects or id_ in previous}
     for id_, obj in objects.items():
         if not CSR.has(id_):
             continue
         before, digest = previous.get(id_), request_digest(obj)
         if dig(before, *DECIDED, "request") not in (None, digest):
-            known[id_] = _without_conditions(before, WORDS)
-        word = word_of(obj, before)
+            known[id_] = _without_conditions(before, DECISION_TYPES)
+        word = human_decision(obj, before)
         if word is None:
-            vouchers = lineage(obj, previous, identities)
+            vouchers = vouching_requests(obj, previous, identities)
             said = mapping_at(before, *DECIDED)
             ended = said.get("request") == digest and "denied" in said and "word" not in said
             if vouchers and (ended or not refused.isdisjoint(vouchers)):
@@ -177,23 +179,23 @@ def with_bound_decisions(
             continue
         cluster = str(obj.labels.get(CLUSTER_NAME, ""))
         if word.request != digest:
-            kept[id_] = replace(obj, body=_without_conditions(obj.body, WORDS))
+            kept[id_] = replace(obj, body=_without_conditions(obj.body, DECISION_TYPES))
             findings.append(_other_request(obj))
-        elif denied(objects, previous, cluster) and _says(obj, "Approved"):
+        elif is_cluster_denied(objects, previous, cluster) and _has_condition(obj, "Approved"):
             kept[id_] = replace(obj, body=_without_conditions(obj.body, ("Approved",)))
-            if not any(map(is_word, obj.parts)):  # `muster accept` wrote it, so the cluster was denied later
+            if not any(map(is_human_decision, obj.parts)):  # `muster accept` wrote it, so the cluster was denied later
                 findings.append(_denied_cluster(obj, cluster))
     return kept, known, findings
 
 
-def denied(objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree], cluster: str) -> bool:
+def is_cluster_denied(objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree], cluster: str) -> bool:
     """Was the cluster in the fleet, and is it no longer accepted?"""
     obj = objects.get(id_ := MANAGED_CLUSTER.id(cluster))
     accepted = obj is not None and is_accepted(obj)
     return not accepted and ACCEPTED in by_type(mappings_at(previous.get(id_), "status", "conditions"))
 
 
-def denied_by_people(parts: Iterable[Part]) -> frozenset[ObjectId]:
+def requests_denied_by_people(parts: Iterable[Part]) -> frozenset[ObjectId]:
     """The requests that people deny, whether they exist or not."""
     people = (part for part in parts if part.layer is Layer.INPUT and CSR.has(part.id) and not part.source.ref)
     return frozenset(part.id for part in people if is_denied(by_type(mappings_at(part.body, "status", "conditions"))))
@@ -203,12 +205,12 @@ def _with_denial(obj: Object) -> Object:
     """The request as if people had denied it."""
     message = "A request that vouched for it was denied."
     said = {"type": "Denied", "status": "True", "reason": "VoucherDenied", "message": message}
-    body = _without_conditions({"status": {}, **obj.body}, WORDS)
+    body = _without_conditions({"status": {}, **obj.body}, DECISION_TYPES)
     conditions = [*mappings_at(body, "status", "conditions"), said]
     return replace(obj, body={**body, "status": {**body["status"], "conditions": conditions}})
 
 
-def _says(obj: Object, type_: str) -> bool:
+def _has_condition(obj: Object, type_: str) -> bool:
     return type_ in by_type(mappings_at(obj.body, "status", "conditions"))
 
 

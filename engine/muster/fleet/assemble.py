@@ -17,23 +17,23 @@ from muster.data.snapshot import Snapshot
 from muster.data.source import Layer, Part
 from muster.data.tree import Tree, dig
 from muster.fleet import agent_messages, messages
-from muster.fleet.acceptance import is_left_alone, removed_before, with_automatic_acceptance
-from muster.fleet.adoption import with_adopted
-from muster.fleet.agents import admitted
-from muster.fleet.approvals import is_word, with_bound_decisions
+from muster.fleet.acceptance import is_only_reported, removed_clusters, with_automatic_acceptance
+from muster.fleet.adoption import adopt
+from muster.fleet.agents import filter_agent_parts
+from muster.fleet.approvals import is_human_decision, with_bound_decisions
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.faults import attempt
 from muster.fleet.files import read
 from muster.fleet.fleet import Fleet
 from muster.fleet.foreign import by_kind
-from muster.fleet.heard import joined
 from muster.fleet.merge import overlay
-from muster.fleet.missed.find import find_missed
 from muster.fleet.objects import Object
 from muster.fleet.places import places_of
 from muster.fleet.reading import FilesRead
+from muster.fleet.report_parts import merge_parts
 from muster.fleet.settings import settings_of
-from muster.fleet.vocabulary import in_vocabulary, moved
+from muster.fleet.vanished.find import find_vanished
+from muster.fleet.vocabulary import rename_conditions, translate_builtin
 
 _DECLARED = (*CLUSTERS, CSR)
 
@@ -47,12 +47,12 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False)
     reading = read(snapshot)
     previous, derived_paths = _previous(reading)
     written = (part for part in reading.parts if part.layer is Layer.INPUT)
-    inputs = admitted(written, snapshot.agents.identities)
+    inputs = filter_agent_parts(written, snapshot.agents.identities)
     grouped = _grouped(inputs.parts)
     declared = {id_ for id_, parts in grouped.items() if _declared(id_, parts, previous.get(id_))}
-    removed = removed_before(previous)
-    alone = {id_ for id_ in declared if is_left_alone(id_, grouped[id_], previous.get(id_), removed)}
-    missed = find_missed(snapshot, reading, previous, declared - alone, partial=partial)
+    removed = removed_clusters(previous)
+    alone = {id_ for id_ in declared if is_only_reported(id_, grouped[id_], previous.get(id_), removed)}
+    missed = find_vanished(snapshot, reading, previous, declared - alone, partial=partial)
     for id_ in alone & missed.broken:
         # While a file of people's is damaged, the agent's proposal does not count as a declaration.
         grouped[id_] = [replace(part, body=without_spec(part.body)) for part in grouped[id_]]
@@ -64,13 +64,13 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False)
     )  # fmt: skip
     for id_, parts in grouped.items():
         joining.add(id_, parts)
-    objects, previous = with_adopted(joining.objects, previous)
+    objects, previous = adopt(joining.objects, previous)
     settings, unsettled = settings_of(
         objects, previous, joining.broken, unidentified=missed.unidentified, obeying=obeying
     )
     replaced = objects.keys() | joining.broken  # also by an object in a file that cannot be read any more
-    builtin = {id_: obj for id_, obj in in_vocabulary(builtin_objects(), settings).items() if id_ not in replaced}
-    previous = moved(previous, (*objects.values(), *builtin.values()))
+    builtin = {id_: obj for id_, obj in translate_builtin(builtin_objects(), settings).items() if id_ not in replaced}
+    previous = rename_conditions(previous, (*objects.values(), *builtin.values()))
     objects = with_automatic_acceptance(objects, previous, settings)
     objects, previous, unbound = with_bound_decisions(objects, previous, reading.parts, snapshot.agents.identities)
     findings = (*reading.findings, *inputs.findings, *missed.findings, *joining.findings, *unsettled, *unbound)
@@ -118,17 +118,17 @@ class _Joining:
     def add(self, id_: ObjectId, parts: Sequence[Part]) -> None:
         """Merge the parts of an object, or record why it is not in the fleet."""
         if id_ in self.alone and id_ not in self.broken and id_ not in self.kept:
-            self.findings.append(agent_messages.departed(parts[0]))
+            self.findings.append(agent_messages.removed_cluster_reports(parts[0]))
             self.departed[id_.name] = Object(id_, parts[0].body, tuple(parts))
             return
         if id_ not in self.declared and id_ not in self.broken:
             if id_ not in self.kept:
-                if not all(map(is_word, parts)):
-                    self.findings.append(agent_messages.undeclared(parts[0]))
+                if not all(map(is_human_decision, parts)):
+                    self.findings.append(agent_messages.undeclared_cluster(parts[0]))
                 self.undeclared.add(id_)
                 return
             self.broken.add(id_)  # its agent's reports count all the same
-        assembled = attempt(parts[0], partial(joined, id_, parts))
+        assembled = attempt(parts[0], partial(merge_parts, id_, parts))
         if isinstance(assembled, Finding):
             self.findings.append(assembled)
             self.broken.add(id_)

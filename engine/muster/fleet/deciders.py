@@ -43,23 +43,23 @@ class Deciders:
     def of(cls, objects: Mapping[ObjectId, Object]) -> "Deciders":
         """Read the policies of a fleet, including the built-in ones that it does not replace."""
         taints = {
-            (kind, *_identity(taint))
-            for obj in _of(objects, TAINT_POLICY)
+            (kind, *_taint_key(taint))
+            for obj in _policies_of(objects, TAINT_POLICY)
             for kind in _kinds(obj)
             for taint in mappings_at(obj.body, "spec", "taints")
         }
         latching = {
             (str(taint.get("key")), str(taint.get("effect"))): obj.id.name
-            for obj in _of(objects, CLUSTER_TAINT_POLICY)
+            for obj in _policies_of(objects, CLUSTER_TAINT_POLICY)
             for taint in mappings_at(obj.body, "spec", "taints")
         }
         remedies: dict[str, list[tuple[str, frozenset[str] | None]]] = {}
-        for obj in _of(objects, REMEDY):
+        for obj in _policies_of(objects, REMEDY):
             names = dig(obj.spec, "clusterAffinity", "clusterNames")
             clusters = frozenset(map(str, names)) if isinstance(names, list) and names else None
             for action in obj.spec.get("actions") or ():
                 remedies.setdefault(str(action), []).append((obj.id.name, clusters))
-        types = frozenset(type_of(obj) for obj in _of(objects, CONDITION_POLICY))
+        types = frozenset(type_of(obj) for obj in _policies_of(objects, CONDITION_POLICY))
         return cls(
             types | NAMES | _OF_REGISTRATION, frozenset(taints), latching, {a: tuple(f) for a, f in remedies.items()}
         )
@@ -71,12 +71,12 @@ class Deciders:
         """
         if not isinstance(taint, dict):
             return False
-        key, effect, value = _identity(taint)
+        key, effect, value = _taint_key(taint)
         latched = kind is KARMADA_CLUSTER and (key, effect) in self.latching and taint.get("timeAdded") is not None
         return latched or (kind.name, key, effect, value) in self.taints
 
 
-def _of(objects: Mapping[ObjectId, Object], kind: Kind) -> Iterable[Object]:
+def _policies_of(objects: Mapping[ObjectId, Object], kind: Kind) -> Iterable[Object]:
     """The objects of a kind by id, with the built-in ones that they do not replace."""
     found = {id_: source[id_] for source in (builtin_objects(), objects) for id_ in of_kinds(source, kind)}
     return (found[id_] for id_ in sorted(found))
@@ -87,5 +87,5 @@ def _kinds(policy: Object) -> Iterable[str]:
     return [kind] if isinstance(kind, str) else [cluster.name for cluster in CLUSTERS]
 
 
-def _identity(taint: Tree) -> tuple[str, str, str]:
+def _taint_key(taint: Tree) -> tuple[str, str, str]:
     return str(taint.get("key")), str(taint.get("effect")), str(taint.get("value") or "")

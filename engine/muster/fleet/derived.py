@@ -29,7 +29,7 @@ def derived_body(id_: ObjectId, decisions: Mapping[Path, Decision]) -> Tree:
     body: Tree = {}
     for path, decision in decisions.items():
         if decision.value is not None:
-            _place(body, path, decision.value, kind.list_keys)
+            _set_at(body, path, decision.value, kind.list_keys)
     if not body:
         return None
     metadata = body.setdefault("metadata", {})
@@ -40,7 +40,7 @@ def derived_body(id_: ObjectId, decisions: Mapping[Path, Decision]) -> Tree:
     return in_order(body)
 
 
-def _place(body: Tree, path: Path, value: Tree, list_keys: ListKeys) -> None:
+def _set_at(body: Tree, path: Path, value: Tree, list_keys: ListKeys) -> None:
     """Set `path` in a tree under construction, creating mappings, lists and keyed elements on the way."""
     walked: list[str] = []
     here = body
@@ -78,15 +78,15 @@ def _element(elements: list[Tree], fields: tuple[str, ...], key: tuple[str, ...]
 def in_order(body: Tree) -> Tree:
     """Return an object, or a part of one, with its keys and keyed lists in order: equal decisions give equal bytes."""
     kind = kind_of(ObjectId(body["apiVersion"].partition("/")[0], body["kind"], "", ""))
-    body = {**body, "metadata": _first(body["metadata"], _METADATA_ORDER)}
+    body = {**body, "metadata": _keys_in_order(body["metadata"], _METADATA_ORDER)}
     if _is_of_mappings(conditions := (body.get("status") or {}).get("conditions")):
-        ordered = [_first(condition, _CONDITION_ORDER) for condition in conditions]
+        ordered = [_keys_in_order(condition, _CONDITION_ORDER) for condition in conditions]
         body["status"] = {**body["status"], "conditions": ordered}
     for dotted, fields in kind.list_keys.items():
         section, _, name = dotted.partition(".")
         if _is_of_mappings(elements := (body.get(section) or {}).get(name)):
             keyed = (element if name == "conditions" else _keys_first(element, fields) for element in elements)
-            ordered = sorted(keyed, key=_by(fields))
+            ordered = sorted(keyed, key=_sort_key(fields))
             body[section] = {**body[section], name: ordered}
     return {
         key: _sorted(body[key], keep_order=key in ("metadata",))
@@ -96,7 +96,7 @@ def in_order(body: Tree) -> Tree:
 
 
 @cache
-def _by(fields: tuple[str, ...]) -> Callable[[Tree], list[str] | str]:
+def _sort_key(fields: tuple[str, ...]) -> Callable[[Tree], list[str] | str]:
     """The sort key for elements of a list with these key fields."""
     if len(fields) == 1:
         (only,) = fields
@@ -111,7 +111,7 @@ def _sorted(section: Tree, *, keep_order: bool) -> Tree:
     return {key: section[key] for key in sorted(section, key=lambda name: (name == "muster", name))}
 
 
-def _first(mapping: Tree, order: tuple[str, ...]) -> Tree:
+def _keys_in_order(mapping: Tree, order: tuple[str, ...]) -> Tree:
     """The mapping with the keys of `order` first, then the others by name."""
     first = {key: mapping[key] for key in order if key in mapping}
     if len(first) < len(mapping):

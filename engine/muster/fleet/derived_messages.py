@@ -41,14 +41,14 @@ def not_derived(source: SourceFile, document: Document, reason: str) -> Finding:
     return finding("MUS502", message, Place(source.label, document.line, 1), hint=hint)
 
 
-def strange_derived(source: SourceFile, document: Document, id_: ObjectId, what: str) -> Finding:
+def unknown_derived_field(source: SourceFile, document: Document, id_: ObjectId, what: str) -> Finding:
     """A field in a derived part that muster does not derive."""
     message = f"what stands in the derived part of {id_} is not muster's, so it is decided anew: {what}"
     hint = "nothing under derived/ is written by hand; git checkout brings back what muster wrote"
     return finding("MUS503", message, Place(source.label, document.line, 1), hint=hint)
 
 
-def strange_text(error: "ValidationError", path: At) -> str:
+def violation_text(error: "ValidationError", path: At) -> str:
     """What is wrong at a place of a derived part, without its value."""
     where = path_text(path) or "the document"
     if error.validator == "additionalProperties":

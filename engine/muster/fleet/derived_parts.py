@@ -38,8 +38,10 @@ def derived_parts(source: SourceFile, documents: tuple[Document, ...], findings:
             findings.append(messages.not_derived(source, document, found))
             continue
         kind, id_ = found
-        body, strange = _without_strange(kind, document.body)
-        findings.extend(messages.strange_derived(source, document, id_, what) for what in strange[:_MOST_FINDINGS])
+        body, strange = _without_unknown(kind, document.body)
+        findings.extend(
+            messages.unknown_derived_field(source, document, id_, what) for what in strange[:_MOST_FINDINGS]
+        )
         version = document.body["apiVersion"].rpartition("/")[2]
         yield Part(id_, version, body, Layer.DERIVED, source, document.index, None, document.line)
 
@@ -67,12 +69,12 @@ def _identified(source: SourceFile, body: Tree) -> tuple[Kind, ObjectId] | str:
     return kind, id_
 
 
-def countable(kind: Kind, body: Tree) -> Tree:
+def as_derived(kind: Kind, body: Tree) -> Tree:
     """Return the fields of a part that would count under `derived/`."""
-    return _without_strange(kind, body)[0]
+    return _without_unknown(kind, body)[0]
 
 
-def _without_strange(kind: Kind, body: Tree) -> tuple[Tree, list[str]]:
+def _without_unknown(kind: Kind, body: Tree) -> tuple[Tree, list[str]]:
     """The part without the fields that muster does not derive, and a text about each of them."""
     if _gate(kind).is_valid(body):
         return body, []
@@ -81,7 +83,7 @@ def _without_strange(kind: Kind, body: Tree) -> tuple[Tree, list[str]]:
     strange: dict[At, str] = {}
     for error in validator_for(derived_schema(kind)).iter_errors(body):
         for path, cut in _places(error):
-            strange.setdefault(cut, messages.strange_text(error, path))
+            strange.setdefault(cut, messages.violation_text(error, path))
     pruned = _pruned(body, strange.keys())
     if not _gate(kind).is_valid(pruned):
         pruned = {name: body[name] for name in ("apiVersion", "kind")}

@@ -15,9 +15,9 @@ from muster.data.tree import Tree, dig
 from muster.data.yaml.problem import Document, DocumentIdentity
 from muster.fleet import messages
 from muster.fleet.foreign import foreign_objects
+from muster.fleet.misspelt import guess_document, misspelt_kind
 from muster.fleet.reading import FilesRead
 from muster.fleet.schemas import without_nulls
-from muster.fleet.slips import incomplete, meant
 
 _GROUPS = frozenset(kind.group for kind in ALL)
 #: The namespace that kubectl uses if an object names none.
@@ -59,7 +59,7 @@ def add_body(
         if item is not None:
             reading.findings.append(messages.item_without_kind(source, document, item))
             reading.doubt(source)
-        elif person and (guess := incomplete(body)) is not None:
+        elif person and (guess := guess_document(body)) is not None:
             reading.guesses.append((place, guess))
         return False
     api_version, name = body["apiVersion"], body["kind"]
@@ -98,7 +98,7 @@ def _slip(reading: FilesRead, place: messages.Origin, group: str, name: str, bod
             reading.findings.append(messages.misspelt_list(place, name))
             reading.broken |= ids
         return bool(ids)
-    kind = meant(group, name)
+    kind = misspelt_kind(group, name)
     if kind is None:
         return False
     body = _in_its_scope(reading, place, kind, body)

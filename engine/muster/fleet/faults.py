@@ -53,7 +53,7 @@ def each(objects: Iterable[_D], decide: Callable[[_D], Iterable[_T]]) -> Iterato
         try:
             found = list(decide(obj))
         except Exception as error:  # noqa: BLE001 - the boundary
-            yield of_object(obj, error)
+            yield object_fault(obj, error)
         else:
             yield from found
 
@@ -63,7 +63,7 @@ def attempt(obj: Decidable, compute: Callable[[], _T]) -> _T | Finding:
     try:
         return compute()
     except Exception as error:  # noqa: BLE001 - the boundary
-        return of_object(obj, error)
+        return object_fault(obj, error)
 
 
 def guarded(doing: str, compute: Callable[[], Iterable[_T]], outcome: str) -> list[_T | Finding]:
@@ -71,26 +71,26 @@ def guarded(doing: str, compute: Callable[[], Iterable[_T]], outcome: str) -> li
     try:
         return list(compute())
     except Exception as error:  # noqa: BLE001 - the boundary
-        return [of_stage(doing, error, outcome)]
+        return [stage_fault(doing, error, outcome)]
 
 
-def of_object(obj: Decidable, error: Exception) -> Finding:
+def object_fault(obj: Decidable, error: Exception) -> Finding:
     """The finding that muster failed on an object, placed in the object's first file."""
     parts: tuple[Part, ...] = getattr(obj, "parts", ())
     place = parts[0].place if parts else Place("")
-    message = f"a fault in muster, not in your fleet, so {obj.id} keeps its last derived state: {told(error)}"
+    message = f"a fault in muster, not in your fleet, so {obj.id} keeps its last derived state: {fault_text(error)}"
     return finding(OF_OBJECT, message, place, hint=_REPORT, object_=obj.id)
 
 
-def of_stage(doing: str, error: Exception, outcome: str = "what it had decided stays") -> Finding:
+def stage_fault(doing: str, error: Exception, outcome: str = "what it had decided stays") -> Finding:
     """The finding that muster failed in something about no single object."""
-    message = f"a fault in muster, not in your fleet, while {doing}, so {outcome}: {told(error)}"
+    message = f"a fault in muster, not in your fleet, while {doing}, so {outcome}: {fault_text(error)}"
     return finding(OF_STAGE, message, hint=_REPORT)
 
 
-def of_file(source: SourceFile, error: Exception) -> Finding:
+def file_fault(source: SourceFile, error: Exception) -> Finding:
     """The finding that muster failed to read a file; objects in it keep their last derived state."""
-    text = f"a fault in muster, not in your fleet, so this file counts as not read: {told(error)}"
+    text = f"a fault in muster, not in your fleet, so this file counts as not read: {fault_text(error)}"
     return finding(OF_STAGE, text, Place(source.label), hint=_REPORT)
 
 
@@ -101,7 +101,7 @@ def fell_back(doing: str, error: Exception) -> None:
 
 
 @contextmanager
-def fallbacks_told_to(listener: Listener) -> Iterator[None]:
+def listening_to_fallbacks(listener: Listener) -> Iterator[None]:
     """Call the listener on fallbacks while the block runs."""
     _LISTENERS.append(listener)
     try:
@@ -115,19 +115,19 @@ def is_fault(found: Finding) -> bool:
     return found.code in CODES
 
 
-def of_policies(count: int, first: str, target: ObjectId) -> Finding:
+def policy_fault(count: int, first: str, target: ObjectId) -> Finding:
     """The finding that built-in policies failed: how many, where the first did, and for which object."""
     what = "a built-in policy fails" if count == 1 else f"{count} expressions of built-in policies fail"
     message = f"a fault in muster, not in your fleet: {what}, {first} for {target} (muster {__version__})"
     return finding(OF_POLICY, message, hint=_REPORT)
 
 
-def is_ours(found: Finding) -> bool:
+def is_any_fault(found: Finding) -> bool:
     """Is this finding about a fault in muster or in a built-in policy?"""
     return found.code in OURS
 
 
-def told(error: BaseException) -> str:
+def fault_text(error: BaseException) -> str:
     """Where an exception arose: `KeyError at decide/damping.py:52 in pending, decide/conditions.py:106 in _damped`."""
     codes = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     ours = [(code, line) for code, line in codes if code.co_filename.startswith(_HOME)][::-1][:_MOST_FRAMES]

@@ -42,7 +42,7 @@ def read(snapshot: Snapshot) -> FilesRead:
                 raise
             reading.lost.setdefault(source.ref, f"{source.path}: {error}")
         except Exception as error:  # noqa: BLE001 - the boundary for files, as `each` is for objects
-            reading.findings.append(faults.of_file(source, error))
+            reading.findings.append(faults.file_fault(source, error))
             reading.doubt(source)
     for skipped in snapshot.skipped:
         if skipped.reason == LOST:
@@ -53,13 +53,13 @@ def read(snapshot: Snapshot) -> FilesRead:
             reading.findings.append(derived_messages.skipped_derived(skipped))
             continue
         found = messages.skipped(skipped)
-        reading.findings.append(agent_messages.unread_of_agent(found) if skipped.ref else found)
+        reading.findings.append(agent_messages.invalid_agent_file(found) if skipped.ref else found)
         # An unread file could hold any object: nothing may count as removed because of it.
         if skipped.reason in ("too-large", "unreadable") and not skipped.ref:
             reading.unclear[skipped.path] = ""
     if reading.lost:  # half of an agent's report does not count
         reading.parts = [part for part in reading.parts if part.source.ref not in reading.lost]
-        reading.findings.extend(agent_messages.words_lost(ref, why) for ref, why in sorted(reading.lost.items()))
+        reading.findings.extend(agent_messages.lost_agent_ref(ref, why) for ref, why in sorted(reading.lost.items()))
     return reading
 
 
@@ -68,7 +68,7 @@ def _read_agents_file(reading: FilesRead, source: SourceFile) -> None:
     own = FilesRead()
     read_file(own, source, Layer.INPUT)
     reading.parts.extend(own.parts)
-    reading.findings.extend(map(agent_messages.unread_of_agent, own.findings))
+    reading.findings.extend(map(agent_messages.invalid_agent_file, own.findings))
 
 
 def _is_damaged_derived(skipped: Skipped) -> bool:

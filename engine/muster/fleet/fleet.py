@@ -17,8 +17,8 @@ from muster.data.snapshot import Authors, SignerIdentity
 from muster.data.source import Part
 from muster.data.tree import Tree
 from muster.fleet.foreign import ByKind
-from muster.fleet.missed.slips import NO_SLIPS, Slips
 from muster.fleet.objects import Object, with_params
+from muster.fleet.reading import NOTHING_DAMAGED, DamagedFiles
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
 
@@ -72,7 +72,7 @@ class Fleet(View):
     allowed: frozenset[ObjectId] = frozenset()  # clusters whose removal is allowed by the commit that removes them
     idle_allowances: tuple[str, ...] = ()  # allowances in commits that name none of the clusters they remove
     parts: Sequence[Part] = ()  # all parts read, including those that do not count
-    slips: Slips = NO_SLIPS
+    slips: DamagedFiles = NOTHING_DAMAGED
     whole_at: str = ""  # the commit of the last run at which every file was readable; empty if all are now
     asked: Mapping[ObjectId, Mapping[str, str]] = field(default_factory=dict)
     foreign: ByKind = field(default_factory=dict)

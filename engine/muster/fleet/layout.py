@@ -43,7 +43,7 @@ from muster.data.source import Part
 from muster.data.tree import Tree, dig, mapping_at
 from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE, LEASE_NAME
 
-WISH, REPORT = "wish", "report"
+DECLARED, REPORTED = "wish", "report"
 #: Kinds that are imported only if they name a cluster.
 OF_CLUSTERS: Final = (LEASE, CSR, ENDPOINT_SLICE)
 
@@ -62,7 +62,7 @@ _FOLDERS: Final = {
 }  # fmt: skip
 
 
-def cluster_of(kind: Kind, body: Tree) -> str:
+def named_cluster(kind: Kind, body: Tree) -> str:
     """Return the cluster that a Lease, request or EndpointSlice names; empty for none.
 
     A hub has many without: leader election, its own kubelets, its own Services.
@@ -79,15 +79,15 @@ def cluster_of(kind: Kind, body: Tree) -> str:
     return cluster if isinstance(cluster, str) and is_safe(cluster) else ""
 
 
-def places(part: Part, role: str) -> Iterator[str]:
+def file_places(part: Part, role: str) -> Iterator[str]:
     """Yield the possible files for a part, best first; the last one is used by no other object."""
     id_, kind = part.id, kind_of(part.id)
     name, space = file_name(id_.name), file_name(id_.namespace) if id_.namespace else ""
     if kind in CLUSTERS:
-        stem = "cluster" if role == WISH else "observed"
+        stem = "cluster" if role == DECLARED else "observed"
         yield f"clusters/{name}/{stem}.yaml"
     elif kind in OF_CLUSTERS:
-        folder = f"clusters/{file_name(cluster_of(kind, part.body))}"
+        folder = f"clusters/{file_name(named_cluster(kind, part.body))}"
         if kind is LEASE:
             yield f"{folder}/lease.yaml"
         yield f"{folder}/{kind.plural}/{name}.yaml"
@@ -97,9 +97,9 @@ def places(part: Part, role: str) -> Iterator[str]:
         yield f"pools/{name}/pool.yaml"
     elif kind is CLUSTER_DEPLOYMENT:
         if pool := _pool(part.body):
-            yield f"pools/{file_name(pool)}/{name}/{'deployment' if role == WISH else 'observed'}.yaml"
+            yield f"pools/{file_name(pool)}/{name}/{'deployment' if role == DECLARED else 'observed'}.yaml"
         else:
-            yield f"clusters/{name}/{'deployment' if role == WISH else 'provisioned'}.yaml"
+            yield f"clusters/{name}/{'deployment' if role == DECLARED else 'provisioned'}.yaml"
     elif kind is FLEET:
         yield "fleet.yaml"
     elif kind in (PLACEMENT, RESOURCE_BINDING, MULTI_CLUSTER_INGRESS, PLACEMENT_DECISION, MANAGED_CLUSTER_SET_BINDING):
@@ -107,7 +107,7 @@ def places(part: Part, role: str) -> Iterator[str]:
     else:
         yield f"{_FOLDERS.get(kind, kind.plural)}/{name}.yaml"
     # Another object has the first name: one of another kind or namespace.
-    suffix = "" if role == WISH else "/observed"
+    suffix = "" if role == DECLARED else "/observed"
     yield "/".join(filter(None, ("objects", kind.plural, space, f"{name}{suffix}.yaml")))
 
 

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from muster.data.ids import ObjectId
-from muster.data.kinds import CONDITION_POLICY, LEASE
+from muster.data.kinds import CLUSTERS, CONDITION_POLICY, KARMADA_CLUSTER, LEASE, Kind, kind_of
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at
 from muster.fleet.fleet import Fleet
@@ -38,6 +38,10 @@ DEFAULT_SECONDS = 60
 LONGEST_SECONDS = 24 * 3600
 #: The last renewal before its lease was made longer.
 RENEWAL = ("status", "muster", "renewal")
+#: The last change in the reports of an agent without a Lease.
+SIGHT = ("status", "muster", "sight")
+#: The last sign of life before a cluster fell silent.
+SILENT_AFTER = ("status", "muster", "silentAfter")
 _WHOLE = re.compile(r"[1-9][0-9]{0,7}", re.ASCII)
 
 
@@ -176,7 +180,7 @@ def own_lease_seconds(cluster: Object) -> int:
     return min(seconds, LONGEST_SECONDS)
 
 
-def standing_seconds(derived: Tree) -> int:
+def derived_lease_seconds(derived: Tree) -> int:
     """The lease duration in a derived part: what agents read, and what holds while the cluster is broken."""
     stretched = dig(derived, *LEASE_SECONDS)
     if isinstance(stretched, int) and not isinstance(stretched, bool):
@@ -197,7 +201,7 @@ def lease_seconds(view: View, cluster: Object, lease: Tree = None, factor: int =
     """
     if cluster.id in view.broken:
         before = view.previous.get(cluster.id)
-        seconds, entry = standing_seconds(before), dig(before, *RENEWAL)
+        seconds, entry = derived_lease_seconds(before), dig(before, *RENEWAL)
     else:
         value, entry = view.now(cluster.id, *LEASE_SECONDS), view.now(cluster.id, *RENEWAL)
         seconds = value if isinstance(value, int) else own_lease_seconds(cluster)
@@ -209,3 +213,37 @@ def lease_seconds(view: View, cluster: Object, lease: Tree = None, factor: int =
     annotations = view.now(cluster.id, "metadata", "annotations")
     shortened = Shortened.parse(mapping_at(annotations).get(SHORTENED), factor)
     return shortened.allowed(seconds) if shortened and not shortened.known_to(lease) else seconds
+
+
+def last_sign(view: View, id_: ObjectId, lease: Tree) -> str | None:
+    """The time of a cluster's last sign of life, as written: its Lease's renewal. Without a Lease, a change in a
+    Karmada cluster's reports counts too (upstream's monitor, `muster.rules.heartbeats.sighting`)."""
+    renewed = renew_time(lease)
+    if renewed is None and kind_of(id_) is KARMADA_CLUSTER:
+        changed = mapping_at(view.now(id_, *SIGHT) or view.before(id_, *SIGHT)).get("at")
+        return changed if try_time(changed) is not None else None
+    return renewed
+
+
+def silent_after(view: View, id_: ObjectId) -> str | None:
+    """The last sign of life before a cluster fell silent, by this run, else by the last one."""
+    decided = view.decisions(id_).get(SILENT_AFTER)
+    value = view.before(id_, *SILENT_AFTER) if decided is None else decided.value
+    return value if isinstance(value, str) else None
+
+
+def is_silent(view: View, id_: ObjectId, leases: Mapping[str, Tree], now: datetime) -> bool:
+    """Did the cluster fall silent by `now`, without a sign of life since? `leases`: the agents' own, by cluster,
+    without derived ones."""
+    known = silent_after(view, id_)
+    if known is None or is_later(last_sign(view, id_, leases.get(id_.name)), known):
+        return False
+    began = try_time(dig(view.conditions_before(id_).get(kind_of(id_).headline), "lastTransitionTime"))
+    # A run at an earlier time must not know of a later silence.
+    return began is None or began <= now
+
+
+def cluster_named(view: View, name: str, kind: Kind) -> ObjectId | None:
+    """The id of the cluster of this name, of `kind` if there are several; None if there is none."""
+    ids = [one.id(name) for one in sorted(CLUSTERS, key=lambda one: one is not kind)]
+    return next((id_ for id_ in ids if id_ in view.objects or id_ in view.previous), None)

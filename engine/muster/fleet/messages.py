@@ -128,7 +128,7 @@ def unreadable(source: SourceFile, problem: Problem, id_: ObjectId | None, *, ou
     )
 
 
-def fleet_not_obeyed(parts: tuple[Part, ...], *, remembered: bool) -> Finding:
+def invalid_fleet(parts: tuple[Part, ...], *, remembered: bool) -> Finding:
     """The Fleet object is invalid."""
     instead = "what the last run went by is" if remembered else "the defaults are"
     message = f"the Fleet has an error, so its settings do not count: {instead} in force, and no pulse is published"
@@ -176,7 +176,7 @@ def misspelt_kind(origin: Origin, group: str, name: str, kind: Kind, id_: Object
     return finding("MUS102", message, _at(origin), hint=hint, object_=id_, severity=Severity.ERROR)
 
 
-def incomplete(origin: Origin, missing: str, keys: Iterable[str], kinds: Sequence[Kind]) -> Finding:
+def incomplete_document(origin: Origin, missing: str, keys: Iterable[str], kinds: Sequence[Kind]) -> Finding:
     """A document of the fleet lacks `apiVersion` or `kind`."""
     one = kinds[0] if len(kinds) == 1 else None
     line = f"add `{missing}: {one.name if missing == 'kind' else one.api_version}`" if one else f"add its {missing}"
@@ -192,7 +192,7 @@ def misspelt_list(origin: Origin, name: str) -> Finding:
     return finding("MUS102", message, _at(origin), hint="did you mean 'List' of v1?", severity=Severity.ERROR)
 
 
-def bears_name(origin: Origin, ids: Sequence[ObjectId]) -> Finding:
+def vanished_name(origin: Origin, ids: Sequence[ObjectId]) -> Finding:
     """A document without `apiVersion` and `kind` has the name of an object that is not declared any more."""
     names = ", ".join(map(str, ids))
     message = f"the document has neither apiVersion nor kind, and nothing else declares {names}"
@@ -211,7 +211,7 @@ _STATES = {
 }
 
 
-def missed(file: str, state: str, ids: Sequence[ObjectId], *, certain: bool) -> Finding:
+def vanished(file: str, state: str, ids: Sequence[ObjectId], *, certain: bool) -> Finding:
     """A file exists but no longer holds what it held at the last run (or may have held)."""
     named = ", ".join(str(id_) for id_ in ids[:_MOST_NAMED])
     more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""

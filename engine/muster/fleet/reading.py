@@ -1,6 +1,7 @@
 """What was read of a snapshot: parts of objects, findings, and what could not be read."""
 
 from dataclasses import dataclass, field
+from typing import Final
 
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
@@ -8,8 +9,8 @@ from muster.data.source import Part, SourceFile
 from muster.data.tree import Tree
 from muster.fleet import messages
 from muster.fleet.foreign import Foreign
-from muster.fleet.heard import is_report
-from muster.fleet.slips import Guess
+from muster.fleet.misspelt import Guess
+from muster.fleet.report_parts import is_report
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,3 +66,21 @@ class FilesRead:
         """An unreadable object keeps its last state; a report counts as not sent."""
         if not is_report(id_):
             self.broken.add(id_)
+
+
+@dataclass(frozen=True, slots=True)
+class DamagedFiles:
+    """Files that exist and are damaged, and the objects that keep their derived state because of them. Each run reads
+    both again until the file is repaired. `elsewhere`: other objects may depend on the files too, so the run must be
+    full."""
+
+    files: frozenset[str] = frozenset()
+    ids: frozenset[ObjectId] = frozenset()
+    elsewhere: bool = False
+
+    def __bool__(self) -> bool:
+        """Whether there are any."""
+        return bool(self.files or self.ids or self.elsewhere)
+
+
+NOTHING_DAMAGED: Final = DamagedFiles()

@@ -16,7 +16,7 @@ from muster.data.kinds import ALL, Kind
 from muster.data.source import Layer, Part, SourceFile
 from muster.data.tree import Tree
 from muster.fleet.bundle import bundle_path
-from muster.fleet.layout import WISH, places
+from muster.fleet.layout import DECLARED, file_places
 from muster.fleet.leases import CLUSTER_NAME
 
 #: Their folder in a fleet repository, which muster itself does not read.
@@ -109,7 +109,7 @@ def _patterns(kind: Kind) -> set[str]:
     for pool in ({}, {"clusterPoolRef": {"poolName": _NAME}}):
         body: Tree = {"metadata": _METADATA, "spec": pool}
         id_ = ObjectId(kind.group, kind.name, _SPACE if kind.namespaced else "", _NAME)
-        path = next(places(Part(id_, kind.versions[0], body, Layer.INPUT, SourceFile("", "", bytes)), WISH))
+        path = next(file_places(Part(id_, kind.versions[0], body, Layer.INPUT, SourceFile("", "", bytes)), DECLARED))
         found.add(_pattern(path))
         if kind.namespaced and _SPACE not in path:
             folder, name = posixpath.split(path)

@@ -112,18 +112,18 @@ def settings_of(
     fleets = [obj for id_, obj in sorted(objects.items()) if FLEET.has(id_)]
     if len(fleets) == 1 and obeying and fleets[0].id not in broken and is_sound(FLEET, fleets[0].body):
         return Settings(fleets[0].spec), []
-    recorded = [id_ for id_ in sorted(previous) if FLEET.has(id_)]
-    if not fleets and not any(map(FLEET.has, broken)) and not (unidentified and recorded):
+    to_record = [id_ for id_ in sorted(previous) if FLEET.has(id_)]
+    if not fleets and not any(map(FLEET.has, broken)) and not (unidentified and to_record):
         return DEFAULTS, []
     findings = []
     for extra in fleets[1:]:
         findings.append(messages.second_fleet(extra.parts[0], fleets[0].parts[0]))
-    known = next((spec for id_ in recorded if (spec := mapping_at(previous[id_], *RECORD))), {})
-    findings.append(messages.fleet_not_obeyed(fleets[0].parts if fleets else (), remembered=bool(known)))
+    known = next((spec for id_ in to_record if (spec := mapping_at(previous[id_], *RECORD))), {})
+    findings.append(messages.invalid_fleet(fleets[0].parts if fleets else (), remembered=bool(known)))
     return Settings(known, obeyed=False), findings
 
 
-def recorded(settings: Settings) -> Tree:
+def to_record(settings: Settings) -> Tree:
     """The settings to record: all but the pulse sinks."""
     pulses = {name: value for name, value in mapping_at(settings.spec, "pulses").items() if name != "sinks"}
     rest = {name: value for name, value in settings.spec.items() if name != "pulses"}

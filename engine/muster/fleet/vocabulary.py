@@ -37,7 +37,7 @@ def seed_name(type_: str) -> str:
     return _SEED.get(type_, type_)
 
 
-def in_vocabulary(builtin: Mapping[ObjectId, Object], settings: Settings) -> Mapping[ObjectId, Object]:
+def translate_builtin(builtin: Mapping[ObjectId, Object], settings: Settings) -> Mapping[ObjectId, Object]:
     """Return the built-in objects in the fleet's vocabulary."""
     if not settings.reconciled:
         return builtin
@@ -64,7 +64,7 @@ def _spoken(value: Tree) -> Tree:
     return value
 
 
-def moved(previous: dict[ObjectId, Tree], policies: Iterable[Object]) -> dict[ObjectId, Tree]:
+def rename_conditions(previous: dict[ObjectId, Tree], policies: Iterable[Object]) -> dict[ObjectId, Tree]:
     """Return the previous derived parts with condition names as the policies in force use them.
 
     A fleet's own policy that replaces a built-in one sets its condition's name itself.

@@ -148,7 +148,7 @@ def recorded_at(repository: Repository, commit: str) -> frozenset[str]:
     """Return the clusters that spoke through refs at the last run before a commit, as its derived files record it.
 
     A quick look, to know what to fetch; what counts is decided from the files as they are read
-    (`muster.fleet.hearing`).
+    (`muster.fleet.agent_refs`).
     """
     said = lines_at(repository, "^ +agentRef: ", commit, *_PLACES)
     return frozenset(os.fsdecode(name) for name in _RECORD.findall(said))

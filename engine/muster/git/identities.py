@@ -1,8 +1,9 @@
 """Who is behind what agents say: their commits are signed with the keys of certificates that stand in the repository.
 
 What is not signed so was not received: then only what a stranger may say counts of the ref, and what was derived from
-the agent's words before stands until its lease has run out (`muster.fleet.hearing`). What a relay says of a cluster is
-judged by the agent's own commit, which the relay keeps beside the files: it carries agents' words, and cannot make any.
+the agent's words before stands until its lease has run out (`muster.fleet.agent_refs`). What a relay says of a cluster
+is judged by the agent's own commit, which the relay keeps beside the files: it carries agents' words, and cannot make
+any.
 
 A certificate vouches for a commit that is dated within its life, while it lasts: whoever has the key of one that
 expired cannot date a commit back. It has to stand under `derived/`, where one that was revoked, denied or replaced

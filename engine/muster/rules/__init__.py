@@ -1,1 +1,1 @@
-"""What decides: one room per subject, with its policies, checks and stages. `pipeline` lists the stages."""
+"""Decisions: one room per subject, with its policies, checks and stages. `pipeline` lists the stages."""

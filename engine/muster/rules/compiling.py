@@ -1,4 +1,4 @@
-"""The policies of a fleet, compiled."""
+"""Compiles the policies of a fleet."""
 
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
@@ -27,16 +27,17 @@ T = TypeVar("T")
 
 
 def compile_policies(fleet: Fleet) -> Compiled:
-    """Compile the policies of the fleet and, where it does not replace them, of the bundle.
+    """Compile the fleet's policies, and the built-in ones that it does not replace.
 
-    A policy that a fleet breaks does not bring its built-in namesake back: what it decided is kept.
+    A broken policy does not bring back the built-in one of its name: what it decided last holds.
     """
     findings: list[Finding] = []
     of_all = Bounds(fleet.settings.expression_cost)
     of_own = replace(of_all, known=known_conditions(fleet))
 
     def policies(sort: PolicyKind[P]) -> list[P]:
-        """Only a fleet's own policies are doubted: the bundle's read what a fleet may not have."""
+        """Only a fleet's own policies are checked for unknown conditions: built-in ones may read conditions the fleet
+        lacks."""
         sources = fleet.policies(sort.kind)
         found = _compiled(
             sources, lambda obj: sort.compile(obj, of_all if obj.id in fleet.builtin else of_own), findings
@@ -68,7 +69,7 @@ def _remedies(fleet: Fleet, findings: list[Finding]) -> tuple[Remedy, ...]:
 
 
 def compile_placements(fleet: Fleet) -> tuple[tuple[CompiledPlacement, ...], list[Finding]]:
-    """Compile the Placements. One with a mistake is not broken: it is misconfigured, and says so in its condition."""
+    """Compile the Placements. An invalid one is not broken: its condition says that it is misconfigured."""
     findings: list[Finding] = []
     compiled = _compiled(fleet.of(PLACEMENT), compile_placement, findings)
     return tuple(placement for _, placement in compiled), findings
@@ -77,8 +78,8 @@ def compile_placements(fleet: Fleet) -> tuple[tuple[CompiledPlacement, ...], lis
 def _compiled(
     objects: Iterable[Object], compile_: Callable[[Object], tuple[T | None, list[Finding]]], findings: list[Finding]
 ) -> Iterator[tuple[Object, T]]:
-    """Yield the objects that compile with what that gives; what is wrong with them goes to `findings`. A fault of ours
-    in one is a finding, and it counts as not compiled."""
+    """Yield the objects that compile, with the result; findings go to `findings`. One on which muster fails counts as
+    not compiled."""
     for obj in objects:
         done = attempt(obj, partial(compile_, obj))
         compiled, found = (None, [done]) if isinstance(done, Finding) else done
@@ -88,7 +89,7 @@ def _compiled(
 
 
 def known_conditions(fleet: Fleet) -> frozenset[str]:
-    """The condition types that some policy decides, registration decides, or anything in the fleet reports."""
+    """The condition types that a policy or registration decides, or that anything in the fleet reports."""
     always = {type_ for kind in ALL for type_ in (kind.headline, *kind.conditions)}
     decided = {type_of(obj) for obj in fleet.policies(CONDITION_POLICY)}
     reported = {type_ for id_ in fleet.objects for type_ in fleet.reported(id_)}

@@ -1,8 +1,8 @@
-"""Which clusters an edit of policies concerns: of all others, what they decide stays as it is.
+"""The clusters that an edit of policies affects; the decisions about all others hold.
 
-That is told from what stands of a cluster and others may read: its inputs, its conditions and taints. Where a policy
-reads more than that, everything that it speaks of is concerned; and so is whatever it has put there, for what is
-remembered of it tells one version of a policy from the next.
+This is determined from the stored state of a cluster that others may read: its inputs, conditions and taints. If a
+policy reads more than that, every cluster in its target is affected, and so is each cluster with something that the
+policy has decided, because its bookkeeping depends on the policy's version.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -35,20 +35,20 @@ from muster.rules.remedies.grounds import matched
 from muster.rules.remedies.policy import Remedy
 from muster.rules.taints.policy import TaintPolicy
 
-#: What a policy may read so that it can be asked of a cluster that only its summary is known of.
+#: Variables that a policy may read if only a cluster's summary is known.
 _KNOWN: Final = frozenset(("self", "fleet", "params", "variables", "accepted", "generation"))
-#: The same of what is decided when all conditions are.
+#: The same for what is decided after the conditions.
 _KNOWN_LATER: Final = _KNOWN | {"conditions"}
-#: Kinds of which an edit may concern anything.
+#: Kinds of which an edit may affect anything.
 _OF_ALL: Final = (FLEET, PULSE_POLICY, CLUSTER_TAINT_POLICY, *ADMISSION)
 
 _P = TypeVar("_P", bound="Policy | Remedy")
-#: Tells whether an edit concerns a cluster.
+#: Does an edit affect a cluster?
 _Concerns = Callable[[Object], bool]
 
 
 class ConcernsAll(Exception):  # noqa: N818 - not an error: the whole fleet is decided
-    """An edit of which it cannot be told whom it concerns; why."""
+    """The affected clusters cannot be determined; the reason."""
 
 
 def concerned(
@@ -58,10 +58,10 @@ def concerned(
     now: datetime,
     local: Iterable[Kind],
 ) -> frozenset[ObjectId]:
-    """Return the clusters of a fleet, of which all `standing` decisions are known, that an edit of policies concerns.
+    """Return the clusters that an edit of policies affects. All decisions of the fleet `standing` are known.
 
-    `before` and `after` are the fleets of policies and settings alone; `standing` has the settings and counts of the
-    whole fleet. `local` are the kinds that belong to clusters. ConcernsAll where it cannot be told.
+    `before` and `after` hold policies and settings alone; `standing` has the settings and counts of the whole fleet.
+    `local`: the kinds in clusters' neighbourhoods. Raises ConcernsAll if the clusters cannot be determined.
     """
     _refuse_what_concerns_all(before, after)
     scopes, kinds = Scopes.of(standing, standing.rules, now), frozenset(local) - frozenset(CLUSTERS)
@@ -91,7 +91,7 @@ def _refuse_what_concerns_all(before: FleetWithPolicies, after: FleetWithPolicie
 
 
 def _edited(before: Iterable[_P], after: Iterable[_P]) -> Iterable[tuple[_P | None, _P | None]]:
-    """The policies that differ, as they were and are; None where there is none."""
+    """The policies that differ, before and after; None if missing."""
     old, new = {one.id: one for one in before}, {one.id: one for one in after}
     for id_ in sorted(old.keys() | new.keys()):
         was, is_ = old.get(id_), new.get(id_)
@@ -104,14 +104,14 @@ def _selects(policy: Policy | None, obj: Object) -> bool:
 
 
 def _reads(policy: Policy, programs: Iterable[cel.Program | None]) -> frozenset[str]:
-    """The variables that the expressions of a policy read."""
+    """The variables that a policy's expressions read."""
     whole = (*programs, *policy.variables.values(), *(guard.when for guard in policy.guards))
     return frozenset(name for program in whole if program is not None for name in program.reads)
 
 
 @dataclass(frozen=True, slots=True)
 class _Condition:
-    """An edit of a ConditionPolicy. `opaque`: what it says cannot be told from what stands."""
+    """An edit of a ConditionPolicy. `opaque`: its result depends on more than the stored state."""
 
     standing: FleetWithPolicies
     scopes: Scopes
@@ -124,7 +124,7 @@ class _Condition:
         cls, standing: FleetWithPolicies, scopes: Scopes, old: ConditionPolicy | None, new: ConditionPolicy | None,
         local: frozenset[Kind], policies: Iterable[ConditionPolicy],
     ) -> "_Condition":  # fmt: skip
-        """The edit. ConcernsAll where it speaks of what only lies beside a cluster."""
+        """The edit. Raises ConcernsAll if it targets other objects of clusters."""
         assert old is not None, "none has come or gone"
         assert new is not None, "as above"
         if not local.isdisjoint((*old.target.kinds, *new.target.kinds)):
@@ -134,7 +134,7 @@ class _Condition:
         return cls(standing, scopes, old, new, rivalled or any(map(_is_opaque, (old, new))))
 
     def concerns(self, obj: Object) -> bool:
-        """Whether it may say something else of a cluster."""
+        """May the edit change the condition of this cluster?"""
         decided = self.standing.conditions(obj.id).get(self.new.type)
         if not _selects(self.new, obj):
             return _selects(self.old, obj) and (decided is not None or self.opaque)
@@ -153,7 +153,7 @@ class _Condition:
 
 
 def _is_opaque(policy: ConditionPolicy) -> bool:
-    """Whether more decides what it says than is known of what stands."""
+    """Does the policy's result depend on more than the stored state?"""
     programs = [
         program for rule in policy.rules
         for program in (rule.when, rule.status.program, rule.reason.program, rule.message.program)
@@ -172,7 +172,7 @@ class _Taint:
     new: TaintPolicy | None
 
     def concerns(self, obj: Object) -> bool:
-        """Whether a taint of either version is there, or one is to be."""
+        """Is a taint of either version present, or will one be?"""
         rules = [rule for policy in (self.old, self.new) if policy is not None for rule in policy.taints]
         keys = {(rule.key, rule.effect) for rule in rules}
         decided = (path[2][:2] for path in self.standing.decisions(obj.id) if path[:2] == ("spec", "taints"))
@@ -207,7 +207,7 @@ class _Action:
     new: Remedy | None
 
     def concerns(self, obj: Object) -> bool:
-        """Whether either version has asked something of a cluster, or one asks now."""
+        """Did either version request an action, or does one now?"""
         name = next(one.id.name for one in (self.old, self.new) if one is not None)
         remembered = (
             decision.value for path, decision in self.standing.decisions(obj.id).items()
@@ -234,7 +234,7 @@ class _Action:
 
 
 def _names(value: Tree, name: str) -> bool:
-    """Whether a name stands anywhere in a tree."""
+    """Is the name anywhere in the tree?"""
     if isinstance(value, Mapping):
         return any(_names(one, name) for pair in value.items() for one in pair)
     return any(_names(one, name) for one in value) if isinstance(value, list) else value == name

@@ -1,7 +1,7 @@
-"""The context of a run: what is the same for all objects, and what stages tell later stages.
+"""The context of a run: what is the same for all objects, and what stages pass on to later stages.
 
-A local stage decides from a view, the context and the instant, and looks at nothing else of the fleet. A stage that has
-to tell later stages something besides its decisions yields a `Broadcast`: about the fleet, or about one object.
+A local stage decides from a view, the context and the instant alone. A stage that passes on something besides its
+decisions yields a `Broadcast`: about the fleet, or about one object.
 """
 
 from collections.abc import Iterable, Mapping
@@ -23,20 +23,20 @@ _SHARED = frozenset((*POLICIES, FLEET, CLUSTER_POOL))
 
 
 class Broadcast:
-    """What a stage tells all later stages. Of several about the same thing the last counts."""
+    """A stage's message to all later stages. Of several about the same thing the last one counts."""
 
     __slots__ = ()
 
 
 @dataclass(frozen=True, slots=True)
 class ObjectBroadcast(Broadcast):
-    """What a stage tells later stages about one object."""
+    """A stage's message to later stages about one object."""
 
     object: ObjectId
 
     @property
     def disrupts(self) -> bool:
-        """Whether it requests a disruptive effect on a cluster, or keeps one there. Budgets count such clusters."""
+        """Does it request or keep a disruptive effect on a cluster? Budgets count such clusters."""
         return False
 
 
@@ -46,13 +46,13 @@ T = TypeVar("T", bound=ObjectBroadcast)
 
 @dataclass(frozen=True, slots=True)
 class Context:
-    """What a run holds for all of its objects.
+    """What is the same for all objects of a run.
 
-    `shared`: the objects that belong to no cluster: policies, Remedies, the Fleet, pools. `fresh`: no run has derived
-    anything yet. `speaking`, `unheard`, `lost` and `identities`: see `muster.fleet.hearing`. `faulty`: the objects on
-    which muster itself fails; None is among them for a fault about no single object. `withheld`: the clusters whose
-    removal a budget holds. `uses_adapters`: whether any kind requires an adapter, or any adapter has reported.
-    `disrupted`: the clusters with a disruptive effect, wherever they are decided.
+    `shared`: the objects outside of clusters: policies, Remedies, the Fleet, pools. `fresh`: no run has derived
+    anything yet. `speaking`, `unheard`, `lost` and `identities`: see `muster.fleet.agent_refs`. `faulty`: the objects
+    on which muster itself fails; None for a fault about no single object. `withheld`: the clusters whose removal a
+    budget holds. `uses_adapters`: does any kind require an adapter, or has any adapter reported? `disrupted`: the
+    clusters with a disruptive effect.
     """
 
     rules: InForce
@@ -72,7 +72,7 @@ class Context:
 
     @classmethod
     def of(cls, fleet: FleetWithPolicies, withheld: Iterable[ObjectId], told: Iterable[Broadcast]) -> "Context":
-        """The context in which a fleet is decided, before the first stage; `told` is known from the start."""
+        """The context of a fleet before the first stage; `told`: broadcasts known from the start."""
         shared = {id_ for id_ in {*fleet.objects, *fleet.previous, *fleet.broken} if kind_of(id_) in _SHARED}
         return cls(
             rules=fleet.rules,
@@ -90,7 +90,7 @@ class Context:
         ).after(told)
 
     def for_fleet(self, other: "Context") -> "Context":
-        """Return the context of another fleet, with what stages have told so far."""
+        """Return another fleet's context with the broadcasts of this one."""
         return replace(
             other, disrupted=self.disrupted, faulty=self.faulty, _of_fleet=self._of_fleet, _of_objects=self._of_objects
         )

@@ -1,7 +1,7 @@
-"""Expressions that failed at run time: collected over all objects, told once per expression.
+"""Expressions that failed at run time: collected over all objects, reported once per expression.
 
-A policy that fails for 10,000 clusters is one mistake. The finding stands at the expression, says for how many objects
-it failed, and quotes the first.
+A policy that fails for 10,000 clusters is one mistake. The finding is at the expression, with the number of objects and
+the first one.
 """
 
 from collections.abc import Iterable, Iterator
@@ -16,7 +16,7 @@ from muster.data.groups import grouped
 from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, kind_of
 from muster.data.tree import At
-from muster.fleet.faults import OF_POLICY, of_policies
+from muster.fleet.faults import OF_POLICY, policy_fault
 from muster.fleet.fleet import Fleet
 from muster.fleet.places import expression_place
 
@@ -30,7 +30,7 @@ class HasExpressions(Protocol):
 
 
 class PolicyFailure(Exception):  # noqa: N818 - a failure of a policy, not an error of ours
-    """An expression of a policy failed for an object: which one (`rule` is its name for people), and why."""
+    """A policy's expression failed for an object: which one (`rule` is its name for people), and why."""
 
     def __init__(self, rule: str, at: At, error: cel.EvaluationError) -> None:
         super().__init__(f"{rule}: {error.message}")
@@ -44,26 +44,26 @@ _CUT_OFF: Final = (
     "MUS305",
     "loop over less, or look up by key; spec.limits of the Fleet has how much an expression may cost",
 )
-#: The findings that say of an expression for how many objects it failed.
+#: The codes of findings about failed expressions.
 OF_FAILURES: Final = frozenset((_FAILED[0], _CUT_OFF[0], OF_POLICY))
 
 
 @dataclass(slots=True)
 class Failures:
-    """What failed while the objects of one stage were asked about."""
+    """The expressions that failed in one stage."""
 
     seen: list[Failed] = field(default_factory=list)
 
     def add(self, policy: HasExpressions, failure: PolicyFailure, target: ObjectId) -> None:
-        """Note that an expression of `policy` failed for `target`."""
+        """Record that an expression of `policy` failed for `target`."""
         error = failure.error
         cut_off = isinstance(error, cel.BudgetExceeded)
         self.seen.append(Failed(policy.id, failure.at, target, error.message, error.offset or 0, cut_off))
 
 
 def findings_of(failed: Iterable[Failed], fleet: Fleet) -> Iterator[Finding]:
-    """Yield one finding per expression of the fleet's own that failed in a stage, in whatever order its objects were
-    decided."""
+    """Yield one finding per expression of the fleet's own policies that failed in a stage, whatever the order of its
+    objects."""
     by_place = grouped(((one.policy, one.at), one) for one in failed if not _is_ours(one, fleet))
     for (id_, at), found in sorted(by_place.items(), key=lambda item: repr(item[0])):
         first, count = min(found, key=in_order), sum(one.number for one in found)
@@ -76,21 +76,21 @@ def findings_of(failed: Iterable[Failed], fleet: Fleet) -> Iterator[Finding]:
 
 
 def fault_of(failed: Iterable[Failed], fleet: Fleet) -> Iterator[Finding]:
-    """Yield one finding for all expressions of built-in policies that failed in a run: they are total, so it is a fault
-    of ours. What was said of the object is not told."""
+    """Yield one finding for all built-in expressions that failed in a run: they must not fail, so this is a fault in
+    muster. Values of the object are not included."""
     ours = [one for one in failed if _is_ours(one, fleet)]
     if ours:
         places = sorted({(one.policy, one.at) for one in ours}, key=repr)
         first = min((one for one in ours if (one.policy, one.at) == places[0]), key=in_order)
         place, _ = expression_place(fleet.builtin[first.policy].parts, first.at, first.offset)
-        yield of_policies(len(places), f"{first.policy} at {place}", first.object)
+        yield policy_fault(len(places), f"{first.policy} at {place}", first.object)
 
 
 def _is_ours(failed: Failed, fleet: Fleet) -> bool:
-    """Whether the policy is built in. What an expression may cost is for the fleet to say."""
+    """Is the policy built in? A cost limit is the fleet's own setting, so exceeding it is no fault."""
     return failed.policy not in fleet.objects and not failed.cut_off
 
 
 def in_order(failed: Failed) -> tuple[int, str, str]:
-    """What sorts objects as they are told: by kind, namespace and name."""
+    """The sort key of failures: kind, namespace and name of the object."""
     return ALL.index(kind_of(failed.object)), failed.object.namespace, failed.object.name

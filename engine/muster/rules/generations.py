@@ -1,12 +1,12 @@
-"""Generations: a spec's change is counted, +1 each time, as an API server would.
+"""Generations: `metadata.generation` grows by 1 with each change of the spec, as on an API server.
 
-What is compared is a digest of the spec as people and agents wrote it; derived taints are no change of anybody's
-wish. Labels and annotations do not count (HyperFleet's seed: only a spec change makes a resource not Ready). Being
-marked for deletion does, as in the Kubernetes API and in HyperFleet's: whoever looks after the object has to answer.
+Compared is a digest of the spec as people and agents wrote it, without derived taints. Labels and annotations do not
+count (HyperFleet's seed: only a spec change makes a resource not Ready). A deletion mark does, as in the Kubernetes API
+and HyperFleet's: adapters have to react.
 
-Fields of a cluster that are between people and the hub (its taints, whether it is accepted, how long its lease lasts:
-`Kind.of_hub`) do not count either: no adapter has anything to do for them. An API server would count them. There is one
-generation all the same, because adapters answer for the one that they read in the object.
+Fields between people and the hub (taints, acceptance, lease duration: `Kind.of_hub`) do not count either: adapters have
+nothing to do for them. An API server would count them; here one generation serves adapters, which report the one they
+observed.
 """
 
 from collections.abc import Iterator
@@ -30,7 +30,7 @@ _BECAUSE = Because("generations", OF_SPEC, "counts the changes of the spec")
 
 
 def stage(view: View, _context: Context, _now: datetime) -> Iterator[Decision | Finding]:
-    """Decide `metadata.generation` of every object whose kind is counted."""
+    """Decide `metadata.generation` of every object of a counted kind."""
     yield from each(view.of(*_COUNTED), partial(_counted, view))
 
 
@@ -38,14 +38,14 @@ def _counted(view: View, obj: Object) -> Iterator[Decision]:
     deleting = is_deleting(view, obj)
     digest = wish_digest(asked_of_adapters(obj.kind, obj.spec), deleting=deleting)
     known = view.before(obj.id, "metadata", "annotations", DIGEST)
-    # Earlier versions digested the whole spec: where nothing but the way of counting is new, nothing is.
+    # Earlier versions digested the whole spec: a new way of counting alone is no change.
     changed = known != digest and (not obj.kind.of_hub or known != wish_digest(obj.spec, deleting=deleting))
     yield Decision(obj.id, ("metadata", "generation"), _generation(view, obj, changed=changed), _BECAUSE)
     yield Decision(obj.id, ("metadata", "annotations"), {DIGEST: digest}, _BECAUSE)
 
 
 def _generation(view: View, obj: Object, *, changed: bool) -> int:
-    """The last generation, one more where the spec changed, never less than what the object says of itself."""
+    """The last generation, plus one if the spec changed, and at least the object's own value."""
     written = dig(obj.body, "metadata", "generation")
     own = written if isinstance(written, int) and not isinstance(written, bool) else 1
     last = view.before(obj.id, "metadata", "generation")
@@ -55,19 +55,19 @@ def _generation(view: View, obj: Object, *, changed: bool) -> int:
 
 
 def asked_of_adapters(kind: Kind, spec: Tree) -> Tree:
-    """Return an object's spec without the fields that are the hub's own."""
+    """Return an object's spec without the hub's own fields."""
     if not isinstance(spec, dict) or not any(name in spec for name in kind.of_hub):
         return spec
     return {name: value for name, value in spec.items() if name not in kind.of_hub}
 
 
 def wish_digest(spec: Tree, *, deleting: bool) -> str:
-    """Return the digest of all that people want of an object: of its spec what counts, and whether it is to go."""
+    """Return a digest of the desired state: the spec's counted fields, and whether the object is to be deleted."""
     return spec_digest({"deleting": spec}) if deleting else spec_digest(spec)
 
 
 def spec_digest(spec: Tree) -> str:
-    """Return 12 hex digits that change when the spec's data does; formatting and comments do not count."""
+    """Return 12 hex digits that change with the spec's data, not with formatting or comments."""
     return digest_of(spec)[:12]
 
 

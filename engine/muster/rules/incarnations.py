@@ -1,16 +1,15 @@
-"""Incarnations: when an object came to be, so that nothing said of its predecessor counts for it.
+"""When an object was created, so that reports about an earlier object of the same name do not count for it.
 
-A cluster or NodePool that is removed and made again under the same name is another object. What was derived of the
-first goes with it; what adapters said of it, and which pulses went out, lies elsewhere and may still be there. So it is
-remembered when an object was first derived: what is older is not about it.
+A cluster or NodePool that is removed and created again under the same name is another object. The first one's derived
+part is removed with it; adapters' reports and published pulses are stored elsewhere and may still exist. So the time at
+which an object was first derived is recorded: older reports are not about it.
 
-* `metadata.creationTimestamp` in a file says it better: an object that moves in from a live hub is as old as it says,
-  and one that says it is younger than muster remembers was made again in between.
-* On a fleet's first run, where nothing has been derived, every object was there before muster; nobody knows since when,
-  and everything that is said of it counts.
-* An object that no run saw missing, and that says nothing of its age, was edited.
+* `metadata.creationTimestamp` in a file is more exact: an object imported from a live hub is as old as it says, and one
+  that is younger than the record was created again in between.
+* On a fleet's first run every object existed before, since an unknown time, and all reports count.
+* An object that no run saw missing, without a timestamp, was edited.
 
-It is remembered where adapters are used at all, and changes with the object alone.
+The time is recorded only if adapters are used, and changes with the object alone.
 """
 
 from collections.abc import Iterator
@@ -29,12 +28,12 @@ _BECAUSE = Because("reports", OF_ITSELF, "when the object came to be; what was s
 
 
 def came_to_be(view: View, context: Context, id_: ObjectId, now: datetime) -> datetime | None:
-    """When an object came to be; None where it was there before anybody took note."""
+    """When the object was created; None if it existed before muster's first run."""
     obj = view.objects.get(id_)
     written = try_time(dig(obj.body, "metadata", "creationTimestamp")) if obj is not None else None
     if written is not None and written > now:
         written = None
-    # What a hub had decided of an object that moves in is no derived part: the file says how old it is.
+    # An imported hub decision is no derived part: the file says how old the object is.
     if id_ in view.derived_paths:
         known = try_time(view.before(id_, *map(str, CREATED)))
         return max((instant for instant in (known, written) if instant is not None), default=None)
@@ -42,7 +41,7 @@ def came_to_be(view: View, context: Context, id_: ObjectId, now: datetime) -> da
 
 
 def creations(view: View, context: Context, now: datetime) -> Iterator[Decision]:
-    """Remember when the objects came to be that adapters report on."""
+    """Record when the objects were created that adapters report on."""
     if not context.uses_adapters:
         return
     for kind in TARGETS.values():
@@ -52,7 +51,7 @@ def creations(view: View, context: Context, now: datetime) -> Iterator[Decision]
 
 
 def of_this(view: View, context: Context, id_: ObjectId, last: Published | None) -> Published | None:
-    """The last pulse of an object; None where it was one of a predecessor."""
+    """The last pulse of an object; None if it was about an earlier object of the same name."""
     if last is None or (not context.fresh and id_ not in view.derived_paths):
         return None
     since = try_time(view.now(id_, *CREATED))

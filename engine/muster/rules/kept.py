@@ -1,10 +1,8 @@
-"""First stage: what is broken keeps its last derived state.
+"""First stage: a broken object keeps its last derived state.
 
-An object with an error in it is not decided anew: nobody knows what it should be. Its previous derived part is
-decided again, word for word (with the Lease that is awaited from a broken cluster), so that the later stages still
-see a cluster's conditions and taints, and a typo in one file moves nothing.
-
-What a stage had derived that fails as a whole, through a fault of ours, is decided again likewise.
+Its desired state is unknown, so its previous derived part is decided again, word for word (with the derived Lease of a
+broken cluster). Later stages still see the cluster's conditions and taints, and a typing error in one file moves
+nothing. The same is done with the results of a stage that fails as a whole because of a fault in muster.
 """
 
 from collections.abc import Iterator
@@ -41,7 +39,7 @@ _FAULT = Because("kept", OF_ITSELF, "muster could not decide this, through a fau
 _REMOVED = Because("kept", OF_ITSELF, "no file declares the cluster any more, but its removal is held")
 _MISSING = Because("kept", OF_ITSELF, "a file could not be read that may hold this object, so it stays as it is")
 _ANNOTATIONS: Path = ("metadata", "annotations")
-#: Kinds of which objects exist that nobody but muster declares.
+#: Kinds of objects that muster itself declares.
 _OWN = (LEASE, MANAGED_CLUSTER_SET, PLACEMENT_DECISION, CLUSTER_DEPLOYMENT)
 
 
@@ -59,7 +57,7 @@ def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
 
 
 def _why(view: View, context: Context, id_: ObjectId) -> Because:
-    """Why the object keeps what it has: an error of its own, or what is wrong with its cluster."""
+    """Why the object keeps its state: its own error, or its cluster's."""
     if id_ in context.faulty:
         return _FAULT
     name = id_.name if kind_of(id_) in (*CLUSTERS, CLUSTER_DEPLOYMENT) else id_.namespace
@@ -73,7 +71,7 @@ def _why(view: View, context: Context, id_: ObjectId) -> Because:
 
 
 def _without_removal(body: Tree) -> Tree:
-    """A derived part without the word that its removal is held: whether it is, is decided in every run."""
+    """A derived part without the entry that its removal is held, which every run decides anew."""
     entries = mappings_at(body, "status", "muster", "held")
     rest = [entry for entry in entries if entry.get("effect") != REMOVAL]
     if len(rest) == len(entries):
@@ -85,7 +83,7 @@ def _without_removal(body: Tree) -> Tree:
 
 
 def of_stage(view: View, stage: Stage) -> Iterator[Decision]:
-    """Decide again what the last run derived of all that a stage derives, but for what this run has decided already."""
+    """Decide again the last run's results of a stage, except for paths already decided in this run."""
     for kinds, paths in stage.derives:
         wanted = {(kind.group, kind.name) for kind in kinds}
         for id_ in sorted(view.previous):
@@ -101,7 +99,7 @@ def _at_paths(view: View, id_: ObjectId, paths: tuple[tuple[str, ...], ...]) -> 
             for decision in _decisions(id_, value, path, _FAULT):
                 if decision.path not in decided:
                     yield decision
-                elif decision.path == _ANNOTATIONS:  # several stages write them, each its own
+                elif decision.path == _ANNOTATIONS:  # several stages write annotations
                     both = {**mapping_at(decision.value), **mapping_at(decided[_ANNOTATIONS].value)}
                     yield Decision(id_, _ANNOTATIONS, dict(sorted(both.items())), _FAULT)
 
@@ -118,7 +116,7 @@ def _decisions(id_: ObjectId, tree: Tree, at: Path, because: Because) -> Iterato
 
 
 def _leaves(tree: Tree, list_keys: ListKeys, path: Path) -> Iterator[tuple[Path, Tree]]:
-    """The derived part cut into the same paths at which stages decide: fields of sections, elements of keyed lists."""
+    """The derived part split into the paths at which stages decide: fields of sections, elements of keyed lists."""
     fields = list_keys.get(".".join(step for step in path if isinstance(step, str)), ())
     if fields and isinstance(tree, list):
         for element in tree:

@@ -1,13 +1,12 @@
-"""The pipeline: the ordered list of stages, and what becomes of the faults in them.
+"""The pipeline: the ordered list of stages, and how faults in them are handled.
 
-What a stage decides is visible to the next one through what that is given; what it has to tell later ones besides goes
-through the context. A new stage is one new module and one line here.
+A stage sees the decisions of earlier ones; further messages to later stages go through the context. A new stage is one
+new module and one line here.
 
-A fault of ours costs one object its change and nobody else anything: an object that a stage fails on counts as broken,
-and everything is decided again without it, so that it keeps the whole of its last derived state. Stages that go from
-object to object know which one it was (`muster.fleet.faults.each`); for the others the object is searched for by
-leaving objects out. Where no object is to blame, what the stage derived stays (`muster.rules.kept`), and the other
-stages decide.
+A fault in muster costs one object its changes and has no other effect: an object on which a stage fails counts as
+broken, and everything is decided again without it, so it keeps its last derived state. Stages that iterate over objects
+name it (`muster.fleet.faults.each`); for others it is searched for by leaving objects out. If no object causes the
+fault, the stage's last results hold (`muster.rules.kept`), and the other stages decide.
 """
 
 from collections.abc import Iterable
@@ -89,16 +88,16 @@ STAGES: tuple[Stage, ...] = (
     held.STAGE,
 )
 
-#: How often objects are taken out and all is decided again, before everything stays as it is.
+#: Number of full restarts without failing objects before everything keeps its state.
 _MOST_RUNS = 20
-#: How many objects are searched for in one run: each costs as many runs of a stage as halving the fleet takes.
+#: Number of objects to search for in one run: each search takes as many runs of a stage as halving the fleet.
 _MOST_SEARCHES = 4
 
 
 @dataclass(frozen=True, slots=True)
 class Decided:
-    """A fleet with all that was decided, and the context in the end: None where muster failed before it had one.
-    `failed` are the expressions that failed, object by object."""
+    """A fleet with all decisions, and the final context: None if muster failed before it had one. `failed`: the
+    expressions that failed, by object."""
 
     fleet: FleetWithPolicies
     context: Context | None
@@ -106,10 +105,10 @@ class Decided:
 
 
 def run(fleet: FleetWithPolicies, now: datetime) -> Decided:
-    """Run every stage at the instant `now` and return the fleet with all that was decided.
+    """Run every stage at the instant `now` and return the fleet with all decisions.
 
-    Objects on which muster fails are among the broken ones, each with a finding; so are those whose derived part the
-    next run could not read. Of a part of a fleet a fault is raised: the whole is to be decided then.
+    Objects on which muster fails are broken, with a finding; so are those whose derived part could not be read again.
+    In an incremental run a fault is raised, and a full run is required.
     """
     fleet = lost.with_lost_kept(fleet, now)
     fleet = _with_removals(fleet, now) if fleet.beyond.asked else fleet
@@ -137,23 +136,23 @@ def _parts(fleet: FleetWithPolicies, id_: ObjectId) -> tuple[Part, ...]:
 
 
 def _with_removals(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolicies:
-    """The fleet in which clusters whose removal a budget holds are kept. Where that cannot be told, all are."""
+    """The fleet with clusters kept whose removal a budget holds; if that cannot be decided, with all kept."""
     try:
         return removals.withheld(fleet, now)
     except Exception as error:  # noqa: BLE001 - the boundary, as in `each`
-        told = faults.of_stage("deciding removals", error)
+        told = faults.stage_fault("deciding removals", error)
         return replace(fleet, unidentified=True, findings=(*fleet.findings, told))
 
 
 def _through(fleet: FleetWithPolicies, now: datetime, *, searching: bool) -> Decided:
-    """Run every stage once. Stops at the first that fails on an object which had to be searched for."""
+    """Run every stage once. Stops at the first that fails on an object found by searching."""
     before, failed = fleet, list[Failed]()
     try:
         context = context_of(fleet, now)
     except Exception as error:
         if fleet.objects.keys() <= fleet.broken or fleet.partial:
             raise
-        return Decided(_all_broken(before, [faults.of_stage("preparing to decide", error)]), None)
+        return Decided(_all_broken(before, [faults.stage_fault("preparing to decide", error)]), None)
     for stage in STAGES:
         try:
             outcomes = list(stage.ask(fleet, context, now))
@@ -162,8 +161,8 @@ def _through(fleet: FleetWithPolicies, now: datetime, *, searching: bool) -> Dec
                 raise
             culprit = _culprit(fleet, context, now, stage) if searching else None
             if culprit is not None:
-                return Decided(_without(before, (), [faults.of_object(before.objects[culprit], error)]), context)
-            told = faults.of_stage(f"deciding {stage.name}", error)
+                return Decided(_without(before, (), [faults.object_fault(before.objects[culprit], error)]), context)
+            told = faults.stage_fault(f"deciding {stage.name}", error)
             if stage.foundation and not fleet.objects.keys() <= fleet.broken:
                 return Decided(_all_broken(before, [told]), context)
             outcomes = [*kept.of_stage(fleet, stage), told]
@@ -192,19 +191,19 @@ def _all_broken(fleet: FleetWithPolicies, found: Iterable[Finding]) -> FleetWith
 
 
 def _without(fleet: FleetWithPolicies, ids: Iterable[ObjectId], found: Iterable[Finding]) -> FleetWithPolicies:
-    """The fleet with some more objects among the broken ones."""
+    """The fleet with more objects counted as broken."""
     return replace(fleet, broken=fleet.broken.union(ids), findings=(*fleet.findings, *found))
 
 
 def _culprit(fleet: FleetWithPolicies, context: Context, now: datetime, stage: Stage) -> ObjectId | None:
-    """The object without which, and without all after it, the stage does not fail; None where it fails without any."""
+    """The object without which, and without all after it, the stage does not fail; None if it fails without any."""
     candidates = sorted(fleet.objects.keys() - fleet.broken)
 
     def fails(number: int) -> bool:
         try:
             left = _without(fleet, candidates[number:], ())
             list(stage.ask(left, context.for_fleet(context_of(left, now)), now))
-        except Exception:  # noqa: BLE001 - told by the caller, which has met it
+        except Exception:  # noqa: BLE001 - the caller reports it
             return True
         return False
 

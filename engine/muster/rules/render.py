@@ -16,10 +16,10 @@ _YAML = (".yaml", ".yml", ".json")
 
 @dataclass
 class Rendered:
-    """Derived files by path, and the texts by object, None for one whose file stands as it would be written.
+    """Derived files by path, and texts by object (None: the file is already as it would be written).
 
-    `kept` are the files that stay as they are: those, and the ones of objects on which muster failed, which `findings`
-    tell, and of those in `unwritable`, whose derived part the next run could not read, each with the reason.
+    `kept`: files that stay as they are: those, and files of objects on which muster failed (in `findings`) or whose
+    derived part could not be read again (in `unwritable`, with the reason).
     """
 
     files: dict[str, str] = field(default_factory=dict)
@@ -39,7 +39,7 @@ def render(fleet: Fleet) -> Rendered:
             done.unwritable[id_] = str(error)
             done.kept.update(path for path in (fleet.derived_paths.get(id_),) if path)
         except Exception as error:  # noqa: BLE001 - the boundary for files, as `each` is for decisions
-            done.findings.append(faults.of_object(fleet.objects.get(id_) or _Named(id_), error))
+            done.findings.append(faults.object_fault(fleet.objects.get(id_) or _Named(id_), error))
             done.kept.update(path for path in (fleet.derived_paths.get(id_),) if path)
     return done
 
@@ -66,16 +66,16 @@ def _render(fleet: Fleet, id_: ObjectId, shards: int, done: Rendered) -> None:
 
 
 def _stands(fleet: Fleet, id_: ObjectId, path: str, body: Tree) -> bool:
-    """Whether the file is there as it would be written, and all that it says counted. Nearly all are; comparing trees
-    takes a fifth of making a text."""
+    """Is the file already as it would be written? Nearly all are; comparing trees takes a fifth of creating the
+    text."""
     standing = fleet.as_written.get(path)
     return standing is not None and standing is fleet.previous.get(id_) and is_same(standing, body)
 
 
 def changed(fleet: Fleet, rendered: Rendered) -> dict[str, str | None]:
-    """Return the derived files that differ from the snapshot's; None means: to be removed.
+    """Return the derived files that differ from the snapshot's; None: to be removed.
 
-    Only YAML and JSON files are muster's to remove: a person's note under `derived/` stays.
+    Only YAML and JSON files are removed: a person's note under `derived/` stays.
     """
     found: dict[str, str | None] = {
         path: text

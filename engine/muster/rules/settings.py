@@ -1,15 +1,12 @@
-"""The first thing a run remembers: by which settings it went.
-
-They stand in the Fleet's derived part, so that a Fleet with an error in it changes nothing until it is mended
-(`muster.fleet.settings`). A fleet that sets nothing has nothing to remember.
-"""
+"""Records the settings of a run in the Fleet's derived part, so that an invalid Fleet changes nothing
+(`muster.fleet.settings`). Default settings are not recorded."""
 
 from collections.abc import Iterator
 from datetime import datetime
 
 from muster.data.decision import OF_SPEC, Because, Decision
 from muster.data.kinds import FLEET
-from muster.fleet.settings import RECORD, recorded
+from muster.fleet.settings import RECORD, to_record
 from muster.fleet.view import View
 from muster.rules.context import Context
 from muster.rules.stages import Local
@@ -18,10 +15,10 @@ _BECAUSE = Because("settings", OF_SPEC, "what this run went by; it stays in forc
 
 
 def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
-    """Remember the settings of a sound Fleet."""
+    """Record the settings of a valid Fleet."""
     settings = context.rules.settings
     for obj in view.of(FLEET):
-        if settings.obeyed and (known := recorded(settings)):
+        if settings.obeyed and (known := to_record(settings)):
             yield Decision(obj.id, RECORD, known, _BECAUSE)
 
 

@@ -1,7 +1,7 @@
-"""What a stage is: its name, the function that decides, what it derives, and whether others rest on it.
+"""What a stage is: its name, its function, what it derives, and whether other stages depend on it.
 
-By its signature a stage is *local*, `stage(view, context, now)`, or *wide*, `stage(shared, context, now)`. It is given
-no more than that. `muster.rules.pipeline` lists the stages in their order.
+A stage is *local*, `stage(view, context, now)`, or *wide*, `stage(shared, context, now)`, by its signature. It reads
+nothing else. `muster.rules.pipeline` lists the stages in order.
 """
 
 from collections.abc import Callable, Iterable
@@ -16,9 +16,9 @@ from muster.fleet.view import View
 from muster.rules.context import Broadcast, Context
 from muster.rules.policies.in_force import FleetWithPolicies
 
-#: What a stage may yield: outcomes for the fleet, broadcasts for later stages, and failed expressions.
+#: Results of a stage: outcomes for the fleet, broadcasts for later stages, and failed expressions.
 Yielded: TypeAlias = Outcome | Broadcast | Failed
-#: Kinds, and the sections, fields or elements of keyed lists that a stage derives of their objects.
+#: Kinds, and the sections, fields or elements of keyed lists that a stage derives for them.
 Derives: TypeAlias = tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]], ...]
 
 METADATA, SPEC, STATUS, CONDITIONS = ("metadata",), ("spec",), ("status",), ("status", "conditions")
@@ -26,10 +26,10 @@ METADATA, SPEC, STATUS, CONDITIONS = ("metadata",), ("spec",), ("status",), ("st
 
 @dataclass(frozen=True, slots=True)
 class Local:
-    """A stage that decides each neighbourhood by itself, from the objects of a view and the context alone.
+    """A stage that decides each neighbourhood from its view and the context alone.
 
-    `derives`: what stays as it was where the stage fails as a whole. `foundation`: where it fails as a whole, no other
-    stage may act, and everything stays as it is.
+    `derives`: what keeps its last state if the stage fails as a whole. `foundation`: if it fails as a whole, no other
+    stage may act, and everything keeps its last state.
     """
 
     name: str
@@ -38,7 +38,7 @@ class Local:
     foundation: bool = False
 
     def ask(self, fleet: FleetWithPolicies, context: Context, now: datetime) -> Iterable[Yielded]:
-        """Decide what this run looks at."""
+        """Decide the objects of this run."""
         return self.decide(fleet.looked_at(), context, now)
 
 
@@ -52,7 +52,7 @@ class Wide:
     foundation: bool = False
 
     def ask(self, fleet: FleetWithPolicies, context: Context, now: datetime) -> Iterable[Yielded]:
-        """Decide everything, if this run asks wide stages."""
+        """Decide everything, if this run includes wide stages."""
         return self.decide(Shared.by(fleet), context, now) if fleet.beyond.asked else ()
 
 

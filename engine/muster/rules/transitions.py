@@ -1,4 +1,4 @@
-"""Conditions in time: `lastTransitionTime` moves only when the status does."""
+"""Conditions in time: `lastTransitionTime` changes only with the status."""
 
 from datetime import datetime
 
@@ -12,10 +12,8 @@ from muster.fleet.view import View
 def condition(
     before: Tree, status: str, reason: str, message: str, *, now: datetime, generation: int | None = None
 ) -> Tree:
-    """Return a condition (without its type) as Kubernetes' `meta.SetStatusCondition` would set it.
-
-    `before` is the same condition as the last run derived it, or None.
-    """
+    """Return a condition (without its type) as Kubernetes' `meta.SetStatusCondition` would set it. `before`: the last
+    run's, or None."""
     same = isinstance(before, dict) and before.get("status") == status
     since = before.get("lastTransitionTime") if same else None
     decided: Tree = {
@@ -33,7 +31,7 @@ def saying(
     view: View, id_: ObjectId, type_: str, said: tuple[str, str, str], because: Because, now: datetime,
     horizon: datetime | None = None, generation: int | None = None,
 ) -> Decision:  # fmt: skip
-    """Decide a condition of an object: its status, reason and message, over what the last run derived of it."""
+    """Decide a condition of an object: its status, reason and message, over what the last run derived."""
     decided = condition(view.conditions_before(id_).get(type_), *said, now=now, generation=generation)
     return Decision(id_, ("status", "conditions", (type_,)), decided, because, horizon)
 
@@ -41,6 +39,6 @@ def saying(
 def as_it_was(
     id_: ObjectId, type_: str, known: Tree, because: Because, horizon: datetime | None = None
 ) -> Decision:  # fmt: skip
-    """Decide a condition of an object as it is known already."""
+    """Decide a condition with its known value."""
     value = {name: field for name, field in known.items() if name != "type"}
     return Decision(id_, ("status", "conditions", (type_,)), value, because, horizon)

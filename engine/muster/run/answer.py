@@ -130,7 +130,7 @@ def require_record(fleet: Fleet, findings: Iterable[Finding], *, slips: bool = F
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """`clusters`: how many there are of each kind in each state (`muster.fleet.state`), `none` where nothing is
+    """`clusters`: how many there are of each kind in each state (`muster.fleet.clusters`), `none` where nothing is
     decided. `words`: see `muster.run.state.RunState.words`."""
 
     clusters: Mapping[tuple[str, str], int]

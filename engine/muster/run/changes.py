@@ -29,10 +29,10 @@ from muster.data.kinds import (
 from muster.data.printable import printable, without_secrets
 from muster.data.times import format_time
 from muster.data.tree import Tree, mapping_at
+from muster.fleet.clusters import CLUSTER_SET, DEFAULT
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import element_key
-from muster.fleet.sets import CLUSTER_SET, DEFAULT
 from muster.git.enginecommits import NOW, SOURCE, WHOLE
 from muster.run.change import NOUNS, Change
 from muster.run.facts import UNTOLD, Fact, facts_of

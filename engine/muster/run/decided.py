@@ -11,9 +11,9 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, CLUSTERS, FLEET, Kind, is_cluster
 from muster.data.snapshot import Snapshot
 from muster.data.tree import Tree
+from muster.fleet.agent_refs import with_agent_refs
 from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet
-from muster.fleet.hearing import hear
 from muster.fleet.settings import Settings
 from muster.rules.checks.validate import validate
 from muster.rules.effects.allowance import EVERYTHING, Allowance
@@ -95,7 +95,7 @@ class DecidedPart(PartialRun[Question]):
         ruled = validate(replace(part, beyond=self.beyond(part)))
         if ruled.settings.obeyed and is_fleet_broken(ruled):
             raise WholeNeeded("the Fleet is broken")
-        ruled = hear(ruled, snapshot.agents)
+        ruled = with_agent_refs(ruled, snapshot.agents)
         require_record(ruled, (), slips=True)
         objects = self.summarised
         whole = replace(

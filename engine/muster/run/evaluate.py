@@ -11,7 +11,7 @@ from muster.data.decision import NOTHING_PUBLISHED, Memory
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.snapshot import Snapshot
-from muster.fleet.hearing import hear
+from muster.fleet.agent_refs import with_agent_refs
 from muster.git.open import open_snapshot
 from muster.git.pulse_memory import memory_of
 from muster.rules import pipeline
@@ -56,7 +56,7 @@ def evaluate_snapshot(
     instant = now.astimezone(UTC).replace(microsecond=0)
     with without_collection():
         doing(RunStep.READING)
-        fleet = hear(check_snapshot(snapshot), snapshot.agents)
+        fleet = with_agent_refs(check_snapshot(snapshot), snapshot.agents)
         doing(RunStep.DECIDING)
         return decide(replace(fleet, published=published, witness=witness), instant, restless, snapshot.commit)
 

@@ -11,10 +11,9 @@ from typing import Final
 from muster.data.groups import grouped
 from muster.data.kinds import ACCEPTED, BY_NAME, MANAGED_CLUSTER
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
-from muster.fleet.leases import DEFAULT_SECONDS, standing_seconds
+from muster.fleet.clusters import CLUSTER_SET, DENIED, NOT_JOINED, parse_members, state_of
+from muster.fleet.leases import DEFAULT_SECONDS, derived_lease_seconds
 from muster.fleet.objects import by_type
-from muster.fleet.sets import CLUSTER_SET, members_told
-from muster.fleet.state import DENIED, NOT_JOINED, state_of
 from muster.rules.effects.approval import HELD_BY
 from muster.rules.taints.keys import taint_key, taint_text
 
@@ -111,7 +110,7 @@ def _set(body: Tree) -> Iterator[Fact]:
 
 def _lease(body: Tree) -> Iterator[Fact]:
     """How long a lease lasts, where it is not the default."""
-    if dig(body, "kind") == MANAGED_CLUSTER.name and (seconds := standing_seconds(body)) != DEFAULT_SECONDS:
+    if dig(body, "kind") == MANAGED_CLUSTER.name and (seconds := derived_lease_seconds(body)) != DEFAULT_SECONDS:
         yield Fact("lease duration", text=f"{seconds}s")
 
 
@@ -120,7 +119,7 @@ def _members(body: Tree) -> Iterator[Fact]:
     if dig(body, "kind") == "ManagedClusterSet":
         for condition in mappings_at(body, "status", "conditions"):
             if condition.get("type") == "ClusterSetEmpty":
-                yield Fact("clusters", text=str(members_told(condition.get("message"))), word="resized", anew=False)
+                yield Fact("clusters", text=str(parse_members(condition.get("message"))), word="resized", anew=False)
 
 
 def _remedies(body: Tree) -> Iterator[Fact]:

@@ -12,8 +12,8 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import ADAPTER_REPORT, LEASE, is_cluster, kind_of
 from muster.data.times import try_time
 from muster.data.tree import dig
+from muster.fleet.clusters import state_of
 from muster.fleet.leases import leased_cluster, leases_by_cluster, renew_time
-from muster.fleet.state import state_of
 from muster.fleet.view import View
 from muster.run.state import HOW
 

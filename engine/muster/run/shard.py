@@ -25,10 +25,10 @@ from muster.data.kinds import ADAPTER_REPORT, ALL, is_cluster, kind_of
 from muster.data.snapshot import Agents, SignerIdentity, Snapshot, Withheld
 from muster.data.source import SourceFile
 from muster.data.times import earliest
+from muster.fleet.agent_refs import with_agent_refs
 from muster.fleet.assemble import assemble
 from muster.fleet.builtin import PREFIX
 from muster.fleet.fleet import Beyond, Fleet
-from muster.fleet.hearing import hear
 from muster.fleet.neighbourhoods import homes
 from muster.rules.checks.validate import validate
 from muster.rules.compiling import compile_policies
@@ -208,7 +208,7 @@ class _Deciding:
         fleet = _under_policies(replace(part, beyond=self._beyond()), self.common)
         if fleet.settings.obeyed and is_fleet_broken(fleet):
             raise WholeNeeded("the Fleet is broken")
-        fleet = hear(fleet, self.snapshot.agents)
+        fleet = with_agent_refs(fleet, self.snapshot.agents)
         require_record(fleet, ())
         run = decide(replace(fleet, published=self.shard.published), self.common.now, NOBODY, self.common.commit)
         if run.context is None or run.unwritten:

@@ -16,9 +16,9 @@ from typing import TYPE_CHECKING
 from muster.data.finding import Finding
 from muster.data.snapshot import Snapshot
 from muster.data.tree import Tree
+from muster.fleet.agent_refs import accepted_by_ref
 from muster.fleet.assemble import assemble
 from muster.fleet.faults import fell_back
-from muster.fleet.hearing import proposed
 from muster.git.besidederived import staged_snapshot
 from muster.git.changes import PathChange
 from muster.git.errors import RepositoryError
@@ -143,7 +143,7 @@ def _part(asked: UncommittedQuestion, state: RunState, files: Collection[str]) -
     touched = replace(touched, homes=touched.homes | named)
     found = CheckedPart(asked, state, facts, touched, touched.homes, RunReach.NEAR).check()
     fleet = found.fleet
-    if removals(replace(fleet, broken=fleet.broken.union(proposed(fleet))), asked.now).gone:
+    if removals(replace(fleet, broken=fleet.broken.union(accepted_by_ref(fleet))), asked.now).gone:
         raise WholeNeeded("clusters are removed, which many at once may not be")
     _keep(state, asked, found.kept.homes, found.totals, found.loose, found.gone)
     return fleet, found.totals["objects"]

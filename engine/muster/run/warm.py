@@ -21,7 +21,7 @@ from typing import TYPE_CHECKING
 from muster.data.kinds import ALL
 from muster.data.source import SourceFile
 from muster.data.tree import Tree
-from muster.fleet.agent_messages import agents_withheld
+from muster.fleet.agent_messages import withheld_remote
 from muster.fleet.assemble import assemble
 from muster.fleet.faults import fell_back
 from muster.fleet.fleet import Beyond
@@ -208,7 +208,7 @@ def _unmoved(question: Question, state: RunState, facts: Mapping[str, Tree]) -> 
     found = (
         *(one for tree in state.findings(()) for one in get_findings(tree)), *get_findings(facts["loose"]),
         *get_findings(facts["failed"]),
-        *map(agents_withheld, question.heard.agents.withheld),
+        *map(withheld_remote, question.heard.agents.withheld),
     )  # fmt: skip
     fleet = FleetWithPolicies(
         {}, {}, settings=Settings(facts["settings"]), findings=found, held=tuple(get_held(facts["held"])),

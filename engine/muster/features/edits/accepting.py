@@ -14,7 +14,7 @@ from muster.data.kinds import CSR, MANAGED_CLUSTER
 from muster.data.names import did_you_mean
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.features.edits.editing import Draft, EditRefusedError
-from muster.fleet.approvals import MEANT, WORDS, lineage, request_digest
+from muster.fleet.approvals import DECISION_TYPES, DIGEST_ANNOTATION, request_digest, vouching_requests
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.objects import Object, by_type
 from muster.rules.policies.csr import agent_signers, is_of
@@ -83,7 +83,7 @@ def revoke(draft: Draft, names: Iterable[str]) -> None:
 
 def _deny(draft: Draft, obj: Object, why: str) -> None:
     for part, position, condition in reversed(draft.items(obj.id, _CONDITIONS)):
-        if condition.get("type") in WORDS:
+        if condition.get("type") in DECISION_TYPES:
             draft.remove(part, (*_CONDITIONS, position))
     path = _say(draft, obj, str(obj.labels.get(CLUSTER_NAME, "")), _DENIED)
     draft.told.append(f"{obj.id}: denied in {path}{why}")
@@ -92,7 +92,7 @@ def _deny(draft: Draft, obj: Object, why: str) -> None:
 def _vouched(draft: Draft, name: str) -> list[Object]:
     """The requests for which the key of a request vouched, directly or through others."""
     fleet = draft.fleet
-    return [obj for obj in fleet.of(CSR) if name in lineage(obj, fleet.previous, fleet.identities)]
+    return [obj for obj in fleet.of(CSR) if name in vouching_requests(obj, fleet.previous, fleet.identities)]
 
 
 def _given(draft: Draft, name: str) -> Mapping[str, str]:
@@ -136,7 +136,9 @@ def _approve(draft: Draft, cluster: str) -> None:
     """
     signers = agent_signers(draft.fleet)
     for obj in draft.fleet.of(CSR):
-        if not is_of(obj, cluster, signers) or any(type_ in by_type(_conditions(draft, obj)) for type_ in WORDS):
+        if not is_of(obj, cluster, signers) or any(
+            type_ in by_type(_conditions(draft, obj)) for type_ in DECISION_TYPES
+        ):
             continue
         draft.told.append(f"{obj.id}: approved in {_say(draft, obj, cluster, _APPROVED)}")
 
@@ -146,10 +148,10 @@ def _say(draft: Draft, obj: Object, cluster: str, word: Tree) -> str:
     home = next((part for part in obj.parts if not part.source.ref), None)
     path = home.source.path if home else f"clusters/{cluster}/{obj.id.name}.csr.yaml"
     if home is None:
-        metadata = {"name": obj.id.name, "annotations": {MEANT: request_digest(obj)}}
+        metadata = {"name": obj.id.name, "annotations": {DIGEST_ANNOTATION: request_digest(obj)}}
         draft.create(path, CSR.body(metadata, status={"conditions": [word]}))
     else:
-        draft.set(home, ("metadata", "annotations", MEANT), request_digest(obj))
+        draft.set(home, ("metadata", "annotations", DIGEST_ANNOTATION), request_digest(obj))
         if not any(said.get("type") == word["type"] for _, _, said in draft.items(obj.id, _CONDITIONS)):
             draft.append(home, _CONDITIONS, word)
     return path

@@ -16,7 +16,7 @@ from muster.data.kinds import WAIVER
 from muster.data.names import did_you_mean
 from muster.data.tree import Tree
 from muster.features.edits.editing import Draft, EditRefusedError
-from muster.fleet.hearing import hear
+from muster.fleet.agent_refs import with_agent_refs
 from muster.rules.checks.advice import advice
 from muster.rules.checks.waivers import NEVER, PROVED
 from muster.rules.conditions.policy import ConditionPolicy
@@ -56,7 +56,7 @@ def waive(
 
 def _found(draft: Draft, now: datetime) -> list[Finding]:
     """All that is found in the fleet: by checking, by a run, and by who gives advice."""
-    run = decide(hear(draft.fleet, draft.agents), now, NOBODY, None)
+    run = decide(with_agent_refs(draft.fleet, draft.agents), now, NOBODY, None)
     return sorted({*draft.fleet.findings, *run.findings, *advice(draft.fleet)}, key=Finding.sort_key)
 
 

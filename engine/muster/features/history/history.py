@@ -16,8 +16,8 @@ from muster.data.printable import printable
 from muster.data.times import format_duration, format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.loader import first_body, load_documents
+from muster.fleet.clusters import DENIED, NOT_JOINED, since_of, state_of
 from muster.fleet.objects import by_type
-from muster.fleet.state import DENIED, NOT_JOINED, since_of, state_of
 from muster.git.filelog import Version, file_log, files_naming
 from muster.git.objects import Objects
 from muster.git.repository import Repository

@@ -23,14 +23,14 @@ from muster.features.importing import messages
 from muster.features.importing.secrecy import screened
 from muster.fleet.documents import add_body, unwrapped
 from muster.fleet.files import add_problems
-from muster.fleet.layout import OF_CLUSTERS, cluster_of
+from muster.fleet.layout import OF_CLUSTERS, named_cluster
 from muster.fleet.leases import DURATION, SHORTENED
 from muster.fleet.messages import Origin
+from muster.fleet.misspelt import misspelt_kind
 from muster.fleet.objects import Object
 from muster.fleet.reading import FilesRead
 from muster.fleet.schema_findings import schema_findings
 from muster.fleet.schemas import is_sound
-from muster.fleet.slips import meant
 
 #: How large a dump may be: a hub of some 20,000 clusters, in a few GiB of memory.
 DUMP_BYTES: Final = 256 << 20
@@ -104,10 +104,10 @@ def _add(dump: Dump, reading: FilesRead, origin: Origin, body: Tree) -> None:
     if isinstance(api_version, str) and isinstance(name, str):
         group = api_version.rpartition("/")[0]
         kind = BY_GROUP_KIND.get((group, name))
-        if kind in OF_CLUSTERS and not cluster_of(kind, body):
+        if kind in OF_CLUSTERS and not named_cluster(kind, body):
             dump.nobodys[name] += 1
             return
-        if kind is None and meant(group, name) is None:
+        if kind is None and misspelt_kind(group, name) is None:
             items = body.get("items")
             if name.endswith("List") and isinstance(items, list):
                 dump.strangers[name.removesuffix("List"), api_version] += len(items)

@@ -18,7 +18,7 @@ from muster.features.importing.sorting import Sorted, placement_of, sort_object
 from muster.fleet.deciders import Deciders
 from muster.fleet.derived import derived_text
 from muster.fleet.fleet import Fleet
-from muster.fleet.layout import REPORT, WISH, places
+from muster.fleet.layout import DECLARED, REPORTED, file_places
 from muster.fleet.objects import Object
 from muster.rules.effects.budget import ALLOW_DISRUPTION
 
@@ -92,7 +92,7 @@ def _commands(part: Part) -> bool:
 
 def _propose(done: MoveIn, part: Part, obstacle: Obstacle) -> None:
     """Write an object where nobody reads it, for people to look at."""
-    place = next(places(part, WISH))
+    place = next(file_places(part, DECLARED))
     path = f"{place}{_PROPOSED}"
     if obstacle(path) or path in done.created:
         done.here.append(part.id)  # it was proposed before
@@ -117,9 +117,9 @@ def _place(done: MoveIn, fleet: Fleet, part: Part, parts: Sorted, obstacle: Obst
     files: dict[str, str] = {}
     report = None if part.id in fleet.undeclared else parts.report  # its agent says it already
     derived = None if part.id in fleet.previous else parts.derived
-    for role, body in ((WISH, parts.wish), (REPORT, report)):
+    for role, body in ((DECLARED, parts.wish), (REPORTED, report)):
         if body is not None:
-            path, reason = _free(places(part, role), done.created.keys() | files.keys(), obstacle)
+            path, reason = _free(file_places(part, role), done.created.keys() | files.keys(), obstacle)
             if reason:
                 done.findings.append(messages.no_place(part.id, path, reason))
                 return
@@ -157,14 +157,14 @@ def _replace(
     replaced: dict[str, str] = {}
     created: dict[str, str] = {}
     left = {own.source.label: own for own in obj.parts}
-    for role, body in ((WISH, parts.wish), (REPORT, parts.report)):
-        path = next((path for path in places(part, role) if path in left and alone.get(path) == obj.id), None)
+    for role, body in ((DECLARED, parts.wish), (REPORTED, parts.report)):
+        path = next((path for path in file_places(part, role) if path in left and alone.get(path) == obj.id), None)
         if path is not None:
             own = left.pop(path)
             if body is not None and (text := file_text(body)) != own.source.read().decode("utf-8", "replace"):
                 replaced[path] = text
         elif body is not None:
-            path, reason = _free(places(part, role), done.created.keys() | created.keys(), obstacle)
+            path, reason = _free(file_places(part, role), done.created.keys() | created.keys(), obstacle)
             if not reason:
                 created[path] = file_text(body)
     if left:

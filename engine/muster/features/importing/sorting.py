@@ -25,12 +25,12 @@ from muster.data.source import Part
 from muster.data.tree import Tree, mapping_at, mappings_at
 from muster.fleet.adoption import PROVISIONED, decided_by_hub
 from muster.fleet.agents import DECIDED_CONDITIONS
+from muster.fleet.clusters import BUILT_IN, is_managed
 from muster.fleet.deciders import Deciders
 from muster.fleet.derived import in_order
-from muster.fleet.derived_parts import countable
+from muster.fleet.derived_parts import as_derived
 from muster.fleet.merge import element_key
 from muster.fleet.objects import Object
-from muster.fleet.sets import BUILT_IN, is_managed
 
 _IDENTITY: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
 _PLACEMENT_LABEL: Final = "cluster.open-cluster-management.io/placement"
@@ -64,7 +64,7 @@ def _sorted(part: Part, deciders: Deciders, known: Mapping[ObjectId, object]) ->
     decided = decided_by_hub(kind, body, deciders)
     if kind is PLACEMENT_DECISION and placement_of(part) not in known:
         decided = None  # somebody else's controller decides for it, and nothing here does
-    derived = {**countable(kind, decided), "apiVersion": kind.api_version} if decided else None
+    derived = {**as_derived(kind, decided), "apiVersion": kind.api_version} if decided else None
     if kind in CLUSTERS:
         return _cluster(part, derived, deciders)
     rest = _without(body, derived, kind.list_keys) if derived else body

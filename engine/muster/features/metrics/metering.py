@@ -15,7 +15,7 @@ from muster.data.finding import Severity
 from muster.features.metrics import metrics
 from muster.features.metrics.metrics import Values
 from muster.features.pulses.publish import Publication
-from muster.fleet.faults import fallbacks_told_to
+from muster.fleet.faults import listening_to_fallbacks
 from muster.git.errors import RepositoryError
 from muster.rules.checks import waivers
 from muster.run.progress import RunStep, told_to
@@ -134,7 +134,7 @@ def metered(path: Path, clock: Callable[[], float], fleet: str, say: Callable[[s
     except (OSError, ValueError, KeyError) as error:
         say(f"metrics begin anew, {path} cannot be gone on from: {error}")
     try:
-        with meter.looking(), fallbacks_told_to(meter.fell_back):
+        with meter.looking(), listening_to_fallbacks(meter.fell_back):
             yield meter
     except Exception as error:
         meter.failed(error)

@@ -21,7 +21,7 @@ from muster.data.yaml.loader import first_body
 from muster.features.notify.sinks import NoticeSink, opener, sinks_of
 from muster.features.pulses.publish import PATIENT, Deliverer, Publication
 from muster.features.pulses.sinks import RetryPatience
-from muster.fleet.faults import of_stage
+from muster.fleet.faults import stage_fault
 from muster.git.apart import derived_branch, derived_tip, seen
 from muster.git.changes import Blob, changed_paths
 from muster.git.errors import RepositoryError, UnreadableError
@@ -65,7 +65,7 @@ def notify_due(
     except RepositoryError:
         raise
     except Exception as error:  # noqa: BLE001 - the boundary: what was committed is committed
-        return Publication(faults=[of_stage("telling of transitions", error, "they stay to be told")])
+        return Publication(faults=[stage_fault("telling of transitions", error, "they stay to be told")])
 
 
 def _notify(

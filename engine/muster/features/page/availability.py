@@ -13,7 +13,7 @@ from muster.data.locations import SUFFIX, file_name
 from muster.data.times import format_time, later
 from muster.data.tree import Tree
 from muster.features.history.history import CommittedTransition, FleetHistory, StatusChange
-from muster.fleet.state import state_of
+from muster.fleet.clusters import state_of
 from muster.run.run import Run
 
 

@@ -15,7 +15,7 @@ from muster.cli.outcome import told_of
 from muster.cli.progress import working
 from muster.cli.reading import FleetReading
 from muster.data.tree import Tree
-from muster.fleet.faults import is_ours
+from muster.fleet.faults import is_any_fault
 
 if TYPE_CHECKING:
     from muster.features.page.pages import FleetSite
@@ -52,7 +52,7 @@ def command(
     count = _write(folder, reading, run, title or source.repo.resolve().name.removesuffix(".git"), link, upcoming)
     reading.tell_age(source.now, err=True)
     click.echo(f"{count} files in {folder}: open {folder / 'index.html'}")
-    return FAULT if any(map(is_ours, told_of(run))) else FINE
+    return FAULT if any(map(is_any_fault, told_of(run))) else FINE
 
 
 def write_site(folder: Path, repo: Path, now: datetime) -> None:

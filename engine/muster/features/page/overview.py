@@ -21,11 +21,10 @@ from muster.data.kinds import (
 )
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.fleet.clusters import CLUSTER_SET, parse_members, state_of
 from muster.fleet.fleet import sorted_objects
 from muster.fleet.neighbourhoods import homes
 from muster.fleet.objects import Object, by_type
-from muster.fleet.sets import CLUSTER_SET, members_told
-from muster.fleet.state import state_of
 from muster.rules.checks.waivers import told
 from muster.rules.effects.allowance import Allowance
 from muster.rules.placements.reasons import Why, why_each
@@ -189,7 +188,7 @@ def _words(cell: str) -> str:
 
 def _sets(run: Run) -> Iterator[Tree]:
     for obj in run.fleet.of(MANAGED_CLUSTER_SET):
-        members = members_told(condition(run.fleet.whole(obj.id), "ClusterSetEmpty").get("message"))
+        members = parse_members(condition(run.fleet.whole(obj.id), "ClusterSetEmpty").get("message"))
         yield {"name": obj.id.name, "members": members}
 
 

@@ -1,8 +1,8 @@
 """What history says of all clusters: when which became what, and the latest commits about each.
 
 One walk over the commits that changed derived files of clusters, as far back as the window of time reaches; of the
-versions nothing is read but the conditions that say how a cluster stands (`muster.fleet.state`). What was walked once
-is kept: the next time only what came since is.
+versions nothing is read but the conditions that say how a cluster stands (`muster.fleet.clusters`). What was walked
+once is kept: the next time only what came since is.
 """
 
 import re
@@ -19,10 +19,9 @@ from muster.data.times import later
 from muster.data.tree import Tree, mappings_at
 from muster.data.yaml.loader import first_body
 from muster.features.history.history import Begins, CommittedTransition, FleetHistory, StatusChange, StatusStep
+from muster.fleet.clusters import JOINED, state_of
 from muster.fleet.derived import HEADER
-from muster.fleet.hearing import JOINED
 from muster.fleet.objects import by_type
-from muster.fleet.state import state_of
 from muster.git.changes import PathChange
 from muster.git.errors import LostObjectError, UnreadableError
 from muster.git.filelog import DerivedCommit, WalkRange, derived_log, walk_range

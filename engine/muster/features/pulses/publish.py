@@ -29,7 +29,7 @@ from muster.features.pulses.sinks import (
     deliver,
     sink_settings,
 )
-from muster.fleet.faults import of_stage
+from muster.fleet.faults import stage_fault
 from muster.git.errors import RepositoryError
 from muster.git.pulse_memory import Arrived, PulseMemory, read_memory, remember
 from muster.git.repository import Repository
@@ -133,7 +133,7 @@ def publish_due(
     except RepositoryError:
         raise
     except Exception as error:  # noqa: BLE001 - the boundary: what was committed is committed
-        return Publication(len(run.fleet.pulses), faults=[of_stage("publishing pulses", error, "they stay due")])
+        return Publication(len(run.fleet.pulses), faults=[stage_fault("publishing pulses", error, "they stay due")])
 
 
 def _publish_due(
@@ -231,7 +231,7 @@ class Deliverer:
         except Exception as error:  # noqa: BLE001 - the boundary for sinks, as `each` is for objects
             self._given_up[name] = "muster failed on this sink"
             self.result.failures.setdefault(name, []).append(self._given_up[name])
-            self.result.faults.append(of_stage(f"publishing to sink {name!r}", error, f"its {self.what} stay due"))
+            self.result.faults.append(stage_fault(f"publishing to sink {name!r}", error, f"its {self.what} stay due"))
             return False
         return True
 

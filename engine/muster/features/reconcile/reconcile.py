@@ -23,7 +23,7 @@ from muster.cli.reconciled import Reconciled
 from muster.data.finding import Finding
 from muster.data.kinds import kind_of
 from muster.features.plan.planfile import Planned, planned_instant, require_same
-from muster.fleet.faults import of_stage
+from muster.fleet.faults import stage_fault
 from muster.git.enginecommits import last_runs, require_own
 from muster.git.errors import RepositoryError
 from muster.git.importing import build_commit
@@ -127,7 +127,7 @@ def _message(
     try:
         return commit_message(last, settled.changes, notes), frozenset()
     except Exception as error:  # noqa: BLE001 - the boundary for texts, as `each` is for decisions
-        told = of_stage("writing the commit message", error, "the commit has a plain one")
+        told = stage_fault("writing the commit message", error, "the commit has a plain one")
         return plain_message(last, len(settled.files)), frozenset((told,))
 
 

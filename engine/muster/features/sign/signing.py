@@ -20,7 +20,16 @@ from muster.data.locations import AUTHORITY, derived_path
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.features.edits.editing import Edited
-from muster.fleet.approvals import CERTIFICATE, DECIDED, SIGNED, WORDS, denied, is_approved, issued, request_digest
+from muster.fleet.approvals import (
+    CERTIFICATE,
+    DECIDED,
+    DECISION_TYPES,
+    SIGNED,
+    is_approved,
+    is_cluster_denied,
+    issued_certificate,
+    request_digest,
+)
 from muster.fleet.derived import derived_text, in_order
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.neighbourhoods import cluster_of
@@ -94,7 +103,7 @@ def _signed(fleet: FleetWithPolicies, authority: Authority, now: datetime) -> _D
         return draft
     for obj in fleet.of(CSR):
         before, cluster = fleet.previous.get(obj.id), str(obj.labels.get(CLUSTER_NAME, ""))
-        if issued(obj, before):
+        if issued_certificate(obj, before):
             continue
         if not is_of(obj, cluster, signers):
             name = decoded(obj)["commonName"]
@@ -118,11 +127,11 @@ def _signed(fleet: FleetWithPolicies, authority: Authority, now: datetime) -> _D
 
 def _stands_approved(fleet: FleetWithPolicies, obj: Object, cluster: str) -> bool:
     """Whether that very request is approved, by the last run or a person, and nobody said no since."""
-    return is_approved(_said(fleet, obj)) and not denied(fleet.objects, fleet.previous, cluster)
+    return is_approved(_said(fleet, obj)) and not is_cluster_denied(fleet.objects, fleet.previous, cluster)
 
 
 def _is_decided(fleet: FleetWithPolicies, obj: Object) -> bool:
-    return any(type_ in _said(fleet, obj) for type_ in WORDS)
+    return any(type_ in _said(fleet, obj) for type_ in DECISION_TYPES)
 
 
 def _said(fleet: FleetWithPolicies, obj: Object) -> dict[str, Tree]:

@@ -53,7 +53,7 @@ class Serving:
         from muster.features.metrics.metering import Meter
         from muster.features.watch.http import LiveServer
         from muster.features.watch.live import Live
-        from muster.fleet.faults import fallbacks_told_to
+        from muster.fleet.faults import listening_to_fallbacks
 
         try:
             address = address_of(self.serve)
@@ -66,7 +66,7 @@ class Serving:
             server = LiveServer(address, live, meter.values, access, context)
         except OSError as error:
             raise click.UsageError(f"--serve {self.serve}: {error}.") from error
-        with served(server, "muster-serve"), fallbacks_told_to(meter.fell_back):
+        with served(server, "muster-serve"), listening_to_fallbacks(meter.fell_back):
             say(f"serving {server.url}")
             yield live, meter
 

@@ -24,7 +24,7 @@ from muster.features.notify.notify import notify_due
 from muster.features.pulses.publish import next_look, publish_due
 from muster.features.reconcile.proposals import propose
 from muster.features.reconcile.reconcile import reconcile, told_of_waiting
-from muster.fleet.faults import fell_back, is_ours, told
+from muster.fleet.faults import fault_text, fell_back, is_any_fault
 from muster.git.agents import AgentRef
 from muster.git.errors import RepositoryError
 from muster.git.hearing import here
@@ -142,7 +142,7 @@ class Watcher:
             self._trouble = trouble
         except Exception as error:  # noqa: BLE001 - watch survives everything but a signal
             self._back_off(error)
-            self.say(f"{format_time(self._present())} a fault in muster, not in your fleet: {told(error)}")
+            self.say(f"{format_time(self._present())} a fault in muster, not in your fleet: {fault_text(error)}")
         if self._fetches:
             self._next_fetch = self._present() + self._interval
 
@@ -236,7 +236,7 @@ class Watcher:
         errors = [found for found in findings if found.fails and found.code != UNREST]
         if errors and done.commit:
             self.say(f"  {len(errors)} errors; see muster validate")
-        standing = [found for found in findings if is_ours(found) or (self._verbose and not found.fails)]
+        standing = [found for found in findings if is_any_fault(found) or (self._verbose and not found.fails)]
         lines = {f"  {found.code}: {found.message}": None for found in standing}
         for line in [line for line in lines if line not in self._standing][:_MOST_TOLD]:
             self.say(line)

@@ -20,15 +20,15 @@ from muster.fleet.files import read_file
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import (
     LONGEST_SECONDS,
+    derived_lease_seconds,
     grace_factor,
+    is_silent,
     leased_cluster,
     leases_by_cluster,
     own_lease_seconds,
-    standing_seconds,
 )
 from muster.fleet.objects import Object
 from muster.fleet.reading import FilesRead
-from muster.fleet.silent import is_silent
 from muster.rules.policies.selectors import LabelSelector
 from muster.rules.policies.staleness import expiry
 
@@ -192,7 +192,7 @@ def _seconds(fleet: Fleet, cluster: Object, lease: Tree) -> int:
     """How long an agent waits between renewals: a duration of the lease, as the hub told it; Karmada's renews four
     times in one."""
     if MANAGED_CLUSTER.has(cluster.id):
-        return max(own_lease_seconds(cluster), standing_seconds(fleet.previous.get(cluster.id)))
+        return max(own_lease_seconds(cluster), derived_lease_seconds(fleet.previous.get(cluster.id)))
     own = dig(lease, "spec", "leaseDurationSeconds")
     return max(min(own, LONGEST_SECONDS) // 4, 1) if isinstance(own, int) and not isinstance(own, bool) else 10
 

@@ -1,9 +1,8 @@
-"""The defaults that an API server fills in before it asks policies, for Kubernetes' own kinds.
+"""The defaults that an API server sets before it evaluates policies, for Kubernetes' own kinds.
 
-Policies that others wrote rely on them: `object.spec.replicas <= 5` says nothing of a Deployment that leaves `replicas`
-out unless that is 1. Source: kubernetes `pkg/apis/*/v1/defaults.go`; and what Go writes though nobody set it
-(`resources: {}`). The table has what policies ask for, and not what depends on a cluster: service accounts' tokens,
-priorities, admission plug-ins.
+Policies rely on them: `object.spec.replicas <= 5` fails for a Deployment without `replicas` unless that is 1. Source:
+kubernetes `pkg/apis/*/v1/defaults.go`, and what Go writes for unset fields (`resources: {}`). The table has the fields
+that policies use, and none that depend on a cluster: service account tokens, priorities, admission plug-ins.
 """
 
 from collections.abc import Callable, Mapping
@@ -12,18 +11,18 @@ from typing import Final
 from muster.data.ids import ObjectId
 from muster.data.tree import Tree
 
-#: What fills a mapping in: a value for a field that is absent, or a function of what is there.
+#: Sets defaults in a mapping.
 _Fill = Callable[[Tree], Tree]
 
 
 def defaulted(id_: ObjectId, body: Tree) -> Tree:
-    """Return an object with its kind's defaults filled in. The body given is not changed."""
+    """Return a copy of an object with its kind's defaults."""
     fill = _KINDS.get((id_.group, id_.kind))
     return body if fill is None else fill(body)
 
 
 def _with(values: Mapping[str, Tree] | None = None, **below: _Fill) -> _Fill:
-    """Fill in absent fields, then what is below some that are there."""
+    """Set absent fields to `values`, then set defaults below the given fields."""
     absent = values or {}
 
     def fill(tree: Tree) -> Tree:
@@ -52,7 +51,7 @@ def _then(*fills: _Fill) -> _Fill:
 
 
 def _pull(tree: Tree) -> Tree:
-    """Images that are the latest are always pulled."""
+    """Images with the tag latest are always pulled."""
     if not isinstance(tree, dict) or "imagePullPolicy" in tree or not isinstance(tree.get("image"), str):
         return tree
     name, _, digest = tree["image"].partition("@")
@@ -66,7 +65,7 @@ def _host_port(tree: Tree) -> Tree:
 
 
 def _host_ports(tree: Tree) -> Tree:
-    """In the host's network, the ports of containers are the host's."""
+    """In the host's network, container ports are host ports."""
     if not isinstance(tree, dict) or tree.get("hostNetwork") is not True:
         return tree
     container = _with(ports=_each(_host_port))
@@ -74,7 +73,7 @@ def _host_ports(tree: Tree) -> Tree:
 
 
 def _parallel(tree: Tree) -> Tree:
-    """A Job that says neither how often nor how wide runs once."""
+    """A Job with neither completions nor parallelism runs once."""
     if isinstance(tree, dict) and "completions" not in tree and "parallelism" not in tree:
         return {"completions": 1, "parallelism": 1, **tree}
     return _with({"parallelism": 1})(tree)
@@ -124,7 +123,7 @@ _RBAC: Final = "rbac.authorization.k8s.io"
 
 
 def _subject(tree: Tree) -> Tree:
-    """Users and groups are of the group of roles, service accounts are of the core group."""
+    """Users and groups have the API group of roles, service accounts the core group."""
     if not isinstance(tree, dict) or "apiGroup" in tree or tree.get("kind") == "ServiceAccount":
         return tree
     return {**tree, "apiGroup": _RBAC}

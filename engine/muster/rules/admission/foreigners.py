@@ -1,8 +1,7 @@
-"""Requests about objects of kinds that muster does not know, and what they look like to an API server.
+"""Requests about objects of unknown kinds, in the form that an API server would have them.
 
-Only kinds of which some binding speaks are looked at, so a repository full of other programs' objects costs nothing
-until a policy asks for them. Two documents of one name (a base and its overlay) are two objects here: nobody merges
-them.
+Only kinds that a binding matches are loaded, so other programs' objects cost nothing until a policy needs them. Two
+documents with one name (a base and its overlay) are two objects here: they are not merged.
 """
 
 from collections import defaultdict
@@ -21,13 +20,13 @@ from muster.rules.admission.defaults import defaulted
 from muster.rules.admission.request import AdmissionRequest, operation
 from muster.rules.admission.resources import Resource, Resources
 
-#: The label that every namespace has.
+#: The label of every namespace.
 NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 
 
 @dataclass(frozen=True, slots=True)
 class Foreigners:
-    """The foreign objects of one revision, as an API server would hold them."""
+    """The foreign objects of one revision."""
 
     fleet: Fleet
     resources: Resources
@@ -35,8 +34,8 @@ class Foreigners:
 
     @classmethod
     def of(cls, fleet: Fleet, base: Fleet | None) -> tuple["Foreigners", "Foreigners | None"]:
-        """Return those of a fleet and of its base. What is known of kinds is the same for both: a definition that comes
-        or goes with its objects moves none of them to another namespace."""
+        """Return those of a fleet and of its base. Both use the same definitions of kinds, so an added or removed
+        definition moves no object to another namespace."""
         if base is None:
             return cls(fleet, Resources(fleet.foreign), Opener()), None
         kinds = {**base.foreign, **fleet.foreign}
@@ -44,12 +43,12 @@ class Foreigners:
         return cls(fleet, both, Opener()), cls(base, both, Opener())
 
     def id_of(self, foreign: Foreign) -> ObjectId:
-        """Return the id of an object, in the namespace in which it would be."""
+        """Return the id of an object, with the namespace that it would have."""
         namespaced = self.resources.of(foreign.id.group, foreign.id.kind).namespaced
         return foreign.id._replace(namespace=(foreign.id.namespace or DEFAULT_NAMESPACE) if namespaced else "")
 
     def object(self, foreign: Foreign) -> Object:
-        """Return an object: in its namespace, with the defaults that an API server fills in."""
+        """Return an object in its namespace, with an API server's defaults."""
         id_ = self.id_of(foreign)
         body = defaulted(id_, in_scope(self.opener.body(foreign), id_.namespace))
         if (id_.group, id_.kind) == ("", "Namespace"):
@@ -61,12 +60,12 @@ class Foreigners:
         return ((self.id_of(one), one) for one in self.fleet.foreign.get((group, kind), ()))
 
     def broken_files(self) -> frozenset[str]:
-        """The files with an error in them: what is in them no more may be in what cannot be read."""
+        """Files with an error: a missing object may be in their unreadable part."""
         return frozenset(found.file for found in self.fleet.findings if found.severity is Severity.ERROR)
 
 
 def named_namespace(body: Tree, name: str) -> Tree:
-    """Return a Namespace with the label that every one has."""
+    """Return a Namespace with the label of every namespace."""
     metadata = mapping_at(body, "metadata")
     labels = {**mapping_at(metadata, "labels"), NAMESPACE_NAME: name}
     return {"apiVersion": "v1", "kind": "Namespace", **body, "metadata": {**metadata, "name": name, "labels": labels}}
@@ -74,7 +73,7 @@ def named_namespace(body: Tree, name: str) -> Tree:
 
 @dataclass(frozen=True, slots=True)
 class ForeignChange:
-    """A foreign object about which policies are asked, not loaded yet: as it is and as it was."""
+    """A foreign object to be checked, before and after, not loaded yet."""
 
     id: ObjectId
     resource: Resource
@@ -93,7 +92,7 @@ class ForeignChange:
 
 
 def foreign_requests(now: Foreigners, base: Foreigners | None, wanted: Iterable[Resource]) -> Iterator[ForeignChange]:
-    """Yield what is to be asked per object of the wanted kinds, and per such object of the base that is gone."""
+    """Yield a change per object of the wanted kinds, and per such object of the base that is gone."""
     fleet, broken = now.fleet, now.broken_files()
     for resource in wanted:
         kind = resource.group, resource.kind
@@ -102,7 +101,7 @@ def foreign_requests(now: Foreigners, base: Foreigners | None, wanted: Iterable[
         for id_ in sorted({*news, *olds}):
             for one, old in _paired(news.get(id_, []), olds.get(id_, [])):
                 if one is None and old is not None and (fleet.unidentified or old.source.path in broken):
-                    continue  # it may be in what cannot be read
+                    continue  # it may be in an unreadable file
                 yield ForeignChange(id_, resource, now, one, base, old)
 
 
@@ -114,7 +113,7 @@ def _by_id(found: Iterable[tuple[ObjectId, Foreign]]) -> Mapping[ObjectId, list[
 
 
 def _paired(news: list[Foreign], olds: list[Foreign]) -> Iterator[tuple[Foreign | None, Foreign | None]]:
-    """Pair the documents of one name: those of one file first, then whatever is left, in order."""
+    """Pair the documents of one name: those of one file first, then the rest, in order."""
     left, unpaired = list(olds), list[Foreign]()
     for one in news:
         same = next((old for old in left if old.source.path == one.source.path), None)

@@ -1,4 +1,4 @@
-"""What the policies in force say of a revision: a finding per violation, at the object."""
+"""Evaluates the policies in force for a revision: a finding per violation, at the object."""
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
@@ -20,8 +20,8 @@ from muster.data.source import Place
 from muster.data.tree import At, Tree, mapping_at, mappings_at
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
-from muster.fleet.heard import has_reports, heard
 from muster.fleet.objects import Object
+from muster.fleet.report_parts import has_reports, without_invalid_reports
 from muster.fleet.schema_findings import schema_findings
 from muster.fleet.schemas import is_sound
 from muster.rules.admission.foreigners import Foreigners, foreign_requests
@@ -34,17 +34,17 @@ from muster.rules.policies.lazy import PolicyScope
 from muster.rules.policies.witness import Witness, WitnessedScope, WitnessNote
 
 _ADMISSION: Final = (VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)
-#: Where a rule names these, it speaks of a kind that is known.
+#: The resources of registered kinds.
 _RESOURCES: Final = frozenset((kind.group, kind.plural) for kind in ALL)
-#: What may be done to an object that is there. Of one that is gone, what is said stands beside no other.
+#: Operations on present objects. A DELETE also compares with other objects.
 _OF_WHAT_IS_THERE: Final = frozenset(("CREATE", "UPDATE"))
-#: Fields by which other objects have a say, and variables that speak of others, or of whoever asks.
+#: Fields and variables that read other objects, or the user.
 _FURTHER: Final = ("paramKind", "paramRef", "namespaceSelector", "namespaceObject", "params", "userInfo")
 
 
 def looks_further(fleet: Fleet) -> bool:
-    """Whether a policy of a fleet's own, or a binding, looks at more than each object by itself: at parameters, at
-    namespaces, at who asks, at what is gone, or at objects of kinds that nobody knows."""
+    """Does one of the fleet's own policies or bindings read more than single objects: parameters, namespaces, the user,
+    removed objects, or unknown kinds?"""
     own = [fleet.objects[id_] for id_ in of_kinds(fleet.objects, *_ADMISSION)]
     return any(map(_looks_further, own))
 
@@ -71,8 +71,8 @@ def _mentions(spec: Tree) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Admission:
-    """What policies make of a revision: its objects without the reports that are refused, what is wrong with those, and
-    what else is refused. `judged` are the places of the objects of unknown kinds that policies speak of."""
+    """The result for a revision: its objects without refused reports, findings about those, and other refusals.
+    `judged`: the places of the foreign objects that policies match."""
 
     objects: Mapping[ObjectId, Object]
     unheard: tuple[Finding, ...] = ()
@@ -81,10 +81,10 @@ class Admission:
 
 
 def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Witness | None = None) -> Admission:
-    """Ask the policies about every object. Without a base every one is new, and none is gone.
+    """Evaluate the policies for every object. Without a base every object is new, and none is removed.
 
-    An object that would be allowed but for what was reported of it is allowed without that: no agent keeps people's
-    changes of its cluster from taking effect.
+    If an object is refused only because of its reports, they are ignored: no agent can block people's changes of its
+    cluster.
     """
     if not admissions.bindings:
         return Admission(fleet.objects)
@@ -102,13 +102,13 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Wit
         obj = request.object
         ours = obj is not None and obj.id in fleet.objects
         if obj and ours and has_reports(obj) and any(one.severity is Severity.ERROR for one in found):
-            left, dropped = heard(obj, _Judge(surroundings, admissions, request))
+            left, dropped = without_invalid_reports(obj, _Judge(surroundings, admissions, request))
             if dropped:
                 unheard.extend(dropped)
                 del objects[obj.id]
                 if left is None:
                     return
-                if obj.kind is MANAGED_CLUSTER:  # as it was accepted, also automatically
+                if obj.kind is MANAGED_CLUSTER:  # keeps automatic acceptance
                     left = replace(left, body={**left.body, "spec": obj.spec})
                 objects[obj.id] = left
                 found = list(_of_request(surroundings, admissions, replace(request, object=left)))
@@ -122,7 +122,7 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Wit
 
 
 def _spoken_of(now: Foreigners, base: Foreigners | None, admissions: Admissions) -> list[Resource]:
-    """The unknown kinds that some binding speaks of, by group and kind."""
+    """The unknown kinds that a binding matches, by group and kind."""
     kinds = {*now.fleet.foreign, *(base.fleet.foreign if base is not None else ())}
     known = (now.resources.of(*kind) for kind in sorted(kinds))
     bindings = admissions.bindings
@@ -133,7 +133,7 @@ def _spoken_of(now: Foreigners, base: Foreigners | None, admissions: Admissions)
 
 
 def _places(fleet: Fleet, spoken_of: list[Resource], admissions: Admissions) -> frozenset[Place]:
-    """Where the objects of unknown kinds stand that policies judge, or read as parameters."""
+    """The places of foreign objects that policies match or read as parameters."""
     kinds = {(resource.group, resource.kind) for resource in spoken_of}
     kinds |= {one.policy.param_kind for one in admissions.bindings if one.policy.param_kind is not None}
     if kinds:
@@ -143,12 +143,11 @@ def _places(fleet: Fleet, spoken_of: list[Resource], admissions: Admissions) -> 
 
 
 def _in_force(base: Fleet, asked: Iterable[AdmissionRequest]) -> Iterator[AdmissionRequest]:
-    """The requests with each old object as it was in force: what its schema refused was not, and never existed for an
-    API server either."""
+    """The requests with each old object as it was in force: an invalid one never existed for an API server."""
     for request in asked:
         old = request.old
         if old is not None and not is_sound(old.kind, base.declared(old).body):
-            left, _ = heard(old, lambda one: schema_findings(base.declared(one)))
+            left, _ = without_invalid_reports(old, lambda one: schema_findings(base.declared(one)))
             old = left if left is not None and is_sound(left.kind, base.declared(left).body) else None
             if old is None and request.object is None:
                 continue
@@ -158,14 +157,14 @@ def _in_force(base: Fleet, asked: Iterable[AdmissionRequest]) -> Iterator[Admiss
 
 @dataclass(frozen=True, slots=True)
 class _Judge:
-    """Asks the policies about another form of the object that a request is about."""
+    """Evaluates the policies for another form of a request's object."""
 
     surroundings: AdmissionSurroundings
     admissions: Admissions
     request: AdmissionRequest
 
     def __call__(self, obj: Object) -> list[Finding]:
-        """Return what is refused of it."""
+        """Return the refusals."""
         found = _of_request(self.surroundings, self.admissions, replace(self.request, object=obj))
         return [one for one in found if one.severity is Severity.ERROR]
 
@@ -218,7 +217,7 @@ def _of_policy(binding: Binding, request: AdmissionRequest, scope: PolicyScope) 
 
 
 def _place(policy: AdmissionPolicy, rule: Validation, request: AdmissionRequest, scope: PolicyScope) -> Path | At:
-    """Where in the object stands what a rule refuses."""
+    """The path in the object that a rule refuses."""
     if request.object is None:
         return NAME
 
@@ -231,8 +230,8 @@ def _place(policy: AdmissionPolicy, rule: Validation, request: AdmissionRequest,
 
 
 def _unmatched(policy: AdmissionPolicy, scope: PolicyScope) -> str | None:
-    """Why the policy says nothing of the object: empty where a match condition does not hold, else which one failed;
-    None where all of them hold. One that does not hold counts before one that fails, as upstream."""
+    """Why the policy does not apply: empty if a match condition is false, else the one that failed; None if all hold. A
+    false one has priority over a failed one, as upstream."""
     failed = None
     for guard in policy.guards:
         outcome = _outcome(guard.when, scope, guard.at)
@@ -244,7 +243,7 @@ def _unmatched(policy: AdmissionPolicy, scope: PolicyScope) -> str | None:
 
 
 def _noted(binding: Binding, request: AdmissionRequest, scope: PolicyScope) -> Iterator[Finding]:
-    """What the policy notes for the record. One that fails counts as a violation where failures do."""
+    """The policy's audit annotations. A failed one counts as a violation if `failurePolicy` says so."""
     policy, said = binding.policy, dict[str, str]()
     for note in policy.notes:
         try:
@@ -259,7 +258,7 @@ def _noted(binding: Binding, request: AdmissionRequest, scope: PolicyScope) -> I
 
 
 def _outcome(program: cel.Program, scope: PolicyScope, at: At) -> bool | str:
-    """Whether an expression holds, or why that cannot be said."""
+    """Does the expression hold? A text if it failed."""
     try:
         value = scope.evaluate(program, at)
     except cel.EvaluationError as error:
@@ -268,7 +267,7 @@ def _outcome(program: cel.Program, scope: PolicyScope, at: At) -> bool | str:
 
 
 def _message(rule: Validation, scope: PolicyScope) -> str:
-    """What is said of a violation, as upstream chooses it: computed, written, or the expression itself."""
+    """The message of a violation, as upstream: computed, literal, or the expression itself."""
     if rule.message.program is not None:
         try:
             text = scope.evaluate(rule.message.program, (*rule.at, "messageExpression"))

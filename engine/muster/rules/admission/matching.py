@@ -1,8 +1,8 @@
-"""Which requests a policy or a binding speaks of: `matchConstraints` and `matchResources`.
+"""The requests that a policy or binding matches: `matchConstraints` and `matchResources`.
 
-Source: the Kubernetes API's MatchResources. `namespaceSelector` sees the labels of the namespace's document in the
-repository and, also without one, its name (`surroundings`); a Namespace is matched by its own labels, and for other
-objects without a namespace it always holds, as upstream. No file asks for a subresource.
+Source: the Kubernetes API's MatchResources. `namespaceSelector` uses the labels of the namespace's document in the
+repository and, even without one, its name (`surroundings`); a Namespace is matched by its own labels, and other objects
+without a namespace always match, as upstream. Files never request a subresource.
 """
 
 from collections.abc import Callable, Iterable, Mapping
@@ -16,13 +16,13 @@ from muster.rules.policies.selectors import LabelSelector
 
 _EVERY_RESOURCE = frozenset(("*", "*/*"))
 
-#: The labels of a namespace, by its name.
+#: Returns the labels of a namespace.
 NamespaceLabels = Callable[[str], Mapping[str, str]]
 
 
 @dataclass(frozen=True, slots=True)
 class ResourceRule:
-    """One set of operations and resources; `*` stands for all."""
+    """One set of operations and resources; `*` means all."""
 
     operations: frozenset[str]
     groups: frozenset[str]
@@ -33,7 +33,7 @@ class ResourceRule:
 
     @classmethod
     def parse(cls, tree: Tree) -> "ResourceRule":
-        """Read a rule that its schema has accepted."""
+        """Parse a valid rule."""
         operations, groups, versions, resources, names = (
             frozenset(tree.get(field) or ())
             for field in ("operations", "apiGroups", "apiVersions", "resources", "resourceNames")
@@ -42,11 +42,11 @@ class ResourceRule:
 
     @property
     def asked_for(self) -> bool:
-        """Whether any file can be what it speaks of: files ask for no subresource, and connect to nothing."""
+        """Can a file match? Files request no subresource and no CONNECT."""
         return self.operations != {"CONNECT"} and any("/" not in name or name == "*/*" for name in self.resources)
 
     def covers(self, resource: Resource) -> bool:
-        """Whether the rule speaks of a kind, in whatever version."""
+        """Does the rule match a kind, in any version?"""
         scope = self.scope == "*" or (self.scope == "Namespaced") == resource.namespaced
         return (
             scope
@@ -55,7 +55,7 @@ class ResourceRule:
         )
 
     def matches(self, request: AdmissionRequest, *, equivalent: bool) -> bool:
-        """Whether the rule speaks of a request; `equivalent` takes any version of the kind for another."""
+        """Does the rule match a request? `equivalent`: in any version of the kind."""
         version = equivalent or _has(self.versions, request.version)
         named = not self.names or request.id.name in self.names
         return version and named and _has(self.operations, request.operation) and self.covers(request.resource)
@@ -67,7 +67,7 @@ def _has(values: frozenset[str], value: str) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class Match:
-    """What is spoken of: at least one rule (none: everything), no exclusion, and both selectors."""
+    """At least one rule must match (if there are any), no exclusion, and both selectors."""
 
     rules: tuple[ResourceRule, ...]
     exclusions: tuple[ResourceRule, ...]
@@ -77,7 +77,7 @@ class Match:
 
     @classmethod
     def parse(cls, tree: Tree) -> "Match":
-        """Read a match that its schema has accepted; None matches everything."""
+        """Parse a valid match; None matches everything."""
         tree = tree or {}
         return cls(
             tuple(ResourceRule.parse(rule) for rule in mappings_at(tree, "resourceRules")),
@@ -88,7 +88,7 @@ class Match:
         )
 
     def kind(self) -> Kind | None:
-        """The one kind of the registry that it speaks of; None where it may speak of another, too."""
+        """The registered kind, if the match is limited to one."""
         kinds = [resource for resource in REGISTERED if self.covers(resource)]
         if len(kinds) != 1 or not self.rules:
             return None
@@ -97,21 +97,21 @@ class Match:
         return BY_GROUP_KIND[only.group, only.kind] if whole else None
 
     def covers(self, resource: Resource) -> bool:
-        """Whether it may speak of a kind."""
+        """Can it match a kind?"""
         return not self.rules or any(rule.covers(resource) for rule in self.rules)
 
     def speaks_of_any(self, resources: Iterable[Resource]) -> bool:
-        """Whether a file of one of these kinds could be what it speaks of."""
+        """Can it match a file of one of these kinds?"""
         rules = [rule for rule in self.rules if rule.asked_for]
         return not self.rules or any(rule.covers(resource) for resource in resources for rule in rules)
 
     def matches(self, request: AdmissionRequest, namespace_labels: NamespaceLabels) -> bool:
-        """Whether it speaks of a request."""
+        """Does it match a request?"""
         if self.rules and not any(rule.matches(request, equivalent=self.equivalent) for rule in self.rules):
             return False
         if any(rule.matches(request, equivalent=self.equivalent) for rule in self.exclusions):
             return False
-        # Either side of an update may have the labels that are asked for.
+        # Either side of an update may have the labels.
         return any(self.objects.matches(labels) for labels in request.labels) and self._space(request, namespace_labels)
 
     def _space(self, request: AdmissionRequest, namespace_labels: NamespaceLabels) -> bool:

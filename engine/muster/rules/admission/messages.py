@@ -1,8 +1,7 @@
-"""What admission policies say of objects.
+"""Findings of admission policies, and the place in an object that they refuse.
 
-Where in an object a refusal points: at the field that the rule reads, and in a list at the element that it refuses.
-
-A rule that reads several fields apart from each other points at the object's name.
+That is the field that the rule reads, or in a list the refused element; the object's name for a rule that reads several
+separate fields.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -22,13 +21,12 @@ from muster.fleet.objects import Object
 from muster.fleet.places import place_of
 
 NAME: Final[At] = ("metadata", "name")
-#: Fields that say which object it is: a rule reads them to find out, or to tell.
+#: Fields of the object's identity, which rules read for other reasons.
 _IDENTITY: Final = frozenset((("apiVersion",), ("kind",), NAME, ("metadata", "namespace")))
 
 
 def place_in(obj: Object, fields: list[At], refuses: Callable[[Tree], bool]) -> Path | At:
-    """Return the path of what a rule refuses. `fields` are those that it reads; `refuses`: whether it refuses another
-    body of the object."""
+    """Return the path that a rule refuses. `fields`: those that it reads; `refuses`: does it refuse another body?"""
     present = [path for path in fields if path not in _IDENTITY and dig(obj.body, *map(str, path)) is not None]
     steps = list(takewhile(lambda step: len(set(step)) == 1, zip(*present, strict=False)))
     common: At = tuple(step[0] for step in steps)
@@ -49,7 +47,7 @@ def place_in(obj: Object, fields: list[At], refuses: Callable[[Tree], bool]) -> 
 
 
 def fields_read(program: cel.Program, variables: Mapping[str, cel.Program]) -> list[At]:
-    """Return the fields of `object` that an expression reads, by itself or by variables."""
+    """Return the fields of `object` that an expression reads, directly or by variables."""
     return sorted(set(_fields(program.node, dict(variables))))
 
 
@@ -68,7 +66,7 @@ def _fields(node: ast.Node, variables: dict[str, cel.Program]) -> Iterator[At]:
 
 
 def _path(node: ast.Node) -> tuple[str, ...] | None:
-    """The names of `a.b.c`; None for anything else."""
+    """The names of `a.b.c`; None for any other node."""
     steps: list[str] = []
     while isinstance(node, (ast.Select, ast.Has)):
         steps.append(node.field)
@@ -77,7 +75,7 @@ def _path(node: ast.Node) -> tuple[str, ...] | None:
 
 
 def _with(body: Tree, path: At, value: Tree) -> Tree:
-    """The body with another value at a path that it has."""
+    """The body with another value at an existing path."""
     if not path:
         return value
     return {**body, path[0]: _with(body[path[0]], path[1:], value)}
@@ -96,7 +94,7 @@ def refused(
     message: str,
     at: Path | At,
 ) -> Finding:
-    """What a policy does not allow, at a field of the object; of one that is gone at the binding."""
+    """A policy's refusal, at a field of the object; for a removed object at the binding."""
     place = place_of(obj.parts, at) if obj else place_of(binding.parts, NAME)
     gone = "" if obj else f"{id_} cannot be removed: "
     text = f"{gone}{' '.join(message.split())}"
@@ -104,21 +102,21 @@ def refused(
 
 
 def says_so(policy: ObjectId) -> str:
-    """Whose word a refusal is: its hint, by which refusals of one policy are told from others."""
+    """The hint of a refusal, which names the policy."""
     return f"{policy}{_SAYS_SO}"
 
 
 def speaker(found: Finding) -> str:
-    """Which policy (`Kind/name`) refuses something, or warns of it; empty where a finding is nothing of the kind."""
+    """The policy (`Kind/name`) of a refusal or warning; empty for other findings."""
     return found.hint.removesuffix(_SAYS_SO) if found.code == "MUS320" and found.hint.endswith(_SAYS_SO) else ""
 
 
 def noted(
     policy: ObjectId, id_: ObjectId, obj: Object | None, binding: Object, notes: Mapping[str, str]
 ) -> Iterable[Finding]:
-    """What a policy notes of an object, by key."""
+    """A policy's audit annotations for an object, by key."""
     if not notes:
-        return  # looking for the place reads the file again
+        return  # finding the place reads the file again
     place = place_of((obj or binding).parts, ("metadata", "name"))
     for key, value in notes.items():
         text = f"{key}: {' '.join(value.split())}"
@@ -126,6 +124,6 @@ def noted(
 
 
 def short(expression: str) -> str:
-    """An expression as messages quote it."""
+    """An expression, shortened for messages."""
     text = " ".join(expression.split())
     return text if len(text) <= _LONGEST else f"{text[: _LONGEST - 1]}…"

@@ -1,4 +1,4 @@
-"""Policies and bindings, compiled: what is wrong with a rule is found once, at its place in the file."""
+"""Compiles policies and bindings; mistakes in a rule are reported once, at its place in the file."""
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
@@ -22,7 +22,7 @@ from muster.rules.policies.types import object_type
 
 
 def no_authorizer(policy: Object, first: Finding) -> Finding:
-    """A policy that asks who may do what, at the first place where it does."""
+    """A policy uses an authorizer; the first place."""
     return replace(
         first,
         code="MUS323",
@@ -32,7 +32,7 @@ def no_authorizer(policy: Object, first: Finding) -> Finding:
 
 
 def matches_nothing(policy: Object, match: Match, named: Iterable[str], known: Iterable[str]) -> Finding:
-    """A policy in force that speaks of no object of the repository, nor of a kind that anybody knows."""
+    """A policy in force matches no object of the repository and no known kind."""
     if not any(rule.asked_for for rule in match.rules):
         said = "speaks of nothing that a file can ask for: subresources and CONNECT are not among it"
         hint = "name the resource itself, or take the policy out of the repository"
@@ -62,7 +62,7 @@ REQUEST = ObjectType(
     },
 )
 
-#: How the compiler speaks of the variable that there is not, and of what upstream's library asks of it.
+#: Messages of the compiler about the missing variable, and about upstream's functions of it.
 _AUTHORIZER = re.compile(r"\bauthorizer\b")
 _OF_AUTHORIZER = re.compile(
     r"\bfunction '(allowed|check|errored|error|fieldSelector|group|labelSelector|name|namespace|path|reason|resource|"
@@ -72,7 +72,7 @@ _OF_AUTHORIZER = re.compile(
 
 @dataclass(frozen=True, slots=True)
 class Validation:
-    """One rule: what must hold, and what is said where it does not."""
+    """One rule: what must hold, and the message if it does not."""
 
     holds: cel.Program
     message: TextExpression
@@ -82,7 +82,7 @@ class Validation:
 
 @dataclass(frozen=True, slots=True)
 class AuditNote:
-    """An `auditAnnotations` entry: what the policy notes for the record under a key."""
+    """An `auditAnnotations` entry."""
 
     key: str
     value: cel.Program
@@ -91,9 +91,9 @@ class AuditNote:
 
 @dataclass(frozen=True, slots=True)
 class AdmissionPolicy:
-    """A ValidatingAdmissionPolicy. `strict`: an expression that fails counts as a violation (`failurePolicy`).
+    """A ValidatingAdmissionPolicy. `strict`: a failed expression counts as a violation (`failurePolicy`).
 
-    `param_kind` is the group and kind of what it reads as `params`; `asks_who`: it reads `request.userInfo`.
+    `param_kind`: group and kind of its `params`; `asks_who`: it reads `request.userInfo`.
     """
 
     id: ObjectId
@@ -110,7 +110,7 @@ class AdmissionPolicy:
 
 @dataclass(frozen=True, slots=True)
 class Binding:
-    """A ValidatingAdmissionPolicyBinding: where its policy is in force, and what a violation does."""
+    """A ValidatingAdmissionPolicyBinding: where its policy is in force, and the effect of a violation."""
 
     source: Object
     policy: AdmissionPolicy
@@ -119,20 +119,20 @@ class Binding:
 
     @property
     def param_ref(self) -> Mapping[str, Tree]:
-        """Which object the policy reads as `params`."""
+        """The reference to the object that the policy reads as `params`."""
         return mapping_at(self.source.spec, "paramRef")
 
 
 @dataclass(frozen=True, slots=True)
 class Admissions:
-    """The bindings in force, by name, and what is wrong with policies and bindings."""
+    """The bindings in force, by name, and findings about policies and bindings."""
 
     bindings: tuple[Binding, ...]
     findings: tuple[Finding, ...]
 
 
 def compile_admissions(fleet: Fleet) -> Admissions:
-    """Compile the fleet's policies and those of the bundle that it does not replace; only bound ones are in force."""
+    """Compile the fleet's policies, and the built-in ones that it does not replace; only bound ones are in force."""
     findings: list[Finding] = []
     policies: dict[str, AdmissionPolicy] = {}
     sources = {obj.id.name: obj for obj in fleet.policies(VALIDATING_ADMISSION_POLICY)}
@@ -155,7 +155,7 @@ def compile_admissions(fleet: Fleet) -> Admissions:
 
 
 def _severity(actions: Iterable[str]) -> Severity:
-    """The gravest of what is asked for."""
+    """The most severe of the actions."""
     severities = {"Deny": Severity.ERROR, "Warn": Severity.WARNING, "Audit": Severity.NOTE}
     return next(severity for action, severity in severities.items() if action in actions)
 
@@ -188,7 +188,7 @@ def _policy(obj: Object) -> tuple[AdmissionPolicy | None, list[Finding]]:
 
 
 def _variables(obj: Object, compiler: Compiler) -> dict[str, cel.Program]:
-    """Compile the policy's variables; each sees those above it, with their types, and the rules see all."""
+    """Compile the policy's variables; each sees those above it with their types, rules see all."""
     programs: dict[str, cel.Program] = {}
     types: dict[str, FieldType] = {}
     for index, variable in enumerate(mappings_at(obj.spec, "variables")):
@@ -202,13 +202,13 @@ def _variables(obj: Object, compiler: Compiler) -> dict[str, cel.Program]:
 
 
 def _environment(kind: Kind | None, param_kind: tuple[str, str] | None) -> cel.Env:
-    """What expressions see. Types are known where the policy speaks of one kind; a side that is not there is null."""
+    """The variables of expressions. Types are known if the policy matches one kind; a missing side is null."""
     object_: Type = DYN if kind is None else object_type(kind)
     registered = None if param_kind is None else BY_GROUP_KIND.get(param_kind)
     return cel.Env(
         variables={
             "object": object_,
-            # It may be null, which no type of an object allows for.
+            # It may be null, which no object type allows.
             "oldObject": DYN,
             "derived": object_,
             "request": REQUEST,
@@ -225,7 +225,7 @@ def _param_kind(obj: Object) -> tuple[str, str] | None:
 
 
 def _in_brief(obj: Object, found: list[Finding]) -> list[Finding]:
-    """What is wrong with a policy; one finding for all that asks for an authorizer, which nothing here can be."""
+    """Findings about a policy; all that concern an authorizer are merged into one."""
     asking = [one for one in found if one.code == "MUS302" and _AUTHORIZER.search(one.message)]
     if not asking:
         return found
@@ -234,7 +234,7 @@ def _in_brief(obj: Object, found: list[Finding]) -> list[Finding]:
 
 
 def _idle(fleet: Fleet, bindings: Iterable[Binding]) -> Iterator[Finding]:
-    """Yield what is said of policies in force that speak of nothing: no object, and no kind that anybody knows."""
+    """Yield findings about policies in force that match no object and no known kind."""
     resources = Resources(fleet.foreign)
     policies = {binding.policy.id: binding.policy for binding in bindings}
     for policy in policies.values():

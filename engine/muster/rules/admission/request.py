@@ -1,4 +1,4 @@
-"""Requests: what a revision does to each object, as an API server would be asked."""
+"""Requests: what a revision does to each object, as an API server would see it."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,15 +10,15 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.rules.admission.resources import Resource, resource_of
 
-#: What is said of who asks, where nobody knows: no name, no groups.
+#: The user if unknown: no name, no groups.
 NOBODY: Mapping[str, Tree] = {"username": "", "uid": "", "groups": [], "extra": {}}
 
 
 @dataclass(frozen=True, slots=True)
 class AdmissionRequest:
-    """One object as it is and as it was at the base; None where it is not there.
+    """One object, now and at the base; None if missing.
 
-    `derived` is what the last run decided of it: on a live hub it would be part of the object.
+    `derived`: its derived part of the last run, which on a live hub is part of the object.
     """
 
     id: ObjectId
@@ -31,7 +31,7 @@ class AdmissionRequest:
 
     @property
     def is_namespace(self) -> bool:
-        """Whether it asks about a Namespace itself."""
+        """Is it about a Namespace itself?"""
         return (self.resource.group, self.resource.kind) == ("", "Namespace")
 
     @property
@@ -40,7 +40,7 @@ class AdmissionRequest:
         return tuple(side.labels for side in (self.object, self.old) if side is not None)
 
     def tree(self, user: Mapping[str, Tree]) -> Tree:
-        """As expressions see it: `request`. An object without a namespace has none, as upstream."""
+        """`request` in expressions. An object without a namespace has none, as upstream."""
         group, version = self.resource.group, self.version
         kind = {"group": group, "version": version, "kind": self.resource.kind}
         resource = {"group": group, "version": version, "resource": self.resource.plural}
@@ -63,10 +63,10 @@ def operation(obj: Object | None, old: Object | None) -> str:
 
 
 def requests(fleet: Fleet, base: Fleet | None) -> Iterator[AdmissionRequest]:
-    """Yield a request per sound object of the fleet, and per object of the base that is gone, by id.
+    """Yield a request per sound object of the fleet, and per removed object of the base, by id.
 
-    Without a base, everything is new. An object that did not change updates itself to what it is: a rule that it
-    breaks is broken for as long as it stands.
+    Without a base, every object is new. An unchanged object counts as an update of itself: a violation is reported as
+    long as it exists.
     """
     known = base.objects if base is not None else {}
     for id_ in sorted({*fleet.objects, *known}):
@@ -75,7 +75,7 @@ def requests(fleet: Fleet, base: Fleet | None) -> Iterator[AdmissionRequest]:
         if id_ in fleet.broken or (obj is None and fleet.uncertain(kind)):
             continue
         if obj is None and old is not None and all(part.source.ref for part in old.parts):
-            continue  # an agent that fell silent removes nothing
+            continue  # a silent agent removes nothing
         parts = [part for side in (obj, old) if side is not None for part in side.parts]
         version, derived = parts[0].version, fleet.previous.get(id_) or {}
         yield AdmissionRequest(id_, resource_of(kind), operation(obj, old), version, obj, old, derived)

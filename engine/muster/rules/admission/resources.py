@@ -1,8 +1,8 @@
-"""What an API server knows of a kind and a document does not say: its plural, and whether it is namespaced.
+"""What an API server knows about a kind: its plural, and whether it is namespaced.
 
-For kinds that muster knows, the registry says it. For others a CustomResourceDefinition of the repository does, then
-the table of Kubernetes' own kinds; of what is left a guess is made. Plurals as upstream guesses them
-(apimachinery, `UnsafeGuessKindToResource`), but for the endings that it gets wrong: `gateways`, `boxes`, `meshes`.
+Registered kinds are known. For others a CustomResourceDefinition in the repository counts, then the table of
+Kubernetes' own kinds; the rest is guessed. Plurals are guessed as upstream does (apimachinery,
+`UnsafeGuessKindToResource`), except for endings that it gets wrong: `gateways`, `boxes`, `meshes`.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -21,8 +21,8 @@ _VOWELS: Final = frozenset("aeiou")
 
 @dataclass(frozen=True, slots=True)
 class Resource:
-    """A kind as policies match it. `plurals` has every plural that may be its own, the likeliest first. `guessed`:
-    nobody defines the kind, so whether it is namespaced is what its documents make likely."""
+    """A kind as policies match it. `plurals`: all possible plurals, likeliest first. `guessed`: the kind has no
+    definition, so `namespaced` is inferred from its documents."""
 
     group: str
     kind: str
@@ -32,12 +32,12 @@ class Resource:
 
     @property
     def plural(self) -> str:
-        """The plural as `request.resource` has it."""
+        """The plural in `request.resource`."""
         return self.plurals[0]
 
 
 def resource_of(kind: Kind) -> Resource:
-    """Return a kind of the registry as policies match it."""
+    """Return a registered kind as policies match it."""
     return Resource(kind.group, kind.name, (kind.plural,), kind.namespaced)
 
 
@@ -45,7 +45,7 @@ REGISTERED: tuple[Resource, ...] = tuple(map(resource_of, ALL))
 
 
 def plurals(kind: str) -> tuple[str, ...]:
-    """Return the plurals that a kind may have, the likeliest first."""
+    """Return the possible plurals of a kind, likeliest first."""
     name = kind.lower()
     if name.endswith("endpoints"):
         return (name,)
@@ -62,12 +62,12 @@ class Resources:
     """The kinds of a fleet's foreign objects."""
 
     def __init__(self, foreign: ByKind) -> None:
-        """Know the kinds that are among `foreign`, and those that its CustomResourceDefinitions define."""
+        """Use the kinds in `foreign` and those that its CustomResourceDefinitions define."""
         self._foreign = foreign
         self._known: dict[tuple[str, str], Resource] = {}
 
     def of(self, group: str, kind: str) -> Resource:
-        """Return what is known of a kind."""
+        """Return what is known about a kind."""
         registered = BY_GROUP_KIND.get((group, kind))
         if registered is not None:
             return resource_of(registered)
@@ -82,16 +82,16 @@ class Resources:
                 return defined
         if group in BUILT_IN:
             return Resource(group, kind, plurals(kind), kind not in _CLUSTER_SCOPED)
-        # Nobody says: where any of them names a namespace they have one.
+        # No definition: namespaced if any document has a namespace.
         spaced = any(one.id.namespace for one in self._foreign.get((group, kind), ()))
         return Resource(group, kind, plurals(kind), spaced, guessed=True)
 
     def present(self) -> Iterator[Resource]:
-        """Yield the kinds of which there is an object."""
+        """Yield the kinds of existing objects."""
         return (self.of(group, kind) for group, kind in sorted(self._foreign))
 
     def possible(self, groups: Iterable[str]) -> Iterator[Resource]:
-        """Yield the kinds of these groups (`*` for all) of which there could be an object, as far as anybody knows."""
+        """Yield the known kinds of these groups (`*` for all)."""
         wanted = frozenset(groups)
         for group, kinds in BUILT_IN.items():
             if group in wanted or "*" in wanted:
@@ -101,7 +101,7 @@ class Resources:
             yield from self._defined_in(group)
 
     def _defined_in(self, group: str) -> Iterator[Resource]:
-        """Yield what the CustomResourceDefinitions of a group define: `<plural>.<group>` is what they are called."""
+        """Yield the kinds that CustomResourceDefinitions of a group define: their name is `<plural>.<group>`."""
         named = [one for one in self._definitions if group and one.id.name.partition(".")[2] == group]
         opener = Opener()
         yield from (found for one in named if (found := _defined(group, opener.body(one))))
@@ -119,7 +119,7 @@ def _defined(group: str, body: Tree) -> Resource | None:
     return Resource(group, kind, (plural,), scope != "Cluster")
 
 
-#: Kubernetes' own kinds by group, as of 1.34, less those that are in muster's registry.
+#: Kubernetes' own kinds by group, as of 1.34, without those in muster's registry.
 BUILT_IN: Final[Mapping[str, tuple[str, ...]]] = MappingProxyType({
     group: tuple(kinds.split())
     for group, kinds in {

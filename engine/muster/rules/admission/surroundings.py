@@ -1,4 +1,4 @@
-"""What policies see around an object: its namespace, the objects that they read as `params`, and who asks.
+"""What policies read besides the object: its namespace, `params`, and the user.
 
 Sources: the Kubernetes API's ParamRef (and upstream's `CollectParams`), `namespaceObject`, `request.userInfo`.
 """
@@ -22,7 +22,7 @@ from muster.rules.policies.witness import Witness
 
 @dataclass(frozen=True, slots=True)
 class Params:
-    """The objects that a policy reads as `params`, one after the other; or why that cannot be said."""
+    """The objects that a policy reads as `params`, one after another; or why there are none."""
 
     bodies: tuple[Tree, ...] = ()
     refused: str = ""
@@ -30,8 +30,7 @@ class Params:
 
 @dataclass(frozen=True)
 class AdmissionSurroundings:
-    """One revision, as it stands around the objects that policies are asked about. A `witness` is told how their
-    expressions were evaluated."""
+    """One revision's further inputs of policies. A `witness` records the evaluation of expressions."""
 
     fleet: Fleet
     foreigners: Foreigners
@@ -41,7 +40,7 @@ class AdmissionSurroundings:
 
     @cached_property
     def share(self) -> int:
-        """What a policy may cost for each of the fleet's sound objects, those included that are not looked at."""
+        """The cost limit of a policy for each sound object of the whole fleet."""
         settings, count = self.fleet.settings, sum(self.fleet.counts().values())
         return cost_share(settings.policy_cost, settings.expression_cost, count)
 
@@ -57,7 +56,7 @@ class AdmissionSurroundings:
         return mapping_at(self._space(name), "metadata", "labels")
 
     def _space(self, name: str) -> Tree:
-        """A namespace as the repository has it, else all that is known of one: its name."""
+        """A namespace as in the repository, else with its name alone."""
         if name not in self._spaces:
             documents = (one for id_, one in self.foreigners.of_kind("", "Namespace") if id_.name == name)
             first = next(documents, None)
@@ -86,7 +85,7 @@ class AdmissionSurroundings:
                     refused=f"spec.paramRef of {binding.source.id} names no namespace, nor has the object one"
                 )
         elif namespace and resource.guessed:
-            # The binding knows better than documents that name no namespace: those are in the default one.
+            # The binding knows better than documents without a namespace: those are in the default one.
             namespace = "" if namespace == DEFAULT_NAMESPACE else namespace
         elif namespace:
             return Params(refused=f"spec.paramRef of {binding.source.id} names a namespace, and {kind[1]} has none")
@@ -103,7 +102,7 @@ class AdmissionSurroundings:
         return Params(found)
 
     def _bodies(self, kind: tuple[str, str], namespace: str, name: str = "") -> Iterator[Tree]:
-        """The objects of a kind in a namespace, or the one of a name, as the repository has them."""
+        """The objects of a kind in a namespace, or the one of a name, as in the repository."""
         registered = BY_GROUP_KIND.get(kind)
         if registered is not None:
             yield from (
@@ -119,7 +118,7 @@ class AdmissionSurroundings:
     # -- who asks
 
     def user(self, request: AdmissionRequest) -> Mapping[str, Tree]:
-        """Who changed the object last, as git says: `request.userInfo`."""
+        """`request.userInfo`: the last author of the object, by git."""
         if self.fleet.authors is None:
             return NOBODY
         there = request.object.parts if request.object is not None else ()

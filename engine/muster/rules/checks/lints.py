@@ -34,11 +34,11 @@ from muster.data.locations import FLEET_FILE
 from muster.data.names import did_you_mean
 from muster.data.tree import dig, mapping_at
 from muster.fleet.builtin import builtin_objects
+from muster.fleet.clusters import AUTO_UPDATE, BUILT_IN, is_managed
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import LEASE_NAME, LONGEST_SECONDS
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
-from muster.fleet.sets import AUTO_UPDATE, BUILT_IN, is_managed
 from muster.rules.effects.budget import ALLOW_DISRUPTION, FORM, override_of
 from muster.rules.policies.csr import decoded
 from muster.rules.policies.parameters import wanted

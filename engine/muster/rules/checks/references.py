@@ -19,10 +19,10 @@ from muster.data.kinds import (
 )
 from muster.data.names import did_you_mean
 from muster.data.tree import At, Tree, dig, mapping_at, mappings_at
+from muster.fleet.clusters import BUILT_IN, CLUSTER_SET
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
-from muster.fleet.sets import BUILT_IN, CLUSTER_SET
 from muster.rules.placements.spec import NO_SELECT, Toleration
 
 _UNREACHABLE: Final = "cluster.open-cluster-management.io/unreachable"

@@ -15,8 +15,8 @@ from muster.data.kinds import CLUSTER_TAINT_POLICY, KARMADA_CLUSTER, PLACEMENT, 
 from muster.fleet.acceptance import with_automatic_acceptance
 from muster.fleet.faults import attempt, each, guarded, is_fault
 from muster.fleet.fleet import Fleet
-from muster.fleet.heard import has_reports, heard
 from muster.fleet.objects import Object
+from muster.fleet.report_parts import has_reports, without_invalid_reports
 from muster.fleet.schema_findings import schema_findings
 from muster.rules.checks.lints import (
     branch_findings,
@@ -110,7 +110,7 @@ def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding], set[ObjectI
     for id_, obj in sorted(fleet.objects.items()):
         if not has_reports(obj):
             continue
-        outcome = attempt(obj, lambda obj=obj: heard(obj, wrong) if wrong(obj) else None)  # type: ignore[misc]
+        outcome = attempt(obj, lambda obj=obj: without_invalid_reports(obj, wrong) if wrong(obj) else None)  # type: ignore[misc]
         if isinstance(outcome, Finding):
             continue  # where muster fails on it, that is found below
         if outcome is None:

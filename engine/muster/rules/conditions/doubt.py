@@ -18,10 +18,9 @@ from datetime import datetime
 from muster.data.ids import ObjectId
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.tree import Tree
-from muster.fleet.hearing import JOINED
-from muster.fleet.leases import lease_seconds, leases_by_cluster
+from muster.fleet.clusters import JOINED
+from muster.fleet.leases import is_silent, lease_seconds, leases_by_cluster
 from muster.fleet.objects import Object
-from muster.fleet.silent import is_silent
 from muster.fleet.view import View
 from muster.rules.effects.population import headline
 from muster.rules.policies.in_force import InForce

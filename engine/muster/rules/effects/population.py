@@ -5,7 +5,7 @@ from collections.abc import Iterator
 from muster.data.ids import ObjectId
 from muster.data.kinds import ACCEPTED, FLEET, MANAGED_CLUSTER, is_cluster, of_kinds
 from muster.data.tree import dig, mapping_at
-from muster.fleet.acceptance import is_accepted, is_left_alone
+from muster.fleet.acceptance import is_accepted, is_only_reported
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.effects.budget import Override, override_of
@@ -57,7 +57,7 @@ def kept_clusters(view: View) -> Iterator[Object]:
         if not is_cluster(id_) or never_available(view, id_):
             continue
         obj = view.objects.get(id_)
-        if obj is not None and "spec" in obj.body and not is_left_alone(id_, obj.parts, view.previous.get(id_)):
+        if obj is not None and "spec" in obj.body and not is_only_reported(id_, obj.parts, view.previous.get(id_)):
             if in_service(obj):
                 yield obj
         elif id_ in view.previous and was_in_service(view, id_):

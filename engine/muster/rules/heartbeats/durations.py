@@ -31,11 +31,11 @@ from muster.fleet.leases import (
     SHORTENED,
     Renewal,
     Shortened,
+    derived_lease_seconds,
     effective_leases,
     lease_seconds,
     leases_by_cluster,
     renew_time,
-    standing_seconds,
 )
 from muster.fleet.objects import Object
 from muster.fleet.view import View
@@ -131,7 +131,7 @@ def _before(view: View, obj: Object, seconds: int) -> int:
         return seconds
     if dig(previous, "metadata", "annotations", DIGEST) is None:
         return seconds  # a live hub decided it, and told its agent
-    return standing_seconds(previous)
+    return derived_lease_seconds(previous)
 
 
 STAGE = Local("durations", stage, derives=(((MANAGED_CLUSTER,), (("metadata", "annotations"), RENEWAL)),))

@@ -2,7 +2,8 @@
 
 And which of them people have removed, so that it does not take those for newcomers (`muster.fleet.acceptance`).
 
-See `muster.fleet.hearing`: without that record a checkout that has no agents' refs would look like a fleet gone silent.
+See `muster.fleet.agent_refs`: without that record a checkout that has no agents' refs would look like a fleet gone
+silent.
 
 Lost agents: a ref that is gone or replaced is no news of its cluster. What was derived stands until the lease ends.
 
@@ -21,7 +22,7 @@ from muster.data.decision import OF_ITSELF, Because, Decision
 from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, FLEET, MANAGED_CLUSTER, kind_of
 from muster.fleet.acceptance import REMOVED
-from muster.fleet.hearing import AGENT_REF, of_lost
+from muster.fleet.agent_refs import AGENT_REF, depending_on_lost
 from muster.fleet.leases import lease_id, renew_time
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
@@ -41,7 +42,7 @@ def with_lost_kept(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolicies
     doubtful = replace(fleet, broken=fleet.broken.union(fleet.lost))
     scopes = Scopes.of(doubtful, fleet.rules, now)
     kept = frozenset(id_ for id_ in fleet.lost if _lasts(doubtful, scopes, id_, now))
-    return replace(fleet, lost=kept, broken=fleet.broken.union(of_lost(fleet, kept)))
+    return replace(fleet, lost=kept, broken=fleet.broken.union(depending_on_lost(fleet, kept)))
 
 
 def _lasts(fleet: FleetWithPolicies, scopes: Scopes, id_: ObjectId, now: datetime) -> bool:

@@ -1,4 +1,4 @@
-"""Lapses: after which sign of life each silent cluster fell silent (`muster.fleet.silent`).
+"""Lapses: after which sign of life each silent cluster fell silent (`muster.fleet.leases`).
 
 A cluster falls silent when a rule that looks at its lease makes its headline condition Unknown. That is remembered
 until the condition says something else, or says Unknown for another reason after a new sign of life. A renewal that
@@ -14,9 +14,8 @@ from muster.data.finding import Finding
 from muster.data.kinds import CLUSTERS
 from muster.data.tree import Tree, mapping_at
 from muster.fleet.faults import each
-from muster.fleet.leases import effective_leases, is_later
+from muster.fleet.leases import SILENT_AFTER, effective_leases, is_later, last_sign
 from muster.fleet.objects import Object
-from muster.fleet.silent import SILENT_AFTER, last_sign
 from muster.fleet.view import View
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.conditions.stage import POLICY_ERROR

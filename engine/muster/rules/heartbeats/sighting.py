@@ -16,9 +16,8 @@ from muster.data.kinds import KARMADA_CLUSTER
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig, digest_of
 from muster.fleet.faults import each
-from muster.fleet.leases import leases_by_cluster, renew_time
+from muster.fleet.leases import SIGHT, leases_by_cluster, renew_time
 from muster.fleet.objects import Object
-from muster.fleet.silent import SIGHT
 from muster.fleet.view import View
 from muster.rules.context import Context
 from muster.rules.stages import Local

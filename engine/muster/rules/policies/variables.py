@@ -38,11 +38,18 @@ from muster.data.kinds import (
     Kind,
 )
 from muster.data.tree import Tree, dig, mapping_at
-from muster.fleet.leases import effective_leases, lease_seconds, leases_by_cluster, standing_seconds
+from muster.fleet.leases import (
+    SIGHT,
+    cluster_named,
+    derived_lease_seconds,
+    effective_leases,
+    is_silent,
+    lease_seconds,
+    leases_by_cluster,
+)
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
 from muster.fleet.settings import Settings
-from muster.fleet.silent import SIGHT, cluster_named, is_silent
 from muster.fleet.view import View
 from muster.rules.policies.adapters import CHILD, MOST_ADAPTERS, Adapters, is_deleting, spec_changed
 from muster.rules.policies.csr import REQUEST, decoded
@@ -96,7 +103,7 @@ class Sight:
         obj = self.view.objects.get(id_)
         if obj is not None:
             return lease_seconds(self.view, obj, self.leases.get(cluster), self.factor)
-        return standing_seconds(self.view.previous[id_]) if id_ in self.view.previous else 0
+        return derived_lease_seconds(self.view.previous[id_]) if id_ in self.view.previous else 0
 
     def grace_seconds(self, cluster: str) -> int:
         """How long a ManagedCluster of this name may be silent."""

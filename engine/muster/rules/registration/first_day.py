@@ -16,8 +16,8 @@ from muster.data.decision import OF_CONDITIONS, Because, Decision, Path
 from muster.data.finding import Finding
 from muster.data.kinds import ACCEPTED, MANAGED_CLUSTER
 from muster.data.tree import dig, mapping_at
+from muster.fleet.clusters import JOINED
 from muster.fleet.faults import each
-from muster.fleet.hearing import JOINED
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.conditions.policy import ConditionPolicy

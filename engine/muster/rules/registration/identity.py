@@ -12,8 +12,8 @@ from muster.data.finding import Finding
 from muster.data.kinds import CLUSTERS, MANAGED_CLUSTER
 from muster.data.snapshot import SignerIdentity
 from muster.fleet.acceptance import is_accepted
+from muster.fleet.agent_refs import VERIFIED
 from muster.fleet.faults import each
-from muster.fleet.hearing import VERIFIED
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.context import Context

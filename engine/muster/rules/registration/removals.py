@@ -5,7 +5,7 @@ more are gone than a budget's `maxRemoved` allows, none of them is removed. They
 stay chosen where they were, count in every budget, and the Fleet says which they are.
 
 What lets them go: fewer of them; the Fleet's (or the budget's) annotation `muster.dev/allow-disruption`; the trailer
-`Muster-Allow-Removal: <names>` of the very commit that removes them (`muster.fleet.missed.find`); or an Approval
+`Muster-Allow-Removal: <names>` of the very commit that removes them (`muster.fleet.vanished.find`); or an Approval
 that names them, where `Fleet.spec.approval` has removals proposed. Decided before all else, because what is held back
 is in the fleet for every stage.
 """
@@ -20,9 +20,9 @@ from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import is_cluster
-from muster.fleet.acceptance import is_left_alone
+from muster.fleet.acceptance import is_only_reported
+from muster.fleet.agent_refs import accepted_by_ref
 from muster.fleet.fleet import AnyFleet, Fleet
-from muster.fleet.hearing import proposed
 from muster.fleet.view import View
 from muster.rules.effects.approval import REMOVAL, Approvals, awaits
 from muster.rules.effects.budget import Budget, budgets_of, override_of
@@ -58,8 +58,8 @@ class Removals:
         """What is held and why, in one sentence without its full stop."""
         name = self.budget.id.name if self.budget else ""
         count = f"{len(self.gone)} of {self.population} clusters are no longer declared"
-        proposed = f": {awaits(self.topic)}" if self.topic else ""
-        return f"{count}, budget {name!r} lets {self.allowed} be removed at once{proposed}"
+        proposal = f": {awaits(self.topic)}" if self.topic else ""
+        return f"{count}, budget {name!r} lets {self.allowed} be removed at once{proposal}"
 
 
 def removals(fleet: Fleet, now: datetime) -> Removals:
@@ -87,7 +87,7 @@ def removals(fleet: Fleet, now: datetime) -> Removals:
 def _stays(fleet: Fleet, id_: ObjectId) -> bool:
     """Whether a cluster of the last run is still there, or is kept on account of a slip."""
     obj = fleet.objects.get(id_)
-    declared = obj is not None and not is_left_alone(id_, obj.parts, fleet.previous.get(id_))
+    declared = obj is not None and not is_only_reported(id_, obj.parts, fleet.previous.get(id_))
     return declared or id_ in fleet.broken or fleet.unidentified
 
 
@@ -116,7 +116,7 @@ def removal_findings(fleet: Fleet, now: datetime) -> list[Finding]:
 
     Clusters that nobody but their agents declares may then be in sight of those alone.
     """
-    fleet = replace(fleet, broken=fleet.broken.union(proposed(fleet)))
+    fleet = replace(fleet, broken=fleet.broken.union(accepted_by_ref(fleet)))
     return list(_findings(fleet, removals(fleet, now)))
 
 

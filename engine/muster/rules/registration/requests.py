@@ -16,15 +16,15 @@ from muster.data.tree import Tree
 from muster.fleet.approvals import (
     CERTIFICATE,
     DECIDED,
+    DECISION_TYPES,
     SIGNED,
     VOUCHED,
-    WORDS,
+    human_decision,
     is_approved,
     is_denied,
-    issued,
-    lineage,
+    issued_certificate,
     request_digest,
-    word_of,
+    vouching_requests,
 )
 from muster.fleet.faults import each
 from muster.fleet.leases import CLUSTER_NAME
@@ -44,18 +44,18 @@ def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | F
 
     def bound(obj: Object) -> Iterator[Decision]:
         entry: Tree = {}
-        if any(type_ in view.conditions(obj.id) for type_ in WORDS):
+        if any(type_ in view.conditions(obj.id) for type_ in DECISION_TYPES):
             entry["request"] = request_digest(obj)
-        if (word := word_of(obj, view.previous.get(obj.id))) is not None:
+        if (word := human_decision(obj, view.previous.get(obj.id))) is not None:
             entry["word"] = word.entry
         if is_denied(view.reported(obj.id)):
             entry["denied"] = True
-        certificate = issued(obj, view.previous.get(obj.id))
+        certificate = issued_certificate(obj, view.previous.get(obj.id))
         approved = is_approved({**view.reported(obj.id), **view.conditions(obj.id)})
         if certificate and approved:
             entry[SIGNED] = request_digest(obj)
             yield Decision(obj.id, CERTIFICATE, certificate, _SIGNED)
-        if entry and (vouchers := lineage(obj, view.previous, context.identities)):
+        if entry and (vouchers := vouching_requests(obj, view.previous, context.identities)):
             entry.setdefault("request", request_digest(obj))
             entry[VOUCHED] = vouchers
         if entry:

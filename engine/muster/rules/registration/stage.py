@@ -18,10 +18,10 @@ from muster.data.finding import Finding
 from muster.data.kinds import ACCEPTED, CSR, LEASE, MANAGED_CLUSTER
 from muster.data.times import format_time
 from muster.data.tree import Tree, mapping_at
-from muster.fleet.acceptance import ACCEPTED_ON, automatic, is_accepted
-from muster.fleet.approvals import issued
+from muster.fleet.acceptance import ACCEPTED_ON, is_accepted, is_accepted_automatically
+from muster.fleet.approvals import issued_certificate
+from muster.fleet.clusters import JOINED
 from muster.fleet.faults import each
-from muster.fleet.hearing import JOINED
 from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, lease_id, leases_by_cluster, renew_time
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
@@ -76,7 +76,7 @@ def _acceptance(view: View, obj: Object, now: datetime) -> Decision | None:
 
 def _automatically(view: View, obj: Object, now: datetime) -> Iterator[Decision]:
     """What is written of a cluster that the fleet's settings accepted: since when, and that it is."""
-    if not automatic(obj):
+    if not is_accepted_automatically(obj):
         return
     since = view.before(obj.id, "metadata", "annotations", ACCEPTED_ON)
     annotations = {**mapping_at(view.now(obj.id, "metadata", "annotations"))}
@@ -91,7 +91,7 @@ def _with_certificates(view: View) -> Set[str]:
 
 
 def _found_certificates(view: View) -> Set[str]:
-    return {cluster_of(obj) for obj in view.of(CSR) if issued(obj, view.previous.get(obj.id))}
+    return {cluster_of(obj) for obj in view.of(CSR) if issued_certificate(obj, view.previous.get(obj.id))}
 
 
 def _joined(view: View, obj: Object, lease: Tree, now: datetime, *, certificates: bool) -> Iterator[Decision]:

@@ -16,9 +16,9 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import ACCEPTED, MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING
 from muster.data.tree import Tree, mapping_at
+from muster.fleet.clusters import BUILT_IN, CLUSTER_SET, DEFAULT, is_managed, members_text
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
-from muster.fleet.sets import BUILT_IN, CLUSTER_SET, DEFAULT, is_managed, members_text
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.rules.context import Context

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.features.reconcile.test_slips import FOREIGN, REMEDY, TAINTS, cluster
+from tests.features.reconcile.test_vanished import FOREIGN, REMEDY, TAINTS, cluster
 from tests.support.commandline import Make, Run
 from tests.support.git import Repo, new_repository
 

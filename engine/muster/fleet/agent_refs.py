@@ -34,35 +34,36 @@ from muster.data.snapshot import Agents
 from muster.data.tree import mapping_at
 from muster.fleet import agent_messages as messages
 from muster.fleet.acceptance import ACCEPTED_ON, is_accepted
-from muster.fleet.approvals import CERTIFICATE, DECIDED, VOUCHED, denied_by_people
+from muster.fleet.approvals import CERTIFICATE, DECIDED, VOUCHED, requests_denied_by_people
+from muster.fleet.clusters import JOINED
 from muster.fleet.fleet import AnyFleet, Fleet
 from muster.fleet.leases import CLUSTER_NAME, lease_id, leased_cluster
 
-#: Conditions: the agent has reported once; its latest report is verified.
-JOINED, VERIFIED = "ManagedClusterJoined", "AgentIdentityVerified"
+#: The condition: the latest report of the cluster's agent is verified.
+VERIFIED = "AgentIdentityVerified"
 #: The field that names a cluster's agent ref.
 AGENT_REF = ("status", "muster", "agentRef")
 
 #: The kinds that have an agent ref: a cluster, and a cluster that a provisioner creates for a pool.
-SPEAKERS = (*CLUSTERS, CLUSTER_DEPLOYMENT)
+KINDS_WITH_REF = (*CLUSTERS, CLUSTER_DEPLOYMENT)
 #: Kinds in a cluster's namespace that depend on its agents' reports.
 _NEIGHBOURS = frozenset((ADAPTER_REPORT, NODE_POOL, LEASE))
 
 
-def hear(fleet: AnyFleet, agents: Agents) -> AnyFleet:
+def with_agent_refs(fleet: AnyFleet, agents: Agents) -> AnyFleet:
     """Return the fleet with the state of its clusters' refs; what depends on unheard refs counts as broken.
 
     `agents`: the refs of the snapshot. Refs that are gone or unheard become findings.
     """
     words = {cluster_of(part.source.ref) for obj in fleet.objects.values() for part in obj.parts if part.source.ref}
-    recorded = recorded_agents(fleet)
+    recorded = recorded_refs(fleet)
     present = agents.present | words
     withheld = agents.unknown  # all of them, even in an incremental run: certificate requests do not name their cluster
-    elsewhere = _in_files(fleet) | withheld
+    elsewhere = _with_lease_file(fleet) | withheld
     missing = recorded - present - elsewhere
-    gone = missing if agents.asked and recorded & present else missing & (agents.gone | _noticed(fleet))
+    gone = missing if agents.asked and recorded & present else missing & (agents.gone | _known_lost(fleet))
     unheard = frozenset(missing - gone)
-    known = sorted({*fleet.objects, *proposed(fleet)})
+    known = sorted({*fleet.objects, *accepted_by_ref(fleet)})
     clusters = {id_.name for id_ in known if kind_of(id_) in CLUSTERS}
     mute = (recorded & present & clusters) - words - elsewhere - _doubted_names(agents)
     lost = _lost(fleet, agents, known, gone - agents.retired | mute, elsewhere)
@@ -72,8 +73,8 @@ def hear(fleet: AnyFleet, agents: Agents) -> AnyFleet:
         if kind_of(id_) in CLUSTERS and id_.name in gone | mute
     ]
     if unheard:
-        found.append(messages.agents_unheard(sorted(unheard)))
-    found.extend(map(messages.agents_withheld, agents.withheld))
+        found.append(messages.unheard_clusters(sorted(unheard)))
+    found.extend(map(messages.withheld_remote, agents.withheld))
     found.extend(_doubted(fleet, agents, known))
     unheard |= withheld
     return replace(
@@ -87,7 +88,7 @@ def hear(fleet: AnyFleet, agents: Agents) -> AnyFleet:
             n: obj for n, obj in fleet.departed.items() if n in present or not (agents.asked or n in agents.gone)
         },
         identities=agents.identities,
-        broken=fleet.broken.union(_dependent(fleet, unheard), _certified(fleet, lost)),
+        broken=fleet.broken.union(_depending_on(fleet, unheard), _keeping_certificates(fleet, lost)),
         findings=(*fleet.findings, *found),
     )
 
@@ -97,8 +98,8 @@ def _doubted(fleet: Fleet, agents: Agents, known: Iterable[ObjectId]) -> Iterabl
     for id_ in known if agents.identities else ():
         doubted = agents.identities.get(id_.name) if agents.identities and kind_of(id_) in CLUSTERS else None
         obj = fleet.objects.get(id_)
-        if doubted is not None and doubted.reason and obj is not None and _is_in(fleet, id_):
-            yield messages.not_received(id_, doubted, heard=_was_heard(fleet, id_))
+        if doubted is not None and doubted.reason and obj is not None and _is_member(fleet, id_):
+            yield messages.unverified_report(id_, doubted, heard=_reported_before(fleet, id_))
 
 
 def _doubted_names(agents: Agents) -> frozenset[str]:
@@ -116,43 +117,43 @@ def _lost(
         id_
         for id_ in known
         if kind_of(id_) in CLUSTERS
-        and (id_.name in vanished or (id_.name in doubted and _was_heard(fleet, id_)))
-        and _is_in(fleet, id_)
+        and (id_.name in vanished or (id_.name in doubted and _reported_before(fleet, id_)))
+        and _is_member(fleet, id_)
     )
 
 
-def _is_in(fleet: Fleet, id_: ObjectId) -> bool:
+def _is_member(fleet: Fleet, id_: ObjectId) -> bool:
     """Is the cluster in the fleet? A person's denial counts at once."""
     obj = fleet.objects.get(id_)
     return obj is None or obj.kind is not MANAGED_CLUSTER or is_accepted(obj)
 
 
-def _was_heard(fleet: Fleet, id_: ObjectId) -> bool:
+def _reported_before(fleet: Fleet, id_: ObjectId) -> bool:
     """Did a report of the cluster's agent ever count? Unverified reports alone let no cluster join."""
     before = fleet.conditions_before(id_)
     verified = before.get(VERIFIED, {}).get("status") == "True"
-    return verified or JOINED in before or (kind_of(id_) is KARMADA_CLUSTER and _awaits(fleet, id_.name))
+    return verified or JOINED in before or (kind_of(id_) is KARMADA_CLUSTER and _has_derived_lease(fleet, id_.name))
 
 
-def _awaits(fleet: Fleet, cluster: str) -> bool:
+def _has_derived_lease(fleet: Fleet, cluster: str) -> bool:
     return lease_id(cluster) in fleet.previous
 
 
-def _noticed(fleet: Fleet) -> frozenset[str]:
+def _known_lost(fleet: Fleet) -> frozenset[str]:
     """The clusters that an earlier run found lost: it has derived their Lease since."""
     return frozenset(
-        id_.name for id_ in fleet.previous if kind_of(id_) in CLUSTERS and _awaits(fleet, id_.name)
+        id_.name for id_ in fleet.previous if kind_of(id_) in CLUSTERS and _has_derived_lease(fleet, id_.name)
         and fleet.before(id_, *AGENT_REF)
     )  # fmt: skip
 
 
-def _certified(fleet: Fleet, lost: Set[ObjectId]) -> Iterable[ObjectId]:
+def _keeping_certificates(fleet: Fleet, lost: Set[ObjectId]) -> Iterable[ObjectId]:
     """The certificate requests of lost clusters that keep their certificates: only people's denial ends one, not a
     missing, replaced or deleted request."""
     names = {id_.name for id_ in lost}
-    denied = denied_by_people(fleet.parts) if names else frozenset()
+    denied = requests_denied_by_people(fleet.parts) if names else frozenset()
     for id_ in fleet.previous if names else ():
-        if CSR.has(id_) and fleet.before(id_, *CERTIFICATE) and _whose(fleet, id_) in names:
+        if CSR.has(id_) and fleet.before(id_, *CERTIFICATE) and _cluster_of_request(fleet, id_) in names:
             vouchers = (CSR.id(str(name)) for name in fleet.before(id_, *DECIDED, VOUCHED) or ())
             if denied.isdisjoint((id_, *vouchers)):
                 yield id_
@@ -160,20 +161,26 @@ def _certified(fleet: Fleet, lost: Set[ObjectId]) -> Iterable[ObjectId]:
 
 def _revoked(fleet: Fleet) -> frozenset[str]:
     """The clusters with a certificate that people have just revoked: reports that its key signed no longer count."""
-    return frozenset(_whose(fleet, id_) for id_ in denied_by_people(fleet.parts) if fleet.before(id_, *CERTIFICATE))
+    return frozenset(
+        _cluster_of_request(fleet, id_)
+        for id_ in requests_denied_by_people(fleet.parts)
+        if fleet.before(id_, *CERTIFICATE)
+    )
 
 
-def _whose(fleet: Fleet, id_: ObjectId) -> str:
+def _cluster_of_request(fleet: Fleet, id_: ObjectId) -> str:
     """The cluster of a certificate request, by its derived part."""
     return str(mapping_at(fleet.before(id_, "metadata", "labels")).get(CLUSTER_NAME, ""))
 
 
-def recorded_agents(fleet: Fleet) -> frozenset[str]:
+def recorded_refs(fleet: Fleet) -> frozenset[str]:
     """The clusters that had refs at the last run, by its own record."""
-    return frozenset(id_.name for id_ in fleet.previous if kind_of(id_) in SPEAKERS and fleet.before(id_, *AGENT_REF))
+    return frozenset(
+        id_.name for id_ in fleet.previous if kind_of(id_) in KINDS_WITH_REF and fleet.before(id_, *AGENT_REF)
+    )
 
 
-def proposed(fleet: Fleet) -> frozenset[ObjectId]:
+def accepted_by_ref(fleet: Fleet) -> frozenset[ObjectId]:
     """The clusters of the last run that only their agents' refs declared and that were accepted automatically."""
     return frozenset(
         id_
@@ -185,12 +192,12 @@ def proposed(fleet: Fleet) -> frozenset[ObjectId]:
     )
 
 
-def _in_files(fleet: Fleet) -> set[str]:
+def _with_lease_file(fleet: Fleet) -> set[str]:
     """The clusters with a Lease in a file: they need no ref."""
     return {leased_cluster(obj) for obj in fleet.of(LEASE) if any(not part.source.ref for part in obj.parts)}
 
 
-def _dependent(fleet: Fleet, unheard: frozenset[str]) -> Iterable[ObjectId]:
+def _depending_on(fleet: Fleet, unheard: frozenset[str]) -> Iterable[ObjectId]:
     """The objects that cannot be decided without those clusters' refs; they keep their derived state, as broken ones
     do.
 
@@ -207,14 +214,16 @@ def _dependent(fleet: Fleet, unheard: frozenset[str]) -> Iterable[ObjectId]:
             yield id_
 
 
-def of_lost(fleet: Fleet, lost: Iterable[ObjectId]) -> Iterable[ObjectId]:
+def depending_on_lost(fleet: Fleet, lost: Iterable[ObjectId]) -> Iterable[ObjectId]:
     """The objects that cannot be decided without reports of lost clusters."""
     names = {id_.name for id_ in lost}
     yield from lost
-    denied = denied_by_people(fleet.parts)
+    denied = requests_denied_by_people(fleet.parts)
     for id_ in {*fleet.objects, *fleet.previous}:
         kind = kind_of(id_)
         beside = kind in _NEIGHBOURS and id_.namespace in names
-        asked = kind is CSR and id_ not in fleet.objects and id_ not in denied and _whose(fleet, id_) in names
+        asked = (
+            kind is CSR and id_ not in fleet.objects and id_ not in denied and _cluster_of_request(fleet, id_) in names
+        )
         if beside or asked:
             yield id_

@@ -7,9 +7,9 @@ from muster.data.snapshot import Past, Skipped
 from muster.data.source import SourceFile
 from muster.data.tree import dig
 from muster.fleet.acceptance import ACCEPTED_ON
-from muster.fleet.heard import is_report
-from muster.fleet.missed.search import Search, read_again
 from muster.fleet.reading import FilesRead, Suspect
+from muster.fleet.report_parts import is_report
+from muster.fleet.vanished.search import Search, read_again
 
 #: The number of versions of a file to read.
 _MOST_VERSIONS = 100

@@ -4,7 +4,7 @@ import pytest
 
 from muster.data.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER, NODE_POOL, Kind
 from muster.data.tree import Tree
-from muster.fleet.state import since_of, state_of
+from muster.fleet.clusters import since_of, state_of
 
 ACCEPTED, JOINED = "HubAcceptedManagedCluster", "ManagedClusterJoined"
 

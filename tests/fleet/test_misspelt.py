@@ -4,7 +4,7 @@ import pytest
 
 from muster.data.kinds import ALL
 from muster.data.names import slip_of
-from muster.fleet.slips import incomplete, meant
+from muster.fleet.misspelt import guess_document, misspelt_kind
 
 OCM = "cluster.open-cluster-management.io"
 
@@ -21,7 +21,7 @@ OCM = "cluster.open-cluster-management.io"
     ("hive.openshift.io", "ManagedCluster", "ManagedCluster"), ("openshift.io", "ClusterPool", "ClusterPool"),
 ])  # fmt: skip
 def test_a_slip(group: str, name: str, kind: str) -> None:
-    found = meant(group, name)
+    found = misspelt_kind(group, name)
     assert found is not None
     assert found.name == kind
 
@@ -45,7 +45,7 @@ def test_a_slip(group: str, name: str, kind: str) -> None:
     ("admissionregistration.k8s.io", "MutatingAdmissionPolicy"), ("coordination.k8s.io", "LeaseCandidate"),
 ])  # fmt: skip
 def test_another_programs_kind(group: str, name: str) -> None:
-    assert meant(group, name) is None
+    assert misspelt_kind(group, name) is None
 
 
 def test_of_two_near_kinds_the_nearer_is_meant() -> None:
@@ -62,7 +62,7 @@ def test_of_two_near_kinds_the_nearer_is_meant() -> None:
     ({"metadata": {"name": "a"}, "spec": {}}, ""),
 ])  # fmt: skip
 def test_a_document_that_lacks_a_line(body: dict[str, object], kinds: str) -> None:
-    guess = incomplete(body)
+    guess = guess_document(body)
     assert guess is not None
     assert (guess.kinds[0].name if guess.kinds else "") == kinds
 
@@ -72,4 +72,4 @@ def test_a_document_that_lacks_a_line(body: dict[str, object], kinds: str) -> No
     {"kind": "Cluster", "nodes": []}, {"replicas": 3}, {}, [], "text", None,
 ])  # fmt: skip
 def test_a_document_of_another_program(body: object) -> None:
-    assert incomplete(body) is None
+    assert guess_document(body) is None

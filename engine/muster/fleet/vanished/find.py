@@ -30,11 +30,10 @@ from muster.data.source import Part, SourceFile
 from muster.data.tree import Tree
 from muster.fleet import messages
 from muster.fleet.documents import DEFAULT_NAMESPACE
-from muster.fleet.missed.history import accounted_for, by_history
-from muster.fleet.missed.search import Search, read_again
-from muster.fleet.missed.slips import NO_SLIPS, Slips
-from muster.fleet.reading import FilesRead
-from muster.fleet.slips import Guess
+from muster.fleet.misspelt import Guess
+from muster.fleet.reading import NOTHING_DAMAGED, DamagedFiles, FilesRead
+from muster.fleet.vanished.history import accounted_for, by_history
+from muster.fleet.vanished.search import Search, read_again
 
 _BETWEEN: Final = re.compile(r"[\s,]+")
 
@@ -99,12 +98,12 @@ def by_guess(search: Search, origin: messages.Origin, guess: Guess) -> None:
         ids = [id_ for id_ in search.missing() if id_.name == guess.name and _same_place(id_, guess)]
         if ids:
             search.broken.update(ids)
-            search.findings.append(messages.bears_name(origin, ids))
+            search.findings.append(messages.vanished_name(origin, ids))
         return
     missing = (
         "kind" if isinstance(body.get("apiVersion"), str) and not isinstance(body.get("kind"), str) else "apiVersion"
     )
-    search.findings.append(messages.incomplete(origin, missing, body, guess.kinds))
+    search.findings.append(messages.incomplete_document(origin, missing, body, guess.kinds))
     if not guess.name:
         search.unclear[origin.source.path] = origin.source.oid
         return
@@ -126,7 +125,7 @@ _LEFT_OUT = frozenset(("symlink", "submodule", "conflict"))
 
 
 @dataclass(frozen=True, slots=True)
-class Missed:
+class Vanished:
     """What is kept because of damaged files: `broken` objects, parts that stand in for some of them, and findings.
 
     `unidentified`: a file may hold any object, and there is no history. `since`: the commit of the last run at which
@@ -135,7 +134,7 @@ class Missed:
     """
 
     broken: frozenset[ObjectId]
-    slips: Slips
+    slips: DamagedFiles
     stand_ins: tuple[Part, ...]
     findings: tuple[Finding, ...]
     unidentified: bool
@@ -144,10 +143,10 @@ class Missed:
     idle: tuple[str, ...] = ()
 
 
-def find_missed(
+def find_vanished(
     snapshot: Snapshot, reading: FilesRead, previous: Mapping[ObjectId, Tree], declared: Collection[ObjectId],
     *, partial: bool = False,
-) -> Missed:  # fmt: skip
+) -> Vanished:  # fmt: skip
     """Find vanished objects. `declared`: objects in sound inputs; `previous`: those of the last run.
 
     `partial`: this is a part of the fleet, and an object missing in `previous` belongs to the rest.
@@ -171,19 +170,19 @@ def find_missed(
     allowed, idle = allowed_removals(past.allowances if past is not None and _any_cluster_is_gone(search) else ())
     elsewhere = unidentified or past is None or not past.commit or bool(reading.guesses or left_out or ignored)
     slips = _slips(reading, search, broken, elsewhere=elsewhere)
-    return Missed(broken, slips, stand_ins, tuple(search.findings), unidentified, since, allowed, idle)
+    return Vanished(broken, slips, stand_ins, tuple(search.findings), unidentified, since, allowed, idle)
 
 
-def _slips(reading: FilesRead, search: Search, broken: frozenset[ObjectId], *, elsewhere: bool) -> Slips:
+def _slips(reading: FilesRead, search: Search, broken: frozenset[ObjectId], *, elsewhere: bool) -> DamagedFiles:
     if not (reading.slipped or broken or search.findings or search.unclear or search.unsure):
-        return NO_SLIPS
+        return NOTHING_DAMAGED
     ids = broken | reading.broken
     errors = (found.file for found in reading.findings if found.severity is Severity.ERROR)
     files = {*errors, *(found.file for found in search.findings), *search.unclear}
     files.update(part.source.path for part in reading.stand_ins if not part.source.ref)
     # An object without a derived part, such as a Remedy, has no neighbourhood that the next run could look up.
     unheld = any(id_ not in search.previous for id_ in ids)
-    return Slips(frozenset(file for file in files if file), ids, elsewhere or unheld or search.unsure)
+    return DamagedFiles(frozenset(file for file in files if file), ids, elsewhere or unheld or search.unsure)
 
 
 def _any_cluster_is_gone(search: Search) -> bool:

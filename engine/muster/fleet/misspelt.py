@@ -26,7 +26,7 @@ class Guess(NamedTuple):
     namespace: str
 
 
-def meant(group: str, name: str) -> Kind | None:
+def misspelt_kind(group: str, name: str) -> Kind | None:
     """Return the kind that an unknown group and kind were meant to be; None if they are another program's.
 
     Both must be near: a misspelt kind in one of our groups; a misspelt group (or one without its first part, or empty)
@@ -54,7 +54,7 @@ def _groups_near(group: str) -> Iterator[str]:
         yield from sorted(known for known in _GROUPS if not group or known.endswith(f".{group}"))
 
 
-def incomplete(body: Tree) -> Guess | None:
+def guess_document(body: Tree) -> Guess | None:
     """Return what a document without `apiVersion` or `kind` was meant to be; None if it is another program's.
 
     Either one is missing and the other is the fleet's or near it; or both are missing but there is an object's

@@ -12,10 +12,10 @@ from muster.data.snapshot import Past
 from muster.data.source import Layer, Part, SourceFile
 from muster.data.tree import Tree, dig, mappings_at
 from muster.fleet import messages
+from muster.fleet.clusters import BUILT_IN
 from muster.fleet.files import read_file
-from muster.fleet.heard import is_report
 from muster.fleet.reading import FilesRead
-from muster.fleet.sets import BUILT_IN
+from muster.fleet.report_parts import is_report
 
 #: Kinds with derived parts that muster creates without a declaration.
 _OWN_MAKING = frozenset((PLACEMENT_DECISION.name, LEASE.name, FLEET.name))
@@ -71,7 +71,7 @@ class Search:
         # A vanished report counts as not sent.
         self.broken.update(id_ for id_ in lost if not is_report(id_))
         if lost and not (state == "broken" and file in self.told):
-            self.findings.append(messages.missed(file, state, lost, certain=certain))
+            self.findings.append(messages.vanished(file, state, lost, certain=certain))
 
     def lost(self, then: FilesRead, *, of_others: bool = False) -> Iterator[ObjectId]:
         """Yield the objects that a file held and no file declares now. `of_others`: it is not the suspect file.

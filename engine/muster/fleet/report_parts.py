@@ -28,7 +28,7 @@ from muster.fleet.objects import Object
 from muster.fleet.places import place_of, places_of
 
 
-def without_hand_written(
+def without_detected_conditions(
     parts: Iterable[Part], is_report: Callable[[Part], bool]
 ) -> tuple[Sequence[Part], list[Finding]]:
     """Return one object's parts without conditions that a detector reports in another part, and a finding for each one
@@ -36,26 +36,26 @@ def without_hand_written(
     all_parts = tuple(parts)
     if len(all_parts) < 2 or kind_of(all_parts[0].id) not in CLUSTERS:
         return all_parts, []
-    detected = {type_: part for part in all_parts if is_report(part) for type_ in _detected(part)}
+    detected = {type_: part for part in all_parts if is_report(part) for type_ in _detected_types(part)}
     if not detected:
         return all_parts, []
     findings: list[Finding] = []
     left = []
     for part in all_parts:
-        others = [type_ for type_ in _said(part) if detected.get(type_, part) is not part]
+        others = [type_ for type_ in _hand_written_types(part) if detected.get(type_, part) is not part]
         findings.extend(_refused(part, type_, detected[type_]) for type_ in dict.fromkeys(others))
         left.append(_without_reported(part, frozenset(others)) if others else part)
     return left, findings
 
 
-def _said(part: Part) -> Iterator[str]:
+def _hand_written_types(part: Part) -> Iterator[str]:
     """The types of the part's conditions without a `lastUpdateTime`."""
     for condition in mappings_at(part.body, "status", "conditions"):
         if not condition.get("lastUpdateTime") and isinstance(condition.get("type"), str):
             yield condition["type"]
 
 
-def _detected(part: Part) -> Iterator[str]:
+def _detected_types(part: Part) -> Iterator[str]:
     for section in ("conditions", "detections"):
         for word in mappings_at(part.body, "status", section):
             if word.get("lastUpdateTime") and isinstance(word.get("type"), str):
@@ -76,7 +76,7 @@ def _is_hand_written(condition: dict[str, Tree], types: frozenset[str]) -> bool:
 
 def _refused(part: Part, type_: str, by: Part) -> Finding:
     path: Path = ("status", "conditions", (type_,))
-    return messages.detected(part, path, place_of([part], path), place_of([by], path))
+    return messages.detector_conflict(part, path, place_of([part], path), place_of([by], path))
 
 
 _IDENTITY: Final = ("apiVersion", "kind", "metadata")
@@ -89,7 +89,7 @@ def is_report(id_: ObjectId) -> bool:
     return kind_of(id_) in REPORTS
 
 
-def reported(part: Part) -> tuple[str, ...]:
+def report_sections(part: Part) -> tuple[str, ...]:
     """The sections of a part that are reports; empty if none. With `metadata` it is the whole part."""
     if part.source.ref or is_report(part.id):
         return tuple(part.body)
@@ -99,25 +99,25 @@ def reported(part: Part) -> tuple[str, ...]:
 
 def has_reports(obj: Object) -> bool:
     """Does any part of the object report something?"""
-    return any(reported(part) for part in obj.parts)
+    return any(report_sections(part) for part in obj.parts)
 
 
-def joined(id_: ObjectId, parts: Iterable[Part]) -> tuple[Object, list[Path], list[Finding]]:
+def merge_parts(id_: ObjectId, parts: Iterable[Part]) -> tuple[Object, list[Path], list[Finding]]:
     """Merge the parts of one object, people's first. Also return the paths that several of people's parts set, and
     findings about reports left out because they repeat a field of an earlier part."""
     kept: list[Part] = []
     body: Tree = None
     conflicts: list[Path] = []
     findings: list[Finding] = []
-    heard_parts, hand_written = without_hand_written(parts, lambda part: bool(reported(part)))
+    heard_parts, hand_written = without_detected_conditions(parts, lambda part: bool(report_sections(part)))
     findings.extend(hand_written)
-    for part in sorted(heard_parts, key=lambda part: bool(reported(part))):
+    for part in sorted(heard_parts, key=lambda part: bool(report_sections(part))):
         found: list[Path] = []
         merged = part.body if body is None else merge(body, part.body, kind_of(id_).list_keys, found)
-        sections = reported(part)
+        sections = report_sections(part)
         if found and all(path[0] in sections for path in found):
             first = places_of(kept, found[0])
-            findings.append(messages.not_sent_twice(part, found[0], first[0] if first else None))
+            findings.append(messages.repeated_field(part, found[0], first[0] if first else None))
             rest = _without(part, sections)
             if rest is None:
                 continue
@@ -130,32 +130,32 @@ def joined(id_: ObjectId, parts: Iterable[Part]) -> tuple[Object, list[Path], li
 
 
 #: Returns the findings about an object.
-Judge = Callable[[Object], Sequence[Finding]]
+FindErrors = Callable[[Object], Sequence[Finding]]
 
 
-def heard(obj: Object, wrong: Judge) -> tuple[Object | None, list[Finding]]:
+def without_invalid_reports(obj: Object, wrong: FindErrors) -> tuple[Object | None, list[Finding]]:
     """Leave out every report that makes the object invalid; None if nothing remains.
 
     Also return the findings about the reports. Findings that exist without them concern people's parts and are not
     included.
     """
-    rests = {index: rest for index, part in enumerate(obj.parts) if (rest := _without(part, reported(part)))}
+    rests = {index: rest for index, part in enumerate(obj.parts) if (rest := _without(part, report_sections(part)))}
     chosen = dict(rests)
-    known = _keys(wrong(_made(obj.id, chosen))) if chosen else set()
+    known = _keys(wrong(_merged(obj.id, chosen))) if chosen else set()
     findings: list[Finding] = []
     for index, part in enumerate(obj.parts):
-        if not reported(part):
+        if not report_sections(part):
             continue
         trial = {**chosen, index: part}
-        new = [found for found in wrong(_made(obj.id, trial)) if _key(found) not in known]
+        new = [found for found in wrong(_merged(obj.id, trial)) if _key(found) not in known]
         if new:
-            findings.extend(messages.not_sent(found, part) for found in new)
+            findings.extend(messages.invalid_report(found, part) for found in new)
         else:
             chosen = trial
     undeclared = _has_spec(obj.parts) and not _has_spec(chosen.values())
     if not chosen or (obj.kind in CLUSTERS and undeclared):
         return None, findings
-    return _made(obj.id, chosen), findings
+    return _merged(obj.id, chosen), findings
 
 
 def _has_spec(parts: Iterable[Part]) -> bool:
@@ -169,7 +169,7 @@ def _without(part: Part, sections: Iterable[str]) -> Part | None:
     return replace(part, body=body) if "metadata" in body and says else None
 
 
-def _made(id_: ObjectId, parts: dict[int, Part]) -> Object:
+def _merged(id_: ObjectId, parts: dict[int, Part]) -> Object:
     ordered = tuple(parts[index] for index in sorted(parts))
     body = ordered[0].body
     for part in ordered[1:]:
