@@ -7,8 +7,8 @@ from dataclasses import dataclass, field
 from muster.data.kinds import ACCEPTED
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.loader import load_documents
-from muster.fleet.approvals import CERTIFICATE, DECIDED
 from muster.fleet.agent_refs import VERIFIED
+from muster.fleet.approvals import CERTIFICATE, DECIDED
 from muster.fleet.leases import DURATION, LEASE_SECONDS, LONGEST_SECONDS
 from muster.git.errors import RepositoryError
 
