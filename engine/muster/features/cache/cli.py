@@ -1,4 +1,4 @@
-"""`muster cache`: what is kept between runs, and dropping it."""
+"""`muster cache`: show or drop the state that is kept between runs."""
 
 import os
 from pathlib import Path
@@ -11,16 +11,14 @@ from muster.cli.disposable import STATES, cache_directory, open_state_of, state_
 
 @click.command()
 @options.repo_option
-@click.option(
-    "--branch", metavar="NAME", help="The branch whose state is meant.  [default: the one that is checked out]"
-)
+@click.option("--branch", metavar="NAME", help="The branch to show.  [default: the one that is checked out]")
 @options.state_option
-@click.option("--drop", is_flag=True, help="Forget it: the next run looks at the whole fleet.")
-@click.option("--drop-all", is_flag=True, help="Forget what is kept of any fleet, and all compiled expressions.")
+@click.option("--drop", is_flag=True, help="Delete the state: the next run looks at the whole fleet.")
+@click.option("--drop-all", is_flag=True, help="Delete the states of all fleets, and all compiled expressions.")
 def command(repo: Path, branch: str | None, state: Path | None, drop: bool, drop_all: bool) -> None:
-    """Show what is kept between runs: where, how much, and of which commit.
+    """Show the state that is kept between runs: its file, its size, and its commit.
 
-    Nothing depends on it: without it a run looks at the whole fleet, and decides the same.
+    The state only saves time: without it a run looks at the whole fleet, and decides the same.
     """
     from muster.git.landing import target_branch
     from muster.git.repository import open_repository
@@ -35,13 +33,12 @@ def command(repo: Path, branch: str | None, state: Path | None, drop: bool, drop
         click.echo("nothing is kept: MUSTER_CACHE_DIR is empty")
         return
     if drop:
-        dropped = _remove(path)
-        click.echo(f"dropped {path}" if dropped else f"there is none: {path}")
+        click.echo(f"dropped {path}" if _remove(path) else f"there is none: {path}")
         return
     click.echo(f"state of {target}: {path}")
     kept = open_state_of(os.environ, repository, target, state) if path.is_file() else None
     if kept is None:
-        click.echo("  none yet, or not one that can be used: the next run looks at the whole fleet")
+        click.echo("  none yet, or unusable: the next run looks at the whole fleet")
         return
     facts = kept.facts()
     size = path.stat().st_size
@@ -63,8 +60,8 @@ def _drop_all() -> None:
 
 
 def _remove(path: Path) -> bool:
-    """Remove a state, and what sqlite lays beside it."""
-    there = path.is_file()
-    for one in (path, *(path.with_name(f"{path.name}{end}") for end in ("-wal", "-shm"))):
-        one.unlink(missing_ok=True)
-    return there
+    """Delete a file and sqlite's files beside it. Return whether it existed."""
+    existed = path.is_file()
+    for end in ("", "-wal", "-shm"):
+        path.with_name(f"{path.name}{end}").unlink(missing_ok=True)
+    return existed

@@ -1,4 +1,4 @@
-"""`muster cel`: one expression, checked, evaluated and explained."""
+"""`muster cel`: check, evaluate and explain one expression."""
 
 import json
 import sys
@@ -26,18 +26,18 @@ from muster.data.tree import Tree
 @options.now_option
 @options.output_option("text", "json")
 def command(expression: str, file: Path | None, now: datetime, output: str) -> int:
-    """Evaluate EXPR as a policy would, and show what each part of it gave.
+    """Evaluate EXPR as a policy would, and show the value of each part.
 
-    With --object the expression is checked against the schema of the object's kind first. Exit code 1: the
-    expression is wrong, or it fails for this object.
+    With --object the expression is first checked against the schema of the object's kind. Exit code 1: the
+    expression is wrong, or fails for this object.
     """
     from muster import cel
     from muster.cel.runtime.describe import shown
     from muster.data.yaml.positions import excerpt
-    from muster.features.cel.ask import ask
+    from muster.features.cel.evaluate import evaluate
 
     try:
-        answer = ask(expression, _documents(file) if file else [], now)
+        found = evaluate(expression, _documents(file) if file else [], now)
     except cel.CompileError as error:
         for issue in error.issues:
             kind = "warning" if issue.is_warning else "error"
@@ -46,15 +46,15 @@ def command(expression: str, file: Path | None, now: datetime, output: str) -> i
             if issue.hint:
                 click.echo(f"    hint: {issue.hint}", err=True)
         return 1
-    result = answer.result
+    result = found.result
     if output == "json":
-        text = json.dumps(_document(answer.type, result), indent=2, ensure_ascii=False, default=str)
+        text = json.dumps(_document(found.type, result), indent=2, ensure_ascii=False, default=str)
         sys.stdout.write(printable_json(text) + "\n")
         return int(result.error is not None)
     click.echo(printable_lines(str(result.trace)))
     click.echo()
-    say(f"error: {result.error.message}" if result.error else f"{shown(result.value)}  ({answer.type})")
-    for issue in answer.warnings:
+    say(f"error: {result.error.message}" if result.error else f"{shown(result.value)}  ({found.type})")
+    for issue in found.warnings:
         click.echo(f"warning: {issue.message}" + (f" ({issue.hint})" if issue.hint else ""))
     if result.horizon is not None:
         click.echo(f"holds until {format_time(result.horizon)}")
@@ -72,7 +72,7 @@ def _documents(file: Path) -> list[Tree]:
     return [document.body for document in loaded.documents]
 
 
-def _document(type_: str, result: "Tree") -> Tree:
+def _document(type_: str, result: Tree) -> Tree:
     return {
         "value": result.value,
         "type": type_,

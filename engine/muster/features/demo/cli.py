@@ -1,4 +1,4 @@
-"""`muster demo`: the main job on the example fleet, in a real temporary git repository."""
+"""`muster demo`: reconcile the example fleet in a temporary git repository."""
 
 import os
 import shutil
@@ -12,7 +12,7 @@ import click
 
 from muster.data.times import format_time, parse_time
 
-#: The example's leases are those of this noon; two minutes later one of them has run out.
+#: The example's leases were renewed about this noon; two minutes later one of them has run out.
 NOON = parse_time("2026-01-01T12:00:00Z")
 AFTER = NOON + timedelta(minutes=2)
 
@@ -40,7 +40,7 @@ def command(directory: Path | None) -> int:
 
 
 def _copy_example(repo: Path) -> None:
-    """Lay the example down as a repository with one commit. Its files may come from a read-only installation."""
+    """Copy the example into a repository with one commit. Not its file modes: an installation may be read-only."""
     from muster.fleet.bundle import bundle_path
 
     shutil.copytree(bundle_path("fleet-repo-example"), repo, copy_function=shutil.copyfile)
@@ -97,7 +97,7 @@ def _say(title: str, text: str) -> None:
 
 
 def _git(repo: Path, *arguments: str) -> None:
-    """Run git in the demo's repository, away from hooks and settings that the user's own git may have."""
+    """Run git in the demo's repository, without the user's hooks and settings."""
     environ = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_PAGER": "cat"}
     for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
         environ.pop(name, None)

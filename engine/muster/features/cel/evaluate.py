@@ -1,7 +1,7 @@
-"""One expression, asked of one object: what `muster cel` evaluates.
+"""Evaluate one expression over the documents of a file, for `muster cel`.
 
-The object's file may hold several documents: the first of a kind that policies speak of is `self`, a Lease is `lease`,
-AdapterReports are `reports`. Without an object every name is allowed that the expression's text does not need.
+The file may hold several documents: the first of a kind that policies target is `self`, a Lease is `lease`,
+AdapterReports are `reports`. Without a file the expression is checked without types.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -22,13 +22,12 @@ from muster.rules.policies.adapters import Adapters
 from muster.rules.policies.environments import Bounds, policy_environment
 from muster.rules.policies.variables import Sight
 
-_BECAUSE = Because("file", OF_ITSELF, "taken for what a run would decide")
+_BECAUSE = Because("file", OF_ITSELF, "stands in for a run's decision")
 
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedExpression:
-    """What came of it: `type` is what the checker says of the expression, `result` value or error, horizon, cost and
-    trace; `warnings` what looks suspicious."""
+    """`type`: the expression's type, by the checker; `result`: value or error, horizon, cost and trace."""
 
     type: str
     result: cel.EvaluationResult
@@ -37,34 +36,31 @@ class EvaluatedExpression:
 
 @dataclass(frozen=True)
 class _FileSight(Sight):
-    """What a file says of its first object: Lease and reports beside it are the object's, whatever they are called."""
+    """Variables of a file's first object: its Lease and reports are those in the file, whatever their names."""
 
-    beside: Sequence[Object]
+    objects: Sequence[Object]
 
     @cached_property
     def leases(self) -> Mapping[str, Tree]:
         """The file's Lease."""
-        found = [obj.body for obj in self.beside if obj.kind is LEASE]
-        return {cluster_of(self.beside[0]): found[0]} if found else {}
+        found = [obj.body for obj in self.objects if obj.kind is LEASE]
+        return {cluster_of(self.objects[0]): found[0]} if found else {}
 
     @cached_property
     def adapters(self) -> Adapters:
-        """The file's reports; the adapters that made them are those that are required."""
-        reports = [obj.spec for obj in self.beside if obj.kind is ADAPTER_REPORT]
+        """The file's reports; their adapters count as required."""
+        reports = [obj.spec for obj in self.objects if obj.kind is ADAPTER_REPORT]
         names = sorted({report["adapter"] for report in reports if "adapter" in report})
-        target = self.beside[0]
+        target = self.objects[0]
         return Adapters({target.id: reports}, {target.kind: names}, {})
 
 
-def ask(expression: str, documents: list[Tree], now: datetime) -> EvaluatedExpression:
-    """Check and evaluate an expression over the documents of a file.
-
-    Raises `cel.CompileError` for an expression that is wrong for every object of its kind.
-    """
-    objects = sorted(_objects(documents), key=_is_beside)
+def evaluate(expression: str, documents: list[Tree], now: datetime) -> EvaluatedExpression:
+    """Check and evaluate an expression. Raises `cel.CompileError` if it is wrong for every object of its kind."""
+    objects = sorted(_objects(documents), key=_is_context)
     clock, environment = cel.Clock(now), cel.Env()
     variables: dict[str, object] = {}
-    if objects and not _is_beside(target := objects[0]):
+    if objects and not _is_context(target := objects[0]):
         environment = policy_environment((target.kind,), {}, bounds=Bounds(DEFAULTS.expression_cost))
         known = {obj.id: obj for obj in reversed(objects)}
         decided = {id_: _decided(obj) for id_, obj in known.items()}
@@ -86,13 +82,13 @@ def _objects(documents: Iterable[Tree]) -> Iterator[Object]:
             yield Object(kind.id(str(name or ""), str(namespace or "")), body, ())
 
 
-def _is_beside(obj: Object) -> bool:
-    """Whether policies do not speak of such objects, but see them beside others."""
+def _is_context(obj: Object) -> bool:
+    """Is the object read together with others, never the target of a policy?"""
     return obj.kind in (LEASE, ADAPTER_REPORT)
 
 
 def _decided(obj: Object) -> Mapping[Path, Decision]:
-    """What a run would have decided, as the object itself has it."""
+    """Decisions a run would have made, taken from the object's own status and metadata."""
     conditions = by_type(mappings_at(obj.body, "status", "conditions"))
     found: dict[Path, Tree] = {("status", "conditions", (type_,)): one for type_, one in conditions.items()}
     found["metadata", "generation"] = dig(obj.body, "metadata", "generation")

@@ -6,7 +6,7 @@ import pytest
 import yaml
 
 from muster.data.tree import Tree
-from muster.features.cel.ask import ask
+from muster.features.cel.evaluate import evaluate
 from muster.rules.policies.variables import VARIABLES
 
 NOW = datetime(2026, 1, 1, 0, 1, tzinfo=UTC)
@@ -68,7 +68,7 @@ def documents(text: str) -> list[Tree]:
     ("string(now)", "2026-01-01T00:01:00Z"),
 ])  # fmt: skip
 def test_a_file_says_what_a_run_would_have_found(expression: str, value: object) -> None:
-    answer = ask(expression, documents(OBJECTS), NOW)
+    answer = evaluate(expression, documents(OBJECTS), NOW)
     assert (answer.result.value, answer.result.error) == (value, None)
 
 
@@ -76,20 +76,20 @@ def test_every_variable_of_policies_has_a_value() -> None:
     for kind, text in ((None, OBJECTS), ("CertificateSigningRequest", REQUEST)):
         for name, variable in VARIABLES.items():
             if variable.only is None or variable.only.name == kind:
-                assert ask(f"dyn({name}) == dyn({name})", documents(text), NOW).result.value is True, name
+                assert evaluate(f"dyn({name}) == dyn({name})", documents(text), NOW).result.value is True, name
 
 
 def test_a_request_is_decoded_and_its_cluster_found_beside_it() -> None:
-    assert ask("csr.error != '' && cluster.spec.hubAcceptsClient", documents(REQUEST), NOW).result.value is True
+    assert evaluate("csr.error != '' && cluster.spec.hubAcceptsClient", documents(REQUEST), NOW).result.value is True
 
 
 def test_staleness_has_its_horizon() -> None:
     """Five durations of 20 seconds after the renewal."""
-    answer = ask("reported['HubAcceptedManagedCluster'].stale", documents(OBJECTS), NOW)
+    answer = evaluate("reported['HubAcceptedManagedCluster'].stale", documents(OBJECTS), NOW)
     assert answer.result.horizon == datetime(2026, 1, 1, 0, 1, 40, tzinfo=UTC)
 
 
 def test_without_an_object_of_which_policies_speak_there_is_only_now() -> None:
     lease = documents(OBJECTS)[:1]
-    assert ask("string(now)", lease, NOW).result.value == "2026-01-01T00:01:00Z"
-    assert ask("self.x", lease, NOW).result.error is not None
+    assert evaluate("string(now)", lease, NOW).result.value == "2026-01-01T00:01:00Z"
+    assert evaluate("self.x", lease, NOW).result.error is not None
