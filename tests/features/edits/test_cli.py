@@ -55,8 +55,8 @@ def test_a_release_removes_the_file_in_one_commit(muster: Run, repo: Repo) -> No
     ("arguments", "message"),
     [
         (("claim", "job-1", "--pool", "cj"), "there is no ClusterPool named 'cj'"),
-        (("claim", "Job 1", "--pool", "ci"), "'Job 1' is no name for a claim"),
-        (("claim", "job-1", "--pool", "ci", "--subject", "ci"), "'ci' is no subject"),
+        (("claim", "Job 1", "--pool", "ci"), "'Job 1' is not a valid name for a claim"),
+        (("claim", "job-1", "--pool", "ci", "--subject", "ci"), "'ci' is not a subject"),
         (("release", "job-9"), "there is no ClusterClaim named 'job-9'"),
     ],
 )
@@ -74,7 +74,7 @@ def test_a_claim_is_not_made_twice(muster: Run, repo: Repo) -> None:
     muster("claim", "job-1", "--pool", "ci", "--repo", repo.path)
     code, _, err = muster("claim", "job-1", "--pool", "ci", "--repo", repo.path)
     assert code == 1
-    assert "ClusterClaim/pools/job-1 exists already, in pools/claims/pools/job-1.yaml" in err
+    assert "ClusterClaim/pools/job-1 already exists, in pools/claims/pools/job-1.yaml" in err
 
 
 def test_a_claim_that_shares_its_file_is_not_taken_apart(muster: Run, repo: Repo) -> None:
@@ -101,7 +101,7 @@ def test_push_builds_on_what_others_have_pushed(muster: Run, repo: Repo, tmp_pat
     assert hub.git("ls-tree", "--name-only", "main:pools/claims/pools").split() == ["job-1.yaml", "job-2.yaml"]
     code, _, err = muster(*claim, "job-2", "--repo", other.path)
     assert code == 1
-    assert "ClusterClaim/pools/job-2 exists already" in err
+    assert "ClusterClaim/pools/job-2 already exists" in err
     code, out, err = muster("release", "job-2", "--repo", other.path, "--push")
     assert (code, err) == (0, "")
     assert "pools/claims/pools/job-2.yaml removed" in out

@@ -111,7 +111,7 @@ def test_a_cluster_of_which_only_its_agent_spoke_gets_a_file_with_what_it_propos
     ids=["none", "one", "two", "all"],
 )
 @pytest.mark.parametrize("declared", [False, True], ids=["new", "declared"])
-def test_labels_decide_what_runs_on_a_cluster_so_they_are_taken_over_only_when_told(
+def test_labels_decide_what_runs_on_a_cluster_so_they_are_adopted_only_when_requested(
     asking: Repo, muster: Run, options: tuple[str, ...], taken: dict[str, str], declared: bool
 ) -> None:
     if declared:
@@ -121,8 +121,8 @@ def test_labels_decide_what_runs_on_a_cluster_so_they_are_taken_over_only_when_t
     body = yaml.safe_load((asking.path / "clusters/edge/cluster.yaml").read_text())
     assert body["metadata"].get("labels", {}) == taken
     assert [key for key in ("region=eu", f"{SET}=prod") if key in out] == ["region=eu", f"{SET}=prod"]
-    assert ("not taken over" in out) is (len(taken) < 2)
-    assert ("taken over\n" in out) is bool(taken)
+    assert ("not adopted" in out) is (len(taken) < 2)
+    assert (", adopted\n" in out) is bool(taken)
     code, out, _ = muster("render", "ManagedCluster/edge", "--repo", asking.path, "-o", "json")
     # The agent goes on asking for what it was not given, and that is named; the set is the default one until then.
     assert json.loads(out)["objects"][0]["metadata"].get("labels", {}) == {SET: "default", **taken}
@@ -159,7 +159,7 @@ def test_a_new_file_takes_the_place_of_nothing(asking: Repo, muster: Run, path: 
 def test_a_label_for_which_no_agent_asks_is_a_slip(asking: Repo, muster: Run) -> None:
     code, _, err = muster("accept", "--repo", asking.path, "--clusters", "edge", "--label", "regoin")
     assert code == 1
-    assert "no agent of edge asks for the label 'regoin'" in err
+    assert "no agent of edge requests the label 'regoin'" in err
     assert "did you mean 'region'?" in err
 
 
@@ -196,7 +196,7 @@ def test_taint_adds_several_to_a_cluster_that_had_none_and_removes_them_again(fl
     ("arguments", "message"),
     [
         (["accept", "--clusters", "aa"], "there is no ManagedCluster/aa"),
-        (["taint", "--clusters", "a", "nothing-"], "no file gives ManagedCluster/a a taint nothing"),
+        (["taint", "--clusters", "a", "nothing-"], "no file has taint nothing of ManagedCluster/a"),
         (["taint", "--clusters", "a", "k:NoSuchEffect"], "the fleet would not be valid afterwards"),
         (["taint", "--clusters", "a", "Not/A/Key:NoSelect"], "the fleet would not be valid afterwards"),
     ],

@@ -34,7 +34,7 @@ def repo(tmp_path: Path) -> Repo:
 def test_a_fleet_with_a_known_error_is_checked_without_failing(muster: Run, repo: Repo) -> None:
     assert muster("validate", "--repo", repo.path)[0] == 1
     code, out, _ = muster("waive", "MUS222", "ManagedCluster/a", *UNTIL, *AS_OF, "--repo", repo.path)
-    assert (code, "Waive MUS222 of ManagedCluster/a\n  MUS222 of ManagedCluster/a: muster.dev/" in out) == (0, True)
+    assert (code, "Waive MUS222 of ManagedCluster/a\n  MUS222 about ManagedCluster/a: muster.dev/" in out) == (0, True)
     assert muster("waive", "MUS201", "ManagedCluster/b", *UNTIL, *AS_OF, "--repo", repo.path)[0] == 0
     code, out, _ = muster("validate", "--repo", repo.path)
     assert code == 0
@@ -108,10 +108,10 @@ def test_it_is_extended(muster: Run, repo: Repo) -> None:
     [
         ("MUS2222", "ManagedCluster/a", "2100-01-01", "MUS2222 cannot be waived\nhint: did you mean"),
         ("MUS490", "ManagedCluster/a", "2100-01-01", "MUS490 cannot be waived"),
-        ("MUS222", "ManagedCluster/b", "2100-01-01", "of ManagedCluster/b\nhint: what is found of it: MUS201"),
+        ("MUS222", "ManagedCluster/b", "2100-01-01", "about ManagedCluster/b\nhint: findings about it: MUS201"),
         ("MUS222", "ManagedCluster/aa", "2100-01-01", "did you mean 'ManagedCluster/a'?"),
-        ("MUS222", "ManagedCluster/a", "2026-02-01", "'2026-02-01' is no day to come"),
-        ("MUS222", "ManagedCluster/a", "tomorrow", "'tomorrow' is no day to come"),
+        ("MUS222", "ManagedCluster/a", "2026-02-01", "'2026-02-01' is not a day in the future"),
+        ("MUS222", "ManagedCluster/a", "tomorrow", "'tomorrow' is not a day in the future"),
     ],
 )  # fmt: skip
 def test_refusals(code: str, about: str, until: str, told: str, muster: Run, repo: Repo) -> None:

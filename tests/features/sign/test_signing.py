@@ -85,7 +85,7 @@ def test_what_is_approved_is_signed_once_and_the_next_run_finds_nothing_to_do(
     done = signing(here, authority, "origin")
     assert done.pushed
     assert done.commit == origin.tip("main")
-    assert [line.partition(":")[0] for line in done.told] == [
+    assert [line.partition(":")[0] for line in done.changes] == [
         "CertificateSigningRequest/a",
         "CertificateSigningRequest/b",
     ]
@@ -102,7 +102,7 @@ def test_what_is_approved_is_signed_once_and_the_next_run_finds_nothing_to_do(
     here.commit({"a.yaml": request("a")})
     decided(here)
     assert "certificate" not in derived(here, "a")["status"]  # another request by the same name
-    assert [line.partition(":")[0] for line in signing(here, authority).told] == ["CertificateSigningRequest/a"]
+    assert [line.partition(":")[0] for line in signing(here, authority).changes] == ["CertificateSigningRequest/a"]
     assert derived(here, "a")["status"]["certificate"] != certificate
 
     here.git("rm", "--quiet", "b.yaml")
@@ -184,7 +184,7 @@ def test_the_authority_that_the_fleet_names_signs_and_no_other(authority: Author
     )  # fmt: skip
     repo.commit({"fleet.yaml": _named(other, authority)})  # one takes the other's place
     done = signing(repo, authority)
-    assert (len(done.told), done.waiting) == (1, ())
+    assert (len(done.changes), done.waiting) == (1, ())
 
 
 def test_where_the_fleet_names_no_authority_the_signer_says_so(authority: Authority, tmp_path: Path) -> None:

@@ -1,10 +1,10 @@
-"""Accepting and denying clusters: the hub's half of the double opt-in, as an edit of `hubAcceptsClient`.
+"""Accept and deny clusters: the hub's half of the double opt-in, as an edit of `hubAcceptsClient`.
 
-Source: seed 002. Whoever lets a cluster in approves its agent's request for a certificate too, as `clusteradm accept`
-does. A cluster that only its agent has spoken of so far gets a file, with what the agent proposed; from
-then on only its status is taken from the agent. Labels that the agent asks for are named, and taken over when the
-person says so: they decide in which set the cluster is and which work comes to it. Denying a cluster that was never
-accepted writes that down too, so that `registration.autoAccept` does not take it.
+Source: seed 002. Accepting a cluster also approves its agent's certificate request, as `clusteradm accept` does. A
+cluster that only its agent declares gets a file with what the agent proposed; from then on only its status is taken
+from the agent. Labels that the agent requests are listed, and adopted if the person says so: they decide which set
+the cluster belongs to and which work it gets. Denying a cluster that was never accepted is written down too, so that
+`registration.autoAccept` does not accept it.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -24,14 +24,10 @@ _FIELD = ("spec", "hubAcceptsClient")
 
 @dataclass(frozen=True, slots=True)
 class Labels:
-    """Which of the labels that agents ask for are taken over: all, or those of these keys."""
+    """Which of the labels that agents request are adopted: all, or those with these keys."""
 
     every: bool = False
     keys: tuple[str, ...] = ()
-
-    def takes(self, key: str) -> bool:
-        """Whether a label is taken over."""
-        return self.every or key in self.keys
 
 
 NO_LABELS = Labels()
@@ -46,31 +42,31 @@ _APPROVED: Tree = {
 
 
 def accept(draft: Draft, clusters: Iterable[str], labels: Labels = NO_LABELS) -> None:
-    """Let clusters in. EditRefusedError for one that nobody has heard of, or that is being removed, and for a label
-    for which none of them asks."""
+    """Accept clusters. EditRefusedError for a cluster that is unknown or being removed, and for a label that no agent
+    requests."""
     names = list(clusters)
-    asked = {key for name in names for key in draft.fleet.asked.get(MANAGED_CLUSTER.id(name), {})}
-    given = {key for name in names for key in _given(draft, name)}
-    if unknown := [key for key in labels.keys if key not in asked | given]:
-        hint = did_you_mean(unknown[0], asked) or "labels of your own go into the cluster's file"
-        raise EditRefusedError(f"no agent of {', '.join(names)} asks for the label {unknown[0]!r}", hint)
+    requested = {key for name in names for key in draft.fleet.asked.get(MANAGED_CLUSTER.id(name), {})}
+    present = {key for name in names for key in _labels(draft, name)}
+    if unknown := [key for key in labels.keys if key not in requested | present]:
+        hint = did_you_mean(unknown[0], requested) or "labels of your own go into the cluster's file"
+        raise EditRefusedError(f"no agent of {', '.join(names)} requests the label {unknown[0]!r}", hint)
     for name in names:
         obj = draft.fleet.objects.get(MANAGED_CLUSTER.id(name))
         if obj is not None and obj.deleting:
             raise EditRefusedError(f"{obj.id} is being removed", "let the removal end, then register it again")
-        _answer(draft, name, accepted=True, labels=labels)
+        _set_accepted(draft, name, accepted=True, labels=labels)
         _approve(draft, name)
 
 
 def deny(draft: Draft, clusters: Iterable[str]) -> None:
-    """Keep clusters out, or put them out. EditRefusedError for one that nobody has heard of."""
+    """Deny clusters, accepted or not. EditRefusedError for an unknown one."""
     for name in clusters:
-        _answer(draft, name, accepted=False)
+        _set_accepted(draft, name, accepted=False)
 
 
 def revoke(draft: Draft, names: Iterable[str]) -> None:
-    """Deny requests for certificates: one that waits is not signed, and the certificate of one that is signed ends.
-    Those for which it vouched end with it. EditRefusedError for a request that there is not."""
+    """Deny certificate requests: a waiting one is not signed, a signed certificate is revoked, and with it those that
+    it vouched for. EditRefusedError for an unknown request."""
     for name in names:
         obj = draft.fleet.objects.get(CSR.id(name))
         vouched = _vouched(draft, name)
@@ -85,54 +81,54 @@ def _deny(draft: Draft, obj: Object, why: str) -> None:
     for part, position, condition in reversed(draft.items(obj.id, _CONDITIONS)):
         if condition.get("type") in DECISION_TYPES:
             draft.remove(part, (*_CONDITIONS, position))
-    path = _say(draft, obj, str(obj.labels.get(CLUSTER_NAME, "")), _DENIED)
-    draft.told.append(f"{obj.id}: denied in {path}{why}")
+    path = _write_condition(draft, obj, str(obj.labels.get(CLUSTER_NAME, "")), _DENIED)
+    draft.changes.append(f"{obj.id}: denied in {path}{why}")
 
 
 def _vouched(draft: Draft, name: str) -> list[Object]:
-    """The requests for which the key of a request vouched, directly or through others."""
+    """The requests that the key of a request vouched for, directly or through others."""
     fleet = draft.fleet
     return [obj for obj in fleet.of(CSR) if name in vouching_requests(obj, fleet.previous, fleet.identities)]
 
 
-def _given(draft: Draft, name: str) -> Mapping[str, str]:
+def _labels(draft: Draft, name: str) -> Mapping[str, str]:
     obj = draft.fleet.objects.get(MANAGED_CLUSTER.id(name))
     return obj.labels if obj is not None else {}
 
 
-def _answer(draft: Draft, name: str, *, accepted: bool, labels: Labels = NO_LABELS) -> None:
+def _set_accepted(draft: Draft, name: str, *, accepted: bool, labels: Labels = NO_LABELS) -> None:
     id_ = MANAGED_CLUSTER.id(name)
     departed = draft.fleet.departed.get(name)
     part = None if departed else draft.part_with(id_, *_FIELD)
     word = "accepted" if accepted else "denied"
-    asked = draft.fleet.asked.get(id_, {}) if accepted else {}
-    taken = {key: value for key, value in asked.items() if labels.takes(key)}
+    requested = draft.fleet.asked.get(id_, {}) if accepted else {}
+    adopted = {key: value for key, value in requested.items() if labels.every or key in labels.keys}
     if part is None:
         path = f"clusters/{name}/cluster.yaml"
         body = (departed or draft.fleet.objects[id_]).body
-        metadata = {"name": name, **({"labels": taken} if taken else {})}
+        metadata = {"name": name, **({"labels": adopted} if adopted else {})}
         spec = {**mapping_at(body, "spec"), "hubAcceptsClient": accepted}
         draft.create(path, {"apiVersion": body["apiVersion"], "kind": id_.kind, "metadata": metadata, "spec": spec})
-        draft.told.append(f"{id_}: {word}, written to {path}")
+        draft.changes.append(f"{id_}: {word}, written to {path}")
     else:
         if dig(part.body, *_FIELD) is not accepted:
             draft.set(part, _FIELD, accepted)
-            draft.told.append(f"{id_}: {word} in {part.source.path}")
-        for key, value in taken.items():
+            draft.changes.append(f"{id_}: {word} in {part.source.path}")
+        for key, value in adopted.items():
             draft.set(part, ("metadata", "labels", key), value)
-    if taken:
-        draft.told.append(f"{id_}: its agent asked for {_listed(taken)}, taken over")
-    if left := {key: value for key, value in asked.items() if key not in taken}:
-        draft.told.append(
-            f"{id_}: its agent asks for {_listed(left)}, not taken over: labels decide what runs on a cluster; "
-            "--label KEY or --with-labels takes them"
+    if adopted:
+        draft.changes.append(f"{id_}: its agent requested {_listed(adopted)}, adopted")
+    if left := {key: value for key, value in requested.items() if key not in adopted}:
+        draft.changes.append(
+            f"{id_}: its agent requests {_listed(left)}, not adopted: labels decide what runs on a cluster; "
+            "adopt them with --label KEY or --with-labels"
         )
 
 
 def _approve(draft: Draft, cluster: str) -> None:
-    """Approve the requests of the cluster's agent that nobody has decided yet.
+    """Approve the undecided requests of the cluster's agent.
 
-    The word names the request that is meant: one that takes its place before the next run is not approved.
+    The approval carries the request's digest: a request that replaces it before the next run is not approved.
     """
     signers = agent_signers(draft.fleet)
     for obj in draft.fleet.of(CSR):
@@ -140,20 +136,20 @@ def _approve(draft: Draft, cluster: str) -> None:
             type_ in by_type(_conditions(draft, obj)) for type_ in DECISION_TYPES
         ):
             continue
-        draft.told.append(f"{obj.id}: approved in {_say(draft, obj, cluster, _APPROVED)}")
+        draft.changes.append(f"{obj.id}: approved in {_write_condition(draft, obj, cluster, _APPROVED)}")
 
 
-def _say(draft: Draft, obj: Object, cluster: str, word: Tree) -> str:
-    """Write a person's word about a request, beside the digest of the one that is meant, and return where."""
+def _write_condition(draft: Draft, obj: Object, cluster: str, condition: Tree) -> str:
+    """Write a person's decision about a request, with the request's digest, and return the file."""
     home = next((part for part in obj.parts if not part.source.ref), None)
     path = home.source.path if home else f"clusters/{cluster}/{obj.id.name}.csr.yaml"
     if home is None:
         metadata = {"name": obj.id.name, "annotations": {DIGEST_ANNOTATION: request_digest(obj)}}
-        draft.create(path, CSR.body(metadata, status={"conditions": [word]}))
+        draft.create(path, CSR.body(metadata, status={"conditions": [condition]}))
     else:
         draft.set(home, ("metadata", "annotations", DIGEST_ANNOTATION), request_digest(obj))
-        if not any(said.get("type") == word["type"] for _, _, said in draft.items(obj.id, _CONDITIONS)):
-            draft.append(home, _CONDITIONS, word)
+        if not any(known.get("type") == condition["type"] for _, _, known in draft.items(obj.id, _CONDITIONS)):
+            draft.append(home, _CONDITIONS, condition)
     return path
 
 

@@ -1,4 +1,4 @@
-"""Claims as edits of the repository: the file that asks for a cluster, and the removal that gives it back."""
+"""Claim and release a cluster: write the ClusterClaim's file, or delete it."""
 
 import re
 from collections.abc import Iterable
@@ -25,18 +25,18 @@ def claim(
     lifetime: str = "",
     subjects: Iterable[str] = (),
 ) -> None:
-    """Claim a cluster of a pool, stamped with the instant so that claims are served in order.
+    """Claim a cluster of a pool; `now` becomes the creation time, by which claims are served in order.
 
-    `subjects` are written `Kind/name`. EditRefusedError where the pool is unknown or lives in several namespaces, the
+    `subjects` are written `Kind/name`. EditRefusedError if the pool is unknown or exists in several namespaces, the
     claim exists, or a name or subject is malformed.
     """
     key = _only(draft.fleet, CLUSTER_POOL, pool, namespace)
     id_ = CLUSTER_CLAIM.id(name, key.id.namespace)
     if id_ in draft.fleet.objects:
         where = draft.fleet.objects[id_].parts[0].source.label
-        raise EditRefusedError(f"{id_} exists already, in {where}. Release it first, or take another name.")
+        raise EditRefusedError(f"{id_} already exists, in {where}. Release it first, or use another name.")
     if not _NAME.fullmatch(name):
-        raise EditRefusedError(f"{name!r} is no name for a claim. Use lower-case letters, digits and '-'.")
+        raise EditRefusedError(f"{name!r} is not a valid name for a claim. Use lower-case letters, digits and '-'.")
     spec: Tree = {"clusterPoolName": pool}
     if lifetime:
         spec["lifetime"] = lifetime
@@ -45,25 +45,22 @@ def claim(
     metadata = {"name": name, "namespace": id_.namespace, "creationTimestamp": format_time(now)}
     path = f"pools/claims/{id_.namespace}/{name}.yaml"
     draft.create(path, CLUSTER_CLAIM.body(metadata, spec=spec))
-    draft.told.append(f"{id_}: {path} written")
+    draft.changes.append(f"{id_}: {path} written")
 
 
 def release(draft: Draft, name: str, *, namespace: str = "") -> None:
-    """Give a claim's cluster back.
-
-    EditRefusedError where there is no such claim, or its file holds other objects too.
-    """
+    """Delete a claim. EditRefusedError if it does not exist, or its file holds other objects too."""
     claimed = _only(draft.fleet, CLUSTER_CLAIM, name, namespace)
     paths = {part.source.path for part in claimed.parts}
     others = [obj.id for obj in draft.fleet.objects.values() for part in obj.parts if part.source.path in paths]
     if len(paths) > 1 or len(others) > 1:
         where = ", ".join(sorted(paths))
         raise EditRefusedError(
-            f"{claimed.id} shares its file with other objects: {where}. Take the document out by hand."
+            f"{claimed.id} shares its file with other objects: {where}. Remove the document by hand."
         )
     path = next(iter(paths))
     draft.delete(path)
-    draft.told.append(f"{claimed.id}: {path} removed")
+    draft.changes.append(f"{claimed.id}: {path} removed")
 
 
 def _only(fleet: Fleet, kind: Kind, name: str, namespace: str) -> Object:
@@ -83,5 +80,5 @@ def _only(fleet: Fleet, kind: Kind, name: str, namespace: str) -> Object:
 def _subject(text: str) -> Tree:
     kind, _, name = text.partition("/")
     if kind not in ("User", "Group", "ServiceAccount") or not name:
-        raise EditRefusedError(f"{text!r} is no subject. Write User/name, Group/name or ServiceAccount/name.")
+        raise EditRefusedError(f"{text!r} is not a subject. Write User/name, Group/name or ServiceAccount/name.")
     return {"kind": kind, "name": name}

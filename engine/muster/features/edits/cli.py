@@ -1,4 +1,4 @@
-"""The verbs that edit a fleet as one commit: accept, deny, taint, claim, release and waive."""
+"""The verbs that edit a fleet in one commit: accept, deny, taint, claim, release and waive."""
 
 from datetime import datetime
 from functools import partial
@@ -8,29 +8,29 @@ import click
 
 from muster.cli import completion, options
 from muster.data.times import try_duration
+from muster.features.edits.options import Destination, clusters_option, edit_options, names
 
 if TYPE_CHECKING:
     from muster.features.edits.editing import Draft
-from muster.features.edits.options import Destination, clusters_option, edit_options, names
 
 
 @click.command()
 @click.argument("code", shell_complete=completion.codes)
 @click.argument("object_", metavar="OBJECT", shell_complete=completion.targets)
-@click.option("--reason", required=True, metavar="TEXT", help="Why it is left as it is.")
-@click.option("--owner", required=True, metavar="WHO", help="Who answers for it.")
+@click.option("--reason", required=True, metavar="TEXT", help="Why the finding is acceptable.")
+@click.option("--owner", required=True, metavar="WHO", help="Who is responsible for it.")
 @click.option("--until", required=True, metavar="DAY", help="First day on which it counts again: 2026-03-01, in UTC.")
-@click.option("--name", default="", metavar="NAME", help="Name of the Waiver.  [default: after code and object]")
+@click.option("--name", default="", metavar="NAME", help="Name of the Waiver.  [default: from code and object]")
 @options.repo_option
 @options.now_option
 @edit_options
 def waive(
     code: str, object_: str, reason: str, owner: str, until: str, name: str, now: datetime, into: Destination
 ) -> int:
-    """Waive what CODE says of OBJECT (KIND/[NAMESPACE/]NAME, or a file), as it is found now.
+    """Waive the findings with CODE about OBJECT (KIND/[NAMESPACE/]NAME, or a file) that exist now, in one commit.
 
-    A warning, a note and advice are not told any more until that day; an error is, but no exit code counts it, and its
-    object goes without its change as before. Another problem of the object counts. What stands already is extended.
+    Until that day a warning, a note and advice are no longer shown. An error is still shown and its object still does
+    not change, but exit codes ignore it. Other findings about the object still count. An existing Waiver is extended.
     """
     from muster.features.edits.waiving import waive
 
@@ -40,13 +40,11 @@ def waive(
 
 @click.command()
 @click.argument("name", shell_complete=completion.claims)
-@click.option(
-    "--namespace", default="", metavar="NS", help="The claim's namespace, where several have one of the name."
-)
+@click.option("--namespace", default="", metavar="NS", help="The claim's namespace, if several have such a claim.")
 @options.repo_option
 @edit_options
 def release(name: str, namespace: str, into: Destination) -> int:
-    """Release the claim NAME, as one commit. The next reconcile has its cluster deleted, within the pool's budget."""
+    """Release the claim NAME, in one commit. The next reconcile has its cluster deleted, within the pool's budget."""
     from muster.features.edits.claiming import release
 
     change = partial(release, name=name, namespace=namespace)
@@ -58,7 +56,7 @@ def release(name: str, namespace: str, into: Destination) -> int:
 @click.option(
     "--pool", required=True, metavar="P", shell_complete=completion.pools, help="The ClusterPool to claim from."
 )
-@click.option("--namespace", default="", metavar="NS", help="The pool's namespace, where several have one of the name.")
+@click.option("--namespace", default="", metavar="NS", help="The pool's namespace, if several have such a pool.")
 @click.option("--lifetime", default="", metavar="DURATION", help="How long the claim lives once it has a cluster.")
 @click.option("--subject", "subjects", multiple=True, metavar="KIND/NAME", help="Who may use the cluster; repeatable.")
 @options.repo_option
@@ -67,33 +65,31 @@ def release(name: str, namespace: str, into: Destination) -> int:
 def claim(
     name: str, pool: str, namespace: str, lifetime: str, subjects: tuple[str, ...], now: datetime, into: Destination
 ) -> int:
-    """Claim a cluster of a pool under NAME, as one commit. The next reconcile assigns one, or resumes one for it."""
+    """Claim a cluster of a pool under NAME, in one commit. The next reconcile assigns one, or resumes one for it."""
     from muster.features.edits.claiming import claim
 
     if lifetime and try_duration(lifetime) is None:
         raise click.UsageError(f"{lifetime!r} is not a duration such as 90m or 8h.")
     change = partial(claim, name=name, pool=pool, now=now, namespace=namespace, lifetime=lifetime, subjects=subjects)
-    subject = f"Claim a cluster of pool {pool} as {name}"
-    return into.commit(change, subject)
+    return into.commit(change, f"Claim a cluster of pool {pool} as {name}")
 
 
-def _parsed(text: str) -> object:
-    """`KEY[=VALUE]:EFFECT`, or with `-` behind it to remove."""
+def _parsed_taint(text: str) -> object:
     from muster.features.edits.tainting import TaintEdit
 
     return TaintEdit.parse(text)
 
 
 @click.command()
-@click.argument("taints", nargs=-1, required=True, type=options.ParsedType("taint", _parsed), metavar="TAINT...")
+@click.argument("taints", nargs=-1, required=True, type=options.ParsedType("taint", _parsed_taint), metavar="TAINT...")
 @options.repo_option
 @clusters_option()
 @edit_options
 def taint(taints: tuple[Any, ...], clusters: tuple[str, ...], into: Destination) -> int:
-    """Add taints to clusters, or remove them, and commit that.
+    """Add taints to clusters, or remove them, in one commit.
 
-    A TAINT is KEY[=VALUE]:EFFECT, which adds it or changes its value; KEY:EFFECT- removes it, and KEY- every taint of
-    that key. Since when a taint stands is for muster to say.
+    KEY[=VALUE]:EFFECT adds a taint or changes its value; KEY:EFFECT- removes it, and KEY- removes every taint with
+    that key. The time since which a taint is set is written by muster.
     """
     from muster.features.edits.tainting import taint
 
@@ -106,13 +102,14 @@ def taint(taints: tuple[Any, ...], clusters: tuple[str, ...], into: Destination)
 @options.repo_option
 @clusters_option(required=False)
 @click.option("--request", "requests", multiple=True, callback=names, metavar="NAME",
-              help="Deny this request for a certificate, or revoke what was signed. May be repeated.")  # fmt: skip
+              help="Deny this certificate request, or revoke its certificate. May be repeated.")  # fmt: skip
 @edit_options
 def deny(into: Destination, clusters: tuple[str, ...], requests: tuple[str, ...]) -> int:
-    """Put clusters out of the fleet, or keep them out: set hubAcceptsClient in their files, and commit that.
+    """Remove clusters from the fleet, or keep them out: set hubAcceptsClient to false in their files, in one commit.
 
-    It leaves sets, placements, pools and remedies with the next reconcile; its file, and what its agent reports, stay.
-    Its certificates end. With --request a single certificate does, and its agent has to be let in again.
+    With the next reconcile a denied cluster leaves sets, placements, pools and remedies, and its certificates are
+    revoked; its file and its agent's reports stay. --request revokes a single certificate; its agent must be accepted
+    again.
     """
     from muster.features.edits.accepting import deny, revoke
 
@@ -123,23 +120,22 @@ def deny(into: Destination, clusters: tuple[str, ...], requests: tuple[str, ...]
         deny(draft, clusters)
         revoke(draft, requests)
 
-    subject = f"Deny {', '.join((*clusters, *requests))}"
-    return into.commit(change, subject)
+    return into.commit(change, f"Deny {', '.join((*clusters, *requests))}")
 
 
 @click.command()
 @options.repo_option
 @clusters_option()
 @click.option("--label", "labels", multiple=True, callback=names, metavar="KEY",
-              help="Take over this label, for which the agent asks. May be repeated.")  # fmt: skip
-@click.option("--with-labels", is_flag=True, help="Take over all labels for which the agents ask.")
+              help="Adopt this label, which the agent requests. May be repeated.")  # fmt: skip
+@click.option("--with-labels", is_flag=True, help="Adopt all labels that the agents request.")
 @edit_options
 def accept(into: Destination, clusters: tuple[str, ...], labels: tuple[str, ...], with_labels: bool) -> int:
-    """Let clusters into the fleet: set hubAcceptsClient in their files, and commit that.
+    """Accept clusters into the fleet: set hubAcceptsClient to true in their files, in one commit.
 
-    A cluster that only its agent has spoken of gets a file, with the lease duration and the client configs that the
-    agent proposed. Labels that it asks for decide what runs on it, so they are named, and taken over only with --label
-    or --with-labels; taints are never. A cluster that is accepted already stays as it is.
+    A cluster that only its agent declares gets a file with the lease duration and the client configs that the agent
+    proposed. Requested labels decide what runs on a cluster, so they are listed, and adopted only with --label or
+    --with-labels; requested taints never are. A cluster that is already accepted stays as it is.
     """
     from muster.features.edits.accepting import Labels, accept
 

@@ -1,8 +1,8 @@
-"""Edits that people ask for: accept, deny, taint (one field in a file that somebody wrote), claim and release (one
-file). Each is one commit.
+"""Edits by command, each one commit: accept, deny and taint change one field of a file; claim, release and waive one
+file.
 
-Nothing else in the file changes, comments least of all (`muster.data.yaml.edit`). The edited fleet is validated before
-anything is committed: an edit that would break an object that was sound is refused, with the findings.
+Nothing else in a file changes, not even comments (`muster.data.yaml.edit`). The edited fleet is validated before the
+commit: an edit that would break a valid object is refused, with the findings.
 """
 
 import os
@@ -37,7 +37,7 @@ from muster.run.overlay import Overlay
 
 
 class EditRefusedError(Exception):
-    """What was asked for cannot be done; `findings` say what would be wrong with the fleet afterwards."""
+    """An edit cannot be made; `findings`: what would be wrong with the fleet afterwards."""
 
     def __init__(self, message: str, hint: str = "", findings: Iterable[Finding] = ()) -> None:
         super().__init__(message)
@@ -47,11 +47,11 @@ class EditRefusedError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class Edited:
-    """What an edit did: the commit, None where nothing had to change, and the lines that say what changed; `refused`:
-    what was not done and why, a line each; `waiting`: what a person has to decide first."""
+    """Result of an edit: the commit (None: nothing to change) and a line per change; `refused`: a line per change that
+    was not made, with the reason; `waiting`: what a person has to decide first."""
 
     commit: str | None
-    told: tuple[str, ...]
+    changes: tuple[str, ...]
     refused: tuple[str, ...] = ()
     pushed: bool = False
     left_behind: str = ""
@@ -61,19 +61,19 @@ class Edited:
 
 @dataclass
 class Draft:
-    """A fleet on which edits are tried: the texts that would be committed (None removes a file), which of them are new
-    files, and of which kind, and a line about each change. `agents` are those that were heard."""
+    """Edits of a fleet before they are committed: `texts` by path (None deletes a file), `created`: the kinds of new
+    files by path, and a line per change."""
 
     fleet: FleetWithPolicies
     agents: Agents
     texts: dict[str, str | None] = field(default_factory=dict)
     created: dict[str, str] = field(default_factory=dict)
-    told: list[str] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
 
     def part_with(self, id_: ObjectId, *path: str) -> Part | None:
-        """The part in which a person would look for a field: the one that has it, or the nearest parent of it.
+        """The part in a person's file that has a field, or the nearest parent of it.
 
-        None where no person wrote of the object. EditRefusedError where nothing is known of it, or its file is broken.
+        None if only agents declare the object. EditRefusedError if the object is unknown.
         """
         obj = self.fleet.objects.get(id_)
         if obj is None:
@@ -84,7 +84,7 @@ class Draft:
         return own[depth.index(max(depth))] if own else None
 
     def items(self, id_: ObjectId, path: tuple[str, ...]) -> list[tuple[Part, int, dict[str, Tree]]]:
-        """The mappings in the lists at a path in people's files, with the edits so far: part, position, item.
+        """The mappings in the lists at a path in people's files, after the edits so far: part, index, item.
 
         EditRefusedError as `part_with`.
         """
@@ -97,11 +97,11 @@ class Draft:
         return found
 
     def set(self, part: Part, path: tuple[str | int, ...], value: Tree) -> None:
-        """Set one field of the document that a part is."""
+        """Set one field of a part."""
         self._edit(part, lambda text, at: edit.set_value(text, part.index, (*at, *path), value))
 
     def append(self, part: Part, path: tuple[str | int, ...], item: Tree) -> None:
-        """Append to a list, which is made where there is none."""
+        """Append to a list, which is created if missing."""
         self._edit(part, lambda text, at: edit.append(text, part.index, (*at, *path), item))
 
     def remove(self, part: Part, path: tuple[str | int, ...]) -> None:
@@ -109,23 +109,23 @@ class Draft:
         self._edit(part, lambda text, at: edit.remove(text, part.index, (*at, *path)))
 
     def create(self, path: str, body: Tree) -> None:
-        """Write a new file with one object. EditRefusedError where this edit has written one of that name; where the
-        commit that is edited has one, so does `commit_edit`."""
+        """Write a new file with one object. EditRefusedError if this edit already wrote the path; `commit_edit` raises
+        it if the commit has the path."""
         if path in self.texts:
-            raise _occupied(path)
+            raise _path_exists(path)
         self.created[path] = body["kind"]
         self.texts[path] = emit(body)
 
     def delete(self, path: str) -> None:
-        """Remove a file."""
+        """Delete a file."""
         self.texts[path] = None
 
     def text_of(self, part: Part) -> str:
-        """The text of a part's file, with the edits so far."""
+        """The text of a part's file, after the edits so far."""
         return self.texts.get(part.source.path) or part.source.read().decode("utf-8")
 
     def _body(self, part: Part) -> Tree:
-        """What a part says, with the edits so far."""
+        """The content of a part, after the edits so far."""
         if part.source.path not in self.texts:
             return part.body
         documents = load_documents(self.text_of(part).encode(), part.source.path).documents
@@ -140,59 +140,57 @@ class Draft:
             raise EditRefusedError(f"{part.source.path} cannot be edited: {error}", "edit the file by hand") from error
 
 
-#: What is to be done to a draft. Raises EditRefusedError.
+#: Changes a draft. Raises EditRefusedError.
 Edit = Callable[[Draft], None]
 
 
 def commit_edit(
     repository: Repository, change: Edit, subject: str, *, branch: str, remote: str | None, attempts: Iterable[int]
 ) -> Edited:
-    """Make a change on the branch's head and commit it; with a remote, push it there.
+    """Apply a change to the branch's head and commit it; with a remote, push it there.
 
-    Where the branch moved meanwhile, the change is made anew on the new head. EditRefusedError as the change does, and
-    where it would break a sound object; RepositoryError as `reconcile` does.
+    If the branch moved meanwhile, the change is applied again to the new head. EditRefusedError from the change, and
+    if it would break a valid object; RepositoryError as in `reconcile`.
     """
     for _ in attempts:
         tips = find_tips(repository, branch, remote)
         if remote is not None:
-            find_apart(repository, tips)  # brings what is derived as well, where that lies on another branch
-        # What agents ask for is in their refs: a proposal that is not here could not be accepted.
+            find_apart(repository, tips)  # also fetches the derived branch, if there is one
+        # Agents' requests are in their refs: a proposal that is not fetched could not be accepted.
         heard = hear_at(repository, seen(repository, tips.base), READER, first=remote)
         with open_commit(repository, tips.base, heard) as snapshot:
             draft = Draft(check_snapshot(snapshot), snapshot.agents)
             change(draft)
             if not draft.texts:
-                return Edited(None, tuple(draft.told))
-            _place_new_files(draft, repository, tips.base)
-            _refuse_what_breaks(draft, check_snapshot(Overlay(snapshot, dict(draft.texts))))
+                return Edited(None, tuple(draft.changes))
+            _prepare_new_files(draft, repository, tips.base)
+            _refuse_new_errors(draft, check_snapshot(Overlay(snapshot, dict(draft.texts))))
         files = {path: None if text is None else text.encode() for path, text in draft.texts.items()}
-        message = "\n".join((subject, "", *draft.told, ""))
+        message = "\n".join((subject, "", *draft.changes, ""))
         commit = build_commit(repository, files, message, tips.base)
         landed = land(repository, tips, commit)
         if landed is not None:
-            return Edited(commit, tuple(draft.told), (), landed.pushed, landed.left_behind, landed.followed)
+            return Edited(commit, tuple(draft.changes), (), landed.pushed, landed.left_behind, landed.followed)
     raise RepositoryError(f"{branch} kept moving, so nothing was committed", "run it again")
 
 
-def _place_new_files(draft: Draft, repository: Repository, base: str) -> None:
-    """Above what is new goes the line by which editors find its schema, where the repository has that.
-
-    Whatever is there may be somebody's, be it empty, broken or no YAML. What lies on an agent's ref is not there.
-    """
-    there = {os.fsdecode(entry.path) for entry in list_tree(repository, base)} if draft.created else set()
+def _prepare_new_files(draft: Draft, repository: Repository, base: str) -> None:
+    """Refuse to overwrite any file of the commit, even an empty or broken one; and put the line by which editors find
+    the schema above each new file, if the repository has the schema."""
+    existing = {os.fsdecode(entry.path) for entry in list_tree(repository, base)} if draft.created else set()
     for path, kind in draft.created.items():
         for place in (path, *map(str, PurePosixPath(path).parents)):
-            if place in there:
-                raise _occupied(place)
-        if f"{FOLDER}/{schema_of(kind)}" in there:
+            if place in existing:
+                raise _path_exists(place)
+        if f"{FOLDER}/{schema_of(kind)}" in existing:
             draft.texts[path] = f"{modeline(path, kind)}{draft.texts[path]}"
 
 
-def _occupied(path: str) -> EditRefusedError:
+def _path_exists(path: str) -> EditRefusedError:
     return EditRefusedError(f"{path} exists and holds something else", "write the object to another file by hand")
 
 
-def _refuse_what_breaks(draft: Draft, after: Fleet) -> None:
+def _refuse_new_errors(draft: Draft, after: Fleet) -> None:
     known = {(found.code, found.object, found.message) for found in draft.fleet.findings}
     new = [
         found for found in after.sorted_findings()

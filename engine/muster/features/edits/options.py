@@ -1,4 +1,4 @@
-"""What the commands that edit a fleet share: options, the commit, and how it is told."""
+"""Options that the editing commands share, and the commit that they make."""
 
 import os
 from collections.abc import Callable
@@ -19,7 +19,7 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 
 def names(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
-    """The names of a comma-separated option that may be repeated, each once, in order."""
+    """The names in a repeatable, comma-separated option, each once, in order."""
     found = (name.strip() for value in values for name in value.split(","))
     return tuple(dict.fromkeys(name for name in found if name))
 
@@ -33,7 +33,7 @@ def clusters_option(*, required: bool = True) -> Callable[[_F], _F]:
 
 @dataclass(frozen=True, slots=True)
 class Destination:
-    """Where an edit is committed: to `branch`, or the one that is checked out; with `push` also where the remote is."""
+    """Where an edit is committed: on `branch`, or the one checked out; with `push` also on the remote."""
 
     repo: Path
     branch: str | None
@@ -41,7 +41,7 @@ class Destination:
     remote: str
 
     def commit(self, change: "Edit", subject: str) -> int:
-        """Make a change as one commit, say what was done, and return the exit code."""
+        """Make a change in one commit, print what changed, and return the exit code."""
         from muster.features.edits.editing import EditRefusedError, commit_edit
         from muster.git.landing import target_branch
         from muster.git.push import patient
@@ -62,7 +62,9 @@ class Destination:
                 say(f"hint: {refused.hint}", err=True)
             report(refused.findings)
             return 1
-        say(f"{done.commit[:12]} {subject}" if done.commit else "nothing to do", *(f"  {line}" for line in done.told))
+        say(
+            f"{done.commit[:12]} {subject}" if done.commit else "nothing to do", *(f"  {line}" for line in done.changes)
+        )
         if done.pushed:
             click.echo(f"pushed to {without_secrets(self.remote)}")
         say_behind(done)

@@ -1,10 +1,10 @@
-"""Tainting clusters by hand: the taints of a person, in the file of the cluster, as `kubectl taint` would say them.
+"""Taint clusters by hand, in the cluster's file, with the syntax of `kubectl taint`.
 
-    dedicated=gpu:NoSelect    add the taint, or give it another value
+    dedicated=gpu:NoSelect    add the taint, or change its value
     dedicated:NoSelect-       remove that taint
-    dedicated-                remove every taint of that key
+    dedicated-                remove every taint with that key
 
-Source: seed 002. The time at which a taint appeared is muster's to say, so none is written.
+Source: seed 002. `timeAdded` is written by muster, so none is written here.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ _LIST = ("spec", "taints")
 
 @dataclass(frozen=True, slots=True)
 class TaintEdit:
-    """One taint to add, or to remove; without an effect all of that key."""
+    """One taint to add or to remove; without an effect all with that key."""
 
     key: str
     value: str
@@ -31,8 +31,8 @@ class TaintEdit:
     def parse(cls, text: str) -> "TaintEdit":
         """Read `key[=value]:effect`, `key[=value]:effect-` or `key-`. ValueError for anything else."""
         removed = text.endswith("-")
-        said, colon, effect = text.removesuffix("-").partition(":")
-        key, _, value = said.partition("=")
+        pair, colon, effect = text.removesuffix("-").partition(":")
+        key, _, value = pair.partition("=")
         if not key or (not effect and (colon or not removed)):
             raise ValueError(f"{text!r} is not KEY[=VALUE]:EFFECT, KEY:EFFECT- or KEY-")
         return cls(key, value, effect, removed)
@@ -43,15 +43,12 @@ class TaintEdit:
 
 
 def taint(draft: Draft, clusters: Iterable[str], edits: Iterable[TaintEdit]) -> None:
-    """Change the taints of clusters. EditRefusedError for an unknown cluster, or where there is nothing to remove."""
+    """Change the taints of clusters. EditRefusedError for an unknown cluster, or if there is nothing to remove."""
     wanted = tuple(edits)
     for name in clusters:
         id_ = _cluster(draft, name)
         for one in wanted:
-            if one.removed:
-                _remove(draft, id_, one)
-            else:
-                _add(draft, id_, one)
+            (_remove if one.removed else _add)(draft, id_, one)
 
 
 def _cluster(draft: Draft, name: str) -> ObjectId:
@@ -65,13 +62,13 @@ def _add(draft: Draft, id_: ObjectId, one: TaintEdit) -> None:
         if (known.get("key"), known.get("effect")) == (one.key, one.effect):
             if (known.get("value") or "") != one.value:
                 draft.set(part, (*_LIST, index), body)
-                draft.told.append(f"{id_}: taint {one} instead of value {known.get('value') or ''!r}")
+                draft.changes.append(f"{id_}: taint {one} replaces value {known.get('value') or ''!r}")
             return
     home = draft.part_with(id_, *_LIST)
     if home is None:
         raise EditRefusedError(f"no file declares {id_}", f"accept it first: muster accept --clusters {id_.name}")
     draft.append(home, _LIST, body)
-    draft.told.append(f"{id_}: taint {one} added")
+    draft.changes.append(f"{id_}: taint {one} added")
 
 
 def _remove(draft: Draft, id_: ObjectId, one: TaintEdit) -> None:
@@ -80,14 +77,14 @@ def _remove(draft: Draft, id_: ObjectId, one: TaintEdit) -> None:
         if known.get("key") == one.key and one.effect in ("", known.get("effect"))
     ]  # fmt: skip
     if not found:
-        raise EditRefusedError(f"no file gives {id_} a taint {one}", _derived_hint(draft, id_, one))
+        raise EditRefusedError(f"no file has taint {one} of {id_}", _derived_hint(draft, id_, one))
     for part, index in sorted(found, key=lambda pair: pair[1], reverse=True):
         draft.remove(part, (*_LIST, index))
-    draft.told.append(f"{id_}: taint {one} removed")
+    draft.changes.append(f"{id_}: taint {one} removed")
 
 
 def _derived_hint(draft: Draft, id_: ObjectId, one: TaintEdit) -> str:
     derived = dig(draft.fleet.previous.get(id_), *_LIST) or ()
     if any(isinstance(taint_, dict) and taint_.get("key") == one.key for taint_ in derived):
-        return "a TaintPolicy adds it: it goes when its condition does"
+        return "a TaintPolicy adds it: it is removed when its condition no longer holds"
     return ""

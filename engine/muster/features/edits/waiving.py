@@ -1,7 +1,7 @@
-"""Waiving by hand: a Waiver for what is found of an object, or of a file, as an edit of the repository.
+"""Waive findings by hand: write a Waiver for an object or a file.
 
-What is found is found anew, by a run on the branch as it is: a person names the code and the object, and the digests of
-all that this code says of it go into the file. A Waiver that stands is written anew, so that it can be extended.
+The branch is evaluated to get the findings: a person names code and object, and the digests of all findings with that
+code about it go into the file. An existing Waiver is rewritten, so that it can be extended.
 """
 
 import re
@@ -25,45 +25,49 @@ from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.taints.policy import TaintPolicy
 from muster.run.evaluate import NOBODY, decide
 
-_STRANGE = re.compile(r"[^a-z0-9]+")
-_LONGEST = 200
+_UNSAFE = re.compile(r"[^a-z0-9]+")
+_MAX_NAME = 200
 _DAY = re.compile(r"[0-9]{4}-(0[1-9]|1[0-2])-(0[1-9]|[12][0-9]|3[01])", re.ASCII)
 
 
 def waive(
     draft: Draft, code: str, about: str, *, reason: str, owner: str, until: str, now: datetime, name: str = ""
 ) -> None:
-    """Waive what a code says of an object (`Kind/[namespace/]name`) or a file, until a day.
+    """Waive the findings with a code about an object (`Kind/[namespace/]name`) or a file, until a day.
 
-    EditRefusedError where it says nothing, where nobody can answer for it, where the day is none or has come, and where
-    a Waiver of that name is about something else.
+    EditRefusedError if there are none, the code cannot be waived, the day is malformed or past, or a Waiver of that
+    name is about something else.
     """
     if code in NEVER or code not in CODES:
         raise EditRefusedError(f"{code} cannot be waived", "" if code in NEVER else did_you_mean(code, CODES))
     if not _DAY.fullmatch(until) or until <= now.date().isoformat():
-        raise EditRefusedError(f"{until!r} is no day to come", "write the first day on which it counts again")
+        raise EditRefusedError(
+            f"{until!r} is not a day in the future", "write the first day on which it counts again, as 2026-03-01"
+        )
     everything = _proved(draft.fleet, about) if code in PROVED else _found(draft, now)
     found = [one for one in everything if (one.code, one.about) == (code, about)]
     if not found:
-        raise EditRefusedError(f"{code} says nothing of {about}", _nearest(everything, code, about))
+        raise EditRefusedError(f"there is no finding {code} about {about}", _nearest(everything, code, about))
     spec: Tree = {"code": code, "object" if found[0].object else "file": about}
-    told = {one.digest: one.message for one in found}
-    spec["findings"] = [{"digest": digest, "message": told[digest]} for digest in sorted(told)]
+    messages = {one.digest: one.message for one in found}
+    spec["findings"] = [{"digest": digest, "message": messages[digest]} for digest in sorted(messages)]
     spec |= {"reason": reason, "owner": owner, "until": until}
-    _write(draft, WAIVER.id(name or _named(code, about)), spec)
-    draft.told.extend(f"{code} of {about}: {told[digest]}" for digest in sorted(told))
+    _write(draft, WAIVER.id(name or _default_name(code, about)), spec)
+    draft.changes.extend(f"{code} about {about}: {messages[digest]}" for digest in sorted(messages))
 
 
 def _found(draft: Draft, now: datetime) -> list[Finding]:
-    """All that is found in the fleet: by checking, by a run, and by who gives advice."""
+    """All findings of the fleet: by checks, by a run, and by lint."""
     run = decide(with_agent_refs(draft.fleet, draft.agents), now, NOBODY, None)
     return sorted({*draft.fleet.findings, *run.findings, *advice(draft.fleet)}, key=Finding.sort_key)
 
 
 def _proved(fleet: FleetWithPolicies, about: str) -> list[Finding]:
-    """What a solver finds of the policy that is named."""
+    """The solver's findings about one policy."""
     if find_spec("z3") is None:
-        raise EditRefusedError("what is proved is found by z3, which is not installed", "install muster-fleet[prove]")
+        raise EditRefusedError(
+            "this finding needs the solver z3, which is not installed", "install muster-fleet[prove]"
+        )
     from muster.features.lint.proving.questions import prove_policy
 
     policies = (*fleet.compiled.of(ConditionPolicy), *fleet.compiled.of(TaintPolicy), *fleet.compiled.of(PulsePolicy))
@@ -71,27 +75,27 @@ def _proved(fleet: FleetWithPolicies, about: str) -> list[Finding]:
 
 
 def _nearest(found: Collection[Finding], code: str, about: str) -> str:
-    """What is found of the object, or of what the code is said."""
+    """A hint: the codes found about the object, or the object with the nearest name that has the code."""
     if codes := sorted({one.code for one in found if one.about == about}):
-        return f"what is found of it: {', '.join(codes)}"
+        return f"findings about it: {', '.join(codes)}"
     return did_you_mean(about, {one.about for one in found if one.code == code and one.about})
 
 
-def _named(code: str, about: str) -> str:
-    return _STRANGE.sub("-", f"{code}-{about}".lower()).strip("-")[:_LONGEST].rstrip("-")
+def _default_name(code: str, about: str) -> str:
+    return _UNSAFE.sub("-", f"{code}-{about}".lower()).strip("-")[:_MAX_NAME].rstrip("-")
 
 
 def _write(draft: Draft, id_: ObjectId, spec: Tree) -> None:
-    standing = draft.fleet.objects.get(id_)
-    if standing is None:
+    existing = draft.fleet.objects.get(id_)
+    if existing is None:
         draft.create(f"waivers/{id_.name}.yaml", WAIVER.body({"name": id_.name}, spec=spec))
         return
     for field in ("code", "object", "file"):
-        if (standing.spec or {}).get(field) != spec.get(field):
+        if (existing.spec or {}).get(field) != spec.get(field):
             raise EditRefusedError(f"{id_} is about something else", "give this one another name with --name")
     part = draft.part_with(id_, "spec")
     if part is None:
-        raise EditRefusedError(f"no file of a person declares {id_}")
+        raise EditRefusedError(f"only an agent declares {id_}")
     for field, value in spec.items():
-        if standing.spec.get(field) != value:
+        if existing.spec.get(field) != value:
             draft.set(part, ("spec", field), value)

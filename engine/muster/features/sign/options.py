@@ -79,7 +79,7 @@ def sign_once(
 
     done = sign(repository, authority, now, branch=branch, remote=remote, attempts=patient(), ears=ears)
     if done.commit:
-        say(f"{done.commit[:12]} signed {len(done.told)}", *(f"  {line}" for line in done.told))
+        say(f"{done.commit[:12]} signed {len(done.changes)}", *(f"  {line}" for line in done.changes))
     say(*done.refused, err=True)
     say_behind(done)
     return done

@@ -157,7 +157,7 @@ class Watcher:
             self.repository, self._authority, self._present, branch=self.branch, remote=self._remote,
             attempts=patient(), ears=self._ears,
         )  # fmt: skip
-        for line in (*signed.told, *signed.refused):
+        for line in (*signed.changes, *signed.refused):
             self.say(f"{format_time(self._present())} {line}")
         self._signs = False
 
