@@ -33,7 +33,7 @@ def test_every_verb_has_help(verb: str, muster: Run) -> None:
         (("explain", "shop-1"), "an object is named by its kind, too, as in cluster/NAME"),
         (("explain", "mus999"), "no finding has the code mus999"),
         (("plan", "--report", "cluster/shop", "Ready=False"), "there is no cluster/shop. did you mean 'shop-1'?"),
-        (("history", "cluster/shop"), "nothing was ever derived of cluster/shop. did you mean 'shop-1'?"),
+        (("history", "cluster/shop"), "nothing was ever derived for cluster/shop. did you mean 'shop-1'?"),
         (("get", "stes"), "did you mean 'sets'?"),
         (("plan", "--now", "yesterday"), "2026-01-01T00:00:00Z"),
         (("plan", "--rev", "HEAD", "--worktree"), "exclude each other"),

@@ -22,7 +22,7 @@ from muster.data.codes import CODES
 from muster.data.kinds import BY_NAME, MULTI_CLUSTER_INGRESS
 from muster.features.export.cli import exported
 from muster.features.export.endpoints import load_balancer, routing
-from muster.features.get.document import run_document
+from muster.features.get.listing import run_document
 from muster.features.plan.plan import plan_document
 from muster.features.pulses.publish import next_look, opener, publish
 from muster.features.pulses.sinks import RetryPatience

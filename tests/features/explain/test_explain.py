@@ -171,9 +171,9 @@ def test_how_a_field_is_named(field: str, labels: list[str]) -> None:
 
 
 def test_what_is_not_decided_says_what_is() -> None:
-    with pytest.raises(NothingDecided, match="has no 'capacity' that is decided; there are metadata.generation, "):
+    with pytest.raises(NothingDecided, match="has no decided field 'capacity'; there are metadata.generation, "):
         explained(MANAGED_CLUSTER.id("prod-eu-1"), "capacity")
-    with pytest.raises(NothingDecided, match="nothing is decided of ManagedCluster/nobody"):
+    with pytest.raises(NothingDecided, match="nothing is decided about ManagedCluster/nobody"):
         explained(MANAGED_CLUSTER.id("nobody"))
 
 

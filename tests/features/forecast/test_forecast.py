@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.features.forecast.forecast import Beating, Moment, forecast
+from muster.features.forecast.forecast import Moment, RenewingAgents, forecast
 from muster.features.whatif.rehearsal import Rehearsal, rehearsal
 from muster.git.hearing import here
 from muster.git.repository import open_repository
@@ -90,10 +90,10 @@ def example(tmp_path: Path) -> Repo:
 
 def test_agents_that_go_on_renewing_stay_available(example: Repo) -> None:
     with trial(example) as found:
-        beating = Beating.of(found, ("*",), NOON)
-        moments = list(forecast(found, NOON, NOON + timedelta(minutes=30), beating))
-    assert {beat.cluster for beat in beating.agents} >= {"prod-eu-1", "prod-us-2", "edge-us-1"}
-    assert "edge-eu-1" not in {beat.cluster for beat in beating.agents}, "who is silent stays silent"
+        agents = RenewingAgents.of(found, ("*",), NOON)
+        moments = list(forecast(found, NOON, NOON + timedelta(minutes=30), agents))
+    assert {beat.cluster for beat in agents.agents} >= {"prod-eu-1", "prod-us-2", "edge-us-1"}
+    assert "edge-eu-1" not in {beat.cluster for beat in agents.agents}, "who is silent stays silent"
     text = " ".join(_told(tuple(change for moment in moments for change in moment.changes)))
     assert "True -> Unknown" not in text
     assert "ClusterDeployment/ci-5/ci-5: bucket resuming -> broken" in text
@@ -101,8 +101,8 @@ def test_agents_that_go_on_renewing_stay_available(example: Repo) -> None:
 
 def test_a_lost_agent_is_not_among_them(example: Repo) -> None:
     with trial(example) as found:
-        beating = Beating.of(found, ("prod-*",), NOON, lost=("prod-eu-1",))
-    names = {beat.cluster for beat in beating.agents}
+        agents = RenewingAgents.of(found, ("prod-*",), NOON, lost=("prod-eu-1",))
+    names = {beat.cluster for beat in agents.agents}
     assert "prod-eu-2" in names
     assert not {"prod-eu-1", "edge-us-1"} & names
 

@@ -65,8 +65,8 @@ def opened(repo: Repo) -> Repository:
 def told(history: FleetHistory) -> list[tuple[float, dict[str, tuple[str, str]]]]:
     """Hours since noon, and what became of which cluster."""
     return [
-        ((step.told.at - NOON) / timedelta(hours=1), {one.cluster.split("/")[1][:-5]: one[1:] for one in step.changes})
-        for step in history.steps
+        ((one.commit.at - NOON) / timedelta(hours=1), {it.cluster.split("/")[1][:-5]: it[1:] for it in one.changes})
+        for one in history.steps
     ]
 
 
@@ -102,7 +102,7 @@ def test_steps_are_those_in_which_a_status_changed_whoever_made_them(tmp_path: P
         (3, {"a": ("Unknown", "True"), "b": ("False", "True")}),
         (5, {"b": ("True", "")}),
     ]  # fmt: skip
-    assert found.steps[1].told.commit == unknown
+    assert found.steps[1].commit.commit == unknown
     assert [one.subject for one in found.latest["managedclusters/b.yaml"]] == ["Told", "Shards", "Told", "Told", "Told"]
     assert (found.begins, found.reason, seen) == (None, None, [1, 2, 4, 5])
 
@@ -155,7 +155,7 @@ def test_what_was_rewritten_or_came_by_a_merge_is_looked_at_anew(tmp_path: Path)
     repo.git("merge", "--quiet", "--no-edit", known)  # what was known is not among the first parents now
     found = timeline.upto(repo.tip(), hours(9))
     assert found == Timeline(opened(repo)).upto(repo.tip(), hours(9))
-    assert [step.told.commit for step in found.steps] == [repo.tip()]
+    assert [step.commit.commit for step in found.steps] == [repo.tip()]
 
 
 def test_what_is_derived_may_have_a_branch_of_its_own(tmp_path: Path) -> None:

@@ -1,9 +1,10 @@
-"""`muster explain`: why something is as it is."""
+"""`muster explain` and `muster describe`: why an object is as it is, and everything known about it."""
 
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
+from contextlib import closing
 from dataclasses import replace
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -14,12 +15,16 @@ from muster.cli import completion, options
 from muster.cli.outcome import report, told_of
 from muster.cli.progress import working
 from muster.data.source import Place
-from muster.data.times import age
+from muster.data.times import age, later
 from muster.features.whatif.options import Supposed, supposed_options
 
 if TYPE_CHECKING:
     from muster.cli.reading import FleetReading
     from muster.data.ids import ObjectId
+    from muster.features.history.history import ObjectHistory
+
+#: How far back `describe` looks for transitions.
+_RECENT = timedelta(days=30)
 
 
 @click.command()
@@ -29,18 +34,18 @@ if TYPE_CHECKING:
 @options.state_option
 @supposed_options
 @options.output_option("text", "json")
-def command(
+def explain(
     target: str, field: str, source: options.Source, state: Path | None, supposed: Supposed, output: str
 ) -> int:
-    """Say why an object is as it is: the rule behind each field, the rule's expression with the value of each part,
-    the inputs with file, line, commit and author, the arithmetic of deadlines, and until when it holds.
+    """Explain why an object is as it is: the rule that decided each field, the rule's expression with the value of each
+    part, the inputs with file, line, commit and author, the arithmetic of deadlines, and how long it holds.
 
-    FIELD is a path (`status.conditions[Available]`), or a part of one (`Available`, `taints`, `remedyActions`); of a
-    Placement also the name of a cluster: why it is chosen, or not. KIND.FIELD prints what the schema says of a field,
-    CODE what a finding means.
+    FIELD is a path (`status.conditions[Available]`), or a part of one (`Available`, `taints`, `remedyActions`); for a
+    Placement also the name of a cluster: why it is chosen, or not. KIND.FIELD prints the schema's description of a
+    field, CODE the meaning of a finding.
     """
     from muster.data.kinds import UnknownKind
-    from muster.features.explain.pages import page_of
+    from muster.features.explain.text import page_of
 
     with options.usage_errors(UnknownKind):
         page = page_of(target)
@@ -48,8 +53,8 @@ def command(
         sys.stdout.write(page)
         return 0
     is_named = options.one_object(target)
-    with supposed.over(replace(source.reading(), state=state), state, source.now) as tried:
-        return _explain(tried, is_named, target, field, source.now, output)
+    with supposed.over(replace(source.reading(), state=state), state, source.now) as reading:
+        return _explain(reading, is_named, target, field, source.now, output)
 
 
 def _explain(
@@ -67,22 +72,22 @@ def _explain(
     id_ = options.the_one(run, target, is_named)
     with options.usage_errors(NothingDecided):
         found = explain(run, witness, id_, field)
-    told = _told(reading, now)
+    blame = _blame(reading, now)
     sys.stdout.write(
-        json_text(explanation_document(found, told)) if output == "json" else explanation_text(found, told)
+        json_text(explanation_document(found, blame)) if output == "json" else explanation_text(found, blame)
     )
     return report([one for one in told_of(run) if one.object == id_])
 
 
-def _told(reading: "FleetReading", now: datetime) -> Callable[[Place], str]:
-    """Who wrote what stands at a place, as far as git knows."""
+def _blame(reading: "FleetReading", now: datetime) -> Callable[[Place], str]:
+    """Return a function that says who wrote a place and when, if git knows."""
     from muster.fleet.builtin import PREFIX
     from muster.git.authors import line_author
 
     repository, commit = reading.repository, reading.snapshot.commit
 
     @cache
-    def told(place: Place) -> str:
+    def blame(place: Place) -> str:
         if repository is None or not place.line or place.file.startswith(PREFIX):
             return ""
         ref, _, path = place.file.rpartition(":")
@@ -93,4 +98,42 @@ def _told(reading: "FleetReading", now: datetime) -> Callable[[Place], str]:
         when = f"{age(found.time, now)} ago" if found.time <= now else f"on {found.time:%Y-%m-%d}"
         return f"{found.commit} by {found.author}, {when}"
 
-    return told
+    return blame
+
+
+@click.command()
+@click.argument("target", metavar="KIND[/NAME]", shell_complete=completion.targets)
+@click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.names)
+@options.source_options
+@options.output_option("text", "yaml")
+def describe(target: str, names: Sequence[str], source: options.Source, output: str) -> int:
+    """Show everything known about an object: its spec, conditions with their age, taints, leases, held effects, each
+    decision with its rule and how long it holds, and the transitions of the last 30 days.
+
+    -o yaml prints the whole object; a comment beside each decided field names the rule.
+    """
+    from muster.features.explain.description import described_yaml, description
+
+    if names and "/" in target:
+        raise click.UsageError(f"{target} names an object already.")
+    targets = [f"{target}/{name}" for name in names] or [target]
+    named = [(one, options.one_object(one)) for one in targets]
+    reading, run = source.evaluated(options.wanted(*targets))
+    ids = [options.the_one(run, one, is_named) for one, is_named in named]
+    with closing(reading.snapshot):  # the choices of a Placement are worked out here, and read through the snapshot
+        for number, id_ in enumerate(ids):
+            if output == "yaml":
+                sys.stdout.write(("---\n" if number else "") + described_yaml(run, id_))
+            else:
+                sys.stdout.write(("\n" if number else "") + description(run, id_, _past(reading, id_, source)))
+    return report([one for one in told_of(run) if one.object in ids])
+
+
+def _past(reading: "FleetReading", id_: "ObjectId", source: options.Source) -> "ObjectHistory | None":
+    """The recent transitions of an object; None without git history."""
+    from muster.features.history.history import history
+
+    if reading.repository is None or reading.base is None:
+        return None
+    since = later(source.now, -_RECENT)
+    return None if since is None else history(reading.repository, reading.base, id_, since, source.now)

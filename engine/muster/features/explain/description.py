@@ -1,5 +1,5 @@
-"""`describe`: an object as `kubectl describe` tells it, with what muster knows of it besides: since when, by which
-rule and until when, what is held, what its agents say, and what became of it."""
+"""`describe`: an object as `kubectl describe` prints it, plus what muster knows: ages, deciding rules and how long they
+hold, held effects, agents' reports, and recent transitions."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
@@ -25,8 +25,8 @@ from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.run import Run
 
 
-def described(run: Run, id_: ObjectId) -> str:
-    """Return the object as assembled, each decided field with its rule and until when it holds, as a comment."""
+def described_yaml(run: Run, id_: ObjectId) -> str:
+    """Return the assembled object as YAML; a comment beside each decided field names its rule and how long it holds."""
     body = run.fleet.whole(id_)
     text = emit(body)
     lines, data = text.splitlines(), text.encode()
@@ -49,17 +49,16 @@ def _note(decision: Decision) -> str:
     return f"{decision.because.rule}{until}".replace("\n", " ")
 
 
-#: So many of the latest transitions are told; `history` has all.
-MOST_EVENTS = 10
+#: How many of the latest transitions are shown; `history` has all.
+MAX_EVENTS = 10
 _WIDTH = 14
 _INDENT = "  "
-#: What is decided and told elsewhere, or told to nobody.
-_APART = (("status", "conditions"), ("spec", "taints"), ("status", "muster"))
+#: Decided fields that have a section of their own, or none.
+_NOT_LISTED = (("status", "conditions"), ("spec", "taints"), ("status", "muster"))
 
 
 def description(run: Run, id_: ObjectId, past: ObjectHistory | None = None) -> str:
-    """Return an object for people, a section after the other; what there is nothing of is left out. `past`: what became
-    of it, where that is known."""
+    """Return an object for people, section by section, without empty ones. `past`: its transitions, if known."""
     return "\n".join(_lines(run, id_, past)) + "\n"
 
 
@@ -93,7 +92,7 @@ def _lines(run: Run, id_: ObjectId, past: ObjectHistory | None) -> Iterator[str]
 
 
 def _entry(title: str, values: Iterable[str]) -> Iterator[str]:
-    """A title, and one value a line beside it."""
+    """A title, and beside it one value per line."""
     for number, value in enumerate(values):
         yield f"{f'{title}:' if not number else '':{_WIDTH}}{printable(value)}"
 
@@ -116,7 +115,7 @@ def _files(fleet: FleetWithPolicies, id_: ObjectId) -> Iterator[str]:
 
 
 def _by(decision: Decision | None) -> str:
-    """The rule behind what is told, and until when it holds."""
+    """The rule that decided a field, and how long it holds."""
     if decision is None:
         return "as it is in files"
     until = f", until {format_time(decision.horizon)}" if decision.horizon is not None else ""
@@ -140,8 +139,8 @@ def _conditions(body: Tree, decisions: Mapping[Path, Decision], now: datetime) -
         if one is found[0]:
             yield heading
         yield line
-        yield from _told(str(one.get("message") or ""))
-        yield from _told(_by(decisions.get(("status", "conditions", (str(one.get("type")),)))))
+        yield from _below(str(one.get("message") or ""))
+        yield from _below(_by(decisions.get(("status", "conditions", (str(one.get("type")),)))))
 
 
 def _table(titles: Sequence[Heading | str], cells: Iterable[Sequence[str]]) -> list[str]:
@@ -149,8 +148,8 @@ def _table(titles: Sequence[Heading | str], cells: Iterable[Sequence[str]]) -> l
     return [line.removeprefix(_INDENT) for line in table_lines(titles, cells, _INDENT)]
 
 
-def _told(text: str) -> list[str]:
-    """A sentence below what it is about."""
+def _below(text: str) -> list[str]:
+    """A sentence, indented below the line that it is about."""
     return told(printable(text), "  ", "  ") if text else []
 
 
@@ -160,18 +159,18 @@ def _taints(body: Tree, decisions: Mapping[Path, Decision], now: datetime) -> It
         value = f"={taint['value']}" if taint.get("value") else ""
         key, effect = str(taint.get("key")), str(taint.get("effect"))
         yield printable(f"{key}{value}:{effect}, {_since(taint.get('timeAdded'), now)} old")
-        yield from _told(_by(rules.get((key, effect))))
+        yield from _below(_by(rules.get((key, effect))))
 
 
 def _held(fleet: FleetWithPolicies, id_: ObjectId) -> Iterator[str]:
     for one in fleet.held:
         if one.object == id_:
             yield printable(short_label(one.effect))
-            yield from _told(one.reason)
+            yield from _below(one.reason)
 
 
 def _leases(run: Run, id_: ObjectId) -> Iterator[str]:
-    """The Leases that lie in the namespace of a cluster, or are called as it is."""
+    """The Leases of a cluster."""
     if not is_cluster(id_):
         return
     for obj in run.fleet.of(LEASE):
@@ -198,27 +197,27 @@ def _reports(run: Run, id_: ObjectId) -> Iterator[str]:
 
 
 def _decisions(run: Run, id_: ObjectId, decisions: Mapping[Path, Decision]) -> Iterator[str]:
-    """What is decided besides conditions, taints and bookkeeping, and of a Placement the clusters that it chooses."""
+    """The decided fields other than conditions, taints and bookkeeping, and the clusters that a Placement chooses."""
     if PLACEMENT.has(id_):
         choices = why(run.fleet, run.now, id_)
         chosen = [one.cluster for one in choices if one.selected]
         yield from told(printable(f"{len(chosen)} of {len(choices)} clusters: {', '.join(chosen) or 'none'}"), "", "  ")
     for path, decision in sorted(decisions.items(), key=lambda item: field_label(item[0])):
         value = _shown(decision.value)
-        if value and path[0] != "metadata" and path[:2] not in _APART:
+        if value and path[0] != "metadata" and path[:2] not in _NOT_LISTED:
             yield printable(f"{field_label(path)}: {value}")
-            yield from _told(_by(decision))
+            yield from _below(_by(decision))
 
 
 def _shown(value: Tree) -> str:
-    """A text or a number, or several; of anything deeper nothing."""
+    """A scalar, or a list of scalars; empty for anything deeper."""
     values = value if isinstance(value, list) else [value]
     return ", ".join(map(str, values)) if all(isinstance(one, str | int | float) for one in values) else ""
 
 
 def _events(past: ObjectHistory) -> Iterator[str]:
-    """The latest transitions with their commits, the newest last."""
-    shown: Sequence[Transition] = past.transitions[-MOST_EVENTS:]
+    """The latest transitions with their commits, oldest first."""
+    shown: Sequence[Transition] = past.transitions[-MAX_EVENTS:]
     if not shown:
         return
     cells = [[age(one.at, past.until), one.commit[:7], _event(one)] for one in shown]
@@ -228,5 +227,4 @@ def _events(past: ObjectHistory) -> Iterator[str]:
 
 
 def _event(one: Transition) -> str:
-    text = str(one.change).removeprefix(f"{one.change.object}: ").strip()
-    return text if one.source else f"{text}, by {one.author}"
+    return one.text if one.source else f"{one.text}, by {one.author}"

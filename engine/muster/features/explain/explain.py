@@ -1,7 +1,7 @@
-"""`explain`: why a field of an object is what it is, by the very evaluation that decided it.
+"""`explain`: why a field of an object has its value.
 
-The run has a witness (`muster.rules.policies.witness`) for the object: what its policies' expressions gave is not
-worked out a second time here, but what was noted while deciding.
+Nothing is evaluated a second time: a witness (`muster.rules.policies.witness`) records the evaluations about the object
+while the run decides.
 """
 
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -24,28 +24,30 @@ from muster.rules.policies.witness import Evaluation, Witness
 from muster.run.explained import EvaluatedRule, Explained, Explanation, Read
 from muster.run.run import Run
 
-#: The expressions that say whether a rule holds, or what it says.
-_ASKING: Final = frozenset(("when", "expression"))
-_HOLDING: Final = _ASKING | {"statusExpression"}
-_NEWS: Final = frozenset(("held", "pending", "removed", "agentRef"))
+#: The fields of a rule whose expressions say whether it holds; and those plus the one that gives its outcome.
+_CONDITION_FIELDS: Final = frozenset(("when", "expression"))
+_DECISIVE_FIELDS: Final = _CONDITION_FIELDS | {"statusExpression"}
+#: The fields below `status.muster` that are shown.
+_SHOWN: Final = frozenset(("held", "pending", "removed", "agentRef"))
 
 
-class NothingDecided(ValueError):  # noqa: N818 - says what the person asked for
-    """Nothing is decided of that object, or of that field of it."""
+class NothingDecided(ValueError):  # noqa: N818 - no error of muster's
+    """The object, or its field, has no decision."""
 
 
 def explain(run: Run, witness: Witness, id_: ObjectId, field: str = "") -> Explanation:
-    """Return why the fields of an object are what they are: all that people look at, or those that `field` names.
+    """Explain the fields of an object: all but bookkeeping, or those that `field` names.
 
-    `witness` was that of the run. A field goes by its path (`status.conditions[Available]`), the beginning or the last
-    part of it (`conditions`, `Available`); of a Placement the name of a cluster asks about that one alone. Raises
-    NothingDecided, with what could have been asked, where there is no such thing.
+    `witness`: the one given to the run. `field` is a path (`status.conditions[Available]`), or its beginning or last
+    part (`conditions`, `Available`); for a Placement also the name of a cluster. Raises NothingDecided, with the
+    possible names, if nothing matches.
     """
     fleet = run.fleet
     reader = Reader(fleet, id_)
     seen = _latest(witness, id_)
+    decisions = sorted(fleet.decisions(id_).values(), key=lambda decision: field_label(decision.path))
     everything = [
-        *(_of_decision(reader, seen, decision) for decision in _sorted(fleet, id_)),
+        *(_of_decision(reader, seen, decision) for decision in decisions),
         *(_of_event(reader, seen, "held", held.effect, held) for held in fleet.held if held.object == id_),
         *(_of_event(reader, seen, "pulse", pulse.policy, pulse) for pulse in fleet.pulses if pulse.object == id_),
     ]
@@ -54,34 +56,30 @@ def explain(run: Run, witness: Witness, id_: ObjectId, field: str = "") -> Expla
     if not field:
         fields = tuple(one() for label, one in everything if not _is_bookkeeping(label))
         if not everything:
-            raise NothingDecided(f"nothing is decided of {id_}")
+            raise NothingDecided(f"nothing is decided about {id_}")
         return Explanation(id_, run.now, fields, choices)
     if named := tuple(one for one in choices if one.cluster == field):
         return Explanation(id_, run.now, (), named)
     found = tuple(one() for label, one in everything if _is_named(label, field))
     if not found:
         labels = ", ".join(label for label, _ in everything if not _is_bookkeeping(label))
-        raise NothingDecided(f"{id_} has no {field!r} that is decided; there are {labels or 'none'}")
+        raise NothingDecided(f"{id_} has no decided field {field!r}; there are {labels or 'none'}")
     return Explanation(id_, run.now, found)
 
 
-#: How a field is called, and what explains it: most are not asked about.
+#: A field's label, and its explanation, made on demand.
 _Entry: TypeAlias = tuple[str, Callable[[], Explained]]
 #: The evaluations about an object, by policy and place.
 _Seen: TypeAlias = Mapping[tuple[ObjectId, At], Evaluation]
 
 
-def _sorted(fleet: FleetWithPolicies, id_: ObjectId) -> list[Decision]:
-    return sorted(fleet.decisions(id_).values(), key=lambda decision: field_label(decision.path))
-
-
 def _is_bookkeeping(label: str) -> bool:
     first, _, rest = label.partition("status.muster.")
-    return (not first and bool(rest) and rest.partition(".")[0] not in _NEWS) or label == "metadata.annotations"
+    return (not first and bool(rest) and rest.partition(".")[0] not in _SHOWN) or label == "metadata.annotations"
 
 
 def _is_named(label: str, field: str) -> bool:
-    """Whether a person means the field: by all of its path, the beginning, a step, or what is in its brackets."""
+    """Does `field` match a label: the whole path, its beginning, a step, or the key in its brackets?"""
     wanted, known = field.casefold(), label.casefold()
     if known == wanted or known.startswith((f"{wanted}.", f"{wanted}[")):
         return True
@@ -90,7 +88,7 @@ def _is_named(label: str, field: str) -> bool:
 
 
 def _latest(witness: Witness, id_: ObjectId) -> dict[tuple[ObjectId, At], Evaluation]:
-    """The evaluations about an object, by policy and place, in their order: the last of each, which decided."""
+    """The last evaluation of each expression about an object, which decided, in their order."""
     found: dict[tuple[ObjectId, At], Evaluation] = {}
     for one in witness.seen:
         if one.object == id_:
@@ -121,30 +119,28 @@ def _explained(
 ) -> Explained:  # fmt: skip
     rule_of, rule_at = _rule(because)
     policies = {read.object for read in because.inputs if read.object is not None}
-    asked = list(_asked(reader, [one for key, one in seen.items() if key[0] in policies], rule_of, rule_at))
+    evaluated = list(_evaluated(reader, [one for key, one in seen.items() if key[0] in policies], rule_of, rule_at))
     reads: dict[Read, None] = {}
-    for one in asked:
-        if one[0].decides:
-            reads.update(dict.fromkeys(reader.of_evaluation(one[1])))
+    for rule, evaluation in evaluated:
+        if rule.decides:
+            reads.update(dict.fromkeys(reader.of_evaluation(evaluation)))
     for read in because.inputs:
-        if read.object is None or read.object != rule_of or not asked:
+        if read.object is None or read.object != rule_of or not evaluated:
             reads.update(dict.fromkeys(reader.of_input(read)))
     place = reader.place(rule_of, rule_at) if rule_of is not None else None
-    of_policy = tuple(one for one, _ in asked)
-    return Explained(
-        sort, label, value, since, because.rule, place, because.text, of_policy, tuple(reads), until
-    )  # fmt: skip
+    rules = tuple(rule for rule, _ in evaluated)
+    return Explained(sort, label, value, since, because.rule, place, because.text, rules, tuple(reads), until)
 
 
 def _rule(because: Because) -> tuple[ObjectId | None, At]:
-    """The policy and the place in it that decided; None where no object of the fleet is the rule."""
+    """The policy and the place in it that decided; None if the rule is not an object of the fleet."""
     first = because.inputs[0]
     if first.object is not None and because.rule.startswith(str(first.object)):
         return first.object, tuple(step for step in first.path if not isinstance(step, tuple))
     return None, ()
 
 
-def _asked(
+def _evaluated(
     reader: Reader, evaluations: Sequence[Evaluation], rule_of: ObjectId | None, rule_at: At
 ) -> Iterator[tuple[EvaluatedRule, Evaluation]]:
     decisive = _decisive(evaluations, rule_of, rule_at)
@@ -158,12 +154,12 @@ def _asked(
 
 
 def _decisive(evaluations: Sequence[Evaluation], rule_of: ObjectId | None, rule_at: At) -> set[tuple[ObjectId, At]]:
-    """What made the rule hold, and the variables that it read; not what its words are made of. Of a rule that asks for
-    nothing: those before it, which did not hold."""
-    of_policy = [one for one in evaluations if one.policy == rule_of and one.at[-1] in _HOLDING]
+    """The expressions that made the rule hold, and the variables that they read, without those of its message. For a
+    rule without a condition: those of the rules before it, which did not hold."""
+    of_policy = [one for one in evaluations if one.policy == rule_of and one.at[-1] in _DECISIVE_FIELDS]
     chosen = [one for one in of_policy if one.at[: len(rule_at)] == rule_at]
-    if not any(one.at[-1] in _ASKING for one in chosen):
-        chosen += [one for one in of_policy if one.at[-1] in _ASKING and one.at[1] == "rules"]
+    if not any(one.at[-1] in _CONDITION_FIELDS for one in chosen):
+        chosen += [one for one in of_policy if one.at[-1] in _CONDITION_FIELDS and one.at[1] == "rules"]
     found = {(one.policy, one.at) for one in chosen}
     wanted = set[str]()
     for one in reversed(evaluations):  # a variable stands before what reads it
@@ -181,7 +177,7 @@ def _variables(one: Evaluation) -> Iterator[FieldAccess]:
 
 
 def _placement(fleet: FleetWithPolicies, id_: ObjectId) -> ObjectId | None:
-    """The Placement that an object is, or that a PlacementDecision is of."""
+    """The Placement itself, or the one that a PlacementDecision belongs to."""
     if kind_of(id_) is PLACEMENT:
         return id_
     if kind_of(id_) is PLACEMENT_DECISION:

@@ -1,4 +1,4 @@
-"""What decided, and where it stands: from the parts of an evaluated expression to fields of files."""
+"""The inputs of a decision and their places: from the parts of an evaluated expression to fields of files."""
 
 from collections.abc import Iterator
 from datetime import datetime
@@ -22,24 +22,24 @@ from muster.rules.policies.lazy import VARIABLES_AT
 from muster.rules.policies.witness import Evaluation
 from muster.run.explained import Read
 
-#: What an entry of a policy's list is called.
+#: Names for the entries of a policy's lists.
 _ENTRIES: Final = {
     "rules": "rule", "matchConditions": "matchCondition", "taints": "taint", "decisionMatches": "decisionMatch",
     "validations": "validation", "auditAnnotations": "auditAnnotation",
 }  # fmt: skip
-#: The variables that are conditions by type.
-_OF_CONDITIONS: Final = frozenset(("conditions", "reported", "previous"))
+#: The variables that hold conditions by type.
+_CONDITION_VARIABLES: Final = frozenset(("conditions", "reported", "previous"))
 _CONDITIONS: Final[Path] = ("status", "conditions")
 _MISSING: Final = object()
 _DURATION: Final = "leaseDurationSeconds"
 _SECONDS: Final[Path] = ("spec", "leaseDurationSeconds")
 _ANNOTATIONS: Final[Path] = ("metadata", "annotations")
-#: What is shown with what it was made of, or is the same for everybody.
+#: Not inputs: variables are explained by their own expressions, and `now` is the same for all.
 _NO_INPUTS: Final = frozenset(("variables", "now"))
 
 
 class Reader:
-    """Finds the inputs of what was decided about one object."""
+    """Finds the inputs of the decisions about one object."""
 
     def __init__(self, fleet: FleetWithPolicies, id_: ObjectId) -> None:
         self._fleet, self._id = fleet, id_
@@ -50,8 +50,8 @@ class Reader:
         return self._fleet.objects.get(id_) or self._fleet.builtin.get(id_)
 
     def place(self, id_: ObjectId, at: Path | At) -> Place | None:
-        """Where a field stands as it is: in a file that people or agents write, or in the derived file. Of what nobody
-        has set the nearest ancestor in the former. None where no file has it: only this run decides it."""
+        """The place of a field's present value: in a file of people or agents, or in the derived file. For an unset
+        field the nearest ancestor in the former. None if no file has the value: this run decided it."""
         obj, value = self.source(id_), self._leaf(self._whole(id_), at, id_)
         own = self._leaf(obj.body, at, id_) if obj is not None and _is_written(obj, at) else _MISSING
         if obj is not None and own is not _MISSING and own == value:
@@ -63,8 +63,8 @@ class Reader:
         return place_of(obj.parts, at) if value is _MISSING or isinstance(value, dict | list) else None
 
     def own_place(self, id_: ObjectId, at: Path | At) -> Place | None:
-        """Where people and agents wrote a field, or the nearest ancestor of it, whatever muster makes of it. Of what
-        muster declares (leases that are awaited, clusters of pools) as `place` says."""
+        """Where people or agents wrote a field, or its nearest ancestor, whatever muster decides. For objects that
+        muster declares (awaited leases, clusters of pools) the same as `place`."""
         obj = self.source(id_)
         if obj is None or not obj.parts or (CLUSTER_DEPLOYMENT.has(id_) and self._leaf(obj.body, at, id_) is _MISSING):
             return self.place(id_, at)
@@ -78,7 +78,7 @@ class Reader:
 
     @staticmethod
     def _leaf(body: Tree, at: Path | At, id_: ObjectId) -> Tree:
-        """The value of a field; `_MISSING` where it is not set."""
+        """The value of a field; `_MISSING` if it is not set."""
         steps = plain_steps(body, at, kind_of(id_).list_keys)
         if len(steps) < len(at):
             return _MISSING
@@ -87,17 +87,17 @@ class Reader:
         return body
 
     def _derived(self, id_: ObjectId) -> list[Part]:
-        """What the last run wrote of an object."""
+        """The parts of an object that the last run wrote."""
         path = self._fleet.derived_paths.get(id_)
         return [part for part in self._fleet.parts if part.id == id_ and part.source.path == path]
 
     def _is_decided(self, id_: ObjectId, at: Path | At) -> bool:
-        """Whether this run decides the field, or a part of it."""
+        """Does this run decide the field, or a part of it?"""
         decisions = self._fleet.decisions(id_)
         return any(path[: len(at)] == at and decision.value is not None for path, decision in decisions.items())
 
     def of_input(self, read: Input) -> Iterator[Read]:
-        """A field that a decision names as its input; one that nobody has set is shown as that."""
+        """A field that a decision names as its input."""
         id_, path = read.object or self._id, read.path
         value = self._leaf(self._whole(id_), path, id_)
         since = _since(value) if path[:2] == _CONDITIONS and len(path) > len(_CONDITIONS) else None
@@ -113,26 +113,26 @@ class Reader:
     def of_evaluation(self, one: Evaluation) -> Iterator[Read]:
         """The fields that an expression read, in the order of its text."""
         assert one.result.trace is not None
-        known, told = accesses(one.program.node), set[FieldAccess]()
+        known, yielded = accesses(one.program.node), set[FieldAccess]()
         for part in one.result.trace.parts:
             read = known.get(part.id)
-            if part.state != "value" or read is None or read.variable in _NO_INPUTS or read in told:
+            if part.state != "value" or read is None or read.variable in _NO_INPUTS or read in yielded:
                 continue
             if read.asked_for and part.value is True:
-                continue  # that it is there says no more than its value, which is read next
-            told.add(read)
+                continue  # `has` of a field says less than its value, which is read next
+            yielded.add(read)
             if read.variable == "reports":
                 yield from self._reports(part.value)
-            elif read.variable in _OF_CONDITIONS and read.steps[1:] in ((), ("status",)):
+            elif read.variable in _CONDITION_VARIABLES and read.steps[1:] in ((), ("status",)):
                 types = (str(read.steps[0]),) if read.steps else conditions_read(one.program.node, read.variable)
                 yield from (self._condition(read.variable, type_) for type_ in dict.fromkeys(types))
-            elif read.variable == "leaseDurationSeconds":
+            elif read.variable == _DURATION:
                 yield self._duration(part.value)
             elif (place := self._place(read, one.policy)) is not None:
                 yield Read(str(read), shown(part.value), place)
 
     def _condition(self, variable: str, type_: str) -> Read:
-        """A condition of the object: as agents report it, as this run decided it, or as the last one did."""
+        """A condition of the object: reported by agents, decided by this run, or by the last one."""
         fleet, path = self._fleet, (*_CONDITIONS, (type_,))
         decision = None
         match variable:
@@ -143,8 +143,8 @@ class Reader:
             case _:
                 decision = fleet.decisions(self._id).get(path)
                 condition = None if decision is None else decision.value
-                stood = fleet.conditions_before(self._id).get(type_, {})
-                is_written = condition is not None and stood == {"type": type_, **condition}
+                before = fleet.conditions_before(self._id).get(type_, {})
+                is_written = condition is not None and before == {"type": type_, **condition}
                 parts = self._derived(self._id) if is_written else []
         label = str(FieldAccess(variable, (type_, "status")))
         if not isinstance(condition, dict):
@@ -154,7 +154,7 @@ class Reader:
         return Read(label, shown(condition.get("status")), place, _since(condition), until)
 
     def _duration(self, value: Any) -> Read:
-        """How long the lease lasts: by the cluster's own word, or as muster stretched it, or goes on waiting."""
+        """The lease duration: the cluster's own, or as changed by muster."""
         cluster = self._cluster()
         if self._leaf(self._body(cluster), _SECONDS, cluster) == value:
             return Read(_DURATION, shown(value), self.own_place(cluster, _SECONDS))
@@ -197,12 +197,12 @@ class Reader:
                 return None
 
     def _setting(self, *steps: str | int) -> Place | None:
-        """Where the Fleet says something."""
+        """The place of a setting in the Fleet."""
         fleets = sorted(id_ for id_ in self._fleet.objects if FLEET.has(id_))
         return self.own_place(fleets[0], ("spec", *steps)) if fleets else None
 
     def _reports(self, value: Any) -> Iterator[Read]:
-        """The reports that an expression saw, each by its file."""
+        """The reports that an expression read."""
         seen = {id(spec) for spec in value} if isinstance(value, list) else set()
         for obj in self._fleet.of(ADAPTER_REPORT):
             if id(obj.spec) in seen:
@@ -220,13 +220,13 @@ class Reader:
 
 
 def _is_written(obj: Object, at: Path | At) -> bool:
-    """Whether a file sets the field: what a fleet's settings add to an object stands in none of its own."""
+    """Does one of the object's files set the field? Not if the fleet's settings add it."""
     keys = kind_of(obj.id).list_keys
     return any(len(plain_steps(part.body, at, keys)) == len(at) for part in obj.parts)
 
 
 def title_of(spec: Any, at: At) -> str:
-    """Return what an expression is in its policy: `rule lease-expired`, `variable grace`, `matchCondition accepted`."""
+    """Return the name of an expression in its policy: `rule lease-expired`, `variable grace`."""
     if at[:2] == VARIABLES_AT:
         return f"variable {at[2] if isinstance(at[2], str) else spec['variables'][at[2]]['name']}"
     if len(at) < 4 or at[1] not in _ENTRIES:
@@ -238,14 +238,14 @@ def title_of(spec: Any, at: At) -> str:
 
 
 def field_label(path: Path | At) -> str:
-    """Return how a field is called: `status.conditions[Available]`, `spec.rules[2].when`."""
-    return "".join(_step(step) for step in path).removeprefix(".")
+    """Return the name of a field: `status.conditions[Available]`, `spec.rules[2].when`."""
 
+    def label(step: str | int | tuple[str, ...]) -> str:
+        if isinstance(step, tuple):
+            return f"[{':'.join(filter(None, step))}]"
+        return f"[{step}]" if isinstance(step, int) else f".{step}"
 
-def _step(step: str | int | tuple[str, ...]) -> str:
-    if isinstance(step, tuple):
-        return f"[{':'.join(filter(None, step))}]"
-    return f"[{step}]" if isinstance(step, int) else f".{step}"
+    return "".join(map(label, path)).removeprefix(".")
 
 
 def _since(condition: Tree) -> datetime | None:

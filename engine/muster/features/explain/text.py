@@ -1,42 +1,49 @@
-"""An explanation: for people each field with its rule, the rule's expression over its values, and the inputs; for
-machines the same as data."""
+"""Explanations as text and as JSON: each field with its rule, the rule's expressions with values, and the inputs. Also
+the text about a field of a schema, and about a finding's code."""
 
+import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from textwrap import fill
+from typing import Final
 
 from muster.cel.deadlines import Deadline
 from muster.cli.documents import object_document
 from muster.cli.table import table_text
+from muster.data.codes import CODES
+from muster.data.kinds import Kind, UnknownKind, kinds_named
+from muster.data.names import did_you_mean
 from muster.data.printable import printable
 from muster.data.source import Place
 from muster.data.times import age, format_duration, format_time
-from muster.data.tree import Tree
+from muster.data.tree import Tree, mapping_at
+from muster.fleet.schemas import common_definitions, schema_of
 from muster.rules.placements.reasons import Why
 from muster.run.explained import EvaluatedRule, Explained, Explanation, Read
 
-#: Tells of a place who wrote it and when (`1a2b3c4 by Ann, 3h ago`); empty where that is not known.
-Told = Callable[[Place], str]
+#: Says who wrote a place and when (`1a2b3c4 by Ann, 3h ago`); empty if unknown.
+Blame = Callable[[Place], str]
 _MARGIN = 9
 
 
-def explanation_text(found: Explanation, told: Told) -> str:
+def explanation_text(found: Explanation, blame: Blame) -> str:
     """Return an explanation for people."""
-    blocks = ["\n".join(_field(one, found.now, told)) for one in found.fields]
+    blocks = ["\n".join(_field(one, found.now, blame)) for one in found.fields]
     if found.choices:
         blocks.append(_choices(found.choices))
     return "\n\n".join(blocks) + "\n"
 
 
-def _field(one: Explained, now: datetime, told: Told) -> Iterator[str]:
+def _field(one: Explained, now: datetime, blame: Blame) -> Iterator[str]:
     yield printable(_head(one, now))
-    yield from _at("rule", one.rule, one.place, told)
+    yield from _at("rule", one.rule, one.place, blame)
     if one.text and one.sort != "held":
         yield _row("", printable(one.text))
-    yield from _asked(one)
+    yield from _rules(one)
     for deadline in one.deadlines:
         yield _row("time", _deadline(deadline, now))
     for read in one.reads:
-        yield from _at("read", _read(read, now), read.place, told)
+        yield from _at("read", _read(read, now), read.place, blame)
     if one.until is not None:
         yield _row("until", f"{format_time(one.until)}, {_distance(one.until, now)}, if nothing else happens")
     else:
@@ -44,7 +51,7 @@ def _field(one: Explained, now: datetime, told: Told) -> Iterator[str]:
 
 
 def _open_end(one: Explained, now: datetime) -> str:
-    """Of what has no deadline of its own: when something that was read has."""
+    """For a decision without a deadline of its own: the first deadline of its inputs."""
     due = [(read.until, read.label) for read in one.reads if read.until is not None]
     if not due:
         return "what it rests on changes: it has no deadline of its own"
@@ -78,12 +85,12 @@ def _element(part: Tree) -> str:
     return " ".join(f"{name}={value}" for name, value in part.items()) if isinstance(part, Mapping) else str(part)
 
 
-def _asked(one: Explained) -> Iterator[str]:
-    """What the policy asked, in its order: of what decided the expression over its values, of all else a line."""
-    for asked in one.asked:
-        yield _row("because" if asked.decides else "asked", f"{printable(asked.title)}: {printable(asked.gave)}")
-        if asked.decides:
-            for line in str(asked.trace).splitlines():
+def _rules(one: Explained) -> Iterator[str]:
+    """The policy's expressions in order: a line each, and the values of all parts of those that decided."""
+    for rule in one.asked:
+        yield _row("because" if rule.decides else "asked", f"{printable(rule.title)}: {printable(rule.gave)}")
+        if rule.decides:
+            for line in str(rule.trace).splitlines():
                 yield _row("", f"  {printable(line)}")
 
 
@@ -103,10 +110,10 @@ def _read(read: Read, now: datetime) -> str:
     return f"{read.label} = {read.value}{since}" if read.value else read.label
 
 
-def _at(label: str, text: str, place: Place | None, told: Told) -> Iterator[str]:
+def _at(label: str, text: str, place: Place | None, blame: Blame) -> Iterator[str]:
     yield _row(label, printable(text))
     if place is not None and place.file:
-        who = told(place)
+        who = blame(place)
         yield _row("", printable(f"  {place}{f', {who}' if who else ''}"))
 
 
@@ -115,7 +122,7 @@ def _row(label: str, text: str) -> str:
 
 
 def _choices(choices: tuple[Why, ...]) -> str:
-    """Of a Placement, one line per cluster: the chosen ones first, by rank."""
+    """A Placement's clusters, one per line: the chosen ones first, by rank."""
     ordered = sorted(choices, key=lambda one: (not one.selected, one.rank or len(choices) + 1, one.cluster))
     rows = [
         [one.cluster, "yes" if one.selected else "no", str(one.rank or "-"), _scores(one), one.text] for one in ordered
@@ -130,12 +137,12 @@ def _scores(one: Why) -> str:
     return f"{one.total} = {parts}"
 
 
-def explanation_document(found: Explanation, told: Told) -> Tree:
-    """Return an explanation as data: the same content."""
+def explanation_document(found: Explanation, blame: Blame) -> Tree:
+    """Return an explanation as JSON data."""
     return {
         "object": object_document(found.object),
         "now": format_time(found.now),
-        "fields": [_field_document(one, told) for one in found.fields],
+        "fields": [_field_document(one, blame) for one in found.fields],
         "choices": [
             {
                 "cluster": one.cluster, "chosen": one.selected, "rule": one.rule, "why": one.text, "rank": one.rank,
@@ -147,20 +154,17 @@ def explanation_document(found: Explanation, told: Told) -> Tree:
     }  # fmt: skip
 
 
-def _field_document(one: Explained, told: Told) -> Tree:
+def _field_document(one: Explained, blame: Blame) -> Tree:
     return {
         "sort": one.sort,
         "field": one.label,
         "value": one.value,
         "since": _time(one.since),
-        "rule": {"name": one.rule, "place": _place(one.place, told), "text": one.text},
-        "expressions": [_asked_document(asked) for asked in one.asked],
+        "rule": {"name": one.rule, "place": _place(one.place, blame), "text": one.text},
+        "expressions": [_rule_document(rule) for rule in one.asked],
         "inputs": [
             {
-                "name": r.label,
-                "value": r.value,
-                "place": _place(r.place, told),
-                "since": _time(r.since),
+                "name": r.label, "value": r.value, "place": _place(r.place, blame), "since": _time(r.since),
                 "until": _time(r.until),
             }
             for r in one.reads
@@ -174,26 +178,79 @@ def _field_document(one: Explained, told: Told) -> Tree:
             for deadline in one.deadlines
         ],
         "until": _time(one.until),
-    }
+    }  # fmt: skip
 
 
-def _asked_document(asked: EvaluatedRule) -> Tree:
+def _rule_document(rule: EvaluatedRule) -> Tree:
+    parts = [{"offset": p.offset, "label": p.label, "state": p.state, "value": p.shown} for p in rule.trace.parts]
     return {
-        "name": asked.title,
-        "decides": asked.decides,
-        "text": asked.trace.text,
-        "gave": asked.gave,
-        "parts": [
-            {"offset": p.offset, "label": p.label, "state": p.state, "value": p.shown} for p in asked.trace.parts
-        ],
-    }
+        "name": rule.title, "decides": rule.decides, "text": rule.trace.text, "gave": rule.gave, "parts": parts,
+    }  # fmt: skip
 
 
-def _place(place: Place | None, told: Told) -> Tree:
+def _place(place: Place | None, blame: Blame) -> Tree:
     if place is None or not place.file:
         return None
-    return {"file": place.file, "line": place.line, "column": place.column, "written": told(place) or None}
+    return {"file": place.file, "line": place.line, "column": place.column, "written": blame(place) or None}
 
 
 def _time(moment: datetime | None) -> str | None:
     return None if moment is None else format_time(moment)
+
+
+_CODE: Final = re.compile(r"MUS[0-9]{3}", re.IGNORECASE)
+_PAGE_WIDTH: Final = 100
+
+
+def page_of(target: str) -> str | None:
+    """Return the text about a finding's code, or about `KIND.FIELD`; None if `target` is neither.
+
+    Raises UnknownKind for an unknown code, or a field that the kind does not have.
+    """
+    if _CODE.fullmatch(target):
+        if (code := CODES.get(target.upper())) is None:
+            raise UnknownKind(f"no finding has the code {target}")
+        return f"{code.name} ({code.severity.value}): {code.title}\n\n{fill(code.explanation, _PAGE_WIDTH)}\n"
+    word, _, path = target.partition(".")
+    if "/" in target or not path or path.endswith(".io"):
+        return None
+    return _field_page(kinds_named(word)[0], path)
+
+
+def _field_page(kind: Kind, path: str) -> str:
+    schema, steps = schema_of(kind), path.split(".")
+    found: Tree = schema
+    for number, step in enumerate(steps):
+        properties = mapping_at(found, "properties")
+        if step not in properties:
+            where = ".".join((kind.name, *steps[:number]))
+            raise UnknownKind(f"{where} has no field {step!r}. {did_you_mean(step, properties)}".strip())
+        found = _resolved(properties[step])
+    lines = [
+        f"{kind.name}.{path}: {_type(found)}",
+        "",
+        fill(str(found.get("description") or "Not described."), _PAGE_WIDTH),
+    ]
+    inside = _resolved(found["items"]) if "items" in found else found
+    if properties := mapping_at(inside, "properties"):
+        lines += ["", "Fields:"]
+        lines += [f"  {name}: {_type(_resolved(each))}" for name, each in sorted(properties.items())]
+    return "\n".join(lines) + "\n"
+
+
+def _resolved(schema: Tree) -> Tree:
+    """A schema with its reference to a common definition resolved; fields beside the reference override it."""
+    reference = schema.get("$ref") if isinstance(schema, Mapping) else None
+    if not isinstance(reference, str):
+        return schema
+    return {**mapping_at(common_definitions(), reference.rpartition("/")[2]), **schema}
+
+
+def _type(schema: Tree) -> str:
+    if "enum" in schema:
+        return " | ".join(map(str, schema["enum"]))
+    type_ = schema.get("type", "any")
+    text = " | ".join(type_) if isinstance(type_, list) else str(type_)
+    if text == "array":
+        return f"list of {_type(_resolved(schema.get('items', {})))}"
+    return f"{text} ({schema['format']})" if "format" in schema else text

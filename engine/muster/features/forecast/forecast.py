@@ -1,7 +1,7 @@
-"""A forecast: what happens next if nobody says anything more, or if agents go on as they do.
+"""A forecast: what happens next without new input, or if agents keep renewing.
 
-By following horizons, not by sampling: each run says when time alone will next change anything, and that is the instant
-of the next one. What is told is what real runs at these instants would commit (`muster.features.whatif.rehearsal`).
+It follows horizons and does not sample: the horizon of each run is the instant of the next. Its results are those of
+real runs at these instants (`muster.features.whatif.rehearsal`).
 """
 
 from collections.abc import Iterable, Iterator
@@ -26,8 +26,7 @@ from muster.run.changes import summary
 
 @dataclass(frozen=True, slots=True)
 class Moment:
-    """What happens at an instant: transitions, effects that a budget begins to hold and those that it lets go, and
-    pulses that are due."""
+    """What happens at an instant: transitions, effects that a budget begins to hold or releases, and due pulses."""
 
     at: datetime
     changes: tuple[Change, ...]
@@ -36,7 +35,7 @@ class Moment:
     pulses: tuple[Pulse, ...]
 
     def __bool__(self) -> bool:
-        """Whether anything does."""
+        """Does anything happen?"""
         return bool(self.changes or self.held or self.released or self.pulses)
 
 
@@ -44,42 +43,44 @@ _SECOND: Final = timedelta(seconds=1)
 
 
 @dataclass(frozen=True, slots=True)
-class Beating:
-    """The agents that go on renewing, over the leases as they were in the beginning."""
+class RenewingAgents:
+    """The agents that keep renewing, and the fleet with their leases at the start."""
 
     fleet: Fleet
     agents: tuple[Beat, ...]
 
     @classmethod
-    def of(cls, rehearsal: Rehearsal, patterns: Iterable[str], now: datetime, *, lost: Iterable[str] = ()) -> "Beating":
-        """Those of the clusters whose names match, but for the `lost` ones; an agent that is silent stays silent."""
+    def of(
+        cls, rehearsal: Rehearsal, patterns: Iterable[str], now: datetime, *, lost: Iterable[str] = ()
+    ) -> "RenewingAgents":
+        """The agents of clusters whose names match, without the `lost` and the silent ones."""
         with CommitSnapshot(
             rehearsal.repository, rehearsal.commit, rehearsal.heard.refs, rehearsal.heard.agents
         ) as all_:
             fleet, gone = assemble(all_), frozenset(lost)
             return cls(fleet, tuple(beat for beat in beats(fleet, patterns, now) if beat.cluster not in gone))
 
-    def until(self, rehearsal: Rehearsal, now: datetime) -> None:
-        """Have them renew until an instant."""
+    def renew_until(self, rehearsal: Rehearsal, now: datetime) -> None:
+        """Renew the leases until an instant."""
         supposition = Supposition(self.fleet)
         renewals(supposition, self.agents, now)
         rehearsal.suppose(supposition.edits)
 
 
 def forecast(
-    rehearsal: Rehearsal, now: datetime, until: datetime, beating: Beating | None = None, *, pulses: bool = False
+    rehearsal: Rehearsal, now: datetime, until: datetime, agents: RenewingAgents | None = None, *, pulses: bool = False
 ) -> Iterator[Moment]:
-    """Yield what happens from now to `until`, both included, in order. What is due now comes first.
+    """Yield what happens from now to `until`, both included, in order.
 
-    `pulses`: tell of them too. As nobody answers any, they come thick and fast, and they change nothing else.
+    `pulses`: include pulses. They are many, as no adapter answers them, and they change nothing else.
     """
     at, held = now, dict[tuple[ObjectId, str], Held]()
     while True:
-        if beating is not None:
-            beating.until(rehearsal, at)
+        if agents is not None:
+            agents.renew_until(rehearsal, at)
         settled = rehearsal.step(at)
         holds = {(one.object, one.effect): one for one in settled.last.fleet.held}
-        if at == now:  # what was held before is no news
+        if at == now:  # effects that were already held are not reported
             begun = {(change.object, change.fact.name) for change in settled.changes if change.fact.sort == "held"}
             held = {key: one for key, one in holds.items() if key not in begun}
         moment = Moment(
@@ -97,25 +98,21 @@ def forecast(
 
 
 def moment_text(moment: Moment, now: datetime) -> str:
-    """Return an instant as a line of its own, and below it what happens then."""
-    return "\n".join(map(printable, _lines(moment, now))) + "\n"
-
-
-def _lines(moment: Moment, now: datetime) -> Iterator[str]:
+    """Return a line with the instant and a summary, and below it a line for each thing that happens."""
     when = f"in {format_duration(moment.at - now)}" if moment.at > now else "now"
-    yield f"{format_time(moment.at)}  {when}  {_summary(moment)}"
-    yield from (f"  {line}" for line in _details(moment))
+    lines = [f"{format_time(moment.at)}  {when}  {_summary(moment)}", *(f"  {line}" for line in _details(moment))]
+    return "\n".join(map(printable, lines)) + "\n"
 
 
 def _summary(moment: Moment) -> str:
-    told = [summary(moment.changes)] if moment.changes else []
+    parts = [summary(moment.changes)] if moment.changes else []
     if moment.held:
-        told.append(f"{len(moment.held)} held")
+        parts.append(f"{len(moment.held)} held")
     if moment.released:
-        told.append(f"{len(moment.released)} held no longer")
+        parts.append(f"{len(moment.released)} held no longer")
     if moment.pulses:
-        told.append(f"{len(moment.pulses)} pulse{'s' if len(moment.pulses) > 1 else ''}")
-    return ", ".join(told)
+        parts.append(f"{len(moment.pulses)} pulse{'s' if len(moment.pulses) > 1 else ''}")
+    return ", ".join(parts)
 
 
 def _details(moment: Moment) -> Iterator[str]:
@@ -126,7 +123,7 @@ def _details(moment: Moment) -> Iterator[str]:
 
 
 def moment_row(moment: Moment, most: int) -> Tree:
-    """Return an instant for the page, with so many lines of what happens at the most, and how many there are."""
+    """Return an instant for the page, with at most `most` lines of detail, and their full number."""
     lines = list(_details(moment))
     return {"at": format_time(moment.at), "what": _summary(moment), "lines": lines[:most], "count": len(lines)}
 

@@ -1,5 +1,6 @@
-"""`muster get`: the fleet now, by the habits of `kubectl get`."""
+"""`muster get` and `muster render`: objects as they are now, with the options of `kubectl get`."""
 
+import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import timedelta
@@ -21,26 +22,26 @@ if TYPE_CHECKING:
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.names)
 @options.source_options
 @click.option(
-    "-n", "--namespace", metavar="NAME", shell_complete=completion.namespaces, help="Only what lies in this namespace."
+    "-n", "--namespace", metavar="NAME", shell_complete=completion.namespaces, help="Only objects in this namespace."
 )
-@click.option("-A", "--all-namespaces", is_flag=True, help="Of all namespaces, as without -n.")
-@click.option("-l", "--selector", metavar="LABELS", help="Only what has these labels, as in 'region=eu,tier!=test'.")
-@click.option("-w", "--watch", is_flag=True, help="Go on with what changes, until stopped.")
-@click.option("--output-watch-events", "events", is_flag=True, help="With -w: say what came, changed and went.")
+@click.option("-A", "--all-namespaces", is_flag=True, help="Objects in all namespaces; the default.")
+@click.option("-l", "--selector", metavar="LABELS", help="Only objects with these labels: 'region=eu,tier!=test'.")
+@click.option("-w", "--watch", is_flag=True, help="Then print what changes, until stopped.")
+@click.option("--output-watch-events", "events", is_flag=True, help="With -w: print ADDED, MODIFIED or DELETED.")
 @click.option("--remote", metavar="NAME", help="With -w: follow the branch of this remote.")
 @click.option("--interval", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True,
-              metavar="SECONDS", help="With --remote: how often to ask it.")  # fmt: skip
+              metavar="SECONDS", help="With --remote: how often to fetch.")  # fmt: skip
 @options.output_option("table", "wide", "name", "yaml", "json", templates=True)
-def command(
+def get(
     target: str, names: Sequence[str], source: options.Source, namespace: str | None, all_namespaces: bool,
     selector: str | None, watch: bool, events: bool, remote: str | None, interval: float, output: str,
 ) -> int:  # fmt: skip
-    """Show objects as they are at this instant: inputs and what follows from them.
+    """Show objects as they are at this instant: inputs and what is derived from them.
 
-    On a terminal a table has the columns that there is room for, with -o wide all of them. A template is one of
-    kubectl's: -o jsonpath='{.metadata.name}' of one object, '{.items[*].metadata.name}' of several.
+    On a terminal a table has the columns that fit, with -o wide all of them. Templates are kubectl's:
+    -o jsonpath='{.metadata.name}' for one object, '{.items[*].metadata.name}' for several.
 
-    With -w what changes is printed as commits come to the branch, agents speak, and time alone changes something.
+    With -w objects are printed again when they change: after commits, after agents' pushes, and as time passes.
     """
     from muster.features.get.jsonpath.template import BadTemplate
     from muster.features.get.listing import held_lines
@@ -50,12 +51,12 @@ def command(
     if names and "/" in target:
         raise click.UsageError(f"{target} names an object already.")
     targets = [f"{target}/{name}" for name in names] or [target]
-    asked = ObjectQuery(targets, namespace, _selector(selector))
+    query = ObjectQuery(targets, namespace, _selector(selector))
     listing = _listing(output, single=len(targets) == 1 and "/" in targets[0])
     if watch:
-        return _follow(asked, listing, source, remote, interval, events=events)
+        return _follow(query, listing, source, remote, interval, events=events)
     reading, run = source.evaluated(options.wanted(*targets))
-    objects = asked.of(run)
+    objects = query.of(run)
     try:
         listing.print(objects, run.now)
     except BadTemplate as error:
@@ -70,26 +71,21 @@ def command(
 
 
 def _follow(
-    asked: "ObjectQuery",
-    listing: "ListingFormat",
-    source: options.Source,
-    remote: str | None,
-    interval: float,
-    *,
+    query: "ObjectQuery", listing: "ListingFormat", source: options.Source, remote: str | None, interval: float, *,
     events: bool,
-) -> int:
-    from muster.features.get.following import Followed, follow
+) -> int:  # fmt: skip
+    from muster.features.get.following import FollowedFleet, follow
     from muster.features.get.jsonpath.template import BadTemplate
-    from muster.features.get.listing import Following
+    from muster.features.get.listing import ChangeListing
 
     if source.rev or source.worktree:
         raise click.UsageError("-w follows the branch that is checked out: not with --rev or --worktree.")
     given = click.get_current_context().get_parameter_source("now")
-    still = given is not click.core.ParameterSource.DEFAULT
-    followed = Followed(source, options.wanted(*asked.targets), remote, timedelta(seconds=interval), still)
-    shown = Following(listing, events=events)
+    fixed = given is not click.core.ParameterSource.DEFAULT
+    fleet = FollowedFleet(source, options.wanted(*query.targets), remote, timedelta(seconds=interval), fixed)
+    changes = ChangeListing(listing, events=events)
     try:
-        follow(followed, lambda run: shown.tell(asked.of(run, named=not shown.begun), run.now))
+        follow(fleet, lambda run: changes.print(query.of(run, must_exist=not changes.started), run.now))
     except BadTemplate as error:
         raise click.UsageError(f"-o jsonpath: {error}") from error
     return 0
@@ -97,17 +93,17 @@ def _follow(
 
 @dataclass(frozen=True, slots=True)
 class ObjectQuery:
-    """Which objects are asked for."""
+    """The objects to show."""
 
     targets: Sequence[str]
     namespace: str | None
     matches: Callable[[Mapping[str, Tree]], bool]
 
-    def of(self, run: "Run", *, named: bool = True) -> list[Tree]:
-        """Those of a run. click.UsageError where one is named that there is not, unless that does not matter."""
+    def of(self, run: "Run", *, must_exist: bool = True) -> list[Tree]:
+        """The objects in a run. click.UsageError if a named one is missing and `must_exist`."""
         from muster.cli.select import select
 
-        found = options.selected if named else select
+        found = options.selected if must_exist else select
         return [
             body for target in self.targets for body in found(run, target)
             if not self.namespace or mapping_at(body, "metadata").get("namespace") == self.namespace
@@ -116,7 +112,7 @@ class ObjectQuery:
 
 
 def _listing(output: str, *, single: bool) -> "ListingFormat":
-    """In which form objects are printed. click.UsageError for a template that is none."""
+    """Parse the output format. click.UsageError for a malformed template."""
     from muster.features.get.jsonpath.template import BadTemplate, parse
     from muster.features.get.listing import ListingFormat
 
@@ -129,7 +125,7 @@ def _listing(output: str, *, single: bool) -> "ListingFormat":
 
 
 def _selector(text: str | None) -> Callable[[Mapping[str, Tree]], bool]:
-    """Return what tells by its labels whether an object is meant. click.UsageError for what is no selector."""
+    """Return a predicate on labels. click.UsageError for a malformed selector."""
     from muster.rules.policies.selectors import LabelSelector
 
     try:
@@ -137,3 +133,25 @@ def _selector(text: str | None) -> Callable[[Mapping[str, Tree]], bool]:
     except ValueError as error:
         raise click.UsageError(f"-l: {error}") from error
     return lambda labels: selector.matches({name: value for name, value in labels.items() if isinstance(value, str)})
+
+
+@click.command()
+@click.argument("target", metavar="[KIND[/NAME]]", required=False, shell_complete=completion.targets)
+@options.source_options
+@options.output_option("yaml", "json")
+def render(target: str | None, source: options.Source, output: str) -> int:
+    """Print objects as assembled, with what would be derived laid over them.
+
+    `-o json` prints the whole evaluation: objects, files, pulses, held, findings and horizon.
+    """
+    from muster.cli.documents import json_text, yaml_stream
+    from muster.features.get.listing import run_document
+
+    reading, run = source.evaluated()
+    reading.tell_age(source.now, err=True)
+    selected = options.selected(run, target)
+    if output == "json":
+        sys.stdout.write(json_text(run_document(run, selected)))
+        return report(told_of(run), quiet=True)
+    sys.stdout.write(yaml_stream(selected))
+    return report(told_of(run))

@@ -1,5 +1,4 @@
-"""`muster get -w`: looks again whenever the branch, or what agents say, becomes another, and when time alone changes
-something; in between it sleeps."""
+"""`muster get -w`: evaluate again when the branch or an agent ref changes, and when time alone changes something."""
 
 import os
 from collections.abc import Callable, Sequence
@@ -23,103 +22,103 @@ if TYPE_CHECKING:
     from muster.run.run import Run
     from muster.run.warm import Wanted
 
-#: What is due at every instant, as what is decided and not committed yet, is looked at no more often.
-_SHORTEST = timedelta(seconds=5)
+#: Pause between runs that find something due at every instant, such as decisions that nobody commits.
+_SHORTEST_PAUSE = timedelta(seconds=5)
 
 
 @dataclass(frozen=True, slots=True)
-class Followed:
-    """What is followed: a fleet as `source` says, with a `remote` its state of the branch, asked for every `interval`.
-    Where the time stands still (`--now`), `still` says so."""
+class FollowedFleet:
+    """The fleet to follow: `source`; with a `remote` its branch, fetched every `interval`. `fixed_now`: `--now` was
+    given, so time does not pass."""
 
     source: options.Source
     wanted: "Wanted | None"
     remote: str | None
     interval: timedelta
-    still: bool
+    fixed_now: bool
 
     @property
     def now(self) -> datetime:
-        """As of when is looked."""
-        return self.source.now if self.still else options.present()
+        """The instant of the next run."""
+        return self.source.now if self.fixed_now else options.present()
 
 
-def follow(what: Followed, tell: "Callable[[Run], None]") -> None:
-    """Call `tell` with what is there, and again whenever it may be another, until stopped by SIGTERM or Ctrl-C.
+def follow(fleet: FollowedFleet, show: "Callable[[Run], None]") -> None:
+    """Call `show` with a run, and again whenever the result may differ, until stopped by SIGTERM or Ctrl-C.
 
-    RepositoryError where nothing can be read at first; what fails later is told and tried again.
+    RepositoryError if the first read fails; later failures are printed and retried.
     """
     stop, wake = Event(), Event()
-    repository = open_repository(what.source.repo, os.environ)
-    ears = Thread(target=listen, args=(common_directory(repository), wake, stop), daemon=True, name="muster-get")
-    looker = _Looker(what, tell)
+    repository = open_repository(fleet.source.repo, os.environ)
+    watcher = Thread(target=listen, args=(common_directory(repository), wake, stop), daemon=True, name="muster-get")
+    follower = _Follower(fleet, show)
     with until_stopped(stop, wake=wake.set):
-        ears.start()
+        watcher.start()
         while not stop.is_set():
             wake.clear()
-            looker.look()
-            wake.wait(looker.pause())
-    ears.join(timeout=2)
+            follower.update()
+            wake.wait(follower.pause())
+    watcher.join(timeout=2)
 
 
-class _Looker:
-    def __init__(self, what: Followed, tell: "Callable[[Run], None]") -> None:
-        self._what, self._tell = what, tell
-        self._repository = open_repository(what.source.repo, os.environ)
+class _Follower:
+    def __init__(self, fleet: FollowedFleet, show: "Callable[[Run], None]") -> None:
+        self._fleet, self._show = fleet, show
+        self._repository = open_repository(fleet.source.repo, os.environ)
         self._branch = current_branch(self._repository)
         self._seen: object = None
         self._due: datetime | None = None
         self._fetched: datetime | None = None
-        self._trouble = ""
-        if what.remote and self._branch is None:
+        self._last_error = ""
+        if fleet.remote and self._branch is None:
             raise RepositoryError("no branch is checked out here to follow on a remote", "check one out")
 
-    def look(self) -> None:
-        """Tell what is there, if that may be another than before."""
+    def update(self) -> None:
+        """Evaluate and show the fleet, if a ref changed or something is due."""
         present = options.present()
         try:
-            asks = self._fetched is None or (self._what.remote is not None and self._next_fetch <= present)
-            if asks:
+            fetches = self._fetched is None or (self._fleet.remote is not None and self._next_fetch <= present)
+            if fetches:
                 self._fetched = present
-            tip = self._tip(asks=asks)
+            tip = self._tip(fetches=fetches)
             refs: Sequence[object] = here(self._repository, tip).refs
             seen = (tip, tuple(refs))
             if seen == self._seen and (self._due is None or present < self._due):
                 return
-            now = self._what.now
-            ears = replace(READER, ask=asks and not self._what.source.offline)
-            reading = reading_of(self._what.source.repo, tip, worktree=False, ears=ears)
+            now = self._fleet.now
+            ears = replace(READER, ask=fetches and not self._fleet.source.offline)
+            reading = reading_of(self._fleet.source.repo, tip, worktree=False, ears=ears)
             with reading.snapshot:
-                run = run_of(reading, now, self._what.wanted)
-                self._tell(run)
+                run = run_of(reading, now, self._fleet.wanted)
+                self._show(run)
             self._seen = (tip, tuple(reading.heard.refs)) if reading.heard is not None else seen
-            horizon = None if self._what.still else run.horizon
-            self._due = max(horizon, present + _SHORTEST) if horizon is not None else None
-            self._trouble = ""
+            horizon = None if self._fleet.fixed_now else run.horizon
+            self._due = max(horizon, present + _SHORTEST_PAUSE) if horizon is not None else None
+            self._last_error = ""
         except RepositoryError as error:
             if self._seen is None:
                 raise
-            if error.message != self._trouble:
+            if error.message != self._last_error:
                 say(error.message, err=True)
-            self._trouble, self._due = error.message, present + _SHORTEST
+            self._last_error, self._due = error.message, present + _SHORTEST_PAUSE
 
-    def _tip(self, *, asks: bool) -> str:
-        if self._what.remote is None or self._branch is None:
+    def _tip(self, *, fetches: bool) -> str:
+        if self._fleet.remote is None or self._branch is None:
             return resolve(self._repository, "HEAD")
-        if asks:
-            fetch(self._repository, remote=self._what.remote, branch=self._branch)
-        return resolve(self._repository, f"{tracking(self._repository, self._what.remote)}{self._branch}")
+        if fetches:
+            fetch(self._repository, remote=self._fleet.remote, branch=self._branch)
+        return resolve(self._repository, f"{tracking(self._repository, self._fleet.remote)}{self._branch}")
 
     @property
     def _next_fetch(self) -> datetime:
         assert self._fetched is not None
-        return self._fetched + self._what.interval
+        return self._fetched + self._fleet.interval
 
     def pause(self) -> float:
-        """Seconds to sleep when nothing wakes it before."""
+        """Seconds until the next update, unless something changes before."""
         instants = [options.present() + LONGEST_SLEEP]
         if self._due is not None:
             instants.append(self._due)
-        if self._what.remote is not None:
+        if self._fleet.remote is not None:
             instants.append(self._next_fetch)
         return max(0.0, (min(instants) - options.present()).total_seconds())

@@ -1,4 +1,4 @@
-"""Objects as `kubectl get` prints them: tables, names, documents, or what a template says of them."""
+"""Objects as `kubectl get` prints them: tables, names, documents, or through a template."""
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -7,15 +7,19 @@ from datetime import datetime
 
 from muster.cli.columns import rows
 from muster.cli.documents import json_text, yaml_stream
+from muster.cli.findings import finding_tree
 from muster.cli.table import Growing, Heading, print_table
 from muster.data.kinds import BY_NAME
+from muster.data.times import format_time
 from muster.data.tree import Tree, dig
 from muster.features.get.jsonpath.template import Template
 from muster.features.get.jsonpath.values import filled
+from muster.rules.checks.waivers import told
+from muster.run.run import Run
 
 
 def held_lines(held: Iterable[Tree], bodies: Iterable[Tree]) -> Iterator[str]:
-    """Yield `3 effects are held: <reason>` for each reason that concerns any of these objects, by reason."""
+    """Yield `3 effects are held: <reason>` for each reason that concerns any of these objects, sorted."""
     shown = {(body["kind"], dig(body, "metadata", "namespace") or "", body["metadata"]["name"]) for body in bodies}
     counts: dict[str, int] = {}
     for entry in held:
@@ -27,8 +31,8 @@ def held_lines(held: Iterable[Tree], bodies: Iterable[Tree]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class ListingFormat:
-    """In which form: `table`, `wide`, `name`, `yaml`, `json`, or what `template` says. `single`: whoever asks named one
-    object, which a template is given as it is, and not in a List."""
+    """An output format: `table`, `wide`, `name`, `yaml`, `json`, or a `template`. `single`: the user named one object,
+    so the template gets that object and not a List."""
 
     form: str
     template: Template | None = None
@@ -36,11 +40,11 @@ class ListingFormat:
 
     @property
     def is_table(self) -> bool:
-        """Whether it is for people."""
+        """Is it a table, for people?"""
         return self.template is None and self.form in ("table", "wide")
 
     def print(self, objects: Sequence[Tree], now: datetime) -> None:
-        """Print objects as of an instant. BadTemplate where the template asks of them what they cannot give."""
+        """Print objects as of an instant. BadTemplate if the template does not fit them."""
         if self.template is not None:
             single = self.single and len(objects) == 1
             sys.stdout.write(filled(self.template, objects[0] if single else _list(objects)))
@@ -54,7 +58,7 @@ class ListingFormat:
             self._print_tables(objects, now)
 
     def print_one(self, body: Tree, now: datetime) -> None:
-        """Print one object that is no row of a table, as `print` would by itself."""
+        """Print one object outside a table."""
         if self.form == "json" and self.template is None:
             sys.stdout.write(json_text(body))
         elif self.form == "yaml" and self.template is None:
@@ -70,40 +74,40 @@ class ListingFormat:
             print_table(*rows(kind, bodies, now, namespaced=BY_NAME[kind].namespaced), wide=self.form == "wide")
 
 
-class Following:
-    """Objects as `kubectl get -w` prints them: all of them first, then those that changed, came or went. With `events`
+class ChangeListing:
+    """Objects as `kubectl get -w` prints them: first all, then those that changed, were added or deleted. With `events`
     it says which."""
 
     def __init__(self, listing: ListingFormat, *, events: bool = False) -> None:
         self._listing, self._events = listing, events
         self._known: dict[str, Tree] = {}
-        self.begun = False
+        self.started = False
         self._table: Growing | None = None
         self._kind = ""
 
-    def tell(self, objects: Sequence[Tree], now: datetime) -> None:
-        """Print what is another than it was when this was called last."""
-        self.begun = True
-        there = {name_of(body): body for body in objects}
-        told = [
+    def print(self, objects: Sequence[Tree], now: datetime) -> None:
+        """Print the objects that differ from those of the last call."""
+        self.started = True
+        current = {name_of(body): body for body in objects}
+        events = [
             ("MODIFIED" if name in self._known else "ADDED", body)
-            for name, body in there.items() if self._known.get(name) != body
+            for name, body in current.items() if self._known.get(name) != body
         ]  # fmt: skip
-        told += [("DELETED", body) for name, body in self._known.items() if name not in there]
-        self._known = there
+        events += [("DELETED", body) for name, body in self._known.items() if name not in current]
+        self._known = current
         if not self._listing.is_table:
-            for _, body in told:
+            for _, body in events:
                 self._listing.print_one(body, now)
         else:
-            for kind in by_kind([body for _, body in told]):
-                self._print_rows(kind, [(event, body) for event, body in told if body["kind"] == kind], now)
+            for kind in by_kind([body for _, body in events]):
+                self._print_rows(kind, [(event, body) for event, body in events if body["kind"] == kind], now)
         sys.stdout.flush()
 
-    def _print_rows(self, kind: str, told: Sequence[tuple[str, Tree]], now: datetime) -> None:
-        headings, cells = rows(kind, [body for _, body in told], now, namespaced=BY_NAME[kind].namespaced)
+    def _print_rows(self, kind: str, events: Sequence[tuple[str, Tree]], now: datetime) -> None:
+        headings, cells = rows(kind, [body for _, body in events], now, namespaced=BY_NAME[kind].namespaced)
         if self._events:
             headings = [Heading("EVENT"), *headings]
-            cells = [[event, *row] for (event, _), row in zip(told, cells, strict=True)]
+            cells = [[event, *row] for (event, _), row in zip(events, cells, strict=True)]
         if self._table is None or self._kind != kind or self._table.headings != headings:
             sys.stdout.write("\n" if self._table is not None else "")
             self._table, self._kind = Growing(headings, wide=self._listing.form == "wide"), kind
@@ -117,11 +121,25 @@ def by_kind(objects: Sequence[Tree]) -> Mapping[str, list[Tree]]:
 
 
 def name_of(body: Tree) -> str:
-    """`managedcluster/prod-eu-1`, which every verb takes; with its namespace where it has one."""
+    """`managedcluster/prod-eu-1`, with the namespace if it has one; every verb accepts it."""
     metadata = body["metadata"]
     return "/".join(filter(None, (body["kind"].casefold(), metadata.get("namespace"), metadata["name"])))
 
 
 def _list(objects: Sequence[Tree]) -> Tree:
-    """Several objects as one, as kubectl has them."""
+    """A List, as kubectl makes it."""
     return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": list(objects)}
+
+
+def run_document(run: Run, objects: list[Tree]) -> Tree:
+    """Return a run as JSON data, with the names of `Run`'s attributes: `muster render -o json`."""
+    return {
+        "now": format_time(run.now),
+        "commit": run.commit,
+        "objects": objects,
+        "files": run.files,
+        "pulses": run.pulses,
+        "held": run.held,
+        "findings": [finding_tree(found) for found in told(run.findings, run.now)],
+        "horizon": None if run.horizon is None else format_time(run.horizon),
+    }

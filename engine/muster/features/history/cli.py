@@ -1,5 +1,6 @@
-"""`muster history`: what became of an object."""
+"""`muster history`: the transitions of an object."""
 
+import os
 import sys
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -12,7 +13,7 @@ from muster.data.times import later
 
 
 class SpanType(options.DurationType):
-    """A duration as Go writes it, or so many days: `30d`."""
+    """A duration as Go writes it, or days: `30d`."""
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
         """Return the span."""
@@ -31,10 +32,8 @@ class SpanType(options.DurationType):
 def command(target: str, repo: Path, rev: str | None, now: datetime, since: timedelta, output: str) -> int:
     """Show the history of an object: its transitions with commit and time, and how long it was in each state.
 
-    Read from git's history of what was derived: nothing is evaluated, so it is as quick in a long history.
+    It is read from the git history of derived files; nothing is evaluated, so a long history is fast too.
     """
-    import os
-
     from muster.cli.documents import json_text
     from muster.cli.select import object_ids
     from muster.data.kinds import UnknownKind
@@ -50,7 +49,7 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
     with working("reading the history"):
         all_found = [history(repository, commit, id_, start, now) for id_ in ids]
     if not any(one.known for one in all_found):
-        raise completion.no_such(target, "nothing was ever derived of")
+        raise completion.no_such(target, "nothing was ever derived for")
     found = next((one for one in all_found if one.transitions or one.stays), all_found[0])
     if output == "json":
         sys.stdout.write(json_text(history_document(found)))

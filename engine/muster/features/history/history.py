@@ -1,5 +1,5 @@
-"""`history`: what became of an object, read from the versions of its derived file and of those in which people declare
-it; nothing is evaluated."""
+"""`history`: the transitions of an object, read from the versions of its derived file and of the files in which people
+declare it; nothing is evaluated."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import closing
@@ -27,7 +27,7 @@ from muster.run.changes import declared_changes, is_edited, object_changes
 
 @dataclass(frozen=True, slots=True)
 class Transition:
-    """A change and the commit that made it: as of when, by whom, and which commit had been decided."""
+    """A change with its instant and commit; `source`: the evaluated commit, empty for a person's edit."""
 
     change: Change
     at: datetime
@@ -35,10 +35,15 @@ class Transition:
     author: str
     source: str
 
+    @property
+    def text(self) -> str:
+        """The change, without the name of its object."""
+        return str(self.change).removeprefix(f"{self.change.object}: ").strip()
+
 
 @dataclass(frozen=True, slots=True)
 class Stay:
-    """A stretch of time in which the condition that a kind is judged by had one status; None: nothing was decided."""
+    """A period in which the kind's headline condition had one status; None: nothing was decided."""
 
     status: str | None
     since: datetime
@@ -47,9 +52,9 @@ class Stay:
 
 @dataclass(frozen=True, slots=True)
 class ObjectHistory:
-    """The transitions of an object in a window of time, and its stays, both oldest first. `condition` is the type that
-    the stays are of, empty for kinds that no condition judges as a whole. `begins`: this clone has no history from
-    before that instant; None where it has all. `known`: whether anything was derived of it until then."""
+    """The transitions of an object in a window of time, and its stays, both oldest first. `condition`: the type of the
+    stays, empty for kinds without a headline condition. `begins`: this clone has no history before that instant; None:
+    it has all. `known`: something was derived for it."""
 
     object: ObjectId
     since: datetime
@@ -62,7 +67,7 @@ class ObjectHistory:
 
     @property
     def spans(self) -> dict[str, timedelta]:
-        """How long it was in each status, the longest first; what was before anything was decided is left out."""
+        """How long it was in each status, longest first, without the time before the first decision."""
         found: dict[str, timedelta] = {}
         for stay in self.stays:
             if stay.status is not None:
@@ -71,15 +76,14 @@ class ObjectHistory:
 
     @property
     def availability(self) -> float | None:
-        """The share of the time in which the condition was True. Times in which a cluster was denied, or had not joined
-        yet, do not count."""
+        """The share of time in which the condition was True, without the time before joining or while denied."""
         spans = {state: span for state, span in self.spans.items() if state not in (DENIED, NOT_JOINED)}
         total = sum(spans.values(), timedelta(0))
         return spans.get("True", timedelta(0)) / total if total else None
 
 
 class CommittedTransition(NamedTuple):
-    """A commit in which something became of an object, as of when."""
+    """A commit that changed an object, and its instant."""
 
     commit: str
     at: datetime
@@ -87,7 +91,7 @@ class CommittedTransition(NamedTuple):
 
 
 class StatusChange(NamedTuple):
-    """A cluster whose state a commit changed: `<plural>/<file>` of its derived part, and the state before and after;
+    """A cluster whose state a commit changed: `<plural>/<file>` of its derived file, and the state before and after;
     empty for none."""
 
     cluster: str
@@ -97,26 +101,26 @@ class StatusChange(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class StatusStep:
-    """A commit in which the headline condition of any cluster became another one."""
+    """A commit that changed the headline condition of at least one cluster."""
 
-    told: CommittedTransition
+    commit: CommittedTransition
     changes: tuple[StatusChange, ...]
 
 
 class Begins(Enum):
-    """Why nothing is known from before an instant."""
+    """Why there is no history before an instant."""
 
     NONE = "none"  # there are no commits
-    CLONE = "clone"  # it is shallow
-    FIRST = "first"  # the first commit there is
-    LENGTH = "length"  # so many commits are looked at, and no more
+    CLONE = "clone"  # the clone is shallow
+    FIRST = "first"  # it is the first commit
+    LENGTH = "length"  # the number of commits to read is limited
 
 
 @dataclass(frozen=True, slots=True)
 class FleetHistory:
-    """What history says of the clusters of a fleet: the steps of a window of time, the oldest first; since when that is
-    all, where it is less than the window, and why; and the latest commits that changed what is derived of each cluster
-    (`<plural>/<file>`), the newest first, looked for further back."""
+    """The history of a fleet's clusters: the steps in a window of time, oldest first; where it begins, if after the
+    window does, and why; and the latest commits for each cluster's derived file (`<plural>/<file>`), newest first, also
+    from before the window."""
 
     steps: tuple[StatusStep, ...] = ()
     begins: datetime | None = None
@@ -125,12 +129,12 @@ class FleetHistory:
 
 
 def history(repository: Repository, commit: str, id_: ObjectId, since: datetime, until: datetime) -> ObjectHistory:
-    """Return what became of an object up to a commit, in the window from `since` to `until`."""
+    """Return the history of an object up to a commit, in the window from `since` to `until`."""
     paths = [derived_path(id_, shards) for shards in SHARDS]
     versions = [version for version in _in_order(list(file_log(repository, commit, paths))) if version.time <= until]
     edits = [one for one in _edits(repository, commit, id_) if one.at <= until]
-    told = {one.change.field for one in edits} & {"set"}  # people say more of it than the derived file
-    decided = (one for one in _transitions(id_, versions) if one.change.field not in told)
+    shown = {one.change.field for one in edits} & {"set"}  # the edit says more about it than the derived file
+    decided = (one for one in _transitions(id_, versions) if one.change.field not in shown)
     found = sorted([*edits, *decided], key=lambda one: one.at)
     transitions = [one for one in found if one.at >= since]
     condition, begins = kind_of(id_).headline, next((version.time for version in versions if version.first), None)
@@ -139,7 +143,7 @@ def history(repository: Repository, commit: str, id_: ObjectId, since: datetime,
 
 
 def _edits(repository: Repository, commit: str, id_: ObjectId) -> Iterator[Transition]:
-    """What people changed of an object in the files that declare it now."""
+    """Changes that people made in the files that declare the object now."""
     for path in files_naming(repository, commit, id_.name) if is_edited(id_) else ():
         before: Tree = None
         versions = list(file_log(repository, commit, [path])) if _declares(repository, commit, path, id_) else []
@@ -152,14 +156,14 @@ def _edits(repository: Repository, commit: str, id_: ObjectId) -> Iterator[Trans
 
 
 def _declares(repository: Repository, commit: str, path: str, id_: ObjectId) -> bool:
-    """Whether people declare the object in a file: an agent's part of it has neither spec nor labels."""
+    """Does a file declare the object? An agent's part of it has neither spec nor labels."""
     with closing(Objects(repository.git)) as objects:
         body = _declared(objects.blob(f"{commit}:{path}"), id_)
     return bool(mapping_at(body, "spec") or mapping_at(body, "metadata", "labels"))
 
 
 def _declared(data: bytes, id_: ObjectId) -> Tree:
-    """What a file says of an object; None where it has nothing of it."""
+    """The object's document in a file; None if there is none."""
     for document in load_documents(data, "history").documents:
         body = document.body
         named = dig(body, "metadata", "name"), dig(body, "metadata", "namespace") or ""
@@ -169,7 +173,7 @@ def _declared(data: bytes, id_: ObjectId) -> Tree:
 
 
 def _in_order(versions: list[Version]) -> list[Version]:
-    """The versions with none later than the one that follows it: what people commit is dated by whatever clock."""
+    """The versions, each dated no later than the next: people's clocks differ."""
     found, latest = list[Version](), None
     for version in reversed(versions):
         latest = version.time if latest is None else min(latest, version.time)
@@ -178,7 +182,7 @@ def _in_order(versions: list[Version]) -> list[Version]:
 
 
 def _body(version: Version) -> Tree:
-    """The derived part in a version; None where there is none, or none that can be read."""
+    """The derived document in a version; None if missing or unreadable."""
     return None if version.data is None else first_body(version.data, version.commit)
 
 
@@ -193,21 +197,20 @@ def _transitions(id_: ObjectId, versions: Iterable[Version]) -> Iterator[Transit
 
 
 def _stays(kind: Kind, versions: Iterable[Version], until: datetime) -> Iterator[Stay]:
-    """The stretches of one state, which began when the condition says so: a run may have been late to see it."""
+    """The periods of one state. They begin at the condition's transition time: a run may have seen it late."""
     status: str | None = None
     since: datetime | None = None
     for version in versions:
         conditions = by_type(mappings_at(_body(version), "status", "conditions"))
-        said = state_of(kind, conditions) or None
-        if said == status and since is not None:
+        state = state_of(kind, conditions) or None
+        if state == status and since is not None:
             continue
-        began = try_time(dig(since_of(kind, conditions), "lastTransitionTime"))
-        at = (
-            began if began is not None and began <= version.time and (since is None or began >= since) else version.time
-        )
+        at = try_time(dig(since_of(kind, conditions), "lastTransitionTime"))
+        if at is None or at > version.time or (since is not None and at < since):
+            at = version.time
         if since is not None:
             yield Stay(status, since, at)
-        status, since = said, at
+        status, since = state, at
     if since is not None:
         yield Stay(status, since, max(until, since))
 
@@ -229,7 +232,8 @@ def _lines(found: ObjectHistory) -> Iterator[str]:
     if not found.transitions:
         yield f"nothing changed since {format_time(found.since)}"
     for one in found.transitions:
-        yield f"{format_time(one.at)}  {one.commit[:7]}  {_told(one)}"
+        by = f"from {one.source[:7]}" if one.source else f"by {one.author}"
+        yield f"{format_time(one.at)}  {one.commit[:7]}  {one.text}, {by}"
     if found.stays:
         total = sum(span.total_seconds() for span in found.spans.values())
         parts = [
@@ -239,13 +243,8 @@ def _lines(found: ObjectHistory) -> Iterator[str]:
         yield f"{found.condition} since {format_time(found.stays[0].since)}: {', '.join(parts) or 'never decided'}"
 
 
-def _told(one: Transition) -> str:
-    text = str(one.change).removeprefix(f"{one.change.object}: ").strip()
-    return f"{text}, from {one.source[:7]}" if one.source else f"{text}, by {one.author}"
-
-
 def history_document(found: ObjectHistory) -> Tree:
-    """Return the same as data."""
+    """Return the history as JSON data."""
     return {
         "object": object_document(found.object),
         "since": format_time(found.since),

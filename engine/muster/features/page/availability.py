@@ -194,7 +194,7 @@ def availability(commit: str, now: datetime, members: Mapping[str, Member], hist
     one nothing is known of. `changes`: `[instant, commit, [[group, *before, *after]]]`, the newest first, with numbers
     of groups and commits, -1 for what is not committed.
     """
-    steps = [(step.told, step.changes) for step in history.steps]
+    steps = [(step.commit, step.changes) for step in history.steps]
     pending = [
         StatusChange(name, one.committed, one.status) for name, one in members.items() if one.committed != one.status
     ]

@@ -73,7 +73,7 @@ class Timeline:
         if reach.tip != self._tip:
             self._walk(reach, since, now)
             self._tip = reach.tip
-        self._steps = [step for step in self._steps if step.told.at >= since]
+        self._steps = [step for step in self._steps if step.commit.at >= since]
         begins = self._begins if self._begins is not None and self._begins > since else None
         return FleetHistory(tuple(self._steps), begins, self._reason if begins else None, dict(self._latest))
 
@@ -85,9 +85,9 @@ class Timeline:
         with closing(Objects(self._repository.git)) as objects:
             for batch in _batches(walked.commits(derived_log(self._repository, reach, _FOLDERS), latest)):
                 steps += _steps(objects, batch, known)
-        last = self._steps[-1].told.at if self._steps else None
+        last = self._steps[-1].commit.at if self._steps else None
         for step in reversed(steps):
-            told = step.told if last is None else step.told._replace(at=max(last, step.told.at))
+            told = step.commit if last is None else step.commit._replace(at=max(last, step.commit.at))
             self._steps.append(StatusStep(told, step.changes))
             last = told.at
         for cluster, found in latest.items():

@@ -1,4 +1,4 @@
-"""From the text of a template to its parts: text, paths in braces, and ranges from `{range ...}` to `{end}`."""
+"""Parse a template into its parts: text, paths in braces, and ranges from `{range ...}` to `{end}`."""
 
 import re
 from collections.abc import Sequence
@@ -7,9 +7,9 @@ from typing import Final, TypeAlias
 
 from muster.data.yaml.positions import excerpt
 
-#: No template that people write is longer, or nested deeper.
-LONGEST: Final = 10_000
-DEEPEST: Final = 20
+#: Limits in characters and in levels, beyond any template that people write.
+MAX_LENGTH: Final = 10_000
+MAX_DEPTH: Final = 20
 _QUOTED: Final = re.compile(r"""'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)\"""")
 _ESCAPED: Final = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[abfnrtv\\'\"])|\\")
 _ESCAPES: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
@@ -25,7 +25,7 @@ OPERATORS: Final = ("==", "!=", "<=", ">=", "<", ">")
 
 
 class BadTemplate(ValueError):  # noqa: N818 - says what the person typed
-    """What is wrong with a template, or with using it on an object; shown with the line and a caret."""
+    """A template is malformed, or does not fit an object; the message has the line and a caret."""
 
     def __init__(self, message: str, text: str, at: int) -> None:
         line, begins = text.count("\n", 0, at) + 1, text.rfind("\n", 0, at) + 1
@@ -34,14 +34,14 @@ class BadTemplate(ValueError):  # noqa: N818 - says what the person typed
 
 @dataclass(frozen=True, slots=True)
 class Field:
-    """The value of a key; of every key and entry where `name` is None."""
+    """The value of a key; of every key and entry if `name` is None."""
 
     name: str | None
 
 
 @dataclass(frozen=True, slots=True)
 class Descent:
-    """What is there, and all that is in it."""
+    """A value and everything below it."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -56,14 +56,14 @@ class Slice:
 
 @dataclass(frozen=True, slots=True)
 class Union:
-    """What each of these paths gives, one after the other."""
+    """The values of several paths, one after the other."""
 
     paths: tuple["Path", ...]
 
 
 @dataclass(frozen=True, slots=True)
 class Filter:
-    """The entries of a list for which a comparison holds; without an operator, those that have what is on the left."""
+    """The entries of a list for which a comparison holds; without an operator, those in which `left` exists."""
 
     left: "Path"
     operator: str = ""
@@ -72,14 +72,14 @@ class Filter:
 
 @dataclass(frozen=True, slots=True)
 class Constant:
-    """A text, a number or a truth."""
+    """A string, a number or a boolean."""
 
     value: str | int | float | bool
 
 
 @dataclass(frozen=True, slots=True)
 class PathStep:
-    """A part of a path, and where in the template it begins."""
+    """A part of a path, and its offset in the template."""
 
     what: Field | Descent | Slice | Union | Filter | Constant
     at: int
@@ -101,18 +101,18 @@ Part: TypeAlias = str | Path | Range
 
 @dataclass(frozen=True, slots=True)
 class Template:
-    """A template: its text, for messages, and its parts in their order."""
+    """A template: its text, for messages, and its parts in order."""
 
     text: str
     parts: Sequence[Part]
 
 
 def parse(text: str) -> Template:
-    """Return the template that a text is. BadTemplate where it is none."""
-    if len(text) > LONGEST:
-        raise BadTemplate(f"a template has at most {LONGEST} characters", text, LONGEST)
+    """Parse a template. BadTemplate if it is malformed."""
+    if len(text) > MAX_LENGTH:
+        raise BadTemplate(f"a template has at most {MAX_LENGTH} characters", text, MAX_LENGTH)
     if "{" not in text:
-        raise BadTemplate("paths stand in braces, as in {.metadata.name}", text, 0)
+        raise BadTemplate("paths are written in braces, as in {.metadata.name}", text, 0)
     return Template(text, _Parser(text).template())
 
 
@@ -123,13 +123,13 @@ class _Parser:
     def template(self) -> list[Part]:
         parts: list[Part] = []
         open_: list[tuple[Path, list[Part]]] = []
-        here = parts
+        current = parts
         while self._at < len(self._text):
             begin = self._at
             if self._text[begin] != "{":
                 end = self._text.find("{", begin)
                 self._at = len(self._text) if end < 0 else end
-                here.append(self._text[begin : self._at])
+                current.append(self._text[begin : self._at])
                 continue
             self._at += 1
             self._blanks()
@@ -139,22 +139,22 @@ class _Parser:
             path = self._path("}", begin)
             self._at += 1
             if word is None or word[0] not in ("range", "end"):
-                here.append(path)
+                current.append(path)
             elif word[0] == "range":
-                if len(open_) == DEEPEST:
-                    raise BadTemplate(f"at most {DEEPEST} ranges stand in one another", self._text, begin)
+                if len(open_) == MAX_DEPTH:
+                    raise BadTemplate(f"at most {MAX_DEPTH} ranges can be nested", self._text, begin)
                 body: list[Part] = []
-                here.append(Range(path, body))
-                open_.append((path, here))
-                here = body
+                current.append(Range(path, body))
+                open_.append((path, current))
+                current = body
             elif open_:
-                here = open_.pop()[1]
+                current = open_.pop()[1]
             else:
                 raise BadTemplate("there is no range here to end", self._text, begin)
         return parts
 
     def _path(self, stops: str, begin: int) -> Path:
-        """Steps up to one of `stops`, which is left standing."""
+        """Parse steps up to one of `stops`, which is not consumed."""
         found: list[PathStep] = []
         field = _FIELD_IN_FILTER if ")" in stops else _FIELD
         while True:
@@ -169,7 +169,7 @@ class _Parser:
                 found.append(PathStep(self._filter(), at))
             elif self._text.startswith("..", at):
                 if found and isinstance(found[-1].what, Descent):
-                    raise BadTemplate("a second descent has nothing more to find", self._text, at)
+                    raise BadTemplate("a second descent finds nothing more", self._text, at)
                 found.append(PathStep(Descent(), at))
                 self._at += 2
                 if _WORD.match(self._text, self._at):
@@ -203,7 +203,7 @@ class _Parser:
             return Constant(float(number[0]) if number[1] else int(number[0][:400]))
         word = _WORD.match(self._text, self._at)
         if word is None:
-            raise BadTemplate("this is no part of a path", self._text, self._at)
+            raise BadTemplate("this is not a part of a path", self._text, self._at)
         if word[0] not in ("true", "false"):
             raise BadTemplate(f"a path begins with a dot: {{.{word[0]}}}", self._text, self._at)
         self._at = word.end()
@@ -219,7 +219,7 @@ class _Parser:
     def _unescaped(self, found: re.Match[str]) -> str:
         escape = found[1]
         if escape is None:
-            raise BadTemplate("there is no such escape in this text", self._text, self._at - 1)
+            raise BadTemplate("this text has an unknown escape", self._text, self._at - 1)
         return chr(int(escape[1:], 16)) if len(escape) > 1 else _ESCAPES.get(escape, escape)
 
     def _bracket(self) -> list[Field | Slice | Union]:
@@ -238,7 +238,7 @@ class _Parser:
         return [Union(tuple(tuple(PathStep(what, begin) for what in self._selected(one, begin)) for one in parts))]
 
     def _selected(self, inner: str, begin: int) -> list[Field | Slice | Union]:
-        """What stands in brackets, or between their commas: a key, an index or a slice."""
+        """Parse the content of brackets, or between their commas: a key, an index or a slice."""
         if inner.strip() == "*":
             return [Slice(None, None, 1, single=False)]
         if (key := _KEY.fullmatch(inner)) is not None:
@@ -249,15 +249,13 @@ class _Parser:
         start, colon, end, step = found.groups()
         if step is not None and int(step) == 0:
             raise BadTemplate("a step is at least 1", self._text, begin)
-        return [
-            Slice(_number(start), _number(end), _number(step) or 1, single=colon is None)
-        ]  # fmt: skip
+        return [Slice(_number(start), _number(end), _number(step) or 1, single=colon is None)]
 
     def _filter(self) -> Filter:
         begin = self._at
         self._depth += 1
-        if self._depth > DEEPEST:
-            raise BadTemplate(f"at most {DEEPEST} filters stand in one another", self._text, begin)
+        if self._depth > MAX_DEPTH:
+            raise BadTemplate(f"at most {MAX_DEPTH} filters can be nested", self._text, begin)
         self._at += len("[?(")
         left = self._path("!<>=~)", begin)
         found = Filter(left)
@@ -274,7 +272,7 @@ class _Parser:
 
 
 def _named(text: str) -> Field:
-    """`*` is every field; a backslash keeps what follows it from ending the name."""
+    """`*` is every field; a backslash escapes a character that would end the name."""
     return Field(None if text == "*" else re.sub(r"\\(.)", r"\1", text))
 
 

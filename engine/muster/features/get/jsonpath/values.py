@@ -1,9 +1,9 @@
-"""From a template and an object to text: what a path finds, and how values are printed."""
+"""Fill in a template: find the values of its paths in an object, and print them."""
 
 import json
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from typing import Final, TypeAlias
+from typing import Final
 
 from muster.data.printable import inert, printable, printable_json
 from muster.data.tree import Tree
@@ -21,19 +21,18 @@ from muster.features.get.jsonpath.template import (
     Template,
 )
 
-#: So many values a template may look at: some hundred of each object in a fleet of 100,000.
-MOST: Final = 20_000_000
-_Compared: TypeAlias = Callable[[Tree, Tree], bool]
-_COMPARED: Final[Mapping[str, _Compared]] = {
+#: How many values a template may visit: some hundred of each object in a fleet of 100,000.
+MAX_VALUES: Final = 20_000_000
+_COMPARISONS: Final[Mapping[str, Callable[[Tree, Tree], bool]]] = {
     "==": operator.eq, "!=": operator.ne, "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
 }  # fmt: skip
 
 
-def filled(template: Template, data: Tree, most: int = MOST) -> str:
-    """Return what a template says of an object, with nothing in it that a terminal or CI would obey.
+def filled(template: Template, data: Tree, most: int = MAX_VALUES) -> str:
+    """Fill in a template, without anything that a terminal or CI would execute.
 
-    What is not there is left out. BadTemplate where a path asks of a value what it cannot give, as an entry of a text,
-    or where more than `most` values would be looked at.
+    Missing fields are left out. BadTemplate if a path does not fit a value, as an index on a string, or if more than
+    `most` values would be visited.
     """
     text = "".join(_PathWalk(template.text, most).parts(template.parts, data))
     return "\n".join(map(inert, text.split("\n")))
@@ -62,7 +61,7 @@ class _PathWalk:
     def _step(self, step: PathStep, values: Iterable[Tree]) -> Iterator[Tree]:
         what = step.what
         if isinstance(what, Constant):
-            # As in kubectl: a text stands for whatever was found before it.
+            # As in kubectl, a constant replaces all values found before it.
             yield what.value
         elif isinstance(what, Field):
             yield from self._counted(step, (found for value in values for found in _field(what.name, value)))
@@ -82,11 +81,11 @@ class _PathWalk:
         for value in values:
             self._left -= 1
             if self._left < 0:
-                raise BadTemplate(f"this looks at more than {self._most} values", self._text, step.at)
+                raise BadTemplate(f"this visits more than {self._most} values", self._text, step.at)
             yield value
 
     def _slice(self, step: PathStep, what: Slice, value: Tree) -> list[Tree]:
-        """As kubectl's, an index that there is not is an error, and no empty answer."""
+        """As in kubectl, an index out of range is an error."""
         if not isinstance(value, list):
             raise BadTemplate(f"{_kind(value)} has no entries", self._text, step.at)
         size = len(value)
@@ -119,9 +118,11 @@ class _PathWalk:
                     yield entry
 
     def _holds(self, step: PathStep, sign: str, left: Tree, right: Tree) -> bool:
-        if _sort(left) != _sort(right) or (_sort(left) in (bool, None) and sign not in ("==", "!=")):
+        if _comparable_type(left) != _comparable_type(right) or (
+            _comparable_type(left) in (bool, None) and sign not in ("==", "!=")
+        ):
             raise BadTemplate(f"{_kind(left)} and {_kind(right)} cannot be compared by {sign}", self._text, step.at)
-        return bool(_COMPARED[sign](left, right))
+        return bool(_COMPARISONS[sign](left, right))
 
 
 def _field(name: str | None, value: Tree) -> Iterator[Tree]:
@@ -138,7 +139,7 @@ def _within(value: Tree) -> Iterable[Tree]:
 
 
 def _below(value: Tree) -> Iterator[Tree]:
-    """What has anything in it: itself first, then what is in it. No call for each level: a tree may be deep."""
+    """Mappings and lists that are not empty, parents first. Not recursive: a tree may be deep."""
     waiting = [value]
     while waiting:
         one = waiting.pop()
@@ -149,7 +150,7 @@ def _below(value: Tree) -> Iterator[Tree]:
 
 
 def shown(value: Tree, *, constant: bool = False) -> str:
-    """Return how a value is printed: texts as they are, mappings and lists as JSON; `constant`: a person typed it."""
+    """Print a value: strings as they are, mappings and lists as JSON; `constant`: the template has it."""
     if isinstance(value, str):
         return value if constant else printable(value)
     if isinstance(value, bool):
@@ -164,8 +165,8 @@ def shown(value: Tree, *, constant: bool = False) -> str:
     return str(value)
 
 
-def _sort(value: Tree) -> type | None:
-    """What can be compared with what: texts, numbers, truths."""
+def _comparable_type(value: Tree) -> type | None:
+    """The type of a value for comparison: str, float or bool; None for others."""
     if isinstance(value, bool):
         return bool
     if isinstance(value, int | float):
@@ -174,7 +175,7 @@ def _sort(value: Tree) -> type | None:
 
 
 def _kind(value: Tree) -> str:
-    sorts = {bool: "a truth", str: "a text", float: "a number"}
-    if (sort := _sort(value)) is not None:
-        return sorts[sort]
+    names = {bool: "a boolean", str: "a string", float: "a number"}
+    if (type_ := _comparable_type(value)) is not None:
+        return names[type_]
     return "a mapping" if isinstance(value, dict) else "a list" if isinstance(value, list) else "null"
