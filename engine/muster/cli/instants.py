@@ -5,16 +5,13 @@ out yet. Clocks of two machines differ by seconds, so a little earlier means: as
 """
 
 from dataclasses import dataclass
-from datetime import datetime, timedelta
-from typing import Final
+from datetime import datetime
 
 from muster.data.times import format_duration, format_time
+from muster.git.clock import CLOCK_SKEW
 from muster.git.enginecommits import LastRun, last_run
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository
-
-#: How far the clocks of two machines may differ.
-MOST_BEHIND: Final = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -37,7 +34,7 @@ def instant_of(repository: Repository, commit: str, now: datetime, *, back_in_ti
     behind = last.instant - now
     if back_in_time:
         return Instant(now, f"decided as of {format_time(now)}, before {_where(last)}, as asked for")
-    if behind <= MOST_BEHIND:
+    if behind <= CLOCK_SKEW:
         return Instant(
             last.instant,
             f"deciding as of {format_time(last.instant)}, the instant of {_where(last)}: "

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -14,6 +14,7 @@ import click
 from muster.cli.completion import no_such
 from muster.data.times import parse_time, try_duration
 from muster.data.tree import Tree
+from muster.git.clock import wall_clock
 
 if TYPE_CHECKING:
     from muster.cli.reading import FleetReading
@@ -77,8 +78,8 @@ class DurationType(click.ParamType[timedelta]):
 
 
 def present() -> datetime:
-    """The present, UTC, whole seconds: the one place where a command reads the clock."""
-    return datetime.now(UTC).replace(microsecond=0)
+    """The present, UTC, in whole seconds."""
+    return wall_clock().replace(microsecond=0)
 
 
 def repo_option(function: _F) -> _F:

@@ -11,7 +11,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import datetime
 from functools import lru_cache, partial
 from pathlib import Path
 from typing import Final, NamedTuple
@@ -30,6 +30,7 @@ from muster.data.agentref import (
 from muster.data.snapshot import LOST, AgentLimits, SignerIdentity, Skipped
 from muster.data.source import SourceFile
 from muster.git.agentsettings import AgentSettings
+from muster.git.clock import CLOCK_SKEW, wall_clock
 from muster.git.entries import LINK, SUBMODULE, describe_link, obstacle_to
 from muster.git.errors import TooLargeError, UnreadableError
 from muster.git.objects import BlobSequence, GitObject, Objects
@@ -48,8 +49,6 @@ _SHARDS: Final = 20 * 256
 _TREE: Final = b"40000"
 _LOCAL: Final = "refs/heads/"
 _REMOTE: Final = "refs/remotes/"
-#: How far two machines' clocks may differ.
-_SKEW: Final = timedelta(minutes=5)
 _BROKEN: Final = re.compile(r"ignoring (?:broken|dangling) \w*ref (\S+)")
 _COMMIT_TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
 _COMMIT_DATE: Final = re.compile(rb"^committer .*> (\d+) [+-]\d{4}$", re.MULTILINE)
@@ -100,7 +99,7 @@ def agent_refs(
         return last[1]
     refs, rivals = _sorted_out(repository, asked)
     dates = _commit_dates(repository, [ref for same in rivals for ref in same])
-    latest = int(((present or datetime.now(UTC)) + _SKEW).timestamp())
+    latest = int(((present or wall_clock()) + CLOCK_SKEW).timestamp())
     elected = (ref for same in rivals for ref in _elected(same, dates, latest))
     found = tuple(sorted((*refs, *elected), key=lambda ref: ref.name))
     if not rivals:  # who is elected depends on the clock, too

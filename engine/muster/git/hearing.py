@@ -12,7 +12,7 @@ import os
 import re
 from collections.abc import Callable, Collection, Iterator
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Final
 
@@ -21,6 +21,7 @@ from muster.data.snapshot import Agents, Withheld
 from muster.git.agentfetch import bounded, fetch_agents
 from muster.git.agents import AgentRef, agent_refs
 from muster.git.agentsettings import AgentSettings, agent_settings
+from muster.git.clock import CLOCK_SKEW, wall_clock
 from muster.git.config import in_order, remotes
 from muster.git.errors import RepositoryError
 from muster.git.further import Answers, asking
@@ -30,8 +31,6 @@ from muster.git.repository import Repository, lines_at
 _RECORD: Final = re.compile(rb"^\s+agentRef: [\"']?agents/(.+?)[\"']?$", re.MULTILINE)
 _PLACES: Final = ("derived/managedclusters", "derived/clusters")
 _COPIES: Final = "refs/remotes/"
-#: A word from further ahead than that is a clock gone wrong, or a lie.
-_AHEAD: Final = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,7 +89,7 @@ def _identified(repository: Repository, heard: Heard, settings: AgentSettings, r
         return heard
     from muster.git.identities import identified
 
-    refs = identified(repository, heard.refs, revision, datetime.now(UTC))
+    refs = identified(repository, heard.refs, revision, wall_clock())
     known = {ref.cluster: ref.identity for ref in refs if ref.cluster and ref.identity is not None}
     return replace(heard, refs=refs, agents=replace(heard.agents, identities=known))
 
@@ -165,7 +164,7 @@ def newest_word(repository: Repository, refs: Collection[AgentRef], now: datetim
     )  # fmt: skip
     names = {ref_of(ref.name) for ref in refs if not ref.refused}
     instants = [instant for name, instant in _dated(listing) if name in names]
-    return max((instant for instant in instants if instant <= now + _AHEAD), default=max(instants, default=None))
+    return max((instant for instant in instants if instant <= now + CLOCK_SKEW), default=max(instants, default=None))
 
 
 def _dated(listing: bytes) -> Iterator[tuple[str, datetime]]:

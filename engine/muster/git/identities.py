@@ -20,7 +20,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from contextlib import closing
 from dataclasses import replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import lru_cache
 from typing import TYPE_CHECKING, Final
 
@@ -31,6 +31,7 @@ from muster.data.times import format_time
 from muster.data.tree import dig
 from muster.git.agents import AgentRef
 from muster.git.agentsettings import fleet_spec
+from muster.git.clock import CLOCK_SKEW
 from muster.git.errors import RepositoryError, UnreadableError
 from muster.git.objects import Objects
 from muster.git.relayed import agents_commits
@@ -44,8 +45,6 @@ if TYPE_CHECKING:
 VERIFIED: Final = "refs/muster/verified/"
 _CERTIFICATE: Final = re.compile(rb"^ +certificate: [\"']?([A-Za-z0-9+/=]+)[\"']?$", re.MULTILINE)
 _DATE: Final = re.compile(rb"^committer .*> (\d{1,11}) [+-]\d{4}$", re.MULTILINE)
-#: How far two machines' clocks may differ.
-_SKEW: Final = timedelta(minutes=5)
 
 
 def identified(
@@ -113,7 +112,7 @@ def _judged(
         # Of this key: an agent that has another certificate by now signs with the key of that.
         last = max((one for one in issued if one.key == _key(text) and one.begin <= dated <= one.end), key=_end)
         end, certificate = last.end, last.digest
-        if dated > present + _SKEW:
+        if dated > present + CLOCK_SKEW:
             user, reason, doubt = "", "DatedAhead", "its newest commit is dated ahead"
         elif end <= present:
             doubt = f"the certificate that vouches for its newest commit ended at {format_time(end)}"

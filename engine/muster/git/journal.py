@@ -9,7 +9,6 @@ container they are somebody else's, and they are used again; and git goes on for
 import fcntl
 import json
 import os
-import time
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -18,6 +17,7 @@ from pathlib import Path
 from typing import Final
 
 from muster.data.tree import read_json
+from muster.git.clock import seconds_since
 from muster.git.errors import RepositoryError
 from muster.git.process import Completed, Git
 from muster.git.repository import Repository, common_directory
@@ -165,7 +165,7 @@ def _taken(path: Path, descriptor: int) -> Journal | None:
         if not os.path.samestat(here, there) or here.st_uid != os.geteuid():
             return None
         if path.suffix == ".new":
-            if time.time() - here.st_mtime > _UNNAMED_SECONDS:
+            if seconds_since(here.st_mtime) > _UNNAMED_SECONDS:
                 path.unlink()
             return None
         text = os.read(descriptor, _MOST_BYTES)

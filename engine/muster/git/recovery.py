@@ -12,6 +12,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Final
 
+from muster.git.clock import seconds_since
 from muster.git.errors import LockedError, RepositoryError
 from muster.git.index import lent_index
 from muster.git.journal import Journal, left_by_the_dead
@@ -118,7 +119,7 @@ def _is_left_over(lock: Path, journal: Journal) -> bool:
     # Times by the clock of the file system; it ticks in steps.
     if not journal.begun - 0.1 <= status.st_ctime <= journal.begun + journal.note.seconds:
         return False
-    time.sleep(min(_STILL_SECONDS, max(0.0, status.st_ctime + _STILL_SECONDS - time.time())))
+    time.sleep(min(_STILL_SECONDS, max(0.0, _STILL_SECONDS - seconds_since(status.st_ctime))))
     again = _looked_at(lock)
     return again is not None and os.path.samestat(status, again[0]) and again[1] == content
 

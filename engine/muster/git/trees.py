@@ -57,7 +57,7 @@ def _walk(
         for (folder, _, wanted), answer in zip(level, answers, strict=True):
             if isinstance(answer, UnreadableError):
                 raise answer
-            for name, mode, oid in _children(answer.content, wanted, id_bytes):
+            for mode, name, oid in raw_entries(answer.content, id_bytes, wanted):
                 if mode == _DIRECTORY:
                     below.append((folder + name + b"/", oid, wanted[name]))
                 elif folder + name in asked:
@@ -75,20 +75,11 @@ def _wanted(paths: Iterable[bytes]) -> _Wanted:
     return root
 
 
-def _children(tree: bytes, names: Collection[bytes], id_bytes: int) -> Iterator[tuple[bytes, bytes, str]]:
-    """Yield name, mode and id of those entries of a tree object that are named. ValueError where it is damaged."""
-    at, end = 0, len(tree)
-    while at < end:
-        stop = tree.index(b"\0", at)
-        mode, _, name = tree[at:stop].partition(b" ")
-        at = stop + 1 + id_bytes
-        if name in names:
-            yield name, mode, tree[stop + 1 : at].hex()
-
-
-def raw_entries(tree: bytes, id_bytes: int) -> Iterator[tuple[bytes, bytes, str]]:
-    """Yield mode, name and id of each entry of a raw tree: `<mode> <name> NUL <binary id>`. ValueError where it is
-    damaged."""
+def raw_entries(
+    tree: bytes, id_bytes: int, names: Collection[bytes] | None = None
+) -> Iterator[tuple[bytes, bytes, str]]:  # fmt: skip
+    """Yield mode, name and id of each entry of a raw tree, `<mode> <name> NUL <binary id>`, or of those with some
+    `names`. ValueError if the tree is damaged."""
     at, end = 0, len(tree)
     while at < end:
         stop = tree.index(b"\0", at)
@@ -96,7 +87,8 @@ def raw_entries(tree: bytes, id_bytes: int) -> Iterator[tuple[bytes, bytes, str]
         if not space:
             raise ValueError("an entry has no name")
         at = stop + 1 + id_bytes
-        yield mode, name, tree[stop + 1 : at].hex()
+        if names is None or name in names:
+            yield mode, name, tree[stop + 1 : at].hex()
 
 
 def list_paths(git: Git, commit: str, paths: Sequence[bytes]) -> Iterator[Entry]:

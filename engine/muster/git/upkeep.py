@@ -11,12 +11,12 @@ put together as they come, the small ones only, which loses nothing; and all is 
 """
 
 import os
-import time
 from contextlib import suppress
 from pathlib import Path
 from threading import Thread
 from typing import Final
 
+from muster.git.clock import seconds_since
 from muster.git.config import remotes
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository, common_directory
@@ -111,7 +111,7 @@ def _is_nobodys(repository: Repository) -> bool:
 def _age(stamp: Path) -> float:
     """Seconds since a file was touched; infinite where it never was, or will be."""
     try:
-        age = time.time() - stamp.stat().st_mtime
+        age = seconds_since(stamp.stat().st_mtime)
     except OSError:
         return float("inf")
     return age if age >= 0 else float("inf")

@@ -14,12 +14,13 @@ Pure: `now` is in seconds on any clock that never goes back.
 import time
 from collections.abc import Callable
 from dataclasses import dataclass, replace
-from datetime import UTC, datetime
+from datetime import datetime
 from threading import Event
 
 from muster.agents.detect.probes import Probe, ProbeResult
 from muster.agents.detect.reporters import Judgement, Reporter
 from muster.data.times import format_time
+from muster.git.clock import wall_clock
 from muster.git.errors import RepositoryError
 
 
@@ -115,4 +116,4 @@ def _judgement(state: Detection, sight: ProbeResult, now: float) -> Judgement:
 
 
 def _present() -> datetime:
-    return datetime.now(UTC)
+    return wall_clock()

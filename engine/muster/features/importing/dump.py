@@ -7,7 +7,7 @@ breaks its schema, is a finding with its place in the dump, and the rest is read
 from collections import Counter
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field, replace
-from datetime import UTC, datetime, timedelta
+from datetime import UTC, datetime
 from functools import partial
 from typing import Final
 
@@ -31,6 +31,7 @@ from muster.fleet.objects import Object
 from muster.fleet.reading import FilesRead
 from muster.fleet.schema_findings import schema_findings
 from muster.fleet.schemas import is_sound
+from muster.git.clock import CLOCK_SKEW
 
 #: How large a dump may be: a hub of some 20,000 clusters, in a few GiB of memory.
 DUMP_BYTES: Final = 256 << 20
@@ -38,8 +39,6 @@ _DUMP_NODES: Final = 20_000_000
 _MOST_LOCATED: Final = 5
 #: No hub is older than Kubernetes. Go writes year one, and others 1970, where there is no time.
 _EARLIEST: Final = datetime(2014, 1, 1, tzinfo=UTC)
-#: How far two machines' clocks may differ.
-_SKEW: Final = timedelta(minutes=5)
 _load = partial(load_documents, most_bytes=DUMP_BYTES, most_nodes=_DUMP_NODES, of_go=True)
 
 #: What an API server writes about an object and takes from nobody; nothing here reads it.
@@ -76,7 +75,7 @@ class Dump:
 
 def read_dump(sources: Iterable[SourceFile], present: datetime | None = None) -> Dump:
     """Read the files of a dump, none of which was taken after `present`."""
-    latest = present + _SKEW if present is not None else None
+    latest = present + CLOCK_SKEW if present is not None else None
     dump = Dump()
     for source in sources:
         reading = FilesRead()

@@ -7,7 +7,7 @@ sleeps; a failure (a remote that does not answer, a person's edit in the way) ba
 import re
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import ExitStack
-from datetime import UTC, datetime, timedelta
+from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
@@ -26,6 +26,7 @@ from muster.features.reconcile.proposals import propose
 from muster.features.reconcile.reconcile import reconcile, told_of_waiting
 from muster.fleet.faults import fault_text, fell_back, is_any_fault
 from muster.git.agents import AgentRef
+from muster.git.clock import wall_clock
 from muster.git.errors import RepositoryError
 from muster.git.hearing import here
 from muster.git.push import patient
@@ -198,7 +199,7 @@ class Watcher:
     def pause(self) -> float:
         """Seconds to sleep when nothing wakes it before: until a whole second, because runs know no others."""
         instants = [instant for instant in (self._due, self._next_fetch) if instant is not None]
-        exactly = datetime.now(UTC)
+        exactly = wall_clock()
         due = second_at(min(instants, default=None))
         until = LONGEST_SLEEP if due is None else min(due - exactly, LONGEST_SLEEP)
         return max(0.0, until.total_seconds())
