@@ -112,11 +112,11 @@ THROUGH = {
     },
     "git": {
         "agents/identity/test_authority.py": "signatures/errors signatures/keys",
-        "e2e/test_hearing.py": "besidederived hearing",
+        "e2e/test_hearing.py": "hearing",
         "e2e/test_work_trees.py": "stored",
         "features/reconcile/test_proposals.py": "proposals",
         "git/test_agentfetch.py": "quarantine",
-        "git/test_commit.py": "bringing",
+        "git/test_commit.py": "bringing index",
         "git/test_landing_apart.py": "apart",
         "git/test_recovery.py": "journal settling",
     },

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.beside import work_tree_snapshot
 from muster.git.hearing import here
-from muster.git.open import open_commit
+from muster.git.open import open_commit, work_tree_snapshot
 from muster.git.repository import open_repository, resolve
 from muster.git.status import NotToldError, work_tree_changes
 from tests.support.git import Repo, new_repository

@@ -5,12 +5,11 @@ from pathlib import Path
 import pytest
 
 from muster.features.validate.touched import touched_findings
-from muster.git.beside import work_tree_snapshot
 from muster.git.changes import staged_changes
 from muster.git.hearing import here
-from muster.git.index import IndexSnapshot
-from muster.git.open import open_commit
+from muster.git.open import open_commit, work_tree_snapshot
 from muster.git.repository import Repository, open_repository, resolve
+from muster.git.snapshot import IndexSnapshot
 from muster.git.status import work_tree_changes
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.checking import check_snapshot

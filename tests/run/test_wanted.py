@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from muster.cli.select import select, wanted
-from muster.git.beside import work_tree_snapshot
 from muster.git.hearing import here
+from muster.git.open import work_tree_snapshot
 from muster.git.pulse_memory import Remembered
 from muster.git.repository import open_repository, resolve
 from muster.git.status import work_tree_changes

@@ -15,15 +15,13 @@ from muster.data.agentref import relay_of
 from muster.data.printable import printable
 from muster.data.snapshot import Snapshot
 from muster.git.apart import derived_branch, derived_tip, seen
-from muster.git.beside import work_tree_snapshot
-from muster.git.besidederived import staged_snapshot
 from muster.git.directory import DirectorySnapshot
 from muster.git.errors import RepositoryError
 from muster.git.hearing import Heard, here
-from muster.git.open import open_commit
+from muster.git.open import open_commit, work_tree_snapshot
 from muster.git.push import fetch_missing
 from muster.git.repository import Repository, branch_tip, current_branch, open_repository, resolve
-from muster.git.snapshot import CommitSnapshot
+from muster.git.snapshot import CommitSnapshot, staged_snapshot
 
 if TYPE_CHECKING:
     from muster.cli.instants import Instant

@@ -1,26 +1,29 @@
-"""Which snapshot a path and a revision mean."""
+"""The snapshot that a path and a revision name, and that of a work tree.
+
+Apart from `muster.git.snapshot`, because reconcile and the hook do not need it.
+"""
 
 import os
+from collections.abc import Collection
+from dataclasses import replace
 from pathlib import Path
-from typing import TYPE_CHECKING
 
 from muster.data.snapshot import Snapshot
+from muster.git.agents import AgentRef
 from muster.git.apart import seen
-from muster.git.directory import DirectorySnapshot
+from muster.git.changes import PathChange
+from muster.git.directory import DirectorySnapshot, WorkTreeListing
 from muster.git.errors import RepositoryError
 from muster.git.hearing import Heard, here
 from muster.git.repository import Repository, open_repository, resolve
-from muster.git.snapshot import CommitSnapshot
-
-if TYPE_CHECKING:
-    pass
+from muster.git.snapshot import CommitSnapshot, WithAgents, with_derived
 
 
 def open_snapshot(path: Path, rev: str | None = None) -> Snapshot:
-    """Return the directory as it stands where `rev` is None, else the repository at that revision.
+    """Return the directory as it is now if `rev` is None, else the repository at that revision.
 
-    A bare repository has no files of its own, so None means its HEAD there. RepositoryError where there is
-    nothing to read.
+    A bare repository has no files of its own, so None means its HEAD there. RepositoryError if there is nothing to
+    read.
     """
     if not path.is_dir():
         raise RepositoryError(f"{path} is not a directory", "Give the path of a fleet repository.")
@@ -30,14 +33,30 @@ def open_snapshot(path: Path, rev: str | None = None) -> Snapshot:
 
 
 def open_commit(repository: Repository, rev: str, heard: Heard | None = None) -> CommitSnapshot:
-    """Return the snapshot of a revision, with the agents' refs beside it: those `heard`, else all that are here; and
-    with what is derived of it, where that lies on another branch.
-
-    Nothing is fetched.
-    """
+    """Return the snapshot of a revision, with its derived files if they are on another branch, and with agents' refs:
+    by default all that are in this clone. Nothing is fetched."""
     commit = seen(repository, resolve(repository, rev))
     heard = heard or here(repository, commit)
     return CommitSnapshot(repository, commit, heard.refs, heard.agents)
+
+
+def work_tree_snapshot(
+    repository: Repository, heard: Heard, changes: Collection[PathChange] = (), only: Collection[str] | None = None,
+    refs: Collection[AgentRef] | None = None,
+) -> WithAgents:  # fmt: skip
+    """Return what a commit of the work tree would be evaluated with: its files, and agents' refs; `only` these paths
+    and `refs`, if not all are looked at.
+
+    `changes` are then all that the work tree changes of HEAD: a path that they remove is not looked at, even if a file
+    that git ignores is there.
+    """
+    listing = None
+    if only is not None:
+        gone = {change.path for change in changes if change.new is None}
+        listing = WorkTreeListing.of({*only} - gone, repository.object_format)
+    files = DirectorySnapshot(repository.git.directory, repository.git.environ, listing, repository)
+    heard = heard if refs is None else replace(heard, refs=tuple(refs))
+    return WithAgents(with_derived(files, repository, only), repository, heard)
 
 
 def _is_bare(path: Path) -> bool:

@@ -1,34 +1,66 @@
-"""The snapshot of a commit: one `ls-tree`, and blobs through one persistent `cat-file` process."""
+"""Snapshots of a repository: a commit or the index, with agents' refs or a separate branch of derived files laid over.
 
-from collections.abc import Collection, Iterator, Sequence
+A commit costs one `ls-tree`, and one persistent `cat-file` process reads the blobs. Contents are fetched when read, in
+order and ahead of the reader; none are kept. A work tree is in `muster.git.directory`.
+"""
+
+import os
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from functools import cached_property
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
-from muster.data.snapshot import Agents, Skipped, Snapshot
+from muster.data.locations import FOLDER
+from muster.data.snapshot import Agents, Over, Skipped, Snapshot
 from muster.data.source import SourceFile
 from muster.git.agents import AgentFiles
-from muster.git.authors import CommitAuthors
-from muster.git.entries import choose
-from muster.git.history import History
+from muster.git.apart import seen
+from muster.git.authors import CommitAuthors, authors_on_head
+from muster.git.entries import Entry, choose, matters
+from muster.git.history import History, history_of
 from muster.git.objects import Objects
-from muster.git.paths import IGNORE_FILE
-from muster.git.repository import Repository
+from muster.git.paths import IGNORE_FILE, printable
+from muster.git.repository import Repository, ref_tip
 from muster.git.trees import find_entries, list_tree
 
 if TYPE_CHECKING:
     from muster.git.agents import AgentRef
+    from muster.git.hearing import Heard
+
+#: Up to so many paths, git is asked for them by name: it compares every entry of the index with each of them.
+_FEW: Final = 50
 
 
-class CommitSnapshot(Snapshot):
-    """The data files of a commit and of agent refs.
+class _EntriesSnapshot(Snapshot):
+    """The data files among the entries of a tree or an index. `skipped` and `ignored` are complete once `files` has
+    been exhausted."""
 
-    Contents are fetched when read, in order and ahead of the reader; none are kept. What was `skipped` and why, and
-    what `.musterignore` names (`ignored`), is complete once `files` has been exhausted.
-    """
-
-    commit: str = ""
     skipped: tuple[Skipped, ...] = ()
     ignored: tuple[SourceFile, ...] = ()
+
+    def __init__(self, repository: Repository, only: Collection[str] | None) -> None:
+        """`only`: the paths that are looked at, if not all are."""
+        self._repository, self._objects = repository, Objects(repository.git)
+        self._only = None if only is None else {*only, IGNORE_FILE}
+
+    def _files(self, entries: Iterable[Entry], conflicts: Iterable[bytes] = ()) -> Iterator[SourceFile]:
+        choice = choose(entries, self._objects)
+        skipped = [
+            *choice.skipped,
+            *(Skipped(printable(one), "conflict", "unmerged in the index") for one in conflicts),
+        ]
+        self.skipped = tuple(sorted(skipped, key=lambda one: one.path))
+        self.ignored = choice.ignored_files(self._objects)
+        yield from choice.files(self._objects)
+
+    def close(self) -> None:
+        """End the git processes. Reading a file afterwards starts them again."""
+        self._objects.close()
+
+
+class CommitSnapshot(_EntriesSnapshot):
+    """The data files of a commit and of agent refs."""
+
+    commit: str = ""
     agents: Agents = Agents()
 
     def __init__(
@@ -41,15 +73,12 @@ class CommitSnapshot(Snapshot):
     ) -> None:
         """Read `commit`, a full id (see `repository.resolve`), and `agent_refs` (see `agents.agent_refs`).
 
-        `agents` says which of them could be heard; without it, those that are given and nothing of the others. `only`:
-        the paths of the commit that are looked at, where not all are.
+        `agents` says which of them are known; by default, those that are given and no others. `only`: the paths of the
+        commit that are looked at, if not all are.
         """
-        self._repository = repository
-        self.commit = commit
-        self._agent_refs = agent_refs
-        self._only = None if only is None else {*only, IGNORE_FILE}
+        super().__init__(repository, only)
+        self.commit, self._agent_refs = commit, agent_refs
         self.agents = agents or Agents(frozenset(ref.cluster for ref in agent_refs if ref.cluster and not ref.refused))
-        self._objects = Objects(repository.git)
 
     @cached_property
     def past(self) -> History:
@@ -63,19 +92,133 @@ class CommitSnapshot(Snapshot):
 
     def files(self) -> Iterator[SourceFile]:
         """Yield the data files: the commit's by path, then the agents' by ref and path."""
-        entries = (
+        yield from self._files(
             list_tree(self._repository, self.commit) if self._only is None
             else find_entries(self._repository, self._objects, self.commit, self._only)
         )  # fmt: skip
-        choice = choose(entries, self._objects)
-        self.skipped = choice.skipped
-        self.ignored = choice.ignored_files(self._objects)
-        yield from choice.files(self._objects)
         if self._agent_refs:
             agents = AgentFiles(self._objects, self._agent_refs, self.agents.limits)
             self.skipped += agents.skipped
             yield from agents.files()
 
+
+class IndexSnapshot(_EntriesSnapshot):
+    """The data files that are staged, for the pre-commit hook.
+
+    In a hook the index is the one that git names there (`GIT_INDEX_FILE`): for `git commit <path>` and `git commit
+    --all` that is a temporary one. Files with an unresolved merge conflict are skipped.
+    """
+
+    def __init__(self, repository: Repository, only: Collection[str] | None = None) -> None:
+        """Read what is staged in `repository`; `only` these paths, if not all are looked at."""
+        super().__init__(repository, only)
+
+    @cached_property
+    def past(self) -> History | None:
+        """What history says of the last run."""
+        return history_of(self._repository)
+
+    @cached_property
+    def authors(self) -> CommitAuthors:
+        """Who wrote the files: of staged changes, whoever commits them."""
+        return authors_on_head(self._repository)
+
+    def files(self) -> Iterator[SourceFile]:
+        """Yield the staged data files, sorted by path."""
+        yield from self._files(*self._list())
+
+    def _list(self) -> tuple[list[Entry], list[bytes]]:
+        """Return the entries that matter, with their sizes, and the paths that are in conflict."""
+        index = {"GIT_INDEX_FILE": str(self._repository.staged_index), "GIT_LITERAL_PATHSPECS": "1"}
+        only = None if self._only is None else {os.fsencode(path) for path in self._only}
+        named = map(os.fsdecode, sorted(only)) if only and len(only) <= _FEW else ()
+        listing = self._repository.git.output("ls-files", "--stage", "--full-name", "-z", "--", *named, env=index)
+        staged: list[Entry] = []
+        conflicts: set[bytes] = set()
+        for record in listing.split(b"\0"):
+            head, _, path = record.partition(b"\t")
+            if not record or (only is not None and path not in only):
+                continue
+            mode, oid, stage = head.split()
+            entry = Entry(mode, oid.decode(), None, path)
+            if matters(entry) and stage == b"0":
+                staged.append(entry)
+            elif matters(entry):
+                conflicts.add(path)
+        sizes = self._objects.sizes([entry.oid for entry in staged])
+        return [one._replace(size=size) for one, size in zip(staged, sizes, strict=True)], sorted(conflicts)
+
+
+class WithAgents(Over):
+    """The files of another snapshot, then those of the repository's agent refs."""
+
+    def __init__(self, below: Snapshot, repository: Repository, heard: "Heard") -> None:
+        self.below, self._heard = below, heard
+        self._objects = Objects(repository.git)
+        self._skipped: tuple[Skipped, ...] = ()
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What was left out and why. Complete once `files` has been exhausted."""
+        return (*self.below.skipped, *self._skipped)
+
+    @property
+    def agents(self) -> Agents:
+        """Which agents are known."""
+        return self._heard.agents
+
     def close(self) -> None:
         """End the git processes. Reading a file afterwards starts them again."""
         self._objects.close()
+
+    def files(self) -> Iterator[SourceFile]:
+        """Yield the data files: those below by path, then the agents' by ref and path."""
+        yield from self.below.files()
+        if self._heard.refs:
+            agents = AgentFiles(self._objects, self._heard.refs, self._heard.agents.limits)
+            self._skipped = agents.skipped
+            yield from agents.files()
+
+
+class WithDerived(Over):
+    """People's files of a snapshot that is built on HEAD, and the derived files of a branch of their own."""
+
+    def __init__(self, below: Snapshot, repository: Repository, commit: str, only: Collection[str] | None) -> None:
+        """Lay what `commit`, HEAD joined with that branch, has under `derived/` over `below`; `only` these paths, if
+        not all are looked at."""
+        self.below, self._repository, self._head = below, repository, commit
+        self._derived = CommitSnapshot(repository, commit, only=only)
+
+    @property
+    def skipped(self) -> tuple[Skipped, ...]:
+        """What was left out and why. Complete once `files` has been exhausted."""
+        below = (one for one in self.below.skipped if not one.path.startswith(FOLDER))
+        derived = (one for one in self._derived.skipped if one.path.startswith(FOLDER))
+        return tuple(sorted((*below, *derived), key=lambda one: one.path))
+
+    @cached_property
+    def past(self) -> History:
+        """What history says of the last run."""
+        return History(self._repository, self._head, uncommitted=True)
+
+    def close(self) -> None:
+        """End the git processes."""
+        self._derived.close()
+        self.below.close()
+
+    def files(self) -> Iterator[SourceFile]:
+        """Yield people's files by path, then the derived ones."""
+        yield from (file for file in self.below.files() if not file.path.startswith(FOLDER))
+        yield from (file for file in self._derived.files() if file.path.startswith(FOLDER))
+
+
+def staged_snapshot(repository: Repository, only: Collection[str] | None = None) -> Snapshot:
+    """Return what is staged; `only` these paths, if not all are looked at."""
+    return with_derived(IndexSnapshot(repository, only), repository, only)
+
+
+def with_derived(files: Snapshot, repository: Repository, only: Collection[str] | None) -> Snapshot:
+    """Return files that are built on HEAD with the derived files, if these are on a branch of their own."""
+    head = ref_tip(repository, "HEAD^{commit}")
+    commit = seen(repository, head) if head else None
+    return files if commit in (None, head) else WithDerived(files, repository, commit or "", only)

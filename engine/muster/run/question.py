@@ -144,7 +144,7 @@ class Question:
     ) -> AbstractContextManager[Snapshot]:
         """The files to decide on; of the paths and refs named, where not all are looked at."""
         if self.uncommitted is not None:
-            from muster.git.beside import work_tree_snapshot
+            from muster.git.open import work_tree_snapshot
 
             return work_tree_snapshot(self.repository, self.heard, self.uncommitted, only, refs)
         chosen = self.heard.refs if refs is None else tuple(refs)

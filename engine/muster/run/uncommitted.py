@@ -19,11 +19,10 @@ from muster.data.tree import Tree
 from muster.fleet.agent_refs import accepted_by_ref
 from muster.fleet.assemble import assemble
 from muster.fleet.faults import fell_back
-from muster.git.besidederived import staged_snapshot
 from muster.git.changes import PathChange
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository
-from muster.git.snapshot import CommitSnapshot
+from muster.git.snapshot import CommitSnapshot, staged_snapshot
 from muster.rules.checks.validate import remedies_only, validate
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.answer import beyond_record, require_record
@@ -67,7 +66,7 @@ class UncommittedQuestion:
         if self.heard is None:
             return staged_snapshot(self.repository, only)
 
-        from muster.git.beside import work_tree_snapshot  # the hook asks about the index alone
+        from muster.git.open import work_tree_snapshot  # the hook asks about the index alone
 
         return work_tree_snapshot(self.repository, self.heard, self.changes, only, refs)
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from muster.data.snapshot import Skipped, Snapshot
-from muster.git.index import IndexSnapshot
 from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.repository import open_repository
+from muster.git.snapshot import IndexSnapshot
 from tests.support.git import Repo, clone, new_repository
 
 
@@ -90,7 +90,7 @@ def test_without_commits_and_in_a_bare_repository(repo: Repo, tmp_path: Path) ->
 _HOOK = """#!{python}
 import os, sys
 from pathlib import Path
-from muster.git.index import IndexSnapshot
+from muster.git.snapshot import IndexSnapshot
 from muster.git.repository import open_repository
 with IndexSnapshot(open_repository(Path("."), os.environ)) as snapshot:
     seen = {{file.path: file.read().decode() for file in snapshot.files()}}
