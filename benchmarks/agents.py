@@ -32,7 +32,7 @@ from threading import Event, Thread
 
 from benchmarks import fleets
 from muster.agents.heartbeat.heartbeat import EARLIEST, LATEST
-from muster.agents.relay.relay import Relay, name_of
+from muster.agents.relay.relay import Relay, files_digest
 from muster.cli.disposable import open_state_of, use_cache
 from muster.cli.listening import Ears
 from muster.cli.reconciled import Reconciled
@@ -157,7 +157,7 @@ class _Loop(Thread):
     ) -> None:
         super().__init__(daemon=True)
         self._url, self._numbers, self._lease, self._stop_, self._sent = url, numbers, lease, stop, sent
-        self._known = {number: name_of(_files(number, present, "0 0")) for number in numbers}
+        self._known = {number: files_digest(_files(number, present, "0 0")) for number in numbers}
 
     def run(self) -> None:
         began = time.monotonic()
@@ -259,7 +259,7 @@ def _make(hub: Path, clusters: int, lease: int) -> None:
 def _say_all(site: Path, hub: Path, environ: Mapping[str, str], clusters: int, present: datetime) -> None:
     """Everybody has spoken once."""
     relay = Relay(open_repository(site, environ), "site", str(hub), "main", lambda: present)
-    relay.follow()
+    relay.fetch_hub()
     for number in range(clusters):
         relay.post(fleets.name_of(number), None, _files(number, present, "0 0"))
     relay.step()

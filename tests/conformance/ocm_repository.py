@@ -13,8 +13,8 @@ from typing import Any
 import yaml
 
 import muster
-from muster.agents.heartbeat.availability import FailurePatience, probe
-from muster.agents.heartbeat.heartbeat import AgentStatement, status_of
+from muster.agents.heartbeat.availability import FailureThreshold, check_api_server
+from muster.agents.heartbeat.heartbeat import AgentStatement, reported_status
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
     BY_GROUP_KIND,
@@ -155,8 +155,8 @@ def _answered(body: Json) -> Json:
 def _reported(given: Json, bodies: Iterable[Json], now: datetime) -> Iterator[Json]:
     """What muster's own agent makes of what it sees: a renewed Lease and a status, of clusters that are accepted."""
     probed = given.get("probe", {})
-    verdict = FailurePatience(_failing_since({**given, **probed})).believed(
-        probe(lambda path: (probed.get(path.strip("/"), 404), str(probed.get("body", "")))), now.timestamp()
+    verdict = FailureThreshold(_failing_since({**given, **probed})).confirmed(
+        check_api_server(lambda path: (probed.get(path.strip("/"), 404), str(probed.get("body", "")))), now.timestamp()
     )
     for body in bodies:
         accepted = _condition(body, "HubAcceptedManagedCluster") or {}
@@ -164,7 +164,7 @@ def _reported(given: Json, bodies: Iterable[Json], now: datetime) -> Iterator[Js
             yield body
             continue
         name = body["metadata"]["name"]
-        yield {**body, "status": status_of(body["status"], AgentStatement(now, verdict, {}))}
+        yield {**body, "status": reported_status(body["status"], AgentStatement(now, verdict, {}))}
         spec = {"holderIdentity": "agent", "renewTime": format_time(now)}
         yield {
             "apiVersion": "coordination.k8s.io/v1",

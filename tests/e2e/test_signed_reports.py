@@ -11,13 +11,12 @@ import pytest
 import yaml
 
 from muster.agents.heartbeat.availability import Availability
-from muster.agents.heartbeat.heartbeat import Heart
-from muster.agents.hub.pushed_ref import OwnRef
-from muster.agents.hub.remote import Hub
+from muster.agents.heartbeat.heartbeat import Heartbeat
+from muster.agents.hub.pushed_ref import PushedRef
+from muster.agents.hub.remote import RemoteHub
 from muster.agents.hub.view import HubView
 from muster.agents.identity.rotation import Rotation
-from muster.agents.identity.seal import AgentSeal
-from muster.agents.identity.store import Store
+from muster.agents.identity.store import AgentSeal, Store
 from muster.data.times import format_time
 from tests.agents.heartbeat.test_heartbeat import hub
 from tests.support.authority import new_authority
@@ -52,7 +51,7 @@ class World:
     muster: Run
     path: Path
     ca: tuple[str, str]
-    heart: Heart
+    heart: Heartbeat
 
     def run(self, *arguments: str, at: datetime | None = None) -> str:
         code, out, err = self.muster(
@@ -110,14 +109,14 @@ def world(hub: Repo, muster: Run, tmp_path: Path) -> World:
 
     def view() -> HubView:
         assert heart.rotation is not None
-        looking = Hub(str(hub.path), "main", "edge", environ, 30, heart.rotation.names)
+        looking = RemoteHub(str(hub.path), "main", "edge", environ, 30, heart.rotation.request_names)
         try:
             return looking.look()
         finally:
             looking.close()
 
-    heart = Heart(
-        OwnRef(str(hub.path), "edge", 30, environ, AgentSeal(rotation.store)), "me",
+    heart = Heartbeat(
+        PushedRef(str(hub.path), "edge", 30, environ, AgentSeal(rotation.store)), "me",
         lambda: Availability("True", "Fine", "fine"), dict, view, lambda: datetime.now(UTC).replace(microsecond=0),
         time.monotonic, lambda _: False, rotation=rotation,
     )  # fmt: skip
@@ -209,9 +208,9 @@ def test_an_agent_that_has_lost_its_key_asks_as_a_stranger(world: World) -> None
     world.reconcile()
     assert world.verified() == ("True", "SignatureVerified")
     lost = Rotation("edge", Store(world.path / "another"), "kubernetes.io/kube-apiserver-client")
-    world.heart.rotation, world.heart._standing = lost, None
+    world.heart.rotation, world.heart._contents = lost, None
     ref = world.heart.ref
-    assert isinstance(ref, OwnRef)
+    assert isinstance(ref, PushedRef)
     world.heart.ref = replace(ref, seal=AgentSeal(lost.store))
     world.heart.beat()
     world.reconcile()
@@ -271,7 +270,7 @@ def test_an_agent_whose_certificate_the_hub_lost_says_so_and_asks_anew(world: Wo
     world.reconcile()
     assert world.verified() == ("False", "UnknownKey")
     said = world.heart.beat()
-    assert "the hub counts nothing of it: UnknownKey: Not received: its newest commit is signed with" in said
+    assert "the hub ignores it: UnknownKey: Not received: its newest commit is signed with" in said
     assert world.heart.rotation.current is None
     (asked,) = (path for path in world.hub.paths(REF) if path.startswith("requests/"))
     assert lost is not None
@@ -301,8 +300,8 @@ def test_what_a_stolen_key_asked_for_ends_with_it(world: World) -> None:
     names = [world.name()]
     copytree(world.path / "identity", world.path / "thief")
     thief, mine, ref = Rotation("edge", Store(world.path / "thief"), SIGNER), world.heart, world.heart.ref
-    assert isinstance(ref, OwnRef)
-    mine.rotation, mine.ref, mine._standing = thief, replace(ref, seal=AgentSeal(thief.store)), None
+    assert isinstance(ref, PushedRef)
+    mine.rotation, mine.ref, mine._contents = thief, replace(ref, seal=AgentSeal(thief.store)), None
     for ago in (490, 490, 0):
         mine.beat()
         world.reconcile()

@@ -200,7 +200,7 @@ def of_relays(data: bytes) -> object:
     """What an agent sends to a relay, and a folder in a relay's commit."""
     found: list[object] = []
     with suppress(ValueError):
-        found.append(protocol.put(data))
+        found.append(protocol.read_put(data))
     with suppress(ValueError):
         found.append(protocol.requests_of(data.decode("latin-1")))
     commit, _ = relayed._kept(data, 20)

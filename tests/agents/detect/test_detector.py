@@ -1,4 +1,4 @@
-"""When an observation is believed: Karmada's table, and what must hold of every sequence of probes."""
+"""When an observation is confirmed: Karmada's table, and what must hold of every sequence of probes."""
 
 import pytest
 from hypothesis import given
@@ -23,7 +23,7 @@ def judgements(probes: str, period: float = 10, state: Detection | None = None) 
     ("probes", "expected"),
     [
         ("+++", "+++"),
-        ("---", "---"),  # the first is believed at once
+        ("---", "---"),  # the first is confirmed at once
         ("+----", "+++" + "+-"),  # the 4th failure in a row, 30 s after the first of them
         ("-+++", "---" + "+"),  # the 3rd success in a row, 20 s after the first of them
         ("+---+---", "++++" + "++++"),  # an interruption begins the window anew

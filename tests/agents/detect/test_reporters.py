@@ -9,7 +9,7 @@ import pytest
 
 from muster.agents.detect.report import Subject, read_report
 from muster.agents.detect.reporters import FileReporter, Judgement, RefReporter
-from muster.agents.hub.pushed_ref import OwnRef
+from muster.agents.hub.pushed_ref import PushedRef
 from muster.data.kinds import KARMADA_CLUSTER
 from muster.git.errors import RepositoryError
 from tests.support.git import Repo, new_repository
@@ -25,7 +25,7 @@ def judgement(healthy: bool, now: float, detail: str = "seen") -> Judgement:
 
 
 def reporter(hub: Repo, me: str) -> RefReporter:
-    return RefReporter(OwnRef(str(hub.path), "member1", 60, hub.environ), SUBJECT, me, LEASE)
+    return RefReporter(PushedRef(str(hub.path), "member1", 60, hub.environ), SUBJECT, me, LEASE)
 
 
 @dataclass
@@ -183,7 +183,7 @@ def test_a_restart_knows_what_was_reported(hub: Hub) -> None:
 
 def test_a_remote_that_fails_is_left_alone_for_a_while(tmp_path: Path) -> None:
     away = tmp_path / "away.git"
-    one = RefReporter(OwnRef(str(away), "member1", 60, new_repository(tmp_path / "x").environ), SUBJECT, "a", LEASE)
+    one = RefReporter(PushedRef(str(away), "member1", 60, new_repository(tmp_path / "x").environ), SUBJECT, "a", LEASE)
     assert one.standing() is None
     with pytest.raises(RepositoryError):
         one.report(judgement(True, 0))

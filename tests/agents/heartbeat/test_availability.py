@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.agents.heartbeat.availability import Availability, FailurePatience, deployed, probe
+from muster.agents.heartbeat.availability import Availability, FailureThreshold, check_api_server, check_deployment
 
 GOOD = Availability("True", "ManagedClusterAvailable", "Managed cluster is available")
 BAD = Availability(
@@ -23,7 +23,7 @@ BAD = Availability(
     ],
 )
 def test_probe(answers: dict[str, int], status: str, message: str) -> None:
-    verdict = probe(lambda path: (answers[path], "said"))
+    verdict = check_api_server(lambda path: (answers[path], "said"))
     assert (verdict.status, verdict.message) == (status, message)
 
 
@@ -35,7 +35,7 @@ def test_the_agent_itself_must_be_deployed(replicas: int, minimum: int, status: 
         asked.append(path)
         return {"status": {"availableReplicas": replicas}}
 
-    assert deployed(get, "agents/registration", minimum).status == status
+    assert check_deployment(get, "agents/registration", minimum).status == status
     assert asked == ["/apis/apps/v1/namespaces/agents/deployments/registration"]
 
 
@@ -43,16 +43,16 @@ def test_a_deployment_of_which_nobody_knows_is_not_available() -> None:
     def get(path: str) -> dict[str, object]:
         raise OSError(f"GET {path}: status 404")
 
-    verdict = deployed(get, "agents/registration", 1)
+    verdict = check_deployment(get, "agents/registration", 1)
     assert verdict.status == "False"
     assert "status 404" in verdict.message
 
 
 def test_a_failure_must_last_twenty_seconds_and_any_success_ends_it() -> None:
-    patience = FailurePatience()
-    assert patience.believed(GOOD, 0) == GOOD
-    assert patience.believed(BAD, 1) is None
-    assert patience.believed(BAD, 20.9) is None
-    assert patience.believed(BAD, 21) == BAD
-    assert patience.believed(GOOD, 22) == GOOD
-    assert patience.believed(BAD, 23) is None
+    patience = FailureThreshold()
+    assert patience.confirmed(GOOD, 0) == GOOD
+    assert patience.confirmed(BAD, 1) is None
+    assert patience.confirmed(BAD, 20.9) is None
+    assert patience.confirmed(BAD, 21) == BAD
+    assert patience.confirmed(GOOD, 22) == GOOD
+    assert patience.confirmed(BAD, 23) is None

@@ -16,11 +16,11 @@ import pytest
 import yaml
 
 from muster.agents.heartbeat.apiserver import ApiServer
-from muster.agents.heartbeat.availability import Availability, ClusterObserver, probe
-from muster.agents.heartbeat.facts import observed
-from muster.agents.heartbeat.heartbeat import Heart
-from muster.agents.hub.pushed_ref import OwnRef
-from muster.agents.hub.remote import Hub
+from muster.agents.heartbeat.availability import Availability, ClusterObserver, check_api_server
+from muster.agents.heartbeat.facts import read_facts
+from muster.agents.heartbeat.heartbeat import Heartbeat
+from muster.agents.hub.pushed_ref import PushedRef
+from muster.agents.hub.remote import RemoteHub
 from muster.agents.hub.view import HubView
 from muster.data.times import format_time
 from muster.git.errors import RepositoryError
@@ -93,7 +93,7 @@ def said(hub: Repo, name: str) -> Any:
 
 
 def view_once(remote: str, branch: str, cluster: str, environ: Mapping[str, str]) -> HubView:
-    with closing(Hub(remote, branch, cluster, environ)) as found:
+    with closing(RemoteHub(remote, branch, cluster, environ)) as found:
         return found.look()
 
 
@@ -111,11 +111,12 @@ class Clocks:
         return False
 
 
-def heart(hub: Repo, server: Server, clocks: Clocks, seen: HubView | None = None) -> Heart:
+def heart(hub: Repo, server: Server, clocks: Clocks, seen: HubView | None = None) -> Heartbeat:
     environ = git_environ(hub.path.parent)
     api = ApiServer(server.url)
-    return Heart(
-        OwnRef(str(hub.path), "edge", 30, environ), "me", lambda: probe(api.get), lambda: observed(api.get_json),
+    return Heartbeat(
+        PushedRef(str(hub.path), "edge", 30, environ), "me",
+        lambda: check_api_server(api.get), lambda: read_facts(api.get_json),
         lambda: seen or view_once(str(hub.path), "main", "edge", environ),
         clocks.now, lambda: clocks.seconds, clocks.wait,
     )  # fmt: skip
@@ -124,7 +125,7 @@ def heart(hub: Repo, server: Server, clocks: Clocks, seen: HubView | None = None
 def test_the_whole_way_from_asking_to_a_report(hub: Repo, server: Server, muster: Run) -> None:
     clocks = Clocks()
     agent = heart(hub, server, clocks)
-    assert agent.beat() == "asked to be let in"
+    assert agent.beat() == "asked to join"
     assert server.asked == []
     assert muster("accept", "--repo", hub.path, "--branch", "main", "--clusters", "edge")[0] == 0
     assert muster("reconcile", "--repo", hub.path, "--branch", "main", "--now", "2026-01-01T00:00:00Z")[0] == 0
@@ -259,7 +260,7 @@ def test_what_was_said_before_a_silence_is_no_news_after_it(hub: Repo, server: S
     clocks.wait(301)
     server.answers["/livez"] = (500, "etcd failed")
     young = heart(hub, server, clocks, HubView(accepted=True, synced=False))
-    young.wait = lambda _seconds: True  # stopped before the failure has lasted long enough to be believed
+    young.wait = lambda _seconds: True  # stopped before the failure has lasted long enough to be confirmed
     young.beat()
     assert said(hub, "cluster.yaml")["status"]["conditions"] == []
     assert said(hub, "lease.yaml")["spec"]["acquireTime"] == said(hub, "lease.yaml")["spec"]["renewTime"]
@@ -286,7 +287,7 @@ def test_the_command_speaks_to_an_api_server_as_a_kubeconfig_says(
     (tmp_path / "facts.yaml").write_text("clusterClaims: [{name: id.k8s.io, value: x}]\nother: 1\n", encoding="utf-8")
     beat = ("heartbeat", "--cluster", "edge", "--remote", hub.path, "--kubeconfig", tmp_path / "kubeconfig",
             "--status", tmp_path / "facts.yaml")  # fmt: skip
-    assert muster(*beat) == (0, "edge: asked to be let in\n", "")
+    assert muster(*beat) == (0, "edge: asked to join\n", "")
     assert muster("accept", "--repo", hub.path, "--branch", "main", "--clusters", "edge")[0] == 0
     assert muster("reconcile", "--repo", hub.path, "--branch", "main", "--now", "2026-01-01T00:00:00Z")[0] == 0
     assert muster(*beat) == (0, "edge: renewed, ManagedClusterConditionAvailable is True\n", "")
@@ -333,7 +334,7 @@ def test_going_on_a_failure_of_the_cluster_never_holds_the_lease_up(hub: Repo, s
     agent.run(lambda line: renewals.append((clocks.seconds, line)), lambda line: None)
     times = [at for at, _ in renewals]
     assert max(after - before for before, after in itertools.pairwise(times)) <= 0.95 * 2
-    # As young as it is, the failure is not believed; once it has lasted, it is reported.
+    # As young as it is, the failure is not confirmed; once it has lasted, it is reported.
     assert {line for at, line in renewals if at < 20} == {"renewed"}
     assert renewals[-1][1] == "renewed, ManagedClusterConditionAvailable is False"
 
@@ -342,13 +343,13 @@ def test_a_hub_that_does_not_answer_is_believed_to_say_what_it_said_last(hub: Re
     clocks = Clocks()
     agent = heart(hub, server, clocks, HubView(accepted=True, lease_seconds=5))
     agent.beat()
-    agent.view = unreachable
+    agent.read_hub = unreachable
     clocks.wait(4)
     assert agent.beat() == "renewed, ManagedClusterConditionAvailable is True"
     assert said(hub, "lease.yaml")["spec"]["leaseDurationSeconds"] == "5"
     # The next process goes on where this one stopped; one that never was let in has nothing to go on from.
     following = heart(hub, server, clocks)
-    following.view = unreachable
+    following.read_hub = unreachable
     clocks.wait(4)
     following.beat()
     assert said(hub, "lease.yaml")["spec"] == {
@@ -360,9 +361,9 @@ def test_a_hub_that_does_not_answer_is_believed_to_say_what_it_said_last(hub: Re
         heart_that(hub, server, clocks, unreachable).beat()
 
 
-def heart_that(hub: Repo, server: Server, clocks: Clocks, view: Callable[[], HubView]) -> Heart:
+def heart_that(hub: Repo, server: Server, clocks: Clocks, view: Callable[[], HubView]) -> Heartbeat:
     agent = heart(hub, server, clocks)
-    agent.view = view
+    agent.read_hub = view
     return agent
 
 
@@ -373,7 +374,7 @@ def test_a_push_that_fails_is_tried_several_times_before_the_hub_loses_patience(
     clocks = Clocks()
     agent = heart(hub, server, clocks, HubView(accepted=True, lease_seconds=seconds))
     agent.beat()
-    assert isinstance(agent.ref, OwnRef)
+    assert isinstance(agent.ref, PushedRef)
     agent.ref = replace(agent.ref, remote=str(hub.path / "gone"))
     complaints: list[str] = []
     tries: list[float] = []
@@ -382,9 +383,9 @@ def test_a_push_that_fails_is_tried_several_times_before_the_hub_loses_patience(
         tries.append(clocks.seconds)
         return HubView(accepted=True, lease_seconds=seconds)
 
-    agent.view = tried
+    agent.read_hub = tried
     agent.wait = until(clocks, 5 * seconds)
-    agent._standing = None
+    agent._contents = None
     agent.run(lambda line: None, complaints.append)
     assert len(tries) >= 5
     assert max(after - before for before, after in itertools.pairwise(tries)) <= seconds
@@ -395,7 +396,7 @@ def test_whoever_is_not_accepted_looks_often_and_pushes_once(hub: Repo, server: 
     agent = heart(hub, server, Clocks())
     agent.beat()
     before = hub.tip(REF)
-    assert agent.beat() == "asked to be let in"
+    assert agent.beat() == "asked to join"
     assert hub.tip(REF) == before
     assert agent.pause() <= 10
 

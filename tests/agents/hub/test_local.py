@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from muster.agents.hub import local
-from muster.agents.hub.local import HubCopy
+from muster.agents.hub.local import LocalHub
 from muster.agents.hub.view import HubView
 from muster.git.objects import Objects
 from muster.git.repository import open_repository
@@ -27,7 +27,7 @@ def _derived(name: str, seconds: int) -> dict[str, str]:
     return {f"derived/managedclusters/{name}.yaml": _ACCEPTED.format(name=name, seconds=seconds)}
 
 
-def _seconds(copy: HubCopy, *names: str) -> list[int | None]:
+def _seconds(copy: LocalHub, *names: str) -> list[int | None]:
     return [copy.view(name).lease_seconds for name in names]
 
 
@@ -51,9 +51,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
 
 def test_only_what_is_another_is_read_anew(repo: Repo, asked: list[str]) -> None:
     repo.commit(_derived("a", 30) | _derived("b", 30))
-    copy = HubCopy(open_repository(repo.path, repo.environ), "main")
+    copy = LocalHub(open_repository(repo.path, repo.environ), "main")
     assert copy.view("a") == HubView(), "nothing is known before it looked"
-    copy.turn()
+    copy.refresh()
     assert _seconds(copy, "a", "b", "a") == [30, 30, 30]
     for content, seconds, read in (
         ({"notes.txt": "x"}, [30, 30], set[str]()),
@@ -61,7 +61,7 @@ def test_only_what_is_another_is_read_anew(repo: Repo, asked: list[str]) -> None
         (_derived("a", 50), [50, 40], {"a"}),
     ):
         repo.commit(content)
-        copy.turn()
+        copy.refresh()
         asked.clear()
         assert _seconds(copy, "a", "b") == seconds
         assert {name for name in ("a", "b") if f"derived/managedclusters/{name}.yaml" in asked} == read
@@ -69,33 +69,33 @@ def test_only_what_is_another_is_read_anew(repo: Repo, asked: list[str]) -> None
 
 def test_a_cluster_comes_and_goes(repo: Repo) -> None:
     repo.commit(_derived("a", 30))
-    copy = HubCopy(open_repository(repo.path, repo.environ), "main")
-    copy.turn()
+    copy = LocalHub(open_repository(repo.path, repo.environ), "main")
+    copy.refresh()
     assert not copy.view("b").accepted
     repo.commit(_derived("b", 30))
-    copy.turn()
+    copy.refresh()
     assert copy.view("b").accepted
     (repo.path / "derived/managedclusters/b.yaml").unlink()
     repo.commit()
-    copy.turn()
+    copy.refresh()
     assert copy.view("b") == HubView()
 
 
 @pytest.mark.parametrize("how", ["much has changed", "history was rewritten"])
 def test_where_that_is_not_to_be_told_everything_is(repo: Repo, how: str, monkeypatch: pytest.MonkeyPatch) -> None:
     repo.commit(_derived("a", 30))
-    copy = HubCopy(open_repository(repo.path, repo.environ), "main")
-    copy.turn()
+    copy = LocalHub(open_repository(repo.path, repo.environ), "main")
+    copy.refresh()
     assert _seconds(copy, "a") == [30]
     if how == "much has changed":
         monkeypatch.setattr(local, "_MOST_CHANGES", 0)
         repo.commit(_derived("a", 40))
     else:
         repo.git("update-ref", "-d", "refs/heads/main")
-        copy.turn()
+        copy.refresh()
         assert copy.view("a") == HubView()
         repo.commit(_derived("a", 40))
-    copy.turn()
+    copy.refresh()
     assert _seconds(copy, "a") == [40]
 
 
@@ -109,18 +109,18 @@ spec: {derived: {branch: muster/state}}
 
 def test_it_reads_the_branch_that_has_what_is_derived(repo: Repo) -> None:
     repo.commit({"fleet.yaml": _APART, **_derived("a", 30)})
-    copy = HubCopy(open_repository(repo.path, repo.environ), "main")
-    copy.turn()
+    copy = LocalHub(open_repository(repo.path, repo.environ), "main")
+    copy.refresh()
     assert _seconds(copy, "a") == [30], "what that branch begins with"
     repo.commit_to("refs/heads/muster/state", _derived("a", 40))
-    copy.turn()
+    copy.refresh()
     assert _seconds(copy, "a") == [40]
     repo.commit({"fleet.yaml": "spec: {derived: {branch: [\n"})
-    copy.turn()
+    copy.refresh()
     assert _seconds(copy, "a") == [40], "a slip takes nobody out of the fleet"
     repo.commit_to("refs/heads/muster/state", _derived("a", 50))
-    copy.turn()
+    copy.refresh()
     assert _seconds(copy, "a") == [50]
     repo.commit({"fleet.yaml": None, **_derived("a", 60)})
-    copy.turn()
+    copy.refresh()
     assert _seconds(copy, "a") == [60]

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.agents.hub.remote import Hub
+from muster.agents.hub.remote import RemoteHub
 from muster.agents.hub.view import HubView
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.locations import derived_path
@@ -35,7 +35,7 @@ status:
         person.commit(files)
         person.git("push", "--quiet", "origin", branch)
 
-    eyes = Hub(str(hub.path), "main", "edge", git_environ(tmp_path))
+    eyes = RemoteHub(str(hub.path), "main", "edge", git_environ(tmp_path))
     says("main", {"fleet.yaml": settings})
     assert not eyes.look().accepted, "there is no such branch yet"
     person.git("branch", "muster/state")
@@ -67,7 +67,7 @@ DERIVED = "derived/managedclusters/edge.yaml"
 def test_what_the_hub_says_is_read_where_it_moved(hub: Repo, path: str, text: str, seconds: int | None) -> None:
     if "/d/" in path:
         path = derived_path(MANAGED_CLUSTER.id("edge"), 16)
-    looking = Hub(str(hub.path), "main", "edge", git_environ(hub.path.parent))
+    looking = RemoteHub(str(hub.path), "main", "edge", git_environ(hub.path.parent))
     work = clone(hub, hub.path.parent / "work")
     assert looking.look() == HubView()
     work.commit({path: f"apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n{text}"})

@@ -142,7 +142,7 @@ def _forged() -> bytes:
     ("pem", "usages", "said"),
     [
         (lambda: b"nothing", USAGES, "it cannot be read"),
-        (_forged, USAGES, "it is not signed with the key that it is about"),
+        (_forged, USAGES, "it is not signed with its own key"),
         (lambda: _asks(rsa.generate_private_key(65537, 1024)), USAGES, SOUND),
         (lambda: new_request("c").pem, ("client auth", "server auth"), "it asks for server auth"),
         (lambda: new_request("c").pem, ("digital signature",), "it does not ask for 'client auth'"),
@@ -161,7 +161,7 @@ def test_files_that_are_no_authority(tmp_path: Path) -> None:
 
     certificate, key = new_authority(tmp_path / "a")
     assert refused(certificate, new_authority(tmp_path / "b")[1]).endswith(f"is not the key of {certificate}")
-    assert "do not say CA" in refused(*new_authority(tmp_path / "c", ca=False))
+    assert "lack CA" in refused(*new_authority(tmp_path / "c", ca=False))
     assert "is not valid now: it ends at 2021-01-01" in refused(
         *new_authority(tmp_path / "d", begin=datetime(2020, 1, 2, tzinfo=UTC), days=365)
     )
@@ -169,4 +169,4 @@ def test_files_that_are_no_authority(tmp_path: Path) -> None:
     assert "cannot be read as a key" in refused(certificate, certificate)
     assert "cannot be read as a certificate" in refused(tmp_path / "none", key)
     key.chmod(0o644)
-    assert refused(certificate, key) == f"everybody on this machine may use {key}: chmod 600 {key}"
+    assert refused(certificate, key) == f"every user of this machine may use {key}: chmod 600 {key}"

@@ -14,9 +14,9 @@ import yaml
 from cryptography import x509
 
 from muster.agents.heartbeat.availability import Availability
-from muster.agents.heartbeat.heartbeat import Heart
-from muster.agents.hub.pushed_ref import OwnRef
-from muster.agents.hub.remote import Hub
+from muster.agents.heartbeat.heartbeat import Heartbeat
+from muster.agents.hub.pushed_ref import PushedRef
+from muster.agents.hub.remote import RemoteHub
 from muster.agents.identity.rotation import Rotation
 from muster.agents.identity.store import Store
 from muster.data.times import format_time
@@ -48,18 +48,18 @@ class Story:
     ca: tuple[Path, Path]
     clocks: Clocks
     stack: ExitStack
-    _heart: Heart | None = None
+    _heart: Heartbeat | None = None
 
     @property
-    def heart(self) -> Heart:
+    def heart(self) -> Heartbeat:
         """The agent's process."""
         if self._heart is None:
             environ = git_environ(self.hub.path.parent)
             rotation = Rotation("edge", Store(self.folder), "kubernetes.io/kube-apiserver-client")
-            view = Hub(str(self.hub.path), "main", "edge", environ, 30, rotation.names)
+            view = RemoteHub(str(self.hub.path), "main", "edge", environ, 30, rotation.request_names)
             self.stack.callback(view.close)
-            self._heart = Heart(
-                OwnRef(str(self.hub.path), "edge", 30, environ), "me", lambda: Availability("True", "Fine", "fine"),
+            self._heart = Heartbeat(
+                PushedRef(str(self.hub.path), "edge", 30, environ), "me", lambda: Availability("True", "Fine", "fine"),
                 dict, view.look, self.clocks.now, lambda: self.clocks.seconds, self.clocks.wait, rotation=rotation,
             )  # fmt: skip
         return self._heart
@@ -119,7 +119,7 @@ def story(hub: Repo, muster: Run, tmp_path: Path) -> Iterator[Story]:
 
 def test_from_a_strangers_request_to_a_certificate_and_the_next(story: Story) -> None:
     story.edit("fleet.yaml", FLEET)
-    assert story.heart.beat() == "asked to be let in"
+    assert story.heart.beat() == "asked to join"
     story.run("reconcile")
     assert "waits for approval: muster accept --clusters edge" in story.sign()  # nobody has said yes
     story.run("accept", "--clusters", "edge")
@@ -233,7 +233,7 @@ def test_a_certificate_of_another_key_is_not_taken(story: Story) -> None:
     condition = yaml.safe_load(story.hub.show("cluster.yaml", REF))["status"]["conditions"][-1]
     assert (
         condition["message"]
-        == "Failed to rotated client certificate: the certificate is of another key, or in another name"
+        == "Failed to rotated client certificate: the certificate has another key, or another name"
     )
     assert (story.folder / "agent.pem").read_bytes() == certificate
 
@@ -243,7 +243,7 @@ def test_a_folder_that_others_may_write_into_is_not_used(story: Story) -> None:
     agent = story.heart
     story.folder.chmod(0o777)
     others = f"others on this machine may write into {story.folder}: chmod 700 {story.folder}"
-    assert agent.beat() == f"asked to be let in; {others}"  # the heartbeat goes on
+    assert agent.beat() == f"asked to join; {others}"  # the heartbeat goes on
     assert story.requests() == []
     story.restart()
     with pytest.raises(IdentityError, match="others on this machine"):

@@ -8,7 +8,7 @@ import pytest
 
 from muster.agents.identity.authority import Approved, Authority, load_authority
 from muster.agents.identity.request import CertificateRequest, new_request
-from muster.agents.identity.store import AgentKeys, Store, identity_of
+from muster.agents.identity.store import AgentIdentity, Store, identity_of
 from muster.git.signatures.errors import IdentityError
 from tests.support.authority import new_authority
 
@@ -20,34 +20,34 @@ def authority(tmp_path_factory: pytest.TempPathFactory) -> Authority:
     return load_authority(*new_authority(tmp_path_factory.mktemp("ca")), timedelta(hours=1), NOW)
 
 
-def made(authority: Authority, request: CertificateRequest) -> AgentKeys:
+def made(authority: Authority, request: CertificateRequest) -> AgentIdentity:
     return identity_of(request, authority.sign(Approved(request.pem, request.user, [], ["client auth"]), NOW))
 
 
 def test_what_was_kept_is_there_again_and_nobody_elses(authority: Authority, tmp_path: Path) -> None:
     store = Store(tmp_path / "deep/identity")
-    assert (store.current(), store.waiting()) == (None, None)
+    assert (store.current(), store.pending()) == (None, None)
     request = new_request("c1")
     sent = CertificateRequest(request.key, request.pem, b"kind: CertificateSigningRequest\n")
-    store.wait_for(sent)
-    assert store.waiting() == sent
+    store.set_pending(sent)
+    assert store.pending() == sent
     identity = made(authority, sent)
-    store.become(identity)
-    assert (store.current(), store.waiting()) == (identity, None)
+    store.set_current(identity)
+    assert (store.current(), store.pending()) == (identity, None)
     assert [path.name for path in store.folder.iterdir()] == ["agent.pem"]
     assert stat.S_IMODE((store.folder / "agent.pem").stat().st_mode) == 0o600
     assert stat.S_IMODE(store.folder.stat().st_mode) == 0o700
-    store.forget()
+    store.drop_current()
     assert store.current() is None
 
 
 def test_a_certificate_of_another_key_or_name_is_nobodys(authority: Authority) -> None:
     mine = new_request("c1")
     for other in (new_request("c1"), new_request("c1", mine.user)):
-        with pytest.raises(IdentityError, match="of another key, or in another name"):
+        with pytest.raises(IdentityError, match="another key, or another name"):
             identity_of(mine, made(authority, other).pem)
     renamed = authority.sign(Approved(mine.pem, "somebody", [], ["client auth"]), NOW)
-    with pytest.raises(IdentityError, match="of another key, or in another name"):
+    with pytest.raises(IdentityError, match="another key, or another name"):
         identity_of(mine, renamed)
     with pytest.raises(IdentityError, match="cannot be read"):
         identity_of(mine, b"nothing")
@@ -57,27 +57,27 @@ def test_half_a_file_is_said_and_not_guessed_at(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     store = Store(tmp_path)
     (tmp_path / "next.pem").write_bytes(new_request("c1").pem)
-    with pytest.raises(IdentityError, match="lacks its key or its request: remove it to begin anew"):
-        store.waiting()
+    with pytest.raises(IdentityError, match="lacks its key or its request: remove it to start anew"):
+        store.pending()
 
 
 def test_a_certificate_that_is_damaged_is_said(tmp_path: Path) -> None:
     tmp_path.chmod(0o700)
     (tmp_path / "agent.pem").write_bytes(b"-----BEGIN CERTIFICATE-----\nAAAA\n-----END CERTIFICATE-----\n")
     with pytest.raises(IdentityError, match=f"a certificate in {tmp_path} cannot be read"):
-        Store(tmp_path).hands()
+        Store(tmp_path).signing_keys()
 
 
 def test_a_folder_into_which_others_may_write_is_not_used(tmp_path: Path) -> None:
     """Whoever puts a key of his there speaks for the cluster."""
     store, request = Store(tmp_path / "identity"), new_request("c1")
-    store.wait_for(request)
+    store.set_pending(request)
     store.folder.chmod(0o777)
-    for use in (store.waiting, store.current, store.hands, lambda: store.wait_for(new_request("c1"))):
+    for use in (store.pending, store.current, store.signing_keys, lambda: store.set_pending(new_request("c1"))):
         with pytest.raises(IdentityError, match=f"others on this machine may write into {store.folder}: chmod 700"):
             use()
     store.folder.chmod(0o700)
-    assert store.waiting() == request
+    assert store.pending() == request
 
 
 def test_requests_are_called_after_their_cluster_and_content() -> None:

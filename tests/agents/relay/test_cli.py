@@ -44,7 +44,7 @@ def test_a_relay_takes_heartbeats_from_pushes_and_over_http(tmp_path: Path) -> N
         ):
             beat = [sys.executable, "-c", MAIN, "heartbeat", "--api-server", server.url, *own]
             done = subprocess.run(beat, env=environ, capture_output=True, text=True, check=False)
-            assert (done.returncode, done.stdout) == (0, f"{own[1]}: asked to be let in\n"), done.stderr
+            assert (done.returncode, done.stdout) == (0, f"{own[1]}: asked to join\n"), done.stderr
         wait_until(lambda: said(hub) == {"edge-h", "edge-p"}, lambda: str(relay.lines))
     server.close()
 

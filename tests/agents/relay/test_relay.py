@@ -14,12 +14,12 @@ from pathlib import Path
 
 import pytest
 
-from muster.agents.heartbeat.heartbeat import Heart
-from muster.agents.hub.local import HubCopy
+from muster.agents.heartbeat.heartbeat import Heartbeat
+from muster.agents.hub.local import LocalHub
 from muster.agents.relay import relay as relay_module
 from muster.agents.relay.relay import Relay
 from muster.agents.relay.relayed_ref import Credentials, RelayedRef
-from muster.agents.relay.server import Doors, RelayServer, Tokens
+from muster.agents.relay.server import Authentication, RelayServer, TokenFile
 from muster.agents.serving.server import served
 from muster.cli import exits
 from muster.data.snapshot import AgentLimits
@@ -149,17 +149,19 @@ def test_whoever_says_too_much_is_left_out_and_named(site: Site) -> None:
     site.beat("edge-a", 1)
     site.repo.commit_to("refs/heads/agents/edge-b", {f"{n}.yaml": "x\n" for n in range(3)})
     assert site.relay.step() == 1
-    assert site.relay.news() == ["agents/edge-b is left out: more than 2 files and directories"]
-    assert (site.relay.step(), site.relay.news()) == (0, [])
+    assert site.relay.new_exclusions() == ["agents/edge-b is left out: more than 2 files and directories"]
+    assert (site.relay.step(), site.relay.new_exclusions()) == (0, [])
     with pytest.raises(ValueError, match="2 files"):
         site.relay.post("edge-h", None, {f"{n}.yaml": b"x\n" for n in range(3)})
 
 
 @contextmanager
-def serving(site: Site, tokens: Path | None, doors: Doors | None = None, copy: HubCopy | None = None) -> Iterator[str]:
-    site.relay.follow()
-    doors = doors or Doors(Tokens(tokens) if tokens else None)
-    server = RelayServer(("127.0.0.1", 0), site.relay, doors, copy or HubCopy(site.relay.repository, "main"))
+def serving(
+    site: Site, tokens: Path | None, doors: Authentication | None = None, copy: LocalHub | None = None
+) -> Iterator[str]:
+    site.relay.fetch_hub()
+    doors = doors or Authentication(TokenFile(tokens) if tokens else None)
+    server = RelayServer(("127.0.0.1", 0), site.relay, doors, copy or LocalHub(site.relay.repository, "main"))
     with served(server, "relay"):
         yield server.url
 
@@ -197,7 +199,7 @@ def test_a_token_is_one_cluster_s(site: Site, tokens: Path, tmp_path: Path, toke
     with serving(site, tokens) as url:
         ref = own(url, "edge-h", tmp_path, token)
         for asked in (ref.look, ref.view, lambda: ref.replace(NOTHING, {}, "")):
-            with pytest.raises(RepositoryError, match="lets nobody in as edge-h by the token in"):
+            with pytest.raises(RepositoryError, match="does not accept the token in"):
                 asked()
         with tokens.open("a") as file:  # read again when it changes
             file.write(f"edge-h {hashlib.sha256(token.encode()).hexdigest()}\n")
@@ -268,12 +270,12 @@ def test_an_agent_hears_through_the_relay_that_it_is_accepted(
     present = datetime.now(UTC).replace(microsecond=0)
     with serving(site, tokens) as url:
         ref = own(url, "edge-h", tmp_path)
-        heart = Heart(ref, "host", lambda: None, dict, ref.view, lambda: present, lambda: 0.0, lambda _: False)
-        assert heart.beat() == "asked to be let in"
+        heart = Heartbeat(ref, "host", lambda: None, dict, ref.view, lambda: present, lambda: 0.0, lambda _: False)
+        assert heart.beat() == "asked to join"
         site.relay.step()
         assert muster("accept", "--repo", person.path, "--push", "--clusters", "edge-h")[0] == exits.FINE
         assert muster("reconcile", "--repo", person.path, "--push", "--now", format_time(present))[0] == exits.FINE
-        site.relay.follow()
+        site.relay.fetch_hub()
         assert view_once(str(site.repo.path), "main", "edge-h", site.repo.environ).accepted, "an agent that has git"
         until = time.monotonic() + 60
         while not ref.view().accepted:  # the server looks at the branch now and then
@@ -349,7 +351,7 @@ def test_one_agent_cannot_silence_a_relay(site: Site, entries: Sequence[tuple[st
     plant(site, "edge-bad", entries)
     assert site.relay.step() == 1
     assert site.heard() == {"edge-a": "edge-a: 1"}
-    (line,) = site.relay.news()
+    (line,) = site.relay.new_exclusions()
     assert line.startswith("agents/edge-bad is left out: ")
     site.beat("edge-bad", 2)  # it mends its ways
     assert site.relay.step() == 1
@@ -364,7 +366,7 @@ def test_an_agent_whose_blob_is_lost_is_left_out(site: Site) -> None:
     site.beat("edge-a", 1)
     assert site.relay.step() == 1
     assert site.heard() == {"edge-a": "edge-a: 1"}
-    assert site.relay.news() == [f"agents/edge-bad is left out: lease.yaml: object {lost}"]
+    assert site.relay.new_exclusions() == [f"agents/edge-bad is left out: lease.yaml: object {lost}"]
 
 
 HOOK = """\
@@ -390,8 +392,8 @@ def test_whose_words_the_hub_refuses_is_found_and_named(site: Site) -> None:
     assert site.relay.step() == 8
     assert set(site.heard()) == set(names) - {"edge-4"}
     why = "the hub refuses it (pre-receive hook declined)"
-    assert site.relay.news() == [f"agents/edge-4 is left out: {why}", f"agents/edge-h is left out: {why}"]
-    assert (site.relay.step(), site.relay.news()) == (0, [])
+    assert site.relay.new_exclusions() == [f"agents/edge-4 is left out: {why}", f"agents/edge-h is left out: {why}"]
+    assert (site.relay.step(), site.relay.new_exclusions()) == (0, [])
     # It goes on, and costs the others one push at most: it has its own until its words are taken.
     site.repo.commit_to("refs/heads/agents/edge-4", {"lease.yaml": "evil again\n"})
     site.beat("edge-1", 2)
@@ -411,7 +413,7 @@ def test_a_hub_that_refuses_everything_is_no_agents_fault(site: Site) -> None:
     site.beat("edge-b", 1)
     with pytest.raises(RepositoryError, match="the hub refuses refs/heads/relays/edge"):
         site.relay.step()
-    assert site.relay.news() == []
+    assert site.relay.new_exclusions() == []
     hook.unlink()
     assert site.relay.step() == 2
 

@@ -15,13 +15,12 @@ import pytest
 import yaml
 
 from muster.agents.heartbeat.availability import Availability
-from muster.agents.heartbeat.heartbeat import Heart
-from muster.agents.hub.local import HubCopy
+from muster.agents.heartbeat.heartbeat import Heartbeat
+from muster.agents.hub.local import LocalHub
 from muster.agents.identity.rotation import Rotation
-from muster.agents.identity.seal import AgentSeal
-from muster.agents.identity.store import Store
+from muster.agents.identity.store import AgentSeal, Store
 from muster.agents.relay.relayed_ref import Credentials, RelayedRef
-from muster.agents.relay.server import Certificates, Doors, Tokens
+from muster.agents.relay.server import Authentication, ClientCertificates, TokenFile
 from muster.agents.serving.server import server_context
 from muster.cli import exits
 from muster.data.times import format_time
@@ -48,7 +47,7 @@ class World:
     site: Site
     muster: Run
     path: Path
-    copy: HubCopy
+    copy: LocalHub
 
     @property
     def person(self) -> Repo:
@@ -60,7 +59,7 @@ class World:
         context = server_context(
             self.path / "server.crt", self.path / "server.key", self.path / "ca.crt", optional=True
         )
-        doors = Doors(Tokens(self.path / "tokens"), Certificates(self.copy, wall), context)
+        doors = Authentication(TokenFile(self.path / "tokens"), ClientCertificates(self.copy, wall), context)
         with serving(self.site, None, doors, self.copy) as url:
             yield url
 
@@ -75,15 +74,15 @@ class World:
         assert code in (exits.FINE, exits.FINDINGS), (out, err)
         return out + err
 
-    def turn(self) -> None:
+    def refresh(self) -> None:
         """What is new at the relay goes to the hub, which decides; and comes back."""
         self.site.relay.step()
         self.run("reconcile", "--now", format_time(wall()))
         self.hear()
 
     def hear(self) -> None:
-        self.site.relay.follow()
-        self.copy.turn()
+        self.site.relay.fetch_hub()
+        self.copy.refresh()
 
     def sign(self) -> None:
         self.run("sign", "--ca-cert", str(self.path / "ca.crt"), "--ca-key", str(self.path / "ca.key"))
@@ -103,7 +102,7 @@ def world(site: Site, muster: Run, tmp_path: Path) -> World:
     new_authority(tmp_path)
     server_certificate(tmp_path)
     site.relay.clock = wall
-    return World(site, muster, tmp_path, HubCopy(site.relay.repository, "main"))
+    return World(site, muster, tmp_path, LocalHub(site.relay.repository, "main"))
 
 
 def test_from_a_token_to_a_certificate_and_signed_reports(world: World) -> None:
@@ -111,25 +110,23 @@ def test_from_a_token_to_a_certificate_and_signed_reports(world: World) -> None:
     with world.serving() as url:
         ref = RelayedRef(
             url, CLUSTER, 30.0, world.credentials(token="first", store=rotation.store), wall,
-            AgentSeal(rotation.store), rotation.names,
+            AgentSeal(rotation.store), rotation.request_names,
         )  # fmt: skip
-        heart = Heart(
+        heart = Heartbeat(
             ref, "me", lambda: Availability("True", "Fine", "fine"), dict, ref.view, wall, time.monotonic,
             lambda _: False, rotation=rotation,
         )  # fmt: skip
         heart.beat()
-        world.turn()
+        world.refresh()
         world.run("accept", "--clusters", CLUSTER)
-        world.turn()
+        world.refresh()
         assert world.condition("AgentIdentityVerified") == ("False", "NotSigned")
         world.sign()
         heart.beat()
         assert rotation.current is not None
         said = heart.beat()
-        assert said.startswith(
-            "renewed, ManagedClusterConditionAvailable is True; the hub counts nothing of it: NotSigned"
-        )
-        world.turn()
+        assert said.startswith("renewed, ManagedClusterConditionAvailable is True; the hub ignores it: NotSigned")
+        world.refresh()
         assert world.condition("AgentIdentityVerified") == ("True", "SignatureVerified")
         assert heart.beat() == "renewed, ManagedClusterConditionAvailable is True"
         assert world.condition("ManagedClusterConditionAvailable")[0] == "True"
@@ -142,9 +139,9 @@ def test_from_a_token_to_a_certificate_and_signed_reports(world: World) -> None:
         stranger = RelayedRef(url, CLUSTER, 30.0, world.credentials(token="first"), wall)
         stranger.replace(standing, {"reports/evil.yaml": b"a: 1\n"}, "x")
         assert ref.look().files == {}
-        heart._standing = None
+        heart._contents = None
         heart.beat()
-        world.turn()
+        world.refresh()
         assert world.condition("AgentIdentityVerified") == ("True", "SignatureVerified")
         assert f"{folder_of(CLUSTER)}/reports/evil.yaml" not in world.site.hub.paths("relays/edge")
         again = world.site.again()
@@ -152,17 +149,17 @@ def test_from_a_token_to_a_certificate_and_signed_reports(world: World) -> None:
 
         # One cluster's certificate opens no other's door, and none when it was revoked.
         other = RelayedRef(url, "edge-i", 30.0, ref.credentials, wall)
-        with pytest.raises(RepositoryError, match="lets nobody in as edge-i by the certificate in"):
+        with pytest.raises(RepositoryError, match="does not accept the certificate in"):
             other.look()
-        (request,) = rotation.names()
+        (request,) = rotation.request_names()
         world.run("deny", "--request", request)
-        world.turn()
-        with pytest.raises(RepositoryError, match=f"lets nobody in as {CLUSTER}"):
+        world.refresh()
+        with pytest.raises(RepositoryError, match="does not accept the certificate"):
             ref.look()
 
 
 def test_what_comes_along_is_a_commit_of_the_files(site: Site) -> None:
-    with pytest.raises(ValueError, match=r"\.commit is no commit of the files beside it"):
+    with pytest.raises(ValueError, match=r"\.commit is not a commit of the files beside it"):
         site.relay.post(CLUSTER, None, {"lease.yaml": b"a\n", COMMIT: b"tree " + b"0" * 40 + b"\n\nx\n"})
     assert site.relay.look(CLUSTER) == NOTHING
 
@@ -180,7 +177,7 @@ def test_whom_nobody_knows_is_not_connected(world: World, capsys: pytest.Capture
             with pytest.raises(RepositoryError, match="the relay does not answer"):
                 stranger.look()
             nobody = RelayedRef(url, CLUSTER, 30.0, world.credentials(), wall)
-            with pytest.raises(RepositoryError, match="lets nobody in"):
+            with pytest.raises(RepositoryError, match="does not accept"):
                 nobody.look()
             known = RelayedRef(url, CLUSTER, 30.0, world.credentials(token="first"), wall)
             assert known.look() == NOTHING

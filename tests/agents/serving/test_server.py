@@ -15,7 +15,7 @@ import pytest
 
 from muster.agents.serving import connection
 from muster.agents.serving.messages import HttpRequest, Response, response
-from muster.agents.serving.server import AddressError, HttpServer, _origin, address_of, served, server_context
+from muster.agents.serving.server import AddressError, HttpServer, _origin, parse_address, served, server_context
 from tests.support.authority import server_certificate
 from tests.support.flooding import flood
 from tests.support.patience import wait_until
@@ -28,7 +28,7 @@ class Hello(HttpServer):
         super().__init__(("127.0.0.1", 0), context=context, most=most)
         self.asked, self.turns, self.go_on = list[str](), 0, threading.Event()
 
-    def turn(self) -> None:
+    def refresh(self) -> None:
         self.turns += 1
 
     def probe(self, request: HttpRequest) -> Response | None:
@@ -88,13 +88,13 @@ def connected(server: HttpServer) -> socket.socket:
     [("127.0.0.1:80", ("127.0.0.1", 80)), ("[::1]:0", ("::1", 0)), ("localhost:1", ("localhost", 1))],
 )
 def test_an_address_is_read(text: str, address: tuple[str, int]) -> None:
-    assert address_of(text) == address
+    assert parse_address(text) == address
 
 
 @pytest.mark.parametrize("text", ["", "80", ":80", "host:", "host:http", "host:99999", "::1:80", "[]:1"])
 def test_what_is_none_is_refused(text: str) -> None:
     with pytest.raises(AddressError):
-        address_of(text)
+        parse_address(text)
 
 
 def test_a_request_is_answered_and_the_connection_kept() -> None:

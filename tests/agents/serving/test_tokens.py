@@ -4,13 +4,13 @@ from pathlib import Path
 
 import pytest
 
-from muster.agents.serving.tokens import Reread, digest_of, is_same
+from muster.agents.serving.tokens import ReloadedFile, matches_digest, token_digest
 
 
 def test_it_is_read_again_when_it_changes_and_says_nothing_once_it_is_gone(tmp_path: Path) -> None:
     path = tmp_path / "token"
     path.write_text("one")
-    said = Reread(path, str.upper)
+    said = ReloadedFile(path, str.upper)
     assert said() == "ONE"
     path.write_text("another")
     assert said() == "ANOTHER"
@@ -19,10 +19,10 @@ def test_it_is_read_again_when_it_changes_and_says_nothing_once_it_is_gone(tmp_p
     path.unlink()
     assert said() is None
     with pytest.raises(OSError, match="No such file"):
-        Reread(path, str)
+        ReloadedFile(path, str)
 
 
 def test_a_digest_is_that_of_one_token() -> None:
-    assert is_same(digest_of("a"), "a")
-    assert not is_same(digest_of("a"), "b")
-    assert not is_same("", "")
+    assert matches_digest(token_digest("a"), "a")
+    assert not matches_digest(token_digest("a"), "b")
+    assert not matches_digest("", "")

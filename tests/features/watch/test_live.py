@@ -15,7 +15,7 @@ import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
 from muster.agents.serving.server import served, server_context
-from muster.agents.serving.tokens import Reread
+from muster.agents.serving.tokens import ReloadedFile
 from muster.data.tree import Tree
 from muster.features.metrics.metering import Meter
 from muster.features.watch.http import Access, LiveServer, token_of
@@ -247,7 +247,7 @@ def served_once(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Served]:
 def test_with_a_token_nobody_else_gets_in(tmp_path: Path) -> None:
     file = tmp_path / "token"
     file.write_text(f"{TOKEN}\n")
-    with serving(tmp_path, Access(Reread(file, token_of))) as it:
+    with serving(tmp_path, Access(ReloadedFile(file, token_of))) as it:
         it.watcher.look()
         in_a_browser = "Basic " + base64.b64encode(f"ada:{TOKEN}".encode()).decode()
         assert it.status("/data/fleet.js", Authorization=f"Bearer {TOKEN}", Host="fleet.example") == 200

@@ -146,7 +146,7 @@ def _reporter(
 ) -> "Reporter":  # fmt: skip
     from muster.agents.detect.election import RENEWALS
     from muster.agents.detect.reporters import FileReporter, RefReporter
-    from muster.agents.hub.pushed_ref import OwnRef
+    from muster.agents.hub.pushed_ref import PushedRef
     from muster.git.push import absolute_remote
 
     if (remote is None) == (file is None):
@@ -154,7 +154,7 @@ def _reporter(
     if file is not None:
         return FileReporter(file, subject, lease_seconds / RENEWALS)
     assert remote is not None
-    ref = OwnRef(absolute_remote(remote), subject.cluster, _REMOTE_SECONDS, os.environ, seal_of(identity))
+    ref = PushedRef(absolute_remote(remote), subject.cluster, _REMOTE_SECONDS, os.environ, seal_of(identity))
     return RefReporter(ref, subject, instance or socket.gethostname(), lease_seconds)
 
 

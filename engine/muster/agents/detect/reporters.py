@@ -10,7 +10,7 @@ from typing import Final, Protocol
 
 from muster.agents.detect.election import RENEWALS, LeaseHold, Sighting, Turn, next_hold, sight, turn
 from muster.agents.detect.report import StandingReport, Subject, condition, read_report, report_text
-from muster.agents.hub.pushed_ref import OwnRef
+from muster.agents.hub.pushed_ref import PushedRef
 from muster.data.times import format_time
 from muster.git.errors import RepositoryError
 from muster.git.rootref import NOTHING, Standing, update
@@ -86,7 +86,7 @@ class FileReporter:
 class RefReporter:
     """Writes to the cluster's ref if it holds the lease there; the others look now and then whether it lives."""
 
-    def __init__(self, ref: OwnRef, subject: Subject, me: str, lease_seconds: int) -> None:
+    def __init__(self, ref: PushedRef, subject: Subject, me: str, lease_seconds: int) -> None:
         self._ref, self._subject, self._me, self._lease_seconds = ref, subject, me, lease_seconds
         self._known = NOTHING
         self._fresh = False  # whether `_known` may be built upon without another look

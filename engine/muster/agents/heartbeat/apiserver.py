@@ -1,4 +1,4 @@
-"""A cluster's API server: where it is and how to speak to it, from a kubeconfig or from inside the cluster."""
+"""A cluster's API server: its address and credentials, from a kubeconfig or from inside the cluster."""
 
 import base64
 import os
@@ -16,12 +16,12 @@ from muster.data.tree import Tree, dig, mapping_at, mappings_at, read_json
 
 _LIMIT_SECONDS: Final = 10.0
 _MOST_BYTES: Final = 64 * 1024 * 1024  # a list of thousands of nodes
-_SAID: Final = 200  # characters of an answer that a message repeats
+_QUOTED: Final = 200  # characters of an answer that a message repeats
 _SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 
 
 class AccessError(Exception):
-    """A kubeconfig that does not say how to reach an API server."""
+    """A kubeconfig that does not tell how to reach an API server."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -34,18 +34,19 @@ class ApiServer:
     tls: ssl.SSLContext | None = None
 
     def get(self, path: str) -> tuple[int, str]:
-        """Return the status code, 0 where there was no answer, and what was said in one line."""
+        """Return the status code (0: no answer) and the start of the answer in one line."""
         code, body = self._get(path)
-        return code, " ".join(body.decode("utf-8", "replace").split())[:_SAID]
+        return code, " ".join(body.decode("utf-8", "replace").split())[:_QUOTED]
 
     def get_json(self, path: str) -> dict[str, Tree]:
-        """Return the JSON object at a path. OSError without an answer of status 200, ValueError where it is none."""
+        """Return the JSON object at a path. OSError for a status other than 200, ValueError for a body that is not
+        an object."""
         code, body = self._get(path)
         if code != 200:
             raise OSError(f"GET {path}: status {code}")
         value = read_json(body)
         if not isinstance(value, dict):
-            raise ValueError(f"GET {path}: not an object")  # noqa: TRY004 - it is the server's value that is wrong
+            raise ValueError(f"GET {path}: not an object")  # noqa: TRY004 - the server's value is wrong
         return value
 
     def _get(self, path: str) -> tuple[int, bytes]:
@@ -67,7 +68,7 @@ class ApiServer:
 
 
 def from_kubeconfig(path: Path) -> ApiServer:
-    """Read a kubeconfig. AccessError where it does not say, or says it by a plugin."""
+    """Read a kubeconfig. AccessError if it is incomplete or requires a login plugin."""
     try:
         config = yaml.safe_load(path.read_text(encoding="utf-8"))
     except (OSError, ValueError, yaml.YAMLError) as error:
@@ -89,7 +90,7 @@ def from_kubeconfig(path: Path) -> ApiServer:
 
 
 def from_inside() -> ApiServer | None:
-    """Return the API server of the cluster that this runs in; None outside of one."""
+    """Return the API server of the cluster that this process runs in; None outside of a cluster."""
     host, port = os.environ.get("KUBERNETES_SERVICE_HOST"), os.environ.get("KUBERNETES_SERVICE_PORT", "443")
     if not host:
         return None
@@ -112,7 +113,7 @@ def _tls(cluster: Mapping[str, Tree], user: Mapping[str, Tree], folder: Path) ->
         context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
     certificate, key = _content(user, "client-certificate", folder), _content(user, "client-key", folder)
     if certificate and key:
-        # The ssl module takes client certificates from files only; this one is nobody else's to read.
+        # The ssl module reads client certificates from files only; this file is readable only by us.
         with tempfile.NamedTemporaryFile(prefix="muster-", suffix=".pem") as file:
             file.write(certificate + b"\n" + key)
             file.flush()
@@ -121,7 +122,7 @@ def _tls(cluster: Mapping[str, Tree], user: Mapping[str, Tree], folder: Path) ->
 
 
 def _content(mapping: Mapping[str, Tree], name: str, folder: Path) -> bytes:
-    """A file that is given inline, or by its path; empty where it is not given."""
+    """A file that is given inline or by its path; empty if it is not given."""
     if data := mapping.get(f"{name}-data"):
         return base64.b64decode(str(data), validate=True)
     return (folder / str(mapping[name])).read_bytes() if mapping.get(name) else b""

@@ -1,7 +1,7 @@
-"""What a cluster is: version, capacity, allocatable resources and claims, as its API server tells.
+"""Facts about a cluster, read from its API server: version, capacity, allocatable resources and claims.
 
-Source: upstream's resource and claim reconcilers. Capacity counts all nodes, allocatable those that take work; reserved
-claims go first and are never cut, the others by name and at most 20.
+Source: upstream's resource and claim reconcilers. Capacity counts all nodes, allocatable only schedulable ones.
+Reserved claims come first and are always reported; of the others, the first 20 by name.
 """
 
 import re
@@ -11,7 +11,7 @@ from typing import Final
 
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 
-#: Gets a path of the API server as JSON; OSError or ValueError where there is no such answer.
+#: Gets a path of the API server as JSON; OSError or ValueError if there is no such answer.
 GetJson = Callable[[str], dict[str, Tree]]
 
 MOST_CUSTOM_CLAIMS: Final = 20
@@ -23,36 +23,36 @@ _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T"
 _QUANTITY: Final = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]{1,3})?)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]?)", re.ASCII)
 
 
-def observed(get_json: GetJson) -> dict[str, Tree]:
-    """Return `version`, `capacity`, `allocatable` and `clusterClaims` of a status, those that could be read.
+def read_facts(get_json: GetJson) -> dict[str, Tree]:
+    """Return `version`, `capacity`, `allocatable` and `clusterClaims` of a status, as far as they could be read.
 
-    Those of which there are none are empty: what the cluster said of them before is over.
+    A fact without any entries is returned empty, so that earlier values are removed.
     """
     found: dict[str, Tree] = {}
-    version = _read(get_json, "/version").get("gitVersion")
+    version = _get(get_json, "/version").get("gitVersion")
     if isinstance(version, str):
         found["version"] = {"kubernetes": version}
-    answer = _read(get_json, "/api/v1/nodes")
+    answer = _get(get_json, "/api/v1/nodes")
     if "items" in answer:
         nodes = mappings_at(answer, "items")
-        found["capacity"] = total(mapping_at(node, "status", "capacity") for node in nodes)
-        working = (node for node in nodes if dig(node, "spec", "unschedulable") is not True)
-        found["allocatable"] = total(mapping_at(node, "status", "allocatable") for node in working)
-    answer = _read(get_json, "/apis/cluster.open-cluster-management.io/v1alpha1/clusterclaims")
+        found["capacity"] = sum_quantities(mapping_at(node, "status", "capacity") for node in nodes)
+        schedulable = (node for node in nodes if dig(node, "spec", "unschedulable") is not True)
+        found["allocatable"] = sum_quantities(mapping_at(node, "status", "allocatable") for node in schedulable)
+    answer = _get(get_json, "/apis/cluster.open-cluster-management.io/v1alpha1/clusterclaims")
     if "items" in answer:
-        found["clusterClaims"] = shown_claims(mappings_at(answer, "items"))
+        found["clusterClaims"] = reported_claims(mappings_at(answer, "items"))
     return found
 
 
-def _read(get_json: GetJson, path: str) -> dict[str, Tree]:
+def _get(get_json: GetJson, path: str) -> dict[str, Tree]:
     try:
         return get_json(path)
     except (OSError, ValueError):
         return {}
 
 
-def shown_claims(claims: Iterable[Tree]) -> list[Tree]:
-    """Return the claims that are reported, of ClusterClaim objects."""
+def reported_claims(claims: Iterable[Tree]) -> list[Tree]:
+    """Return the claims to report, from ClusterClaim objects."""
     known = {
         str(dig(claim, "metadata", "name")): str(dig(claim, "spec", "value") or "")
         for claim in claims
@@ -63,19 +63,19 @@ def shown_claims(claims: Iterable[Tree]) -> list[Tree]:
     return [{"name": name, "value": known[name]} for name in names]
 
 
-def total(resources: Iterable[Mapping[str, Tree]]) -> dict[str, str]:
-    """Add quantities by resource; each sum is written as the first quantity of it was. What is none is left out."""
+def sum_quantities(resources: Iterable[Mapping[str, Tree]]) -> dict[str, str]:
+    """Add quantities by resource, each sum in the unit system of its first quantity. Invalid quantities are ignored."""
     sums: dict[str, tuple[Decimal, bool]] = {}
     for one in resources:
         for name, text in one.items():
-            if (parsed := _parsed(str(text))) is not None:
+            if (parsed := _parse_quantity(str(text))) is not None:
                 value, binary = sums.get(name, (Decimal(0), parsed[1]))
                 sums[name] = value + parsed[0], binary
-    return {name: _written(*sums[name]) for name in sorted(sums)}
+    return {name: _format_quantity(*sums[name]) for name in sorted(sums)}
 
 
-def _parsed(text: str) -> tuple[Decimal, bool] | None:
-    """A quantity's value, and whether it counts in powers of two."""
+def _parse_quantity(text: str) -> tuple[Decimal, bool] | None:
+    """A quantity's value, and whether its unit is binary."""
     match = _QUANTITY.fullmatch(text)
     try:
         number = Decimal(match[1]) if match else None
@@ -87,8 +87,8 @@ def _parsed(text: str) -> tuple[Decimal, bool] | None:
     return number * (2 ** _BINARY[match[2]] if binary else Decimal(10) ** _DECIMAL[match[2]]), binary
 
 
-def _written(value: Decimal, binary: bool) -> str:  # noqa: FBT001 - the two ways to write a quantity
-    """The canonical form: the largest unit in which the value is whole."""
+def _format_quantity(value: Decimal, binary: bool) -> str:  # noqa: FBT001 - the two ways to write a quantity
+    """The canonical form: the largest unit in which the value is a whole number."""
     units = {name: Decimal(2**power) for name, power in _BINARY.items()} if binary else {}
     units = {"": Decimal(1), **units} if binary else {name: Decimal(10) ** power for name, power in _DECIMAL.items()}
     whole = [(unit, name) for name, unit in units.items() if value % unit == 0]

@@ -1,14 +1,14 @@
-"""The heartbeat of a cluster: a Lease that is renewed, and what the cluster is, on the cluster's own ref.
+"""The heartbeat of a cluster: the agent renews a Lease and reports the cluster's status on the cluster's own ref.
 
 Source: seeds 000 and 002 and upstream's registration agent. Until the hub accepts the cluster, the agent only asks to
-be let in. Afterwards it renews the Lease and reports. Where the hub goes on saying that the clocks differ, it renews
-and leaves the report as it was. It does not take the first such word for that: a hub judges the clock by the Lease, and
-so says the same of every cluster that was silent; whoever comes back has news, and the hub must have it.
+join. Afterwards it renews the Lease and reports. While the hub keeps saying that the clocks differ, the agent renews
+the Lease and leaves the report as it was. It ignores the hub's first statements of that kind: a hub judges the clock by
+the Lease, so it says the same of every cluster that was silent, and an agent that comes back must report.
 
-How often is the hub's to say ("managed agent can adjust the lease update time accordingly"): before each renewal the
-agent looks what the lease's duration is now. It renews within it, from start to start, so that neither the push's own
-duration nor the jitter ever lets the Lease run out; the hub waits for five of them. A hub that does not answer is tried
-again at once and then ever more seldom, and what it said last goes on counting.
+The hub sets the interval ("managed agent can adjust the lease update time accordingly"): before each renewal the agent
+reads the current lease duration. It renews within that duration, measured from start to start, so that neither the
+push nor the jitter lets the Lease expire; the hub waits for five durations. If the hub does not answer, the agent
+retries at once and then with growing pauses, and what the hub said last stays valid.
 """
 
 import random
@@ -17,7 +17,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
-from muster.agents.heartbeat.availability import AVAILABLE, RETRY_SECONDS, Availability, FailurePatience
+from muster.agents.heartbeat.availability import AVAILABLE, RETRY_SECONDS, Availability, FailureThreshold
 from muster.agents.hub.view import HubView, bounded
 from muster.data.kinds import LEASE, MANAGED_CLUSTER
 from muster.data.times import format_time, try_time
@@ -29,29 +29,29 @@ from muster.git.errors import RepositoryError
 from muster.git.rootref import NOTHING, Standing, update
 
 if TYPE_CHECKING:
-    from muster.agents.hub.pushed_ref import OwnRef
+    from muster.agents.hub.pushed_ref import PushedRef
     from muster.agents.identity.rotation import Outcome, Rotation
     from muster.agents.relay.relayed_ref import RelayedRef
 
 CLUSTER_FILE, LEASE_FILE = "cluster.yaml", "lease.yaml"
 #: The folder of the Leases of add-ons.
 ADD_ONS: Final = "addons/"
-#: When in a lease's duration it is renewed: at random, so that agents that start together do not stay together, and
-#: early enough that a slow push still comes in time.
+#: The part of a lease's duration after which it is renewed: random, so that agents that start together drift apart, and
+#: early enough for a slow push.
 EARLIEST, LATEST = 0.8, 0.95
-#: How often an agent that is not accepted looks whether it is by now. It pushes only what is not there yet.
-ASKING_SECONDS: Final = 10.0
-#: The first pause after a failure is this part of the lease's duration, and at most a second; it doubles.
+#: How often an agent that is not accepted reads the hub. It pushes only what is missing on its ref.
+JOIN_SECONDS: Final = 10.0
+#: The first pause after a failure, as a part of the lease's duration, and its upper bound in seconds; it doubles.
 _FIRST_PAUSE, _LONGEST_FIRST_PAUSE = 0.25, 1.0
 _MOST_SECONDS, _LEAST_SECONDS = 30.0, 5.0  # of one exchange with the remote
 _RACES = 5
-#: How long the hub may go on about the clocks before it is believed, if that is longer than its grace.
+#: How long the hub must report a clock difference before the agent acts on it, if that is longer than its grace period.
 _UNSYNCED: Final = timedelta(minutes=10)
 
 
 @dataclass(frozen=True, slots=True)
 class AgentStatement:
-    """What an agent has to say at one instant. `verdict` None: a failure that is too young to be believed."""
+    """What an agent reports at one instant. `verdict` None: a failure that is not confirmed yet."""
 
     instant: datetime
     verdict: Availability | None
@@ -59,42 +59,42 @@ class AgentStatement:
 
 
 @dataclass
-class Heart:
-    """One cluster's heartbeats. `look` asks the cluster (None: no answer yet), `view` the hub; `wait` sleeps, and says
-    whether to stop.
+class Heartbeat:
+    """The heartbeat of one cluster.
 
-    `lease_seconds` is the agent's own wish, which counts until the hub has a word; `further` files lie beside the
-    agent's own on the ref. With a `rotation` it has a certificate, or asks for one.
+    `check` checks the cluster (None: no answer yet) and `read_hub` reads the hub; `wait` sleeps and returns True to
+    stop. `lease_seconds` is the agent's own proposal, valid until the hub decides. `extra_files` are written beside the
+    agent's own files on the ref. With a `rotation` the agent has a certificate, or asks for one.
     """
 
-    ref: "OwnRef | RelayedRef"
+    ref: "PushedRef | RelayedRef"
     holder: str
-    look: Callable[[], Availability | None]
+    check: Callable[[], Availability | None]
     facts: Callable[[], Mapping[str, Tree]]
-    view: Callable[[], HubView]
+    read_hub: Callable[[], HubView]
     now: Callable[[], datetime]
     monotonic: Callable[[], float]
     wait: Callable[[float], bool]
     lease_seconds: int = DEFAULT_SECONDS
-    further: Mapping[str, bytes] = field(default_factory=dict)
+    extra_files: Mapping[str, bytes] = field(default_factory=dict)
     rotation: "Rotation | None" = None
-    #: Add-ons whose Leases are renewed with the cluster's.
+    #: Add-ons whose Leases are renewed together with the cluster's.
     add_ons: tuple[str, ...] = ()
-    _patience: FailurePatience = field(default_factory=FailurePatience)
-    _seen: HubView | None = None
-    _standing: Standing | None = None
-    _withheld: bool = False
-    _young: bool = False  # whether the cluster fails, and has not for long enough to be believed
+    _threshold: FailureThreshold = field(default_factory=FailureThreshold)
+    _hub: HubView | None = None
+    _contents: Standing | None = None
+    _clock_skewed: bool = False
+    _failure_pending: bool = False  # the check fails, and has not failed for long enough
 
     def beat(self) -> str:
-        """Report once and return what was said. RepositoryError where the hub does not take it.
+        """Report once and return a summary. Waits until a failure of the cluster is confirmed or over.
 
-        A failure of the cluster is looked at again until it has lasted, or is over.
+        RepositoryError if the hub does not take the report.
         """
         return self._beat(patient=True)
 
     def run(self, say: Callable[[str], None], complain: Callable[[str], None]) -> None:
-        """Go on until `wait` says to stop. A failure of the cluster never keeps the Lease from being renewed."""
+        """Report until `wait` returns True. A failure of the cluster never delays the renewal of the Lease."""
         failures, trouble = 0, ""
         while True:
             began = self.monotonic()
@@ -106,143 +106,138 @@ class Heart:
                 if error.message != trouble:
                     complain(error.message)
                 trouble = error.message
-                due = self.monotonic() + self._pause_after(failures)
+                due = self.monotonic() + self._retry_pause(failures)
                 failures += 1
             if self.wait(max(0.0, due - self.monotonic())):
                 return
 
     def period(self) -> float:
         """Seconds from one renewal to the next."""
-        return self._seconds() * random.uniform(EARLIEST, LATEST)  # noqa: S311 - it only spreads load
+        return self._lease_seconds() * random.uniform(EARLIEST, LATEST)  # noqa: S311 - it only spreads load
 
     def pause(self) -> float:
-        """Seconds from the start of one beat to that of the next."""
-        if self._seen is None or not self._seen.accepted:
-            return min(self.period(), ASKING_SECONDS)
-        return min(self.period(), RETRY_SECONDS) if self._young else self.period()
+        """Seconds from the start of one beat to the start of the next."""
+        if self._hub is None or not self._hub.accepted:
+            return min(self.period(), JOIN_SECONDS)
+        return min(self.period(), RETRY_SECONDS) if self._failure_pending else self.period()
 
-    def _pause_after(self, failures: int) -> float:
-        """Seconds after a failure: several tries fall within the hub's patience, and none is later than a renewal."""
-        first = min(self._seconds() * _FIRST_PAUSE, _LONGEST_FIRST_PAUSE)
+    def _retry_pause(self, failures: int) -> float:
+        """Seconds after a failure: several retries fit into the hub's grace period, none is later than a renewal."""
+        first = min(self._lease_seconds() * _FIRST_PAUSE, _LONGEST_FIRST_PAUSE)
         pause = first * float(1 << min(failures, 20)) * random.uniform(0.5, 1)  # noqa: S311
         return min(pause, self.period())
 
-    def _seconds(self) -> int:
-        """How long the lease lasts."""
-        if self._seen is None or not self._seen.accepted:
+    def _lease_seconds(self) -> int:
+        if self._hub is None or not self._hub.accepted:
             return self.lease_seconds
-        return self._seen.lease_seconds or DEFAULT_SECONDS
+        return self._hub.lease_seconds or DEFAULT_SECONDS
 
     def _beat(self, *, patient: bool) -> str:
-        view = self._look_at_hub()
-        trouble = self._rotated(view)
-        doubt = f"the hub counts nothing of it: {': '.join(view.doubt)}" if view.doubt and view.accepted else ""
-        return "; ".join(text for text in (self._told(view, patient=patient), doubt, trouble) if text)
+        hub = self._updated_hub()
+        trouble = self._rotate(hub)
+        doubt = f"the hub ignores it: {': '.join(hub.doubt)}" if hub.doubt and hub.accepted else ""
+        return "; ".join(text for text in (self._report(hub, patient=patient), doubt, trouble) if text)
 
-    def _rotated(self, view: HubView) -> str:
-        """Go on with the certificate; return what is in the way. Who signs from now on looks first what is there."""
+    def _rotate(self, hub: HubView) -> str:
+        """Continue the rotation of the certificate; return what prevents it."""
         if self.rotation is None:
             return ""
-        stranger = self.rotation.current is None
-        trouble = self.rotation.go_on(view.answers, self.now(), doubted=view.doubt[0] if view.doubt else "")
-        if stranger and self.rotation.current is not None:
-            self._standing = None
+        unsigned = self.rotation.current is None
+        trouble = self.rotation.advance(hub.answers, self.now(), doubted=hub.doubt[0] if hub.doubt else "")
+        if unsigned and self.rotation.current is not None:
+            self._contents = None  # from now on the agent signs, so it reads first which of the files are its own
         return trouble
 
-    def _told(self, view: HubView, *, patient: bool) -> str:
-        if not view.accepted:
-            self._push(self._asking, "Ask to be let in", renews=False)
-            return "asked to be let in"
-        verdict = self._believed()
-        while patient and self._young and not self.wait(RETRY_SECONDS):
-            verdict = self._believed()
+    def _report(self, hub: HubView, *, patient: bool) -> str:
+        if not hub.accepted:
+            self._push(self._join_files, "Ask to join", renews=False)
+            return "asked to join"
+        verdict = self._verdict()
+        while patient and self._failure_pending and not self.wait(RETRY_SECONDS):
+            verdict = self._verdict()
         said = AgentStatement(self.now(), verdict, self.facts() if verdict and verdict.status == "True" else {})
-        self._push(lambda standing: self._files(standing, view, said), "Renew", renews=True)
-        if self._withheld:
+        self._push(lambda contents: self._report_files(contents, hub, said), "Renew", renews=True)
+        if self._clock_skewed:
             return "renewed; the hub says that the clocks differ, so nothing else is reported"
         return f"renewed, {AVAILABLE} is {verdict.status}" if verdict else "renewed"
 
-    def _believed(self) -> Availability | None:
-        found = self.look()
-        believed = None if found is None else self._patience.believed(found, self.monotonic())
-        self._young = found is not None and believed is None
-        return believed
+    def _verdict(self) -> Availability | None:
+        found = self.check()
+        confirmed = None if found is None else self._threshold.confirmed(found, self.monotonic())
+        self._failure_pending = found is not None and confirmed is None
+        return confirmed
 
-    def _look_at_hub(self) -> HubView:
-        """What the hub says, or said last. A new process that cannot read it goes on where the last one stopped."""
+    def _updated_hub(self) -> HubView:
+        """Read the hub; if it does not answer, return its last answer. A new process continues from its own Lease."""
         try:
-            self._seen = self.view()
+            self._hub = self.read_hub()
         except RepositoryError:
-            if self._seen is None:
-                self._standing = self._sender().look()
-                seconds = dig(_loaded(self._standing.files.get(LEASE_FILE, b"")), "spec", "leaseDurationSeconds")
+            if self._hub is None:
+                self._contents = self._bounded_ref().look()
+                seconds = dig(_load(self._contents.files.get(LEASE_FILE, b"")), "spec", "leaseDurationSeconds")
                 if bounded(seconds) is None:
                     raise
-                self._seen = HubView(accepted=True, lease_seconds=bounded(seconds))
-        return self._seen
+                self._hub = HubView(accepted=True, lease_seconds=bounded(seconds))
+        return self._hub
 
-    def _sender(self) -> "OwnRef | RelayedRef":
-        """The ref, with a bound on each exchange that leaves time for another one before the hub loses patience."""
-        return replace(self.ref, limit_seconds=min(_MOST_SECONDS, max(_LEAST_SECONDS, float(self._seconds()))))
+    def _bounded_ref(self) -> "PushedRef | RelayedRef":
+        """The ref, with a time limit for each exchange that leaves time for another one within the grace period."""
+        limit = min(_MOST_SECONDS, max(_LEAST_SECONDS, float(self._lease_seconds())))
+        return replace(self.ref, limit_seconds=limit)
 
     def _push(self, make: Callable[[Standing], dict[str, bytes]], message: str, *, renews: bool) -> None:
-        """Put what is to be said on the ref: on what was left there, and where others moved it, on what they left.
+        """Write files to the ref, on top of its present contents. Without `renews`, write only if something differs."""
 
-        What does not renew anything is sent only if it does not stand there yet.
-        """
+        def news(contents: Standing) -> dict[str, bytes] | None:
+            files = make(contents)
+            return files if renews or not contents.commit or files != contents.files else None
 
-        def news(standing: Standing) -> dict[str, bytes] | None:
-            files = make(standing)
-            return files if renews or not standing.commit or files != standing.files else None
-
-        sender, known = self._sender(), self._standing
-        self._standing = None  # until it is known what was taken
-        standing = known if known and renews else sender.look(known or NOTHING)
-        done = update(sender, news, f"{message}\n", attempts=range(_RACES), standing=standing)
+        ref, known = self._bounded_ref(), self._contents
+        self._contents = None  # until the result of the push is known
+        contents = known if known and renews else ref.look(known or NOTHING)
+        done = update(ref, news, f"{message}\n", attempts=range(_RACES), standing=contents)
         if not isinstance(done, Standing):
-            raise RepositoryError(f"{self.ref.ref} kept moving", "does another agent speak for the same cluster?")
-        self._standing = done
+            raise RepositoryError(f"{self.ref.ref} kept moving", "does another agent report for the same cluster?")
+        self._contents = done
 
-    def _asking(self, standing: Standing) -> dict[str, bytes]:
-        return {**self._beside(standing), CLUSTER_FILE: _text(self._cluster({}))}
+    def _join_files(self, contents: Standing) -> dict[str, bytes]:
+        return {**self._kept_files(contents), CLUSTER_FILE: _yaml(self._cluster({}))}
 
-    def _beside(self, standing: Standing) -> dict[str, bytes]:
-        """What lies on the ref beside this agent's word: what others left, and its own requests."""
-        left = standing.files if self.rotation is None else self.rotation.beside(standing.files)
-        return {**left, **self.further}
+    def _kept_files(self, contents: Standing) -> dict[str, bytes]:
+        """The files beside this agent's report: those of other agents, and its own certificate requests."""
+        left = contents.files if self.rotation is None else self.rotation.with_requests(contents.files)
+        return {**left, **self.extra_files}
 
-    def _files(self, standing: Standing, view: HubView, said: AgentStatement) -> dict[str, bytes]:
-        """The ref's files."""
-        before = mapping_at(_loaded(standing.files.get(CLUSTER_FILE, b"")), "status")
-        since, resumed = self._held(standing, said.instant)
+    def _report_files(self, contents: Standing, hub: HubView, said: AgentStatement) -> dict[str, bytes]:
+        before = mapping_at(_load(contents.files.get(CLUSTER_FILE, b"")), "status")
+        since, resumed = self._held_since(contents, said.instant)
         if resumed:
+            # The verdict from before a silence is outdated, and would now look as fresh as the renewal.
             before = {**before, "conditions": [c for c in mappings_at(before, "conditions") if c["type"] != AVAILABLE]}
-        self._withheld = not view.synced and said.instant - since >= max(_UNSYNCED, GRACE_FACTOR * self._duration())
-        status = before if self._withheld else status_of(before, said)
-        if self.rotation is not None and (rotated := self.rotation.outcome) is not None:
-            conditions = _with(mappings_at(status, "conditions"), rotated.type, rotated, said.instant)
+        patience = max(_UNSYNCED, GRACE_FACTOR * self._lease_duration())
+        self._clock_skewed = not hub.synced and said.instant - since >= patience
+        status = before if self._clock_skewed else reported_status(before, said)
+        if self.rotation is not None and (outcome := self.rotation.outcome) is not None:
+            conditions = _with_condition(mappings_at(status, "conditions"), outcome.type, outcome, said.instant)
             status = {**status, "conditions": conditions}
         return {
-            **self._beside(standing),
-            CLUSTER_FILE: _text(self._cluster(status)),
-            LEASE_FILE: _text(self._lease(LEASE_NAME, said.instant, since)),
-            **{f"{ADD_ONS}{name}.yaml": _text(self._lease(name, said.instant, since)) for name in self.add_ons},
+            **self._kept_files(contents),
+            CLUSTER_FILE: _yaml(self._cluster(status)),
+            LEASE_FILE: _yaml(self._lease(LEASE_NAME, said.instant, since)),
+            **{f"{ADD_ONS}{name}.yaml": _yaml(self._lease(name, said.instant, since)) for name in self.add_ons},
         }  # fmt: skip
 
-    def _held(self, standing: Standing, instant: datetime) -> tuple[datetime, bool]:
-        """Since when the lease is held without a gap, and whether that is since now.
-
-        What was said of the cluster before a silence is no news of it afterwards: it would come with a fresh renewal.
-        """
-        spec = mapping_at(_loaded(standing.files.get(LEASE_FILE, b"")), "spec")
+    def _held_since(self, contents: Standing, instant: datetime) -> tuple[datetime, bool]:
+        """Since when the lease is held without a gap, and whether it starts anew now."""
+        spec = mapping_at(_load(contents.files.get(LEASE_FILE, b"")), "spec")
         renewed, acquired = try_time(spec.get("renewTime")), try_time(spec.get("acquireTime"))
         lasted = bounded(spec.get("leaseDurationSeconds")) or 0
-        patience = GRACE_FACTOR * max(self._duration(), timedelta(seconds=lasted))
+        patience = GRACE_FACTOR * max(self._lease_duration(), timedelta(seconds=lasted))
         resumed = renewed is None or instant - renewed >= patience
         return (instant if resumed or acquired is None else acquired), resumed
 
-    def _duration(self) -> timedelta:
-        return timedelta(seconds=self._seconds())
+    def _lease_duration(self) -> timedelta:
+        return timedelta(seconds=self._lease_seconds())
 
     def _cluster(self, status: Tree) -> Tree:
         spec = {"hubAcceptsClient": False, "leaseDurationSeconds": self.lease_seconds}
@@ -251,34 +246,34 @@ class Heart:
     def _lease(self, name: str, instant: datetime, since: datetime) -> Tree:
         cluster = self.ref.cluster
         labels = {"labels": {CLUSTER_NAME: cluster}} if name == LEASE_NAME else {}
-        metadata = {"name": name, "namespace": cluster, **labels}
         spec = {
-            "holderIdentity": self.holder, "leaseDurationSeconds": self._seconds(),
+            "holderIdentity": self.holder, "leaseDurationSeconds": self._lease_seconds(),
             "acquireTime": format_time(since), "renewTime": format_time(instant),
         }  # fmt: skip
-        return LEASE.body(metadata, spec=spec)
+        return LEASE.body({"name": name, "namespace": cluster, **labels}, spec=spec)
 
 
-def status_of(before: Mapping[str, Tree], said: AgentStatement) -> dict[str, Tree]:
-    """Return the status to report: facts that could not be read stay, and so does a verdict that is not believed yet.
+def reported_status(before: Mapping[str, Tree], said: AgentStatement) -> dict[str, Tree]:
+    """Return the status to report.
 
-    What could be read and is empty goes.
-
-    Of capacity, what only others have written stays too, as upstream leaves it.
+    Facts that could not be read keep their values, and so does the condition if the verdict is not confirmed yet. A
+    fact that was read and is empty is removed. Capacity entries of other writers stay, as upstream leaves them.
     """
     facts = dict(said.facts)
     if "capacity" in facts:
         facts["capacity"] = {**mapping_at(before, "capacity"), **facts["capacity"]}
-    over = {name for name, value in facts.items() if value in ([], {})}
+    removed = {name for name, value in facts.items() if value in ([], {})}
     conditions = list(mappings_at(before, "conditions"))
     if said.verdict is not None:
-        conditions = _with(conditions, AVAILABLE, said.verdict, said.instant)
-    told = {name: value for name, value in {**before, **facts}.items() if name not in over}
-    return {**told, "conditions": conditions}
+        conditions = _with_condition(conditions, AVAILABLE, said.verdict, said.instant)
+    kept = {name: value for name, value in {**before, **facts}.items() if name not in removed}
+    return {**kept, "conditions": conditions}
 
 
-def _with(conditions: Iterable[Tree], type_: str, verdict: "Availability | Outcome", instant: datetime) -> list[Tree]:
-    """Conditions with one set: its time is that of its last change of status."""
+def _with_condition(
+    conditions: Iterable[Tree], type_: str, verdict: "Availability | Outcome", instant: datetime
+) -> list[Tree]:
+    """Conditions with one of them set. Its transition time changes only with its status."""
     known = list(conditions)
     others = [condition for condition in known if condition.get("type") != type_]
     old: Tree = next((condition for condition in known if condition.get("type") == type_), {})
@@ -288,10 +283,10 @@ def _with(conditions: Iterable[Tree], type_: str, verdict: "Availability | Outco
     return [*others, {"type": type_, **said, "lastTransitionTime": since}]
 
 
-def _text(body: Tree) -> bytes:
+def _yaml(body: Tree) -> bytes:
     return file_text(body).encode()
 
 
-def _loaded(data: bytes) -> Tree:
+def _load(data: bytes) -> Tree:
     documents = load_documents(data, "").documents
     return documents[0].body if documents else {}

@@ -1,4 +1,4 @@
-"""What the hub has decided of clusters, read from the copy of its branch in a relay's repository."""
+"""The hub's view of clusters, read from the copy of its branch in a relay's repository."""
 
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
@@ -13,6 +13,7 @@ from muster.data.tree import Tree
 from muster.git.apart import derived_branch
 from muster.git.changes import changed_paths
 from muster.git.errors import RepositoryError, UnreadableError
+from muster.git.identities import issued_at
 from muster.git.objects import Objects
 from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.repository import Repository, branch_tip
@@ -20,31 +21,30 @@ from muster.git.repository import Repository, branch_tip
 if TYPE_CHECKING:
     from muster.git.signatures.certificate import Issued
 
-#: Where more has changed, everything is read anew as it is asked for.
+#: If more files changed, all views are read again on demand.
 _MOST_CHANGES: Final = 1000
 
 
 @dataclass
-class HubCopy:
-    """The branch in a repository here, and that which has what is derived, where `fleet.yaml` names one. Safe to ask
-    from many threads."""
+class LocalHub:
+    """The branch in a local repository, and the branch for derived files if `fleet.yaml` names one. Thread-safe."""
 
     repository: Repository
     branch: str
-    _people: str = ""  # where the branch pointed at the last turn
-    _apart: str = ""  # the other one
-    _tip: str = ""  # the commit that has what is derived
+    _head: str = ""  # where the branch pointed at the last refresh
+    _apart: str = ""  # the branch for derived files, if that is another
+    _tip: str = ""  # the commit that has the derived files
     _views: dict[str, HubView] = field(default_factory=dict)
     _issued: Mapping[str, Sequence["Issued"]] | None = None
     _lock: Lock = field(default_factory=Lock)
     _objects: Objects | None = None
 
-    def turn(self) -> None:
-        """Look where the branch points now; what was read of an object that is another there is forgotten."""
-        people = branch_tip(self.repository, self.branch) or ""
-        if people and people != self._people:
-            self._people, self._apart = people, derived_branch(self.repository, people, self._apart)
-        tip = (branch_tip(self.repository, self._apart) if self._apart else None) or people
+    def refresh(self) -> None:
+        """Read where the branch points now, and forget the views of objects that changed."""
+        head = branch_tip(self.repository, self.branch) or ""
+        if head and head != self._head:
+            self._head, self._apart = head, derived_branch(self.repository, head, self._apart)
+        tip = (branch_tip(self.repository, self._apart) if self._apart else None) or head
         if tip == self._tip:
             return
         changed = self._changed(tip)
@@ -55,18 +55,16 @@ class HubCopy:
             self._tip, self._views, self._issued = tip, views, None
 
     def issued(self, cluster: str) -> Sequence["Issued"]:
-        """Return the certificates of a cluster's agents that stood at the last turn."""
-        from muster.git.identities import issued_at
-
-        with self._lock:  # thousands ask when the branch has moved, and one looks
+        """Return the certificates of a cluster's agents that were valid at the last refresh."""
+        with self._lock:  # thousands of threads ask after the branch moved, and one reads
             if self._issued is None:
                 self._issued = issued_at(self.repository, self._tip) if self._tip else {}
             return self._issued.get(cluster, ())
 
     def view(self, cluster: str, requests: Collection[str] = ()) -> HubView:
-        """Return what the branch says of a cluster, and of requests for certificates, as of the last turn.
+        """Return what the branch says about a cluster and about certificate requests, as of the last refresh.
 
-        RepositoryError where nobody can read it.
+        RepositoryError if a file cannot be read.
         """
         with self._lock:
             tip, found = self._tip, self._views.get(cluster)
@@ -82,7 +80,7 @@ class HubCopy:
         return replace(found, answers={name: answer_of(body) for name, body in bodies.items() if body is not None})
 
     def _changed(self, tip: str) -> frozenset[str] | None:
-        """The names of the files that are others there; None where that is not to be told, or they are many."""
+        """The names of the files that changed; None if they are too many or cannot be told."""
         if not self._tip or not tip:
             return None
         try:
@@ -94,7 +92,7 @@ class HubCopy:
 
 
 def _body(objects: Objects, tip: str, id_: ObjectId) -> Tree:
-    """The derived part of an object; None where there is none."""
+    """The derived part of an object; None if there is none."""
     paths = [derived_path(id_, shards) for shards in SHARDS]
     for path, answer in zip(paths, objects.read([f"{tip}:{path}" for path in paths] if tip else []), strict=False):
         if not isinstance(answer, UnreadableError):

@@ -1,7 +1,7 @@
 """A cluster's own ref in a remote repository, for an agent that has no clone.
 
-Several agents may share the ref: each puts its own file among what the others left there. Every exchange has a
-temporary repository of its own, so that an agent which runs for months leaves nothing behind.
+Several agents may share the ref: each adds its own file to those of the others. Every exchange uses a temporary
+repository, so that an agent that runs for months leaves nothing behind.
 """
 
 from collections.abc import Iterator, Mapping
@@ -15,8 +15,8 @@ from muster.git.rootref import NOTHING, RootRef, Seal, Standing
 
 
 @dataclass(frozen=True, slots=True)
-class OwnRef:
-    """`refs/heads/agents/<cluster>` of `remote`, a URL or a path. No exchange takes longer than `limit_seconds`.
+class PushedRef:
+    """`refs/heads/agents/<cluster>` of `remote`, a URL or a path. `limit_seconds` bounds each exchange.
 
     Satisfies `muster.git.rootref.Replaceable`.
     """
@@ -29,26 +29,25 @@ class OwnRef:
 
     @property
     def ref(self) -> str:
-        """The full name."""
+        """The full name of the ref."""
         return agent_ref(self.cluster)
 
     def look(self, known: Standing = NOTHING) -> Standing:
-        """Return what the ref holds; `known` itself where it still points there. RepositoryError without an answer."""
+        """Return what the ref holds; `known` itself if it still points there. RepositoryError without an answer."""
         with self._exchange() as ref:
             return ref.look(known)
 
     def replace(self, standing: Standing, files: Mapping[str, bytes], message: str) -> Standing | Moved:
-        """Replace what the ref holds by `files` and return that; Moved where it is not at `standing` any more.
+        """Replace what the ref holds with `files` and return the result; Moved if it is not at `standing` any more.
 
-        RepositoryError where the remote refuses, or does not answer.
+        RepositoryError if the remote refuses, or does not answer.
         """
         with self._exchange() as ref:
             done = ref.replace(standing, files, message)
         if isinstance(done, Rejected):
-            said = f": {done.text}" if done.text else ""
-            raise RepositoryError(
-                f"the remote refuses {self.ref} ({done.reason}){said}", "let the agent force-push its own ref"
-            )
+            text = f": {done.text}" if done.text else ""
+            hint = "allow the agent to force-push its own ref"
+            raise RepositoryError(f"the remote refuses {self.ref} ({done.reason}){text}", hint)
         return done
 
     @contextmanager

@@ -1,11 +1,12 @@
-"""What the hub has decided of a cluster, as its agent reads it: one file of the branch that muster reconciles, and one
-for each request for a certificate whose answer is waited for; or of the branch that has what is derived, where
-`fleet.yaml` names one.
+"""The hub's view of a cluster, read from a remote repository.
 
-Looked at before each renewal, so it is cheap: the remote is asked where the branch points, and only where that moved,
-the newest commit is fetched; where the server allows it none of its files but those. What was fetched before is kept
-in a temporary repository, so that the next fetch brings what changed; after a while a new one takes its place, so that
-an agent which runs for months leaves nothing behind.
+The agent reads the cluster's derived file, and one for each pending certificate request, from the branch that muster
+reconciles, or from the branch for derived files if `fleet.yaml` names one.
+
+Reading is cheap, because it comes before each renewal: the agent asks the remote where the branch points, and fetches
+only if it moved: the newest commit, and no other files if the server supports that. A temporary repository keeps what
+was fetched, so that the next fetch transfers only changes; it is replaced after a while, so that an agent that runs for
+months leaves nothing behind.
 """
 
 from collections.abc import Callable, Collection, Mapping
@@ -27,9 +28,11 @@ _FETCHES: Final = 200  # into one temporary repository
 
 
 @dataclass
-class Hub:
-    """The hub's branch, as one agent sees it. `limit_seconds` bounds each exchange; `requests` names those for
-    certificates of which an answer is waited for."""
+class RemoteHub:
+    """The hub's branch, as one agent sees it.
+
+    `limit_seconds` bounds each exchange; `requests` returns the names of certificate requests whose answers are read.
+    """
 
     remote: str
     branch: str
@@ -38,31 +41,31 @@ class Hub:
     limit_seconds: float = 30.0
     requests: Callable[[], Collection[str]] = tuple
     _tip: str | None = None  # of the branch that is reconciled
-    _apart: str = ""  # the branch that has what is derived, where that is another
-    _read: str | None = None  # the commit of which the view is
+    _apart: str = ""  # the branch for derived files, if that is another
+    _read: str | None = None  # the commit that `_view` was read from
     _view: HubView = field(default_factory=HubView)
     _scratch: Repository | None = None
     _stack: ExitStack = field(default_factory=ExitStack)
     _fetches: int = 0
 
     def look(self) -> HubView:
-        """Return what the branch says of the cluster now; of an unknown one nothing.
+        """Return what the branch says about the cluster now; an empty view for an unknown cluster.
 
-        RepositoryError where the hub does not answer, has no such branch, or says what nobody can read: then what was
-        known before stands.
+        RepositoryError if the hub does not answer, has no such branch, or has an unreadable file: the previous view
+        stays valid.
         """
         try:
-            return self._looked()
+            return self._look()
         except RepositoryError:
-            self.close()  # whatever was wrong, it shall not be wrong for ever
+            self.close()  # the cause may lie in the temporary repository
             raise
 
     def close(self) -> None:
-        """Remove the temporary repository. Looking again makes another."""
+        """Remove the temporary repository. The next `look` creates another."""
         self._stack.close()
         self._scratch, self._tip, self._read, self._fetches = None, None, None, 0
 
-    def _looked(self) -> HubView:
+    def _look(self) -> HubView:
         if self._fetches >= _FETCHES:
             self.close()
         if self._scratch is None:
@@ -73,22 +76,22 @@ class Hub:
             )
             self._scratch.git.output("remote", "add", "hub", self.remote)
         scratch = self._scratch
-        tip = self._asked(scratch, self.branch)
+        tip = self._remote_tip(scratch, self.branch)
         if tip is None:
             raise RepositoryError(f"the hub has no branch {self.branch}", "give the branch that muster reconciles")
         if tip != self._tip:
-            self._apart = derived_branch(scratch, self._fetched(scratch, self.branch), self._apart)
+            self._apart = derived_branch(scratch, self._fetch(scratch, self.branch), self._apart)
             self._tip = tip
-        apart = self._asked(scratch, self._apart) if self._apart else None
+        apart = self._remote_tip(scratch, self._apart) if self._apart else None
         if (apart or tip) != self._read:
-            self._view = self._view_at(scratch, self._fetched(scratch, self._apart) if apart else tip)
+            self._view = self._view_at(scratch, self._fetch(scratch, self._apart) if apart else tip)
             self._read = apart or tip
         return self._view
 
-    def _asked(self, scratch: Repository, branch: str) -> str | None:
+    def _remote_tip(self, scratch: Repository, branch: str) -> str | None:
         return remote_tip(scratch, remote=self.remote, ref=f"refs/heads/{branch}", limit_seconds=self.limit_seconds)
 
-    def _fetched(self, scratch: Repository, branch: str) -> str:
+    def _fetch(self, scratch: Repository, branch: str) -> str:
         self._fetches += 1
         return fetch_ref(
             scratch, remote="hub", ref=f"refs/heads/{branch}", limit_seconds=self.limit_seconds, shallow=True
@@ -102,10 +105,10 @@ class Hub:
         )
 
     def _body(self, scratch: Repository, tip: str, id_: ObjectId) -> Tree:
-        """The derived part of an object; None where there is none."""
+        """The derived part of an object; None if there is none."""
         for shards in SHARDS:
             path = derived_path(id_, shards)
-            # Where the server leaves files out of a fetch, this asks for the one.
+            # If the server left files out of the fetch, this fetches the one.
             found = scratch.git.run("cat-file", "blob", f"{tip}:{path}", limit_seconds=self.limit_seconds)
             if found.status == 0:
                 return read_body(found.stdout, path)

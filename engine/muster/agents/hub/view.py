@@ -1,4 +1,4 @@
-"""What the hub has decided of a cluster, as its agent reads it: from derived files."""
+"""What the hub says about a cluster to its agent, read from derived files."""
 
 import base64
 from collections.abc import Mapping
@@ -15,7 +15,7 @@ from muster.git.errors import RepositoryError
 
 @dataclass(frozen=True, slots=True)
 class CertificateAnswer:
-    """What became of a request for a certificate: `certificate` as PEM, empty until it is signed."""
+    """The answer to a certificate request: `certificate` as PEM, empty until it is signed."""
 
     certificate: bytes = b""
     denied: bool = False
@@ -23,10 +23,12 @@ class CertificateAnswer:
 
 @dataclass(frozen=True, slots=True)
 class HubView:
-    """`accepted`: whether the hub lets the cluster in. `synced`: False where it says that the clocks differ.
-    `lease_seconds`: how long the lease lasts by the hub's word, None where it says nothing else than the default.
-    `doubt`: why what the agent says was not received, as a reason and a sentence; empty where it was, or need not be
-    signed. `answers`: to the requests that were asked about, by their names."""
+    """What the hub says about one cluster.
+
+    `synced` is False if the hub says that the clocks differ. `lease_seconds` is the lease duration; None for the
+    default. `doubt` is why the hub ignores the agent's reports, as a reason and a sentence; empty if it received them,
+    or if they need no signature. `answers` are the answers to certificate requests, by the request's name.
+    """
 
     accepted: bool = False
     synced: bool = True
@@ -36,14 +38,14 @@ class HubView:
 
 
 def bounded(seconds: Tree) -> int | None:
-    """A duration as an agent obeys it, a day at most; None where it is none."""
+    """Return a lease duration as agents apply it, at most a day; None if the value is not a duration."""
     if not isinstance(seconds, int) or isinstance(seconds, bool) or seconds <= 0:
         return None
     return min(seconds, LONGEST_SECONDS)
 
 
 def read_body(data: bytes, path: str) -> Tree:
-    """The derived part in a file of the hub. RepositoryError where nobody can read it."""
+    """Return the derived part in a file of the hub. RepositoryError if the file cannot be read."""
     loaded = load_documents(data, path)
     if loaded.problems or not loaded.documents:
         raise RepositoryError(f"{path} of the hub cannot be read", "the next reconcile writes it anew")
@@ -51,32 +53,34 @@ def read_body(data: bytes, path: str) -> Tree:
 
 
 def answer_of(body: Tree) -> CertificateAnswer:
-    """What became of a request for a certificate, by its derived part."""
+    """Return the answer to a certificate request, from its derived part."""
     status = {str(c.get("type")): c.get("status") for c in mappings_at(body, "status", "conditions")}
-    text = dig(body, *CERTIFICATE)
-    try:
-        certificate = base64.b64decode(text, validate=True) if isinstance(text, str) else b""
-    except ValueError:
-        certificate = b""
     denied = status.get("Denied") == "True" or dig(body, *DECIDED, "denied") is True
-    return CertificateAnswer(certificate, denied)
+    return CertificateAnswer(decode_certificate(dig(body, *CERTIFICATE)), denied)
+
+
+def decode_certificate(text: Tree) -> bytes:
+    """Return a certificate that is given in base64; empty if it is missing or malformed."""
+    try:
+        return base64.b64decode(text, validate=True) if isinstance(text, str) else b""
+    except ValueError:
+        return b""
 
 
 def view_of(body: Tree) -> HubView:
-    """What a cluster's derived part says to its agent."""
+    """Return what a cluster's derived part says to its agent."""
     status = {str(c.get("type")): c.get("status") for c in mappings_at(body, "status", "conditions")}
     own = mapping_at(body, "metadata", "annotations").get(DURATION)
-    told = int(own) if isinstance(own, str) and own.isascii() and own.isdigit() and len(own) < 12 else None
+    seconds = int(own) if isinstance(own, str) and own.isascii() and own.isdigit() and len(own) < 12 else None
     return HubView(
         accepted=status.get(ACCEPTED) == "True",
         synced=status.get("ManagedClusterConditionClockSynced") != "False",
-        lease_seconds=bounded(dig(body, *LEASE_SECONDS)) or bounded(told),
+        lease_seconds=bounded(dig(body, *LEASE_SECONDS)) or bounded(seconds),
         doubt=_doubt_of(body),
     )
 
 
 def _doubt_of(body: Tree) -> tuple[str, str] | tuple[()]:
-    """Why what a cluster's agent says was not received, by the cluster's derived part."""
     for one in mappings_at(body, "status", "conditions"):
         if one.get("type") == VERIFIED and one.get("status") == "False":
             return str(one.get("reason", "")), f"{one.get('message', '')} (since {one.get('lastTransitionTime', '')})"

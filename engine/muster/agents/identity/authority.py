@@ -1,9 +1,9 @@
-"""A certificate authority: it signs what was approved, and no more than that.
+"""A certificate authority: it signs exactly what was approved.
 
-A certificate has the name and groups that were approved and nothing else of what the request asks for beside them: no
-further attributes, no alternative names, no extensions. The usages are those of a client (upstream asks for
-`kubernetes.io/kube-apiserver-client`, whose signer permits no others). It lives no longer than it asks for, than the
-signer allows, and than the authority itself.
+A certificate has the approved name and groups and nothing else that the request contains: no further attributes, no
+alternative names, no extensions. Its usages are those of a client (upstream requests
+`kubernetes.io/kube-apiserver-client`, whose signer permits no others). Its lifetime is limited by the request, by the
+signer and by the authority's own certificate.
 """
 
 import stat
@@ -26,13 +26,13 @@ Signing: TypeAlias = ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | rs
 _CLIENT: Final = "client auth"
 _DIGITAL, _ENCIPHERMENT = "digital signature", "key encipherment"
 _USAGES: Final = frozenset((_CLIENT, _DIGITAL, _ENCIPHERMENT))
-#: A certificate begins this much before it was signed: clocks differ. Of a short one a tenth of its life.
+#: A certificate is valid from this long before its signature, because clocks differ; at most a tenth of its life.
 _BACKDATED: Final = timedelta(minutes=5)
 
 
 @dataclass(frozen=True, slots=True)
 class Approved:
-    """What was approved: the request as PEM, its name and groups, and what it asks for."""
+    """An approved request: the request as PEM, its name and groups, its usages and its lifetime in seconds."""
 
     pem: bytes
     common_name: str
@@ -43,14 +43,14 @@ class Approved:
 
 @dataclass(frozen=True, slots=True)
 class Authority:
-    """A certificate and its key. No certificate that it signs lives longer than `longest`."""
+    """A certificate and its key. It signs no certificate for longer than `longest`."""
 
     certificate: x509.Certificate
     key: Signing = field(repr=False)
     longest: timedelta
 
     def sign(self, asked: Approved, now: datetime) -> bytes:
-        """Return the certificate as PEM. IdentityError for what is not to be signed."""
+        """Return the certificate as PEM. IdentityError if the request must not be signed."""
         key = _proven_key(asked.pem)
         usages = _sound_usages(asked.usages)
         wanted = self.longest if asked.seconds is None else min(self.longest, timedelta(seconds=asked.seconds))
@@ -80,14 +80,17 @@ class Authority:
 
 
 def load_authority(certificate: Path, key: Path, longest: timedelta, now: datetime) -> Authority:
-    """Read an authority from its files. IdentityError where they are not one, or not valid at `now`, or the key is open
-    to everybody on this machine."""
+    """Read an authority from its files.
+
+    IdentityError if they are not an authority, if it is not valid at `now`, or if every user of this machine can use
+    the key.
+    """
     made, private = _certificate(certificate), _private(key)
     if public_bytes(private.public_key()) != public_bytes(made.public_key()):
         raise IdentityError(f"{key} is not the key of {certificate}")
     constraints = [e.value for e in made.extensions if isinstance(e.value, x509.BasicConstraints)]
     if not any(constraint.ca for constraint in constraints):
-        raise IdentityError(f"{certificate} is no authority's: its basic constraints do not say CA")
+        raise IdentityError(f"{certificate} is not the certificate of an authority: its basic constraints lack CA")
     if not made.not_valid_before_utc <= now < made.not_valid_after_utc:
         raise IdentityError(f"{certificate} is not valid now: it ends at {made.not_valid_after_utc:%Y-%m-%dT%H:%M:%SZ}")
     return Authority(made, private, longest)
@@ -103,34 +106,34 @@ def _certificate(path: Path) -> x509.Certificate:
 def _private(path: Path) -> Signing:
     try:
         if path.stat().st_mode & stat.S_IRWXO:
-            raise IdentityError(f"everybody on this machine may use {path}: chmod 600 {path}")
+            raise IdentityError(f"every user of this machine may use {path}: chmod 600 {path}")
         key = serialization.load_pem_private_key(path.read_bytes(), password=None)
     except TypeError as error:
-        raise IdentityError(f"{path} is encrypted: give one that is not, for example from a mounted secret") from error
+        raise IdentityError(f"{path} is encrypted: give a plain key, for example from a mounted secret") from error
     except (OSError, ValueError) as error:
         raise IdentityError(f"{path} cannot be read as a key: {error}") from error
     if not isinstance(key, ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | rsa.RSAPrivateKey):
-        raise IdentityError(f"{path} is a key that signs no certificates; give ECDSA, Ed25519 or RSA")
+        raise IdentityError(f"{path} is a key that cannot sign certificates; give ECDSA, Ed25519 or RSA")
     return key
 
 
 def _proven_key(pem: bytes) -> SoundKey:
-    """The key for which a request asks, once it is shown that whoever asks has it."""
+    """The key of a request, after its signature has proved that the requester holds it."""
     try:
         request = x509.load_pem_x509_csr(pem)
         key, proven = request.public_key(), request.is_signature_valid
-    except Exception as error:  # the library raises much for what a stranger may write
+    except Exception as error:  # the library raises many kinds of errors for foreign input
         raise IdentityError(f"it cannot be read: {error}") from error
     if not proven:
-        raise IdentityError("it is not signed with the key that it is about")
+        raise IdentityError("it is not signed with its own key")
     return sound_key(key)
 
 
 def _sound_usages(usages: Iterable[str]) -> frozenset[str]:
-    """The usages asked for, as far as a client's certificate may have them."""
+    """The requested usages. IdentityError if a client's certificate may not have them."""
     asked = frozenset(usages)
     if strange := sorted(asked - _USAGES):
-        raise IdentityError(f"it asks for {', '.join(strange)}, which a client's certificate does not have")
+        raise IdentityError(f"it asks for {', '.join(strange)}, which a client's certificate may not have")
     if _CLIENT not in asked:
         raise IdentityError(f"it does not ask for {_CLIENT!r}")
     return asked

@@ -1,4 +1,4 @@
-"""What the commands of agents share that sign what they push: with which identity."""
+"""The option --identity, and its errors, of the commands that sign what they push."""
 
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -8,21 +8,20 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.cli.options import FOLDER
+from muster.git.signatures.errors import IdentityError, require_library
 
 if TYPE_CHECKING:
-    from muster.agents.identity.seal import AgentSeal
+    from muster.agents.identity.store import AgentSeal
 
 identity_option = click.option(
     "--identity", type=FOLDER, metavar="DIR",
-    help="Sign what is pushed with the certificate that muster heartbeat keeps here.",
+    help="Sign pushed commits with the certificate that muster heartbeat keeps in this directory.",
 )  # fmt: skip
 
 
 @contextmanager
-def identities() -> Iterator[None]:
-    """Have what the block does with certificates need their library; click.UsageError for what is wrong with either."""
-    from muster.git.signatures.errors import IdentityError, require_library
-
+def identity_errors() -> Iterator[None]:
+    """Turn IdentityErrors of the block into click.UsageError; raise one at once if the extra `identity` is missing."""
     try:
         require_library()
         yield
@@ -31,12 +30,14 @@ def identities() -> Iterator[None]:
 
 
 def seal_of(folder: Path | None) -> "AgentSeal | None":
-    """What signs with the identity in a folder; None for no folder. click.UsageError where there is none in it."""
+    """Return the seal of the identity in a folder; None for no folder. click.UsageError if it has no certificate."""
     if folder is None:
         return None
-    with identities():
-        from muster.agents.identity.seal import AgentSeal
-        from muster.agents.identity.store import Store
+    with identity_errors():
+        from muster.agents.identity.store import (
+            AgentSeal,  # needs the extra `identity`
+            Store,
+        )
 
         seal = AgentSeal(Store(folder))
         if seal.store.current() is None:

@@ -1,8 +1,8 @@
-"""An agent's key and its request for a certificate, as upstream's registration agent makes them.
+"""An agent's key and its certificate request, as upstream's registration agent makes them.
 
 Source: seed 002 ("rotated with an ephemeral and random identity") and upstream's `reg/register/csr`: the name is
-`system:open-cluster-management:<cluster>:<agent>` with a random agent, the groups are the cluster's and that of all
-clusters. The key is ECDSA P-256, as of Kubernetes' own clients: every signer takes it, and git signs with it.
+`system:open-cluster-management:<cluster>:<agent>` with a random agent, the groups are the cluster's and the one of all
+clusters. The key is ECDSA P-256, as for Kubernetes' own clients: every signer accepts it, and git signs with it.
 """
 
 import hashlib
@@ -21,14 +21,14 @@ from muster.git.signatures.errors import IdentityError
 from muster.git.signatures.keys import any_length, common_name, public_bytes
 
 _EVERYBODY: Final = f"{GROUP}managed-clusters"
-_LONGEST: Final = 200  # characters of a cluster's name in that of its request
+_LONGEST: Final = 200  # characters of a cluster's name in the name of its request
 
 
 @dataclass(frozen=True, slots=True)
 class CertificateRequest:
-    """A key and what asks for a certificate for it, both as PEM. The key never leaves the machine.
+    """A key and the certificate request for it, both as PEM. The key never leaves the machine.
 
-    `manifest` is the CertificateSigningRequest in which it was sent: what is decided of it is bound to every field.
+    `manifest` is the CertificateSigningRequest that was sent: the hub's decision is bound to each of its fields.
     """
 
     key: bytes = field(repr=False)
@@ -37,23 +37,23 @@ class CertificateRequest:
 
     @property
     def user(self) -> str:
-        """In whose name it asks."""
+        """The name that the request asks for."""
         return common_name(_parsed(self.pem))
 
     def object_name(self, cluster: str) -> str:
-        """How the request is called: after its cluster, as upstream does, and after what is in it."""
+        """Return the name of the request's object: the cluster, as upstream has it, and a digest of the request."""
         der = _parsed(self.pem).public_bytes(serialization.Encoding.DER)
         return f"{cluster[:_LONGEST].rstrip('-.')}-{hashlib.sha256(der).hexdigest()[:12]}"
 
     def fits(self, certificate: x509.Certificate) -> bool:
-        """Whether a certificate is of this key, and in this name."""
+        """Does a certificate have this key and this name?"""
         return public_bytes(certificate.public_key()) == public_bytes(_parsed(self.pem).public_key()) and (
             common_name(certificate) == self.user
         )
 
 
 def new_request(cluster: str, user: str = "") -> CertificateRequest:
-    """Make a key, and a request in the name of `user`; of a new agent of the cluster where that is empty."""
+    """Make a key, and a request in the name of `user`; in the name of a new agent of the cluster if that is empty."""
     key = ec.generate_private_key(ec.SECP256R1())
     user = user or f"{GROUP}{cluster}:{secrets.token_hex(8)}"
     made = (
@@ -68,7 +68,8 @@ def new_request(cluster: str, user: str = "") -> CertificateRequest:
 
 
 def subject(organizations: Iterable[str], user: str) -> x509.Name:
-    """The groups and the name of a subject. They may be longer than X.509's upper bounds: Kubernetes' names are."""
+    """Return the subject with these groups and this name. They may exceed X.509's upper bounds, as Kubernetes' names
+    do."""
     with any_length():
         groups = [x509.NameAttribute(NameOID.ORGANIZATION_NAME, name, _validate=False) for name in organizations]
         return x509.Name([*groups, x509.NameAttribute(NameOID.COMMON_NAME, user, _validate=False)])

@@ -1,15 +1,14 @@
-"""An agent's certificate: asked for, taken when it is signed, and asked for anew before it ends.
+"""An agent's certificate: the agent requests one, takes it when it is signed, and requests the next before it expires.
 
-Source: seed 002 and upstream's `reg/register/csr`. The first request is a stranger's, which a person approves; each
-later one is made in the name that the agent has by then, with another key. A new one is asked for when a fifth to a
-quarter of the certificate's life is left, each certificate at an instant of its own, so that agents that joined
-together do not ask together. Until the answer is here the old certificate and its request stay: what it vouches for
-counts.
+Source: seed 002 and upstream's `reg/register/csr`. A person approves the first request, which nobody can vouch for;
+each later request has the agent's present name and a new key. The next request is due when 20 to 25 percent of the
+certificate's life is left, at a different instant for each certificate, so that agents that joined together do not ask
+together. Until the answer arrives, the old certificate and its request stay valid.
 
-What ended is not used any more: a certificate that has expired, one whose request the hub denies by now (that is how
-people revoke it), and one that the hub does not know any more. The agent is a stranger again then, and asks as one. A
-request that is denied before it was signed is waited for until somebody takes that back, as upstream does; so no agent
-drowns the hub in requests.
+An invalid certificate is dropped: one that has expired, one whose request the hub denies by now (the way to revoke
+it), and one that the hub does not know any more. The agent then starts again with a first request. A request that is
+denied before it was signed stays pending until somebody takes the denial back, as upstream does; so no agent floods the
+hub with requests.
 """
 
 import base64
@@ -21,7 +20,7 @@ from typing import Final
 
 from muster.agents.hub.view import CertificateAnswer
 from muster.agents.identity.request import CertificateRequest, new_request
-from muster.agents.identity.store import AgentKeys, Store, identity_of
+from muster.agents.identity.store import AgentIdentity, Store, identity_of
 from muster.data.kinds import CSR
 from muster.data.times import format_time
 from muster.data.tree import Tree
@@ -29,18 +28,18 @@ from muster.data.yaml.emitter import file_text
 from muster.fleet.leases import CLUSTER_NAME
 from muster.git.signatures.errors import IdentityError
 
-#: Where an agent's requests lie on its ref.
+#: The folder of an agent's requests on its ref.
 FOLDER: Final = "requests/"
-#: Upstream's agent asks anew when this part of the life is left, at random in between.
+#: Upstream's agent requests anew when this part of the life is left, at random in between.
 _EARLIEST, _LATEST = 0.25, 0.20
-#: Reasons of the hub to receive nothing that an agent with another certificate would end.
+#: Reasons why the hub ignores an agent that another certificate would resolve.
 _NO_CERTIFICATE: Final = ("UnknownKey", "CertificateExpired")
 _USAGES: Final = ("digital signature", "client auth")
 
 
 @dataclass(frozen=True, slots=True)
 class Outcome:
-    """How the last rotation went: a status, a reason and a message, as upstream words them."""
+    """The result of the last rotation: the status, reason and message of a condition, in upstream's words."""
 
     status: str
     reason: str
@@ -50,102 +49,103 @@ class Outcome:
 
 @dataclass
 class Rotation:
-    """The certificate of one agent of a cluster. `lifetime_seconds`: what it asks for; None leaves it to the signer."""
+    """The certificate of one agent of a cluster. `lifetime_seconds` is the lifetime to request; None: the signer's."""
 
     cluster: str
     store: Store
     signer_name: str
     lifetime_seconds: int | None = None
     outcome: Outcome | None = None
-    _current: AgentKeys | None = field(default=None, init=False)
-    _waiting: CertificateRequest | None = field(default=None, init=False)
+    _current: AgentIdentity | None = field(default=None, init=False)
+    _pending: CertificateRequest | None = field(default=None, init=False)
 
     def __post_init__(self) -> None:
-        self._current, self._waiting = self.store.current(), self.store.waiting()
+        self._current, self._pending = self.store.current(), self.store.pending()
 
     @property
-    def current(self) -> AgentKeys | None:
-        """What the agent is known by."""
+    def current(self) -> AgentIdentity | None:
+        """The agent's current identity; None without a valid certificate."""
         return self._current
 
-    def names(self) -> tuple[str, ...]:
-        """The requests of which an answer matters."""
+    def request_names(self) -> tuple[str, ...]:
+        """The names of the requests whose answers matter."""
         return tuple(request.object_name(self.cluster) for request in self._requests())
 
-    def go_on(self, answers: Mapping[str, CertificateAnswer], now: datetime, *, doubted: str = "") -> str:
-        """Take what the hub answered, and ask anew where it is time. Return what is in the way, empty for nothing: a
-        disk that is full shall not end a heartbeat. `doubted`: the reason why the hub receives nothing of the agent."""
+    def advance(self, answers: Mapping[str, CertificateAnswer], now: datetime, *, doubted: str = "") -> str:
+        """Take the hub's answers and request a certificate if one is due.
+
+        `doubted` is the reason why the hub ignores the agent. Returns what prevents the rotation, empty for nothing: a
+        full disk must not end a heartbeat.
+        """
         try:
-            self._go_on(answers, now, doubted)
+            self._take_answer(answers, now)
+            self._drop_invalid(answers, now, doubted)
+            if self._pending is None and (self._current is None or is_due(self._current, now)):
+                request = new_request(self.cluster, self._current.request.user if self._current else "")
+                request = replace(request, manifest=file_text(self._object(request)).encode())
+                self.store.set_pending(request)
+                self._pending = request
         except IdentityError as error:
             return str(error)
         return ""
 
-    def _go_on(self, answers: Mapping[str, CertificateAnswer], now: datetime, doubted: str) -> None:
-        self._take(answers, now)
-        self._end(answers, now, doubted)
-        if self._waiting is None and (self._current is None or is_due(self._current, now)):
-            request = new_request(self.cluster, self._current.request.user if self._current else "")
-            request = replace(request, manifest=file_text(self._object(request)).encode())
-            self.store.wait_for(request)
-            self._waiting = request
-
-    def beside(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
-        """What lies on the agent's ref, with its requests in the place of earlier ones."""
+    def with_requests(self, files: Mapping[str, bytes]) -> dict[str, bytes]:
+        """Return the files of the agent's ref with the present requests instead of earlier ones."""
         others = {path: data for path, data in files.items() if not path.startswith(FOLDER)}
         return others | {
             f"{FOLDER}{request.object_name(self.cluster)}.yaml": request.manifest for request in self._requests()
         }
 
-    def _take(self, answers: Mapping[str, CertificateAnswer], now: datetime) -> None:
-        if self._waiting is None or (answer := answers.get(self._waiting.object_name(self.cluster))) is None:
+    def _take_answer(self, answers: Mapping[str, CertificateAnswer], now: datetime) -> None:
+        if self._pending is None or (answer := answers.get(self._pending.object_name(self.cluster))) is None:
             return
         if answer.denied:
-            self._failed(f"the request {self._waiting.object_name(self.cluster)} was denied")
+            self._failed(f"the request {self._pending.object_name(self.cluster)} was denied")
         elif answer.certificate:
             try:
-                made = identity_of(self._waiting, answer.certificate)
+                made = identity_of(self._pending, answer.certificate)
             except IdentityError as error:
                 self._failed(str(error))
                 return
             if made.end <= now:
-                self._failed("it had ended before it came")
-                self.store.give_up()
-                self._waiting = None
+                self._failed("it had expired before it arrived")
+                self._drop_pending()
                 return
             if self._current is not None:
                 life = f"{format_time(made.begin)} to {format_time(made.end)}"
                 message = f"client certificate rotated starting from {life}"
                 self.outcome = Outcome("True", "ClientCertificateUpdated", message)
-            self.store.become(made)
-            self._current, self._waiting = made, None
+            self.store.set_current(made)
+            self._current, self._pending = made, None
 
-    def _end(self, answers: Mapping[str, CertificateAnswer], now: datetime, doubted: str) -> None:
-        """Forget a certificate that has ended."""
+    def _drop_invalid(self, answers: Mapping[str, CertificateAnswer], now: datetime, doubted: str) -> None:
+        """Drop a current certificate that is revoked, unknown to the hub or expired."""
         if self._current is None:
             return
         answer = answers.get(self._current.request.object_name(self.cluster))
         revoked = answer is not None and answer.denied
-        # Where the certificate stands, the hub has not looked since: a run that comes receives what it vouches for.
+        # If the hub has the certificate, its doubt is older than the certificate: the next run receives the agent.
         unknown = doubted in _NO_CERTIFICATE and (answer is None or not answer.certificate)
         if revoked or unknown or self._current.end <= now:
             why = "the hub does not know it any more" if unknown else "it expired before another one was signed"
             self._failed("the hub denies it by now" if revoked else why)
-            self.store.forget()
-            if self._waiting is not None and self._waiting.user == self._current.request.user:
-                self.store.give_up()  # in a name that is nobody's any more
-                self._waiting = None
+            self.store.drop_current()
+            if self._pending is not None and self._pending.user == self._current.request.user:
+                self._drop_pending()  # its name is not valid any more
             self._current = None
+
+    def _drop_pending(self) -> None:
+        self.store.drop_pending()
+        self._pending = None
 
     def _failed(self, why: str) -> None:
         if self._current is not None:
-            self.outcome = Outcome(
-                "False", "ClientCertificateUpdateFailed", f"Failed to rotated client certificate: {why}"
-            )
+            message = f"Failed to rotated client certificate: {why}"  # upstream's words
+            self.outcome = Outcome("False", "ClientCertificateUpdateFailed", message)
 
     def _requests(self) -> list[CertificateRequest]:
         current = [self._current.request] if self._current else []
-        return [*current, *([self._waiting] if self._waiting else [])]
+        return [*current, *([self._pending] if self._pending else [])]
 
     def _object(self, request: CertificateRequest) -> Tree:
         spec: Tree = {
@@ -159,8 +159,8 @@ class Rotation:
         return CSR.body(metadata, spec=spec)
 
 
-def is_due(identity: AgentKeys, now: datetime) -> bool:
-    """Whether it is time to ask for another certificate."""
+def is_due(identity: AgentIdentity, now: datetime) -> bool:
+    """Is it time to request another certificate?"""
     left = (identity.end - now) / (identity.end - identity.begin)
     spread = int.from_bytes(hashlib.sha256(identity.pem).digest()[:4]) / (1 << 32)
     return left <= _LATEST + (_EARLIEST - _LATEST) * spread

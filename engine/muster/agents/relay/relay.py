@@ -1,16 +1,17 @@
-"""A relay: what many agents say becomes one commit on one branch, `relays/<relay>`, of the fleet's repository.
+"""A relay: the reports of many agents become one commit on one branch, `relays/<relay>`, of the fleet's repository.
 
-Agents push to a repository of the relay's, each to its own branch, as they would to the hub; or they send what they say
-over HTTP (`muster.agents.relay.server`). Whatever is new goes into the next commit (`muster.git.relayed` has its form):
-the hub gets a push a second at the most, however many agents there are. The branch has a short history, which begins
-anew again and again: without any, git would send the whole tree each time, and with a whole one heartbeats would stay.
+Agents push to the relay's own repository, each to its own branch, as they would push to the hub; or they send their
+files over HTTP (`muster.agents.relay.server`). All changes go into the next commit (`muster.git.relayed` defines its
+form), so the hub receives at most one push a second, however many agents there are. The branch has a short history that
+is restarted regularly: without history git would send the whole tree each time, and a long one would keep all
+heartbeats.
 
-One agent cannot silence the others: what it says is carried only if git servers take it, however strictly they check.
-Where the hub refuses a push all the same, the relay halves it until it knows whose words are refused, names these
-agents, and sends the rest.
+One agent cannot silence the others: the relay forwards only what git servers accept, however strictly they check. If
+the hub refuses a push nevertheless, the relay bisects it until it knows which agents are refused, reports these agents,
+and sends the rest.
 
-The relay also keeps the hub's branch in its repository, where agents look whether they are accepted and how long their
-leases last. It keeps nothing else: what it said last stands in its own commit.
+The relay also copies the hub's branch into its repository, where agents read whether they are accepted and how long
+their leases last. It keeps no other state: what it sent last is in its own commit.
 """
 
 import hashlib
@@ -39,23 +40,23 @@ from muster.git.repository import Repository, ref_tip
 from muster.git.rootref import NOTHING, Standing
 from muster.git.trees import AgentEntry, raw_entries
 
-#: Commits after which the branch begins anew.
+#: The branch starts anew after this many commits.
 _LONGEST: Final = 128
 _AGENTS: Final = "refs/heads/agents/"
 #: A step that takes longer has probably come to a halt.
 _LONGEST_STEP_SECONDS: Final = 900.0
 _TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
-#: By cluster: the id of what it says (empty where it is gone), and the commands that write it.
-_Changes: TypeAlias = Mapping[str, tuple[str, list[bytes]]]
-#: The tree of a commit that stands for what came over HTTP: there is none.
+#: The commit of files that came over HTTP has no tree.
 _NO_TREE: Final = re.compile(rb"tree 0+\n")
+#: By cluster: the id of its files (empty if they are gone), and the fast-import commands that write them.
+_Changes: TypeAlias = Mapping[str, tuple[str, list[bytes]]]
 
 
 @dataclass
 class Relay:
-    """One relay, `name`, between `repository`, to which agents push, and the `remote` that muster reads.
+    """The relay `name` between `repository`, to which agents push, and the `remote` that muster reads.
 
-    What an agent says beyond `limits` is left out. `clock` gives the present.
+    Files of an agent beyond `limits` are left out. `clock` returns the present.
     """
 
     repository: Repository
@@ -65,63 +66,69 @@ class Relay:
     clock: Callable[[], datetime]
     limits: AgentLimits = DEFAULT_LIMITS
     limit_seconds: float = 30.0
-    _sent: dict[str, str] | None = None  # the id of what was sent of each cluster
-    _theirs: str | None = None  # where the relay's branch of the remote points, as far as is known
-    _first: dict[str, str] | None = None  # the folder of each cluster in the branch as it was at the start
+    _sent: dict[str, str] | None = None  # by cluster, the id of the files that were sent
+    _remote_tip: str | None = None  # where the relay's branch of the remote points, as far as is known
+    _initial: dict[str, str] | None = None  # by cluster, its folder in the branch when the relay started
     _length: int = 0  # commits of the branch
     _posted: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
-    _waiting: set[str] = field(default_factory=set)
-    _had: set[str] = field(default_factory=set)  # whose branches were here at the last look
-    _over: dict[str, str] = field(default_factory=dict)  # who is left out, and why
-    _refused: set[str] = field(default_factory=set)  # whose last words the hub refused: they go in a push of their own
-    _told: dict[str, str] = field(default_factory=dict)
+    _unsent: set[str] = field(default_factory=set)
+    _present: set[str] = field(default_factory=set)  # clusters whose branches existed at the last step
+    _excluded: dict[str, str] = field(default_factory=dict)  # by cluster, why it is left out
+    _refused: set[str] = field(default_factory=set)  # the hub refused their last files: they go in a push of their own
+    _announced: dict[str, str] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
     _stepped: float = field(default_factory=monotonic)  # when a step last began or ended
-    is_ready: bool = False  # whether the hub took the last step
+    is_ready: bool = False  # did the hub take the last step?
 
     def __post_init__(self) -> None:
         self._objects = Objects(self.repository.git, max_bytes=MAX_BLOB_BYTES)
 
     @property
     def ref(self) -> str:
-        """The branch that it writes, by its full name."""
+        """The full name of the branch that the relay writes."""
         return f"refs/heads/{RELAYS}{self.name}"
 
-    def follow(self) -> None:
-        """Bring the hub's branch here, and that which has what is derived, where that is another. RepositoryError where
-        the hub is not to be had."""
-        tip = self._follow(self.branch)
+    def fetch_hub(self) -> None:
+        """Copy the hub's branch, and its branch for derived files if that is another.
+
+        RepositoryError if the hub does not answer.
+        """
+        tip = self._fetch_branch(self.branch)
         apart = derived_branch(self.repository, tip) if tip else ""
         ref = f"refs/heads/{apart}"
         if apart and remote_tip(self.repository, remote=self.remote, ref=ref, limit_seconds=self.limit_seconds):
-            self._follow(apart)
+            self._fetch_branch(apart)
 
     def look(self, cluster: str) -> Standing:
-        """What is known of a cluster that speaks over HTTP; the `commit` is a name of it."""
+        """Return the files of a cluster that reports over HTTP; `commit` is their digest."""
         with self._lock:
             if cluster not in self._posted:
-                self._posted[cluster] = self._before(cluster)
+                self._posted[cluster] = self._initial_files(cluster)
             files = self._posted[cluster]
-        return Standing(name_of(files), files) if files else NOTHING
+        return Standing(files_digest(files), files) if files else NOTHING
 
     def post(self, cluster: str, expected: str | None, files: Mapping[str, bytes]) -> Standing | Moved:
-        """Take what a cluster says over HTTP, in place of what is known by the name `expected`; it goes out with the
-        next commit. ValueError where it is too much, or comes with a commit of something else."""
+        """Take the files of a cluster over HTTP, for the next commit; they replace those with the digest `expected`.
+
+        ValueError if they are too large, or include a signed commit of other files.
+        """
         size = sum(map(len, files.values()))
         if size > self.limits.max_bytes or len(files) > self.limits.max_files:
             raise ValueError(f"more than {self.limits.max_bytes} bytes or {self.limits.max_files} files")
-        self._require_its_own(files)
+        self._check_signed_commit(files)
         known = self.look(cluster)
         with self._lock:
             if known.commit != expected or self._posted.get(cluster) not in (None, known.files):
                 return Moved(known.commit)
             self._posted[cluster] = files
-            self._waiting.add(cluster)
-        return Standing(name_of(files), files)
+            self._unsent.add(cluster)
+        return Standing(files_digest(files), files)
 
     def step(self) -> int:
-        """Send what is new; return of how many clusters that is. RepositoryError where the hub takes nothing: then it
-        is sent with what is new by the next time."""
+        """Send all changes and return the number of clusters sent.
+
+        RepositoryError if the hub takes nothing: the next step sends these changes again.
+        """
         self._stepped = monotonic()
         try:
             done = self._step()
@@ -135,89 +142,90 @@ class Relay:
 
     @property
     def is_alive(self) -> bool:
-        """Whether it goes on: steps that fail are steps, too."""
+        """Does the relay take steps? Failed steps count."""
         return monotonic() - self._stepped <= _LONGEST_STEP_SECONDS
 
+    def new_exclusions(self) -> list[str]:
+        """Return a line for each agent that is left out and was not announced yet."""
+        fresh = {cluster: why for cluster, why in self._excluded.items() if self._announced.get(cluster) != why}
+        self._announced = dict(self._excluded)
+        return [f"agents/{cluster} is left out: {why}" for cluster, why in sorted(fresh.items())]
+
     def _step(self) -> int:
-        sent = self._known()
-        tips = self._pushed()
+        sent = self._load_sent()
+        tips = self._agent_tips()
         with self._lock:
-            posted = {cluster: self._posted[cluster] for cluster in self._waiting}
-            self._waiting = set()
+            posted = {cluster: self._posted[cluster] for cluster in self._unsent}
+            self._unsent = set()
         try:
             changes = dict(self._changes(sent, tips, posted))
             refused = self._send(changes)
         except BaseException:
             with self._lock:
-                self._waiting |= posted.keys()
+                self._unsent |= posted.keys()
             raise
         self._refused = (self._refused - changes.keys()) | refused.keys()
-        self._over.update((cluster, f"the hub refuses it ({reason})") for cluster, reason in refused.items())
-        for cluster, (id_, _) in changes.items():  # what is refused is not sent again
+        self._excluded.update((cluster, f"the hub refuses it ({reason})") for cluster, reason in refused.items())
+        for cluster, (id_, _) in changes.items():  # refused changes are not sent again
             sent.pop(cluster, None)
             if id_:
                 sent[cluster] = id_
         return len(changes) - len(refused)
 
-    def _follow(self, branch: str) -> str | None:
+    def _fetch_branch(self, branch: str) -> str | None:
         tip = fetch(self.repository, remote=self.remote, branch=branch, limit_seconds=self.limit_seconds)
         if tip is not None and tip != ref_tip(self.repository, f"refs/heads/{branch}"):
             self.repository.git.output("update-ref", f"refs/heads/{branch}", tip)
         return tip
 
-    def _require_its_own(self, files: Mapping[str, bytes]) -> None:
-        """A commit that comes along is of these files: its signature would be refused at the hub, and nobody told."""
+    def _check_signed_commit(self, files: Mapping[str, bytes]) -> None:
+        """ValueError if a signed commit has other files: the hub would refuse it and could not tell the agent."""
         signed = files.get(COMMIT)
         if signed is None:
             return
         others = {path: content for path, content in files.items() if path != COMMIT}
         id_ = tree_id(others, self.repository.object_format)
         if (tree := _TREE.match(signed)) is None or tree[1].decode() != id_:
-            raise ValueError(f"{COMMIT} is no commit of the files beside it, which are the tree {id_}")
-
-    def news(self) -> list[str]:
-        """A line for each agent that is left out and was not told of yet."""
-        fresh = {cluster: why for cluster, why in self._over.items() if self._told.get(cluster) != why}
-        self._told = dict(self._over)
-        return [f"agents/{cluster} is left out: {why}" for cluster, why in sorted(fresh.items())]
+            raise ValueError(f"{COMMIT} is not a commit of the files beside it, which are the tree {id_}")
 
     def _changes(
         self, sent: Mapping[str, str], tips: Mapping[str, str], posted: Mapping[str, Mapping[str, bytes]]
     ) -> Iterator[tuple[str, tuple[str, list[bytes]]]]:
-        """What is new: by cluster, the id of it (empty where it is gone) and the commands that write it."""
-        # Only what went away under our eyes is gone: a repository that was made anew has no branches yet.
-        for cluster in sorted((self._had & sent.keys()) - tips.keys() - posted.keys()):
+        """The changes since the last step, as items of `_Changes`."""
+        # Only a branch that disappears while the relay runs is gone: a new repository has no branches yet.
+        for cluster in sorted((self._present & sent.keys()) - tips.keys() - posted.keys()):
             yield cluster, ("", [removed(folder_of(cluster))])
-        self._had = set(tips)
+        self._present = set(tips)
         moved = {cluster: commit for cluster, commit in tips.items() if sent.get(cluster) != commit}
-        self._over = {name: why for name, why in self._over.items() if name not in moved and name not in posted}
-        yield from self._of_branches(moved)
+        self._excluded = {name: why for name, why in self._excluded.items() if name not in moved and name not in posted}
+        yield from self._branch_changes(moved)
         second = int(self.clock().timestamp())
         stamp = f"tree {'0' * 40}\ncommitter {self.name} <relay> {second} +0000\n\n".encode()
         for cluster, files in posted.items():
             folder = folder_of(cluster)
-            said = {COMMIT: stamp, **files}
-            lines = [removed(folder), *(written(f"{folder}/{path}", content) for path, content in sorted(said.items()))]
+            placed = sorted({COMMIT: stamp, **files}.items())
+            lines = [removed(folder), *(written(f"{folder}/{path}", content) for path, content in placed)]
             yield cluster, (f"http {second}", lines)
 
-    def _of_branches(self, moved: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, list[bytes]]]]:
+    def _branch_changes(self, moved: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, list[bytes]]]]:
         refs = [AgentRef(f"{_AGENTS}{cluster}", commit) for cluster, commit in moved.items()]
         listing = AgentFiles(self._objects, refs, self.limits)
-        self._over |= {skip.ref.removeprefix("agents/"): skip.detail for skip in listing.skipped if not skip.path}
+        self._excluded |= {skip.ref.removeprefix("agents/"): skip.detail for skip in listing.skipped if not skip.path}
         files = {ref: list(found) for ref, found in groupby(listing.found, lambda one: one.ref)}
         for (cluster, commit), answer in zip(moved.items(), self._objects.read(list(moved.values())), strict=True):
-            if isinstance(answer, UnreadableError) or cluster in self._over:
+            if isinstance(answer, UnreadableError) or cluster in self._excluded:
                 continue
             try:
-                yield cluster, (commit, self._folder(cluster, answer.content, files.get(f"agents/{cluster}", ())))
+                found = files.get(f"agents/{cluster}", ())
+                yield cluster, (commit, self._folder_commands(cluster, answer.content, found))
             except ValueError as error:
-                self._over[cluster] = str(error)
+                self._excluded[cluster] = str(error)
 
-    def _folder(self, cluster: str, commit: bytes, files: Sequence[AgentEntry]) -> list[bytes]:
-        """The commands that write what an agent committed. ValueError for what no relay carries."""
+    def _folder_commands(self, cluster: str, commit: bytes, files: Sequence[AgentEntry]) -> list[bytes]:
+        """The commands that write the folder of an agent's commit. ValueError if no relay may forward it."""
         tree = _TREE.match(commit)
         if tree is None:
-            raise ValueError("its branch points at no commit")
+            raise ValueError("its branch does not point at a commit")
         if len(commit) > self.limits.max_bytes:
             raise ValueError(f"its commit has {len(commit)} bytes, more than {self.limits.max_bytes}")
         folder = folder_of(cluster)
@@ -225,119 +233,121 @@ class Relay:
         return [removed(folder), *lines, written(f"{folder}/{COMMIT}", commit)]
 
     def _send(self, changes: _Changes) -> dict[str, str]:
-        """Put it on the branch, here and at the remote. Return whose words the hub refuses, and why."""
+        """Commit and push the changes. Return the clusters that the hub refuses, and why."""
         refused, taken = dict[str, str](), False
         for group in (changes.keys() - self._refused, changes.keys() & self._refused):
             part = {cluster: change for cluster, change in changes.items() if cluster in group}
-            done = self._try(part) if part else None
+            done = self._push(part) if part else None
             if isinstance(done, Rejected):
-                if not taken and isinstance(empty := self._try({}), Rejected):  # so it is no agent's fault
-                    raise RepositoryError(
-                        f"the hub refuses {self.ref} ({empty.reason})", "let the relay force-push its branch"
-                    )
-                refused |= self._without_culprits(part, done)
+                if not taken and isinstance(empty := self._push({}), Rejected):  # so no agent is the cause
+                    hint = "allow the relay to force-push its branch"
+                    raise RepositoryError(f"the hub refuses {self.ref} ({empty.reason})", hint)
+                refused |= self._bisect(part, done)
             taken = taken or bool(part)
         return refused
 
-    def _without_culprits(self, changes: _Changes, refusal: Rejected) -> dict[str, str]:
-        """Send the part of some refused changes that the hub takes. Return the clusters of the others, and why."""
+    def _bisect(self, changes: _Changes, refusal: Rejected) -> dict[str, str]:
+        """Push the part of some refused changes that the hub takes. Return the clusters of the rest, and why."""
         clusters = list(changes)
         if len(clusters) == 1:
             return dict.fromkeys(clusters, refusal.reason)
         refused, middle = dict[str, str](), len(clusters) // 2
         for half in (clusters[:middle], clusters[middle:]):
             part = {cluster: changes[cluster] for cluster in half}
-            if isinstance(done := self._try(part), Rejected):
-                refused |= self._without_culprits(part, done)
+            if isinstance(done := self._push(part), Rejected):
+                refused |= self._bisect(part, done)
         return refused
 
-    def _try(self, changes: _Changes) -> Rejected | None:
-        """Push a commit with some changes; Rejected where the hub does not take it."""
+    def _push(self, changes: _Changes) -> Rejected | None:
+        """Push one commit with these changes; Rejected if the hub does not take it."""
         base = ref_tip(self.repository, self.ref)
-        count = f"{len(changes)} agents" if len(changes) != 1 else "1 agent"
         commands = (line for _, lines in changes.values() for line in lines)
         root = self._length >= _LONGEST
-        commit = build_changed(self.repository, base, commands, f"{count}\n", root=root)
+        commit = build_changed(self.repository, base, commands, f"{count_agents(len(changes))}\n", root=root)
         for _ in range(2):
             done = push_ref(
-                self.repository, remote=self.remote, ref=self.ref, new=commit, expected=self._theirs,
+                self.repository, remote=self.remote, ref=self.ref, new=commit, expected=self._remote_tip,
                 limit_seconds=self.limit_seconds,
             )  # fmt: skip
             if not isinstance(done, Moved):
                 break
-            self._theirs = remote_tip(
-                self.repository, remote=self.remote, ref=self.ref, limit_seconds=self.limit_seconds
-            )
+            self._remote_tip = self._read_remote_tip()
         if isinstance(done, Rejected):
             return done
         if isinstance(done, Moved):
             raise RepositoryError(f"{self.ref} kept moving", "does another relay have the same name?")
-        self._theirs, self._length = commit, 1 if root else self._length + 1
-        self._keep(commit)
+        self._remote_tip, self._length = commit, 1 if root else self._length + 1
+        self._set_local_ref(commit)
         return None
 
-    def _keep(self, commit: str) -> None:
+    def _read_remote_tip(self) -> str | None:
+        return remote_tip(self.repository, remote=self.remote, ref=self.ref, limit_seconds=self.limit_seconds)
+
+    def _set_local_ref(self, commit: str) -> None:
         self.repository.git.output("-c", "core.logAllRefUpdates=false", "update-ref", self.ref, commit)
 
-    def _pushed(self) -> dict[str, str]:
-        """The agents' branches here."""
+    def _agent_tips(self) -> dict[str, str]:
+        """By cluster, the tip of its agent's branch in the relay's repository."""
         listing = self.repository.git.output("for-each-ref", "--format=%(objectname) %(refname)", _AGENTS)
         found = (line.partition(" ") for line in listing.decode("utf-8", "surrogateescape").splitlines())
         named = ((name.removeprefix(_AGENTS), commit) for commit, _, name in found)
         return {cluster: commit for cluster, commit in named if is_cluster_name(cluster)}
 
-    def _before(self, cluster: str) -> Mapping[str, bytes]:
-        """What was said of a cluster when the relay started. After that it is in memory."""
-        if self._first is None:
-            self._first = dict(self._said())
-        tree = self._first.get(cluster)
-        return {} if tree is None else dict(_files(self._objects, tree))
+    def _initial_files(self, cluster: str) -> Mapping[str, bytes]:
+        """The files of a cluster when the relay started. Later ones are in memory."""
+        if self._initial is None:
+            self._initial = dict(self._committed_folders())
+        tree = self._initial.get(cluster)
+        return {} if tree is None else dict(_read_folder(self._objects, tree))
 
-    def _said(self) -> tuple[tuple[str, str], ...]:
+    def _committed_folders(self) -> tuple[tuple[str, str], ...]:
         base = ref_tip(self.repository, self.ref)
         return () if base is None else tuple(chain.from_iterable(relayed_clusters(self.repository, base)))
 
-    def _known(self) -> dict[str, str]:
-        """What was sent of each cluster, read from the last commit when the relay starts."""
+    def _load_sent(self) -> dict[str, str]:
+        """By cluster, the id of the files that were sent; read from the last commit when the relay starts."""
         if self._sent is None:
-            self._theirs = remote_tip(
-                self.repository, remote=self.remote, ref=self.ref, limit_seconds=self.limit_seconds
-            )
-            if self._theirs is not None and ref_tip(self.repository, self.ref) is None:
+            self._remote_tip = self._read_remote_tip()
+            if self._remote_tip is not None and ref_tip(self.repository, self.ref) is None:
                 fetch_ref(self.repository, remote=self.remote, ref=self.ref, limit_seconds=self.limit_seconds)
-                self._keep(self._theirs)
-            said = self._said()
-            if said:
+                self._set_local_ref(self._remote_tip)
+            folders = self._committed_folders()
+            if folders:
                 self._length = count_commits(self.repository, self.ref)
-            answers = self._objects.read([f"{tree}:{COMMIT}" for _, tree in said])
-            pairs = zip(said, answers, strict=True)
-            self._sent = {cluster: _id(self.repository, answer) for (cluster, _), answer in pairs}
+            answers = self._objects.read([f"{tree}:{COMMIT}" for _, tree in folders])
+            pairs = zip(folders, answers, strict=True)
+            self._sent = {cluster: _commit_id(self.repository, answer) for (cluster, _), answer in pairs}
         return self._sent
 
 
-def _files(objects: Objects, tree: str, folder: str = "") -> Iterator[tuple[str, bytes]]:
-    """The files below a folder of the relay's own, all of which are small."""
+def count_agents(number: int) -> str:
+    """Return `1 agent` or `2 agents`."""
+    return f"{number} agents" if number != 1 else "1 agent"
+
+
+def _read_folder(objects: Objects, tree: str, folder: str = "") -> Iterator[tuple[str, bytes]]:
+    """The files below a folder of the relay's branch, all of which are small."""
     (answer,) = objects.read([tree])
     if isinstance(answer, UnreadableError):
         return
     for mode, name, oid in raw_entries(answer.content, len(tree) // 2):
         path = folder + name.decode("utf-8", "surrogateescape")
         if mode == b"40000":
-            yield from _files(objects, oid, f"{path}/")
+            yield from _read_folder(objects, oid, f"{path}/")
         else:
             content = objects.blob(oid)
             if path != COMMIT or not _NO_TREE.match(content):
                 yield path, content
 
 
-def name_of(files: Mapping[str, bytes]) -> str:
-    """A name of what some files hold, another one for others."""
+def files_digest(files: Mapping[str, bytes]) -> str:
+    """Return a digest of files, their paths and contents."""
     text = json.dumps({path: content.decode("utf-8", "backslashreplace") for path, content in sorted(files.items())})
     return hashlib.sha256(text.encode()).hexdigest()
 
 
-def _id(repository: Repository, answer: object) -> str:
-    """The id of the commit that a relay keeps."""
+def _commit_id(repository: Repository, answer: object) -> str:
+    """The id of an agent's commit, from its content."""
     content = getattr(answer, "content", b"")
     if _NO_TREE.match(content):
         return "http "

@@ -1,4 +1,4 @@
-"""A cluster's word as a relay takes it over HTTP, for an agent that does not push."""
+"""A cluster's ref behind a relay, read and written over HTTP, for an agent that does not push."""
 
 import json
 from collections.abc import Callable, Collection, Mapping
@@ -12,7 +12,7 @@ from urllib.parse import urlencode
 import urllib3
 
 from muster.agents.hub.view import HubView
-from muster.agents.relay.protocol import PREFIX, files_of, texts, view_said
+from muster.agents.relay.protocol import PREFIX, decode_files, decode_view, encode_files
 from muster.data.agentref import agent_ref
 from muster.data.tree import Tree, read_json
 from muster.git.errors import Moved, RepositoryError
@@ -25,29 +25,30 @@ _MOST_BYTES: Final = 64 << 20
 
 @dataclass(frozen=True, slots=True)
 class Credentials:
-    """How an agent shows a relay who it is, read for each request: by the token in a file, or by the certificate and
-    key in another, once that is there. `authority`: who signed the relay's own certificate, where the system does not
-    know."""
+    """How an agent authenticates at a relay: by the token in a file, or by the certificate and key in another file,
+    once it exists. Both are read for each request. `authority` signed the relay's own certificate; None: an
+    authority of the system."""
 
     token_file: Path | None = None
     certificate: Path | None = None
     authority: Path | None = None
 
     def headers(self) -> dict[str, str]:
-        """What goes with each request. RepositoryError where the token cannot be read."""
+        """Return the headers of a request. RepositoryError if the token cannot be read."""
         if self.token_file is None:
             return {}
         try:
             token = self.token_file.read_text(encoding="utf-8").strip()
         except (OSError, ValueError) as error:
-            raise RepositoryError(f"{self.token_file} cannot be read: {error}", "it holds the relay's token") from error
+            hint = "the file must hold the token for the relay"
+            raise RepositoryError(f"{self.token_file} cannot be read: {error}", hint) from error
         return {"Authorization": f"Bearer {token}"}
 
     def pool(self, limit_seconds: float) -> urllib3.PoolManager:
-        """What connects."""
-        shown = str(self.certificate) if self.certificate is not None and self.certificate.is_file() else None
+        """Return a connection pool."""
+        file = str(self.certificate) if self.certificate is not None and self.certificate.is_file() else None
         return urllib3.PoolManager(
-            timeout=urllib3.Timeout(total=limit_seconds), retries=False, cert_file=shown, key_file=shown,
+            timeout=urllib3.Timeout(total=limit_seconds), retries=False, cert_file=file, key_file=file,
             ca_certs=None if self.authority is None else str(self.authority),
         )  # fmt: skip
 
@@ -58,9 +59,9 @@ class Credentials:
 
 @dataclass
 class RelayedRef:
-    """What the relay at `url` knows of a cluster. No request takes longer than `limit_seconds`. With a `seal` what is
-    said is signed, as of `clock`.
+    """The files of a cluster at the relay at `url`. With a `seal` they are signed, as of `clock`.
 
+    `limit_seconds` bounds each request; `requests` returns the names of certificate requests whose answers are read.
     Satisfies `muster.git.rootref.Replaceable`.
     """
 
@@ -75,42 +76,42 @@ class RelayedRef:
 
     @property
     def ref(self) -> str:
-        """The full name of the ref that it stands for."""
+        """The full name of the ref that the relay writes for."""
         return agent_ref(self.cluster)
 
     def look(self, known: Standing = NOTHING) -> Standing:
-        """Return what the relay knows of the cluster. RepositoryError without an answer."""
-        said = self._asked("GET", "", None)
-        self._object_format = str(said.get("objectFormat", SHA1))
-        if said.get("commit") is None:
+        """Return the cluster's files at the relay. RepositoryError without an answer."""
+        answer = self._request("GET", "", None)
+        self._object_format = str(answer.get("objectFormat", SHA1))
+        if answer.get("commit") is None:
             return NOTHING
-        if said["commit"] == known.commit:
+        if answer["commit"] == known.commit:
             return known
         try:
-            files = files_of(said.get("files"))
+            files = decode_files(answer.get("files"))
         except ValueError as error:
-            raise RepositoryError(f"the relay says what makes no sense: {error}") from error
+            raise RepositoryError(f"the relay's answer is malformed: {error}") from error
         signed = files.pop(COMMIT, b"")
         if self.seal is not None and not self.seal.vouches(signed):
-            files = {}  # whoever signs vouches for all of it
-        return Standing(str(said["commit"]), files)
+            files = {}  # a signature covers all files, so those of others are not taken over
+        return Standing(str(answer["commit"]), files)
 
     def replace(self, standing: Standing, files: Mapping[str, bytes], message: str) -> Standing | Moved:
-        """Say something else of the cluster; Moved where the relay knows something else than `standing` by now.
+        """Replace the cluster's files; Moved if the relay has other files than `standing` by now.
 
-        RepositoryError where the relay refuses, or does not answer.
+        RepositoryError if the relay refuses, or does not answer.
         """
-        sent = texts({**files, **self._signed(files, message)})
-        said = self._asked("PUT", "", {"expected": standing.commit, "files": sent})
-        return Standing(str(said["commit"]), files) if "commit" in said else Moved(None)
+        sent = encode_files({**files, **self._signed(files, message)})
+        answer = self._request("PUT", "", {"expected": standing.commit, "files": sent})
+        return Standing(str(answer["commit"]), files) if "commit" in answer else Moved(None)
 
     def view(self) -> HubView:
-        """Return what the hub says of the cluster. RepositoryError without an answer."""
+        """Return what the hub says about the cluster. RepositoryError without an answer."""
         query = urlencode([("request", name) for name in self.requests()])
-        return view_said(self._asked("GET", f"/hub{query and '?'}{query}", None))
+        return decode_view(self._request("GET", f"/hub{query and '?'}{query}", None))
 
     def _signed(self, files: Mapping[str, bytes], message: str) -> dict[str, bytes]:
-        """The commit that goes along; a stranger, who has no certificate yet, signs nothing."""
+        """The signed commit of the files; nothing if the agent has no certificate yet."""
         if self.seal is None:
             return {}
         who = f"{self.cluster} <{self.cluster}@agents.invalid>"
@@ -118,8 +119,8 @@ class RelayedRef:
         signed = self.seal.sealed(made)
         return {} if signed == made else {COMMIT: signed}
 
-    def _asked(self, method: str, below: str, body: Tree) -> dict[str, Tree]:
-        """What is answered; nothing where the relay says that it knows something else."""
+    def _request(self, method: str, below: str, body: Tree) -> dict[str, Tree]:
+        """Send a request and return the answer; an empty one if the relay has other files than expected."""
         url = f"{self.url.rstrip('/')}{PREFIX}{self.cluster}{below}"
         data, headers = None if body is None else json.dumps(body).encode(), self.credentials.headers()
         try:
@@ -132,15 +133,15 @@ class RelayedRef:
         if answer.status == HTTPStatus.CONFLICT:
             return {}
         if answer.status == HTTPStatus.UNAUTHORIZED:
-            raise RepositoryError(f"the relay lets nobody in as {self.cluster} by {self.credentials}")
+            raise RepositoryError(f"the relay does not accept {self.credentials} for {self.cluster}")
         if answer.status != HTTPStatus.OK or not isinstance(said, dict):
             why = said.get("error") if isinstance(said, dict) else None
-            raise RepositoryError(f"the relay refuses ({answer.status}): {why or 'no reason is given'}")
+            raise RepositoryError(f"the relay refuses ({answer.status}): {why or 'it gives no reason'}")
         return said
 
 
 def _reason(body: bytes) -> Tree:
-    """What a refusal says. Not every one is the relay's own: a proxy may stand before it."""
+    """The body of a refusal; empty if it is not JSON, because a proxy may have answered instead."""
     try:
         return read_json(body)
     except ValueError:

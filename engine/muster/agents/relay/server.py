@@ -15,140 +15,144 @@ from http import HTTPStatus
 from pathlib import Path
 from typing import Final
 
-from muster.agents.hub.local import HubCopy
-from muster.agents.relay.protocol import PREFIX, put, requests_of, texts, view_text
+from muster.agents.hub.local import LocalHub
+from muster.agents.relay.protocol import PREFIX, encode_files, encode_view, read_put, requests_of
 from muster.agents.relay.relay import Relay
 from muster.agents.serving.messages import HttpRequest, Response, response
 from muster.agents.serving.server import HttpServer
-from muster.agents.serving.tokens import Reread, is_same
+from muster.agents.serving.tokens import ReloadedFile, matches_digest
 from muster.data.agentref import is_cluster_name
 from muster.data.tree import Tree
 from muster.git.errors import Moved, RepositoryError
-
-
-class Tokens:
-    """Whose a token is, by a file of lines `<cluster> <SHA-256 of the token, in hexadecimal>`. It is read again when it
-    changes."""
-
-    def __init__(self, path: Path) -> None:
-        self._known = Reread(path, _read)
-
-    def is_of(self, cluster: str, token: str) -> bool:
-        """Whether it is that cluster's."""
-        return is_same((self._known() or {}).get(cluster, ""), token)
-
-
-def _read(text: str) -> dict[str, str]:
-    lines = (line.split() for line in text.splitlines())
-    return {words[0]: words[1].lower() for words in lines if len(words) == 2}
-
-
-@dataclass(frozen=True, slots=True)
-class Certificates:
-    """Whose a certificate is that a connection showed, and that its authority signed: it has to stand at the hub, too,
-    where one that was revoked or replaced does not stand any more."""
-
-    hub: HubCopy
-    clock: Callable[[], datetime]
-
-    def is_of(self, cluster: str, shown: bytes) -> bool:
-        """Whether it is that cluster's. `shown` is DER."""
-        from muster.git.signatures.certificate import issued_of
-
-        found = issued_of(ssl.DER_cert_to_PEM_cert(shown).encode())
-        if found is None or found.cluster != cluster:
-            return False
-        standing = ((one.user, one.key) for one in self.hub.issued(cluster))
-        return (found.user, found.key) in standing and found.begin <= self.clock() < found.end
-
 
 #: JSON writes some characters as six.
 _OVERHEAD: Final = 6
 
 
-@dataclass(frozen=True, slots=True)
-class Doors:
-    """Who gets in. With a `context` connections are TLS; without `tokens` or `certificates` nobody does by those."""
+class TokenFile:
+    """The agents' tokens: a file of lines `<cluster> <SHA-256 of the token, in hexadecimal>`, reloaded on changes."""
 
-    tokens: Tokens | None = None
-    certificates: Certificates | None = None
+    def __init__(self, path: Path) -> None:
+        self._digests = ReloadedFile(path, _read_digests)
+
+    def admits(self, cluster: str, token: str) -> bool:
+        """Does the token belong to the cluster?"""
+        return matches_digest((self._digests() or {}).get(cluster, ""), token)
+
+
+def _read_digests(text: str) -> dict[str, str]:
+    lines = (line.split() for line in text.splitlines())
+    return {words[0]: words[1].lower() for words in lines if len(words) == 2}
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCertificates:
+    """The agents' certificates.
+
+    TLS has verified that the authority signed a certificate. It must also be at the hub, which no longer has one that
+    was revoked or replaced.
+    """
+
+    hub: LocalHub
+    clock: Callable[[], datetime]
+
+    def admits(self, cluster: str, certificate: bytes) -> bool:
+        """Does the certificate (DER) belong to the cluster?"""
+        from muster.git.signatures.certificate import issued_of  # needs the extra `identity`
+
+        found = issued_of(ssl.DER_cert_to_PEM_cert(certificate).encode())
+        if found is None or found.cluster != cluster:
+            return False
+        issued = ((one.user, one.key) for one in self.hub.issued(cluster))
+        return (found.user, found.key) in issued and found.begin <= self.clock() < found.end
+
+
+@dataclass(frozen=True, slots=True)
+class Authentication:
+    """How agents authenticate: by tokens, by certificates, or by either. With a `context` connections use TLS."""
+
+    tokens: TokenFile | None = None
+    certificates: ClientCertificates | None = None
     context: ssl.SSLContext | None = None
+
+    def admits(self, cluster: str, request: HttpRequest) -> bool:
+        """Does the request come from an agent of the cluster?"""
+        token, certificate = request.bearer, request.certificate
+        if self.tokens and token is not None and self.tokens.admits(cluster, token):
+            return True
+        return self.certificates is not None and certificate is not None and (
+            self.certificates.admits(cluster, certificate)
+        )  # fmt: skip
 
 
 class RelayServer(HttpServer):
-    """Takes what agents say for a relay. `hub` tells what the hub says of each cluster."""
+    """Receives the files of agents for a relay, and tells them what the hub says about their clusters."""
 
-    def __init__(self, address: tuple[str, int], relay: Relay, doors: Doors, hub: HubCopy) -> None:
-        super().__init__(address, context=doors.context)
-        self.relay, self.doors, self.hub = relay, doors, hub
+    def __init__(self, address: tuple[str, int], relay: Relay, authentication: Authentication, hub: LocalHub) -> None:
+        super().__init__(address, context=authentication.context)
+        self.relay, self.authentication, self.hub = relay, authentication, hub
 
-    def turn(self) -> None:
-        """What the hub says may be another by now."""
+    def refresh(self) -> None:
+        """Update the view of the hub."""
         with suppress(RepositoryError):
-            self.hub.turn()
+            self.hub.refresh()
 
     def probe(self, request: HttpRequest) -> Response | None:
-        """`/livez` and `/healthz`: does the relay go on? `/readyz`: did the hub take its last commit?"""
+        """`/livez` and `/healthz`: is the relay running? `/readyz`: did the hub take its last commit?"""
         if request.path in ("/livez", "/healthz"):
-            return _well(self.relay.is_alive)
-        return _well(self.relay.is_ready) if request.path == "/readyz" else None
+            return _health(self.relay.is_alive)
+        return _health(self.relay.is_ready) if request.path == "/readyz" else None
 
     def admitted(self, request: HttpRequest) -> Response | int:
-        """Strangers are refused before any of their body is read: they are no reason to hold anything in memory."""
+        """Refuse unauthenticated requests before their body is read, so that they cannot fill the memory."""
         if request.method not in ("GET", "PUT"):
             return response(HTTPStatus.METHOD_NOT_ALLOWED, Allow="GET, PUT")
         cluster = request.path.removeprefix(PREFIX).partition("/")[0]
-        if not (request.path.startswith(PREFIX) and is_cluster_name(cluster) and self._is_known(cluster, request)):
+        is_agent_path = request.path.startswith(PREFIX) and is_cluster_name(cluster)
+        if not (is_agent_path and self.authentication.admits(cluster, request)):
             return response(HTTPStatus.UNAUTHORIZED, WWW_Authenticate="Bearer")
         if request.method == "GET":
             return 0
         most = self.relay.limits.max_bytes * _OVERHEAD
         if request.length > most:
-            return _said(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": f"more than {most} bytes"})
+            return _json(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": f"more than {most} bytes"})
         return most
 
     def answer(self, request: HttpRequest, body: bytes) -> Response:
-        """As `muster.agents.relay.protocol` has it."""
+        """Answer as `muster.agents.relay.protocol` defines."""
         cluster, _, rest = request.path.removeprefix(PREFIX).partition("/")
         if request.method == "PUT":
-            return self._put(cluster, body) if not rest else _NOTHING
+            return self._put(cluster, body) if not rest else _NOT_FOUND
         if rest == "hub":
             try:
-                return _said(HTTPStatus.OK, view_text(self.hub.view(cluster, requests_of(request.query))))
+                return _json(HTTPStatus.OK, encode_view(self.hub.view(cluster, requests_of(request.query))))
             except RepositoryError as error:
-                return _said(HTTPStatus.SERVICE_UNAVAILABLE, {"error": error.message})
+                return _json(HTTPStatus.SERVICE_UNAVAILABLE, {"error": error.message})
             except ValueError:
-                return _said(HTTPStatus.BAD_REQUEST, {"error": "it asks for too much"})
+                return _json(HTTPStatus.BAD_REQUEST, {"error": "it asks for too much"})
         if rest:
-            return _NOTHING
-        standing, form = self.relay.look(cluster), self.relay.repository.object_format
-        return _said(
-            HTTPStatus.OK, {"commit": standing.commit, "files": texts(standing.files), "objectFormat": form}
-        )  # fmt: skip
+            return _NOT_FOUND
+        known, form = self.relay.look(cluster), self.relay.repository.object_format
+        found: Tree = {"commit": known.commit, "files": encode_files(known.files), "objectFormat": form}
+        return _json(HTTPStatus.OK, found)
 
     def _put(self, cluster: str, body: bytes) -> Response:
         try:
-            expected, files = put(body)
+            expected, files = read_put(body)
             done = self.relay.post(cluster, expected, files)
         except ValueError as error:
-            return _said(HTTPStatus.BAD_REQUEST, {"error": str(error)})
+            return _json(HTTPStatus.BAD_REQUEST, {"error": str(error)})
         if isinstance(done, Moved):
-            return _said(HTTPStatus.CONFLICT, {"error": "it is not what it was"})
-        return _said(HTTPStatus.OK, {"commit": done.commit})
-
-    def _is_known(self, cluster: str, request: HttpRequest) -> bool:
-        doors, token, shown = self.doors, request.bearer, request.certificate
-        if doors.tokens and token is not None and doors.tokens.is_of(cluster, token):
-            return True
-        return doors.certificates is not None and shown is not None and doors.certificates.is_of(cluster, shown)
+            return _json(HTTPStatus.CONFLICT, {"error": "the files have changed meanwhile"})
+        return _json(HTTPStatus.OK, {"commit": done.commit})
 
 
-def _said(status: HTTPStatus, said: Tree) -> Response:
-    return response(status, json.dumps(said).encode(), Content_Type="application/json")
+def _json(status: HTTPStatus, body: Tree) -> Response:
+    return response(status, json.dumps(body).encode(), Content_Type="application/json")
 
 
-def _well(well: bool) -> Response:  # noqa: FBT001 - a probe has one question
-    return response(HTTPStatus.OK if well else HTTPStatus.SERVICE_UNAVAILABLE, b"ok\n" if well else b"not well\n")
+def _health(healthy: bool) -> Response:  # noqa: FBT001 - the whole answer
+    return response(HTTPStatus.OK if healthy else HTTPStatus.SERVICE_UNAVAILABLE, b"ok\n" if healthy else b"not well\n")
 
 
-_NOTHING: Final = _said(HTTPStatus.NOT_FOUND, {"error": "there is nothing here"})
+_NOT_FOUND: Final = _json(HTTPStatus.NOT_FOUND, {"error": "there is nothing here"})

@@ -1,7 +1,7 @@
 """Requests and responses of HTTP/1.1, as bytes.
 
-A request is read strictly. Where its bytes could mean one request to a proxy and another one to us, it is refused: a
-second request could hide in the difference.
+Requests are parsed strictly. A request whose bytes a proxy could read differently is refused: a second request could
+hide in the difference.
 """
 
 import re
@@ -13,14 +13,14 @@ from typing import Final
 
 _LINE: Final = re.compile(rb"([A-Z]{1,16}) (/[!-~]*) HTTP/1\.([01])")
 _FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~\x80-\xff]*?)[ \t]*")
-#: Nothing that anybody sends is longer; what is longer, or no number, is not meant to be understood.
+#: No body is longer than this many digits say.
 _LENGTH: Final = re.compile(r"[0-9]{1,15}")
-#: Two of these contradict each other, whatever they say.
+#: Headers that may not be repeated.
 _ONCE: Final = frozenset(("authorization", "content-length", "host", "transfer-encoding"))
 
 
 class HeadError(ValueError):
-    """A head that is not understood: the `status` to answer with."""
+    """A malformed request head, and the `status` to answer with."""
 
     def __init__(self, status: HTTPStatus, why: str) -> None:
         super().__init__(why)
@@ -29,9 +29,9 @@ class HeadError(ValueError):
 
 @dataclass(frozen=True, slots=True)
 class HttpRequest:
-    """The head of a request. `headers` are by lower-case name; `length` is that of the body that follows.
+    """The head of a request. `headers` are by lower-case name; `length` is the length of the body that follows.
 
-    `certificate` is what the client showed in TLS (DER), if anything.
+    `certificate` is the client's TLS certificate (DER), if it sent one.
     """
 
     method: str
@@ -48,26 +48,26 @@ class HttpRequest:
 
     @property
     def query(self) -> str:
-        """What follows the question mark."""
+        """The part of the target after the question mark."""
         return self.target.partition("?")[2]
 
     @property
     def bearer(self) -> str | None:
-        """The bearer token; None for none."""
+        """The bearer token; None if there is none."""
         scheme, _, token = self.headers.get("authorization", "").partition(" ")
         return token.strip() if scheme.lower() == "bearer" else None
 
-    def shown(self, certificate: bytes | None) -> "HttpRequest":
-        """Return the request of a client that showed a certificate."""
+    def with_certificate(self, certificate: bytes | None) -> "HttpRequest":
+        """Return the same request with the client's certificate."""
         return replace(self, certificate=certificate)
 
 
 def read_head(head: bytes) -> HttpRequest:
-    """Read a head, up to and with the empty line at its end. HeadError."""
+    """Parse a head, including the empty line at its end. HeadError if it is malformed."""
     first, *fields = head.removesuffix(b"\r\n\r\n").split(b"\r\n")
     line = _LINE.fullmatch(first)
     if line is None:
-        raise HeadError(HTTPStatus.BAD_REQUEST, "this is no request of HTTP/1.1")
+        raise HeadError(HTTPStatus.BAD_REQUEST, "this is not a request of HTTP/1.1")
     headers = dict[str, str]()
     for one in fields:
         found = _FIELD.fullmatch(one)
@@ -87,17 +87,17 @@ def _length(headers: Mapping[str, str]) -> int:
     if "transfer-encoding" in headers:
         if length is not None:
             raise HeadError(HTTPStatus.BAD_REQUEST, "content-length and transfer-encoding exclude each other")
-        raise HeadError(HTTPStatus.LENGTH_REQUIRED, "a body is sent with its length")
+        raise HeadError(HTTPStatus.LENGTH_REQUIRED, "a body needs a content-length")
     if length is not None and _LENGTH.fullmatch(length) is None:
-        raise HeadError(HTTPStatus.BAD_REQUEST, "content-length is no length")
+        raise HeadError(HTTPStatus.BAD_REQUEST, "content-length is not a length")
     return int(length or 0)
 
 
 @dataclass(frozen=True, slots=True)
 class Response:
-    """What is answered: a whole `body`, or one that a `stream` yields piece by piece, each of which may take long.
+    """A response: a whole `body`, or a `stream` of pieces, each of which may take long.
 
-    `done` is called once nothing more is sent.
+    `done` is called after the response was sent.
     """
 
     status: HTTPStatus
@@ -107,7 +107,7 @@ class Response:
     done: Callable[[], None] = lambda: None
 
     def head(self, *, is_last: bool) -> bytes:
-        """The head, as bytes. After the last response the connection is closed."""
+        """Return the head as bytes. `is_last`: the connection is closed after this response."""
         lines = {"Server": "muster", "Date": formatdate(usegmt=True), **self.headers}
         if self.stream is None and self.status is not HTTPStatus.NOT_MODIFIED:
             lines["Content-Length"] = str(len(self.body))
@@ -118,5 +118,5 @@ class Response:
 
 
 def response(status: HTTPStatus, body: bytes = b"", **headers: str) -> Response:
-    """A response with a whole body. Underscores of headers' names are dashes."""
+    """Make a response with a whole body. Underscores in the names of headers become dashes."""
     return Response(status, body, {name.replace("_", "-"): value for name, value in headers.items()})

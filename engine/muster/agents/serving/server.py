@@ -1,9 +1,9 @@
-"""A server of HTTP for those who do not trust each other: nobody can hold it up for the others.
+"""An HTTP server for clients that do not trust each other: no client can block it for the others.
 
-One thread accepts connections, greets them (TLS) and reads requests; it waits for none of them. A connection costs a
-descriptor and no thread until its request is whole, so a client that is slow or silent costs next to nothing. Where
-there are too many connections, those that have kept silent longest are hung up on, of the address that has most of
-them. Probes are answered by that thread itself, and some connections are always free for them.
+One thread accepts connections, does the TLS handshakes and reads requests; it waits for none of them. A connection
+costs a file descriptor and no thread until its request is complete, so a slow or silent client costs next to nothing.
+If there are too many connections, the server closes those that were silent longest, of the address with the most
+connections. That thread itself answers probes, and some connections are always reserved for them.
 """
 
 import asyncio
@@ -27,9 +27,10 @@ from muster.agents.serving.messages import HttpRequest, Response
 
 
 def server_context(certificate: Path, key: Path, client_authority: Path | None, *, optional: bool) -> ssl.SSLContext:
-    """With a `client_authority` clients show certificates that it signed; `optional`: or none.
+    """Return the TLS settings of a server.
 
-    OSError, of which ssl.SSLError is one, for files that cannot be used.
+    With a `client_authority` clients must send a certificate that it signed, or may, if `optional`. OSError
+    (ssl.SSLError is one) for files that cannot be used.
     """
     context = ssl.create_default_context(ssl.Purpose.CLIENT_AUTH)
     context.load_cert_chain(certificate, key)
@@ -39,18 +40,18 @@ def server_context(certificate: Path, key: Path, client_authority: Path | None, 
     return context
 
 
-#: So many connections at one time, if there are descriptors for twice as many: git and files need the others.
+#: The most connections, if there are twice as many descriptors: git and files need the rest.
 _MOST: Final = 2048
-#: One address has no more than this part of them: many agents may share one, behind a proxy.
+#: One address may have one out of this many connections: many agents may share an address, behind a proxy.
 _SHARE: Final = 2
-#: This part of it is taken at once, before those that are here are looked at again, and makes room at once.
+#: One out of this many of an address' connections are accepted, or closed, in one go.
 _PARTS: Final = 16
-#: So many connections are never busy with a request, so that there is always one that can make room for a probe.
+#: This many connections are never busy with a request, so that one can always be closed for a probe.
 _RESERVE: Final = 16
-#: So many requests are answered at one time; the others wait.
+#: This many requests are answered at a time; the others wait.
 _WORKERS: Final = 16
-_WAITING: Final = 1024  # connections that the system keeps until we take them
-_TURN_SECONDS: Final = 1.0
+_BACKLOG: Final = 1024  # connections that the system queues until they are accepted
+_REFRESH_SECONDS: Final = 1.0
 _PAUSE_SECONDS: Final = 0.1
 _END_SECONDS: Final = 5.0
 
@@ -58,31 +59,31 @@ T = TypeVar("T")
 
 
 class AddressError(ValueError):
-    """An address that cannot be listened on, in words for people."""
+    """A text that is not an address to listen on."""
 
 
-def address_of(text: str) -> tuple[str, int]:
-    """Read `HOST:PORT`, an IPv6 address in brackets. AddressError."""
+def parse_address(text: str) -> tuple[str, int]:
+    """Parse `HOST:PORT`, with an IPv6 address in brackets. AddressError."""
     host, _, port = text.rpartition(":")
     if host.startswith("[") and host.endswith("]"):
         host = host[1:-1]
     elif ":" in host:
-        raise AddressError("an IPv6 address stands in brackets, as in [::1]:8080")
+        raise AddressError("an IPv6 address needs brackets, as in [::1]:8080")
     if not host or not (port.isascii() and port.isdecimal()) or int(port) > 0xFFFF:
-        raise AddressError("it is HOST:PORT")
+        raise AddressError("it is not HOST:PORT")
     return host, int(port)
 
 
 class HttpServer:
-    """A server that listens, with TLS where it has a `context`; no more than `most` connections at one time.
+    """A server with at most `most` connections at a time, with TLS if it has a `context`.
 
-    What it answers is for its subclasses, in `probe`, `admitted` and `answer` (see `connection.Site`).
+    Subclasses define the answers: `probe`, `admitted` and `answer` (see `connection.HttpSite`).
     """
 
     def __init__(
         self, address: tuple[str, int], *, context: ssl.SSLContext | None = None, most: int | None = None
     ) -> None:  # fmt: skip
-        """Listen. OSError."""
+        """Open the listening socket. OSError if that fails."""
         self.context = context
         self.most = most or min(_MOST, resource.getrlimit(resource.RLIMIT_NOFILE)[0] // 2)
         self._share = max(1, self.most // _SHARE)
@@ -91,7 +92,7 @@ class HttpServer:
         try:
             self._listener.setsockopt(SOL_SOCKET, SO_REUSEADDR, 1)
             self._listener.bind(address)
-            self._listener.listen(_WAITING)
+            self._listener.listen(_BACKLOG)
             self._listener.settimeout(0)
         except OSError:
             self._listener.close()
@@ -104,40 +105,40 @@ class HttpServer:
 
     @property
     def url(self) -> str:
-        """Where it is found."""
+        """The URL of the server."""
         host = self.server_host
         return f"{'https' if self.context else 'http'}://{f'[{host}]' if ':' in host else host}:{self.server_port}"
 
     # -- for subclasses
 
     def probe(self, request: HttpRequest) -> Response | None:  # noqa: ARG002
-        """As `connection.Site` has it."""
+        """See `connection.HttpSite`."""
         return None
 
     def admitted(self, request: HttpRequest) -> Response | int:
-        """As `connection.Site` has it."""
+        """See `connection.HttpSite`."""
         raise NotImplementedError
 
     def answer(self, request: HttpRequest, body: bytes) -> Response:
-        """As `connection.Site` has it."""
+        """See `connection.HttpSite`."""
         raise NotImplementedError
 
-    def turn(self) -> None:
-        """Called before anything is answered, and every second."""
+    def refresh(self) -> None:
+        """Called before the first request, and then every second."""
 
     # -- asked by connections
 
     @property
     def site(self) -> "HttpServer":
-        """What is served."""
+        """What the server serves: itself."""
         return self
 
     def is_full(self) -> bool:
-        """Whether so many requests are being answered that no further one can be."""
+        """Is the number of requests in progress at its limit?"""
         return sum(not one.idle for one in self._open.values()) >= max(1, self.most - _RESERVE)
 
     async def ask(self, call: Callable[[], T]) -> T:
-        """Return what a call returns, once it is its turn."""
+        """Run a call once a worker is free, and return its result."""
         async with self._workers:
             return await in_thread(call)
 
@@ -148,22 +149,22 @@ class HttpServer:
         asyncio.run(self._serve())
 
     def shutdown(self) -> None:
-        """End."""
+        """End `serve_forever`."""
         self._is_ending = True
         if self._loop is not None:
             with suppress(RuntimeError):  # it has ended
                 self._loop.call_soon_threadsafe(self._ending.set)
 
     def close(self) -> None:
-        """Listen no longer."""
+        """Close the listening socket."""
         self._listener.close()
 
     async def _serve(self) -> None:
         self._loop, self._ending = asyncio.get_running_loop(), asyncio.Event()
         self._workers = asyncio.Semaphore(_WORKERS)
-        self._loop.set_exception_handler(_told)
-        await in_thread(self.turn)
-        own = [asyncio.create_task(self._accept()), asyncio.create_task(self._turns())]
+        self._loop.set_exception_handler(_log_exception)
+        await in_thread(self.refresh)
+        own = [asyncio.create_task(self._accept()), asyncio.create_task(self._refresh_regularly())]
         if self._is_ending:
             self._ending.set()
         await self._ending.wait()
@@ -171,36 +172,36 @@ class HttpServer:
             task.cancel()
         await asyncio.wait((*own, *self._open), timeout=_END_SECONDS)
 
-    async def _turns(self) -> None:
+    async def _refresh_regularly(self) -> None:
         while True:
-            await asyncio.sleep(_TURN_SECONDS)
-            await in_thread(self.turn)
+            await asyncio.sleep(_REFRESH_SECONDS)
+            await in_thread(self.refresh)
 
     async def _accept(self) -> None:
         loop = asyncio.get_running_loop()
         for number in count(1):
             try:
-                line, address = await loop.sock_accept(self._listener)
-            except OSError:  # who connected is gone already, or there are no descriptors
+                accepted, address = await loop.sock_accept(self._listener)
+            except OSError:  # the client is already gone, or there are no descriptors left
                 await asyncio.sleep(_PAUSE_SECONDS)
                 continue
             origin = _origin(address[0])
             if self._has_room(origin):
                 connection = Connection(self, origin)
-                task = asyncio.create_task(self._served(line, connection))
+                task = asyncio.create_task(self._serve_connection(accepted, connection))
                 self._open[task] = connection
-                task.add_done_callback(partial(self._forget, line))
+                task.add_done_callback(partial(self._forget, accepted))
             else:
-                line.close()
+                accepted.close()
             if number % self._batch == 0:
-                await asyncio.sleep(0)  # whoever was here before has a turn, however many come
+                await asyncio.sleep(0)  # give the open connections a turn, however many new ones arrive
 
-    def _forget(self, line: socket, task: "asyncio.Task[None]") -> None:
+    def _forget(self, accepted: socket, task: "asyncio.Task[None]") -> None:
         self._open.pop(task, None)
-        line.close()  # also where the task was cancelled before it began
+        accepted.close()  # also if the task was cancelled before it began
 
     def _has_room(self, origin: str) -> bool:
-        """Make room for another connection: one that has kept silent for long is hung up on. False where none has."""
+        """Make room for another connection by closing silent ones. False if there is none to close."""
         if len(self._open) < self._share:
             return True
         counts = Counter(one.address for one in self._open.values())
@@ -212,14 +213,14 @@ class HttpServer:
         else:
             return True
         silent = [(one.since, task) for task, one in self._open.items() if one.idle and one.address == fullest]
-        # Several at once: looking for them takes longer than taking a connection.
+        # Several at once: finding them takes longer than accepting a connection.
         for _, task in nsmallest(self._batch, silent, key=lambda found: found[0]):
             del self._open[task]
             task.cancel()
         return bool(silent)
 
-    async def _served(self, line: socket, connection: Connection) -> None:
-        """Greet a connection, and serve it to its end."""
+    async def _serve_connection(self, accepted: socket, connection: Connection) -> None:
+        """Do the handshake, and serve the connection until it ends."""
         loop = asyncio.get_running_loop()
         reader = asyncio.StreamReader(limit=HEAD_BYTES, loop=loop)
         protocol = asyncio.StreamReaderProtocol(reader, loop=loop)
@@ -228,14 +229,14 @@ class HttpServer:
         }  # fmt: skip
         transport: asyncio.Transport | None = None
         try:
-            transport, _ = await loop.connect_accepted_socket(lambda: protocol, line, **tls)
+            transport, _ = await loop.connect_accepted_socket(lambda: protocol, accepted, **tls)
             writer = asyncio.StreamWriter(transport, protocol, reader, loop)
             await connection.serve(reader, writer)
             writer.close()
             await writer.wait_closed()
-        except (OSError, EOFError):  # who hangs up, or whose certificate nobody signed, is no fault of the server's
+        except (OSError, EOFError):  # the client hung up, or its certificate is not valid
             pass
-        except Exception:  # noqa: BLE001 - a fault of ours costs one connection, and is told
+        except Exception:  # noqa: BLE001 - a fault of ours costs one connection, and is logged
             traceback.print_exc()
         finally:
             if transport is not None:
@@ -243,22 +244,22 @@ class HttpServer:
 
 
 def _origin(host: str) -> str:
-    """What counts as one address: of IPv6, a network of 64 bits, which is what one client has."""
+    """The address that counts for limits: for IPv6 the network of 64 bits, which a single client usually owns."""
     with suppress(ValueError):
         address = IPv6Address(host.partition("%")[0])
         return str(address.ipv4_mapped or ip_network((int(address), 64), strict=False))
     return host
 
 
-def _told(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
-    """Of connections that end in the middle nobody wants to hear."""
+def _log_exception(loop: asyncio.AbstractEventLoop, context: dict[str, Any]) -> None:
+    """Log exceptions, except those of connections that end in the middle."""
     if not isinstance(context.get("exception"), OSError):
         loop.default_exception_handler(context)
 
 
 @contextmanager
 def served(server: HttpServer, name: str) -> Iterator[None]:
-    """Have it serve while the block runs, in threads of this process."""
+    """Run the server in threads of this process while the block runs."""
     thread = Thread(target=server.serve_forever, daemon=True, name=name)
     thread.start()
     try:

@@ -1,4 +1,4 @@
-"""Files of secrets, read again when they change."""
+"""Secrets in files: reloaded when they change, compared by digest."""
 
 import hashlib
 import hmac
@@ -9,32 +9,32 @@ from typing import Generic, TypeVar
 T = TypeVar("T")
 
 
-class Reread(Generic[T]):
-    """What a file says, by whoever reads it. OSError or ValueError where it cannot be had at first."""
+class ReloadedFile(Generic[T]):
+    """The content of a file, as `read` parses it. The constructor raises OSError or ValueError if it cannot be read."""
 
     def __init__(self, path: Path, read: Callable[[str], T]) -> None:
         self._path, self._read = path, read
-        self._seen, self._said = self._stamp(), read(path.read_text(encoding="utf-8"))
+        self._stamped, self._content = self._stamp(), read(path.read_text(encoding="utf-8"))
 
     def __call__(self) -> T | None:
-        """What it says now; None where that cannot be had any more: a file that is taken away lets nobody in."""
+        """Return the present content; None if it cannot be read any more: without the file nobody is admitted."""
         try:
-            if (seen := self._stamp()) != self._seen:
-                self._said, self._seen = self._read(self._path.read_text(encoding="utf-8")), seen
+            if (stamp := self._stamp()) != self._stamped:
+                self._content, self._stamped = self._read(self._path.read_text(encoding="utf-8")), stamp
         except (OSError, ValueError):
             return None
-        return self._said
+        return self._content
 
     def _stamp(self) -> tuple[int, int, int]:
         status = self._path.stat()
         return status.st_mtime_ns, status.st_size, status.st_ino
 
 
-def digest_of(token: str) -> str:
-    """What is kept of a token, and compared: its SHA-256, in hexadecimal."""
+def token_digest(token: str) -> str:
+    """Return the digest by which a token is stored and compared: its SHA-256, in hexadecimal."""
     return hashlib.sha256(token.encode("utf-8", "surrogateescape")).hexdigest()
 
 
-def is_same(digest: str, token: str) -> bool:
-    """Whether a digest is that of a token; how long that takes tells nothing."""
-    return hmac.compare_digest(digest, digest_of(token))
+def matches_digest(digest: str, token: str) -> bool:
+    """Does the digest belong to the token? Takes the same time for every token."""
+    return hmac.compare_digest(digest, token_digest(token))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster.agents.identity.options import identities
+from muster.agents.identity.options import identity_errors
 from muster.cli import options
 from muster.cli.exits import FINDINGS
 from muster.cli.outcome import report, told_of
@@ -117,7 +117,7 @@ def allowed_signers(repo: Path, rev: str | None) -> int:
     from muster.git.identities import issued_at
     from muster.git.repository import open_repository
 
-    with identities():
+    with identity_errors():
         issued = issued_at(open_repository(repo, os.environ), rev or "HEAD")
     for one in sorted(one for known in issued.values() for one in known):
         click.echo(one.allowed_signer())

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from muster.agents.identity.options import identities
+from muster.agents.identity.options import identity_errors
 from muster.cli.options import FILE, DurationType, as_one
 from muster.cli.outcome import say, say_behind
 
@@ -54,7 +54,7 @@ class Signer:
         for place in (repository.worktree, repository.git_dir):
             if place is not None and self.key.resolve().is_relative_to(place.resolve()):
                 raise click.UsageError(f"--ca-key {self.key} lies in the repository, where it must never be.")
-        with identities():
+        with identity_errors():
             from muster.agents.identity.authority import load_authority
 
             return load_authority(self.certificate, self.key, self.longest, now)

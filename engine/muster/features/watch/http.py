@@ -24,7 +24,7 @@ from urllib.parse import parse_qs
 
 from muster.agents.serving.messages import HttpRequest, Response, response
 from muster.agents.serving.server import HttpServer
-from muster.agents.serving.tokens import Reread, digest_of, is_same
+from muster.agents.serving.tokens import ReloadedFile, matches_digest, token_digest
 from muster.features.metrics.metrics import CONTENT_TYPE, Values
 from muster.features.page.pages import ASSETS, asset
 from muster.features.watch.live import Gone, Live, NothingYet
@@ -52,7 +52,7 @@ class Access:
     """Who gets in: with `tokens`, who has the one token; without, everybody whom the connection lets in. `hosts`: the
     names by which this machine may be asked for; empty for all."""
 
-    tokens: Reread[str] | None = None
+    tokens: ReloadedFile[str] | None = None
     hosts: frozenset[str] = frozenset()
 
 
@@ -113,7 +113,7 @@ class LiveServer(HttpServer):
         if self.access.tokens is None:
             return None
         token, digest = request.bearer, self.access.tokens()
-        known = digest is not None and is_same(digest, _password(request) if token is None else token)
+        known = digest is not None and matches_digest(digest, _password(request) if token is None else token)
         return None if known else HTTPStatus.UNAUTHORIZED
 
     def _file(self, request: HttpRequest) -> Response:
@@ -176,4 +176,4 @@ def token_of(text: str) -> str:
     token = text.strip()
     if len(token) < _SHORTEST_TOKEN:
         raise ValueError(f"a token has {_SHORTEST_TOKEN} characters at least")
-    return digest_of(token)
+    return token_digest(token)

@@ -49,14 +49,14 @@ class Serving:
             yield ()
             return
         require_metrics()
-        from muster.agents.serving.server import AddressError, address_of, served
+        from muster.agents.serving.server import AddressError, parse_address, served
         from muster.features.metrics.metering import Meter
         from muster.features.watch.http import LiveServer
         from muster.features.watch.live import Live
         from muster.fleet.faults import listening_to_fallbacks
 
         try:
-            address = address_of(self.serve)
+            address = parse_address(self.serve)
         except AddressError as error:
             raise click.UsageError(f"--serve {self.serve}: {error}.") from error
         access, context = self._access(address[0])
@@ -73,7 +73,7 @@ class Serving:
     def _access(self, host: str) -> "tuple[Access, SSLContext | None]":
         """Who gets in. click.UsageError where that would be anybody, from anywhere."""
         from muster.agents.serving.server import server_context
-        from muster.agents.serving.tokens import Reread
+        from muster.agents.serving.tokens import ReloadedFile
         from muster.features.watch.http import Access, token_of
 
         if (self.serve_cert is None) != (self.serve_key is None) or (self.serve_client_ca and not self.serve_cert):
@@ -88,7 +88,7 @@ class Serving:
                 server_context(self.serve_cert, self.serve_key, self.serve_client_ca, optional=False)
                 if self.serve_cert and self.serve_key else None
             )  # fmt: skip
-            tokens = Reread(self.serve_token, token_of) if self.serve_token else None
+            tokens = ReloadedFile(self.serve_token, token_of) if self.serve_token else None
         except (OSError, ValueError) as error:
             raise click.UsageError(
                 f"--serve-token, --serve-cert, --serve-key or --serve-client-ca: {error}."
