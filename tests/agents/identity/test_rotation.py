@@ -232,8 +232,7 @@ def test_a_certificate_of_another_key_is_not_taken(story: Story) -> None:
     story.heart.beat()
     condition = yaml.safe_load(story.hub.show("cluster.yaml", REF))["status"]["conditions"][-1]
     assert (
-        condition["message"]
-        == "Failed to rotated client certificate: the certificate has another key, or another name"
+        condition["message"] == "Failed to rotated client certificate: the certificate has another key, or another name"
     )
     assert (story.folder / "agent.pem").read_bytes() == certificate
 
