@@ -14,7 +14,8 @@ from muster.data.deferred import deferred
 from muster.version import __version__
 
 if TYPE_CHECKING:
-    from muster.data.finding import Finding, Severity
+    from muster.data.codes import Severity
+    from muster.data.finding import Finding
     from muster.run.evaluate import evaluate
     from muster.run.run import Run
 

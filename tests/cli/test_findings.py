@@ -1,12 +1,20 @@
 """Findings as text, and how many there are."""
 
 from muster.cli.findings import finding_text, tally
-from muster.data.finding import Finding, Severity
+from muster.data.codes import Code, Severity
+from muster.data.finding import Finding
 
 
 def finding(severity: Severity) -> Finding:
     return Finding(
-        "MUS101", severity, "it is \x07wrong", file="a\n.yaml", line=3, column=5, hint="mend it", excerpt="x: 1\n   ^"
+        Code.FIELD_SET_TWICE,
+        severity,
+        "it is \x07wrong",
+        file="a\n.yaml",
+        line=3,
+        column=5,
+        hint="mend it",
+        excerpt="x: 1\n   ^",
     )
 
 

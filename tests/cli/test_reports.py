@@ -16,15 +16,23 @@ from jsonschema import Draft4Validator
 from muster.cli.findings import finding_text, findings_text, tally
 from muster.cli.options import report_option
 from muster.cli.reports import REPORTS
-from muster.data.finding import Finding, Severity, Waiver
+from muster.data.codes import Code, Severity
+from muster.data.finding import Finding, Waiver
 from muster.data.kinds import MANAGED_CLUSTER
 from tests.cli.test_markdown import HOSTILE, parsed, shape
 
 ERROR = Finding(
-    "MUS101", Severity.ERROR, "two files set spec.x: a.yaml:3", "a b.yaml", 3, 5, MANAGED_CLUSTER.id("a"), "drop one"
+    Code.FIELD_SET_TWICE,
+    Severity.ERROR,
+    "two files set spec.x: a.yaml:3",
+    "a b.yaml",
+    3,
+    5,
+    MANAGED_CLUSTER.id("a"),
+    "drop one",
 )
-LOOSE = Finding("MUS420", Severity.WARNING, "a, b stay")
-NOTE = Finding("MUS101", Severity.NOTE, "50 % [sure] {0}, \\o/", "c.yaml")
+LOOSE = Finding(Code.REMOVALS_HELD, Severity.WARNING, "a, b stay")
+NOTE = Finding(Code.FIELD_SET_TWICE, Severity.NOTE, "50 % [sure] {0}, \\o/", "c.yaml")
 #: As OASIS publishes it, in sarif-2.1/schema of oasis-tcs/sarif-spec (Errata 01).
 SARIF = Draft4Validator(json.loads(Path(__file__).with_name("sarif-schema-2.1.0.json").read_text("utf-8")))
 texts = st.one_of(st.sampled_from(HOSTILE), st.text(max_size=30))
@@ -39,7 +47,7 @@ def test_every_report_is_offered(name: str) -> None:
 
 @settings(max_examples=80, deadline=None)
 @given(st.lists(st.builds(
-    Finding, st.sampled_from(["MUS101", "MUS420"]), st.sampled_from(Severity), texts, texts, st.integers(0, 9), st.integers(0, 9),
+    Finding, st.sampled_from(Code), st.sampled_from(Severity), texts, texts, st.integers(0, 9), st.integers(0, 9),
     st.none() | st.builds(MANAGED_CLUSTER.id, texts), texts,
     st.just(""), st.sampled_from(["", "a: <b>\n@you: ```\n"]),
 ), max_size=4))  # fmt: skip
@@ -62,7 +70,9 @@ def test_whatever_findings_say(findings: list[Finding]) -> None:
 
 
 def test_an_example_is_in_every_report_that_has_room_for_it() -> None:
-    found = Finding("MUS607", Severity.WARNING, "it can fail", "a.yaml", 3, example="lease: {}\nnow: noon\n")
+    found = Finding(
+        Code.EXPRESSION_CAN_FAIL, Severity.WARNING, "it can fail", "a.yaml", 3, example="lease: {}\nnow: noon\n"
+    )
     assert "\n    lease: {}\n    now: noon" in finding_text(found)
     for name in REPORTS.keys() - {"gitlab"}:  # which has one line for each
         assert "now: noon" in re.sub(r"&#(\d+);", lambda one: chr(int(one[1])), REPORTS[name]([found])), name
@@ -88,7 +98,13 @@ def test_sarif() -> None:
 
 def test_fingerprints_stay_when_lines_move_and_tell_equal_findings_apart() -> None:
     moved = Finding(
-        "MUS101", Severity.ERROR, "two files set spec.x: a.yaml:8", "a b.yaml", 9, 5, MANAGED_CLUSTER.id("a")
+        Code.FIELD_SET_TWICE,
+        Severity.ERROR,
+        "two files set spec.x: a.yaml:8",
+        "a b.yaml",
+        9,
+        5,
+        MANAGED_CLUSTER.id("a"),
     )
     prints = [
         [issue["fingerprint"] for issue in json.loads(REPORTS["gitlab"](found))] for found in ([ERROR, ERROR], [moved])
@@ -103,7 +119,7 @@ def test_annotations() -> None:
         "::warning title=MUS420::a, b stay\n"
         "::notice file=c.yaml,title=MUS101::50 %25 [sure] {0}, \\o/\n"
     )
-    odd = Finding("MUS101", Severity.ERROR, "x\n::warning::y", "a,b:c%.yaml")
+    odd = Finding(Code.FIELD_SET_TWICE, Severity.ERROR, "x\n::warning::y", "a,b:c%.yaml")
     assert REPORTS["github"]([odd]) == "::error file=a%2Cb%3Ac%25.yaml,title=MUS101::x\\n::warning::y\n"
 
 

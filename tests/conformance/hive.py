@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 
-from muster.data.finding import Severity
+from muster.data.codes import Severity
 from muster.data.times import format_duration, parse_duration, parse_time
 from muster.data.tree import Tree, dig, mappings_at
 from tests.conformance.evaluating import evaluated

@@ -9,7 +9,8 @@ import re
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
-from muster.data.finding import Finding, Severity
+from muster.data.codes import Severity
+from muster.data.finding import Finding
 from tests.conformance.reading import Doubt
 
 Json = Any

@@ -6,7 +6,7 @@ from datetime import timedelta
 from typing import Any
 
 import muster
-from muster.data.finding import Severity
+from muster.data.codes import Severity
 from muster.data.ids import ObjectId
 from muster.data.kinds import BY_NAME, CSR, LEASE, MANAGED_CLUSTER, PLACEMENT, PLACEMENT_DECISION
 from muster.data.times import format_time, parse_time

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import muster
-from muster.data.finding import Severity
+from muster.data.codes import Severity
 from tests.features.pulses.test_walkthrough import cluster, lease, observed
 from tests.fleet.test_agents import available
 from tests.support.git import Repo, new_repository

@@ -8,8 +8,8 @@ from typing import Any
 
 import pytest
 
+from muster.data.codes import Severity
 from muster.data.decision import Outcome
-from muster.data.finding import Severity
 from muster.features.test.memory import MemorySnapshot
 from muster.fleet.fleet import Fleet
 from muster.fleet.shared import Shared

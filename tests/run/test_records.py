@@ -1,5 +1,6 @@
 """What is kept of a run is read back as the values it was, and written the same for the same."""
 
+from muster.data.codes import Code
 from muster.data.decision import Because, Decision, Held, Input, Path
 from muster.data.findings import finding
 from muster.data.ids import ObjectId
@@ -60,8 +61,10 @@ def test_held_effects() -> None:
 
 
 def test_findings_are_kept_by_their_place() -> None:
-    one = finding("MUS401", "it failed", Place("a.yaml", 3, 1), hint="guard it", object_=DOWN, excerpt="  when: x")
-    other = finding("MUS410", "nobody serves it")
+    one = finding(
+        Code.EXPRESSION_FAILED, "it failed", Place("a.yaml", 3, 1), hint="guard it", object_=DOWN, excerpt="  when: x"
+    )
+    other = finding(Code.BACKEND_WITHOUT_CLUSTER, "nobody serves it")
     assert get_findings(again(put_findings([one, other]))) == sorted((one, other), key=lambda found: found.sort_key())
     assert put_findings([one, other]) == put_findings([other, one])
 

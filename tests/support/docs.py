@@ -15,7 +15,7 @@ import click
 from muster.__main__ import VERBS, cli
 from muster.cel.declarations import OPERATORS, Overload
 from muster.cel.library.registry import libraries
-from muster.data.codes import CODES
+from muster.data.codes import Code
 from muster.features.metrics.metrics import METRICS
 from tests.support.example import EXAMPLE
 from tests.support.git import Repo, git_environ, new_repository
@@ -36,8 +36,8 @@ def errors_page() -> str:
         "Generated from `engine/muster/data/codes.py` by `make docs`. A code is never reused.",
         "",
     ]
-    for code in sorted(CODES.values(), key=lambda code: code.name):
-        lines += [f"## {code.name}: {code.title}", "", f"*{code.severity.value}.* {code.explanation}", ""]
+    for code in sorted(Code):
+        lines += [f"## {code}: {code.heading}", "", f"*{code.severity.value}.* {code.explanation}", ""]
     return "\n".join(lines)
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from muster.cli.columns import rows
 from muster.cli.documents import json_text, yaml_stream
 from muster.cli.findings import findings_text
-from muster.data.codes import CODES
+from muster.data.codes import Code
 from muster.data.kinds import BY_NAME, MULTI_CLUSTER_INGRESS
 from muster.features.export.cli import exported
 from muster.features.export.endpoints import load_balancer, routing
@@ -37,9 +37,9 @@ from tests.support.mutations import Broken, Files, Mutator
 
 ROOT = EXAMPLE.parent
 #: Findings that say: a fault of ours was caught.
-FAULTS = frozenset(code for code in ("MUS490", "MUS491") if code in CODES)
+FAULTS = frozenset((Code.FAULT_AT_OBJECT, Code.FAULT))
 #: Findings that say: this is no derived part as muster writes them.
-STRANGE = frozenset(("MUS501", "MUS502", "MUS503"))
+STRANGE = frozenset((Code.DERIVED_DAMAGED, Code.NOT_A_DERIVED_PART, Code.STRANGE_DERIVED_FIELD))
 _INSTANTS = (
     NOON, NOON + timedelta(minutes=10), NOON + timedelta(days=400), datetime.min.replace(tzinfo=UTC),
     datetime.max.replace(tzinfo=UTC, microsecond=0), NOON - timedelta(days=400),

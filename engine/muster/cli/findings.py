@@ -2,7 +2,8 @@
 
 from collections.abc import Iterable, Sequence
 
-from muster.data.finding import Finding, Severity
+from muster.data.codes import Severity
+from muster.data.finding import Finding
 from muster.data.printable import printable
 from muster.data.tree import Tree
 
@@ -39,7 +40,7 @@ def finding_tree(found: Finding) -> Tree:
     """Return a finding as JSON data."""
     id_, waiver = found.object, found.waiver
     tree: dict[str, Tree] = {
-        "code": found.code,
+        "code": found.code.value,
         "severity": found.severity.value,
         "file": found.file,
         "line": found.line,

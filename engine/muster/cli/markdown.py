@@ -7,7 +7,8 @@ number. What does not print (line breaks, characters that turn the direction of 
 
 from collections.abc import Iterable, Sequence
 
-from muster.data.finding import Finding, Severity
+from muster.data.codes import Severity
+from muster.data.finding import Finding
 from muster.data.printable import printable
 
 #: Longer texts are cut: a cell that fills a screen is not read.

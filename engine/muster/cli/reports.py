@@ -19,8 +19,8 @@ from xml.sax.saxutils import escape, quoteattr
 from muster.cli.documents import json_text
 from muster.cli.findings import finding_text, finding_tree
 from muster.cli.markdown import findings_markdown
-from muster.data.codes import CODES
-from muster.data.finding import Finding, Severity
+from muster.data.codes import Code, Severity
+from muster.data.finding import Finding
 from muster.data.printable import printable
 from muster.data.source import Place
 from muster.data.tree import Tree
@@ -93,11 +93,10 @@ def sarif_text(findings: Sequence[Finding]) -> str:
     return json_text({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]})
 
 
-def _rule(name: str) -> Tree:
-    code = CODES[name]
+def _rule(code: Code) -> Tree:
     return {
-        "id": name,
-        "shortDescription": {"text": _plain(code.title)},
+        "id": code.value,
+        "shortDescription": {"text": _plain(code.heading)},
         "fullDescription": {"text": _plain(code.explanation)},
         "defaultConfiguration": {"level": code.severity.value},
     }
@@ -106,7 +105,7 @@ def _rule(name: str) -> Tree:
 def _result(found: Finding, rule: int) -> Tree:
     text = "\n".join(part for part in (found.message, found.example, found.hint) if part)
     result: dict[str, Tree] = {
-        "ruleId": found.code,
+        "ruleId": found.code.value,
         "ruleIndex": rule,
         "level": found.severity.value,
         "message": {"text": _plain(text)},
@@ -153,7 +152,7 @@ def _issues(findings: Sequence[Finding]) -> Iterator[Tree]:
         seen[same] += 1
         yield {
             "description": printable(f"{found.code}: {found.message}"),
-            "check_name": found.code,
+            "check_name": found.code.value,
             "fingerprint": hashlib.sha256(f"{same} {seen[same]}".encode()).hexdigest(),
             "severity": _SEVERITIES[found.severity],
             "location": {"path": printable(found.file or _FLEET), "lines": {"begin": found.line or 1}},

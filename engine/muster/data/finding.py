@@ -3,9 +3,9 @@
 import hashlib
 import re
 from dataclasses import dataclass
-from enum import Enum
 from typing import Final
 
+from muster.data.codes import Code, Severity
 from muster.data.ids import ObjectId
 from muster.data.source import Place
 
@@ -32,30 +32,16 @@ class Waiver:
 _LINE: Final = re.compile(r"(?<=[\w.]):\d+(?::\d+)?")
 
 
-class Severity(Enum):
-    """How bad. Errors keep an object from being decided and make commands exit with 1; the others do not."""
-
-    ERROR = "error"
-    WARNING = "warning"
-    NOTE = "note"
-
-    @property
-    def rank(self) -> int:
-        """0 for the worst: the order in which findings of one place are shown."""
-        return ("error", "warning", "note").index(self.value)
-
-
 @dataclass(frozen=True, slots=True)
 class Finding:
     """One thing that is wrong.
 
-    `code` is `MUS` and three digits, unique for ever and explained in docs/errors.md. `line` and `column` are
-    1-based, 0 where unknown. `excerpt` is the offending source line with a caret below, where that helps; `example` an
-    object, in YAML, for which what is said can be seen. `waiver` is who answers for it when it is told
-    (`muster.rules.checks.waivers`); as it is found, only what is said of waivers has one.
+    `line` and `column` are 1-based, 0 where unknown. `excerpt` is the offending source line with a caret below, where
+    that helps; `example` an object, in YAML, for which what is said can be seen. `waiver` is who answers for it when it
+    is told (`muster.rules.checks.waivers`); as it is found, only what is said of waivers has one.
     """
 
-    code: str
+    code: Code
     severity: Severity
     message: str
     file: str = ""

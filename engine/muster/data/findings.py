@@ -2,16 +2,16 @@
 
 from collections.abc import Sequence
 
-from muster.data.codes import CODES
+from muster.data.codes import Code, Severity
 from muster.data.decision import Path
-from muster.data.finding import Finding, Severity
+from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.printable import without_secrets
 from muster.data.source import Part, Place
 
 
 def finding(
-    code: str,
+    code: Code,
     message: str,
     place: Place = Place(""),  # noqa: B008 - an immutable value
     *,
@@ -27,12 +27,12 @@ def finding(
     """
     shown, excerpt = without_secrets(message), without_secrets(excerpt)
     return Finding(
-        code, severity or CODES[code].severity, shown, place.file, place.line, place.column, object_, hint, excerpt,
+        code, severity or code.severity, shown, place.file, place.line, place.column, object_, hint, excerpt,
         without_secrets(example),
     )  # fmt: skip
 
 
-def finding_of(part: Part, code: str, message: str, hint: str = "") -> Finding:
+def finding_of(part: Part, code: Code, message: str, hint: str = "") -> Finding:
     """Return a finding about a document, at its beginning."""
     return finding(code, message, part.place, hint=hint, object_=part.id)
 

@@ -3,8 +3,9 @@
 from collections.abc import Sequence
 from dataclasses import replace
 
+from muster.data.codes import Code, Severity
 from muster.data.decision import Path
-from muster.data.finding import Finding, Severity
+from muster.data.finding import Finding
 from muster.data.findings import finding, finding_of, path_text
 from muster.data.ids import ObjectId
 from muster.data.snapshot import SignerIdentity, Withheld
@@ -38,7 +39,7 @@ def lost_agent_ref(ref: str, why: str) -> Finding:
     """The repository lost an object of an agent's ref."""
     message = f"git cannot read what the agent said ({why}): what was derived stands until the lease runs out"
     hint = "let the agent beat once more, or get the object back: git fsck --full lists what is damaged"
-    return finding("MUS133", message, Place(ref), hint=hint)
+    return finding(Code.AGENT_OBJECT_LOST, message, Place(ref), hint=hint)
 
 
 def repeated_field(part: Part, path: Path, first: Place | None) -> Finding:
@@ -47,7 +48,7 @@ def repeated_field(part: Part, path: Path, first: Place | None) -> Finding:
     return _of_report(
         finding_of(
             part,
-            "MUS120",
+            Code.REPORT_REPEATS_PART,
             f"{path_text(path)} of {part.id} is also set{elsewhere}",
             "one file, one writer: let one of them say it",
         ),
@@ -59,7 +60,7 @@ def detector_conflict(part: Part, path: Path, here: Place, detector: Place) -> F
     """A part sets a condition that a detector already reports."""
     return _of_report(
         finding(
-            "MUS129",
+            Code.CONDITION_OF_DETECTOR,
             f"{path_text(path)} of {part.id} is what a detector reports at {detector}",
             here,
             hint="remove it here, or stop the detector and take its report away",
@@ -73,38 +74,34 @@ def undeclared_cluster(part: Part) -> Finding:
     """Only agents report this cluster; no file declares it."""
     message = f"{part.id} is reported here, but no file declares it with a spec"
     hint = f"commit a {part.id.kind} named {part.id.name!r} with a spec, or remove this file"
-    return finding_of(part, "MUS107", message, hint)
+    return finding_of(part, Code.STATUS_WITHOUT_DECLARATION, message, hint)
 
 
 def removed_cluster_reports(part: Part) -> Finding:
     """People removed the cluster, and its agent still reports."""
     message = f"{part.id} was removed from the fleet, and its agent still speaks for it: nothing of that counts"
     hint = f"stop the agent and delete its branch, or let the cluster in again: muster accept --clusters {part.id.name}"
-    return finding_of(part, "MUS124", message, hint)
+    return finding_of(part, Code.AGENT_OF_REMOVED_CLUSTER, message, hint)
 
 
 def refused_agent_part(part: Part, reason: str) -> Finding:
     """A part on an agent's ref that the agent may not write."""
     message = f"{part.id} on this agent's ref is refused: {reason}"
     hint = "an agent writes the Lease, status, reports and requests of its own cluster only"
-    return finding_of(part, "MUS106", message, hint)
+    return finding_of(part, Code.NOT_THE_AGENTS_TO_SAY, message, hint)
 
 
 def refused_agent_field(part: Part, cluster: str, field: str) -> Finding:
     """A field that an agent may not set, not even for its own cluster."""
     message = f"the agent of {cluster} may not set {field} of {part.id}; it is ignored"
     hint = _ASK_A_PERSON.get(field.partition(" ")[0], "a person sets it in the repository")
-    return finding_of(part, "MUS106", message, hint)
+    return finding_of(part, Code.NOT_THE_AGENTS_TO_SAY, message, hint)
 
 
 _ASK_A_PERSON = {
     "spec.hubAcceptsClient": "a person accepts a cluster",
     "metadata.labels": "labels decide what runs on a cluster: a person gives them, or muster accept --label KEY",
 }
-
-
-#: `agent_gone` reports a transition: the next run does not find it again.
-AGENT_GONE, AGENTS_WITHHELD = "MUS511", "MUS512"
 
 
 _NAMED = 5
@@ -116,7 +113,7 @@ def unheard_clusters(clusters: Sequence[str]) -> Finding:
     number = "1 cluster speaks" if len(clusters) == 1 else f"{len(clusters)} clusters speak"
     message = f"{number} through refs that are not here, so nothing is decided about them: {names}"
     hint = "fetch them, for example git fetch origin '+refs/heads/agents/*:refs/remotes/origin/agents/*'"
-    return finding("MUS510", message, hint=hint)
+    return finding(Code.AGENTS_NOT_HEARD, message, hint=hint)
 
 
 def withheld_remote(withheld: Withheld) -> Finding:
@@ -126,7 +123,7 @@ def withheld_remote(withheld: Withheld) -> Finding:
     message = f"the repository {withheld.remote!r} of spec.agents.remotes could not be asked: {withheld.why}"
     kept = f"; nothing is decided about the clusters that it speaks for: {names}" if clusters else ""
     hint = "see that it can be reached from here, or take it out of spec.agents.remotes; the other clusters are decided"
-    return finding(AGENTS_WITHHELD, message + kept, hint=hint)
+    return finding(Code.AGENTS_REMOTE_NOT_HEARD, message + kept, hint=hint)
 
 
 def unverified_report(id_: ObjectId, doubted: SignerIdentity, *, heard: bool) -> Finding:
@@ -134,13 +131,14 @@ def unverified_report(id_: ObjectId, doubted: SignerIdentity, *, heard: bool) ->
     before = "what it said before counts until its lease runs out" if heard else "nothing of it counts"
     message = f"what the agent of {id_} says is not received: {doubted.doubt}; {before}"
     hint = "let its agent run with --identity, and accept its request for a certificate if it has none"
-    return finding("MUS513", message, hint=hint, object_=id_)
+    return finding(Code.AGENT_NOT_VERIFIED, message, hint=hint, object_=id_)
 
 
 def agent_gone(id_: ObjectId, *, declared: bool, there: bool) -> Finding:
-    """A cluster's ref is gone, or exists (`there`) without a valid report."""
+    """A cluster's ref is gone, or exists (`there`) without a valid report. The next run does not find this transition
+    again."""
     follows = "what it said before counts until its lease runs out" + ("" if declared else "; nothing else declares it")
     what = "holds nothing that counts now" if there else "is gone"
     message = f"{id_} spoke through agents/{id_.name} at the last run, and that ref {what}: {follows}"
     hint = "start its agent again, or remove the cluster's files if it has left the fleet"
-    return finding(AGENT_GONE, message, hint=hint, object_=id_)
+    return finding(Code.AGENT_REF_GONE, message, hint=hint, object_=id_)

@@ -17,6 +17,7 @@ import hashlib
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 
+from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import ACCEPTED, CSR, MANAGED_CLUSTER
@@ -222,10 +223,10 @@ def _without_conditions(body: Tree, types: tuple[str, ...]) -> Tree:
 def _other_request(obj: Object) -> Finding:
     message = f"the request of {obj.id} is not the one that was approved or denied, so that word does not count for it"
     hint = "look at the new request; to approve it, accept its cluster again, or write the condition anew"
-    return finding_at(obj, ("status", "conditions"), "MUS241", message, hint)
+    return finding_at(obj, ("status", "conditions"), Code.REQUEST_REPLACED, message, hint)
 
 
 def _denied_cluster(obj: Object, cluster: str) -> Finding:
     message = f"{obj.id} is approved, but cluster {cluster!r} was denied, so it is not"
     hint = f"accept the cluster (muster accept --clusters {cluster}), or remove the approval"
-    return finding_at(obj, ("status", "conditions"), "MUS242", message, hint)
+    return finding_at(obj, ("status", "conditions"), Code.REQUEST_OF_DENIED_CLUSTER, message, hint)

@@ -2,7 +2,8 @@
 
 from typing import TYPE_CHECKING
 
-from muster.data.finding import Finding, Severity
+from muster.data.codes import Code, Severity
+from muster.data.finding import Finding
 from muster.data.findings import finding, path_text
 from muster.data.ids import ObjectId
 from muster.data.snapshot import Skipped
@@ -20,7 +21,7 @@ def skipped_derived(skip: Skipped) -> Finding:
     message = SKIPPED_TEXTS.get(skip.reason, ("the path was skipped ({detail})", ""))[0]
     told = message.format(detail=skip.detail or skip.reason)
     return finding(
-        "MUS501",
+        Code.DERIVED_DAMAGED,
         f"the derived file cannot be read and will be written anew: {told}",
         Place(skip.path),
         hint="nothing under derived/ is written by hand",
@@ -31,21 +32,21 @@ def damaged_derived(source: SourceFile, problem: Problem) -> Finding:
     """A file under derived/ that does not parse."""
     message = f"the derived file is damaged and will be written anew: {problem.message}"
     hint = "restore it with git checkout if the times of earlier transitions in it matter"
-    return finding("MUS501", message, Place(source.label, problem.line, problem.column), hint=hint)
+    return finding(Code.DERIVED_DAMAGED, message, Place(source.label, problem.line, problem.column), hint=hint)
 
 
 def not_derived(source: SourceFile, document: Document, reason: str) -> Finding:
     """A document under derived/ that is no derived part, or is in the wrong file."""
     message = f"this does not count and will be removed: {reason}"
     hint = "nothing under derived/ is written by hand; objects of yours belong anywhere else"
-    return finding("MUS502", message, Place(source.label, document.line, 1), hint=hint)
+    return finding(Code.NOT_A_DERIVED_PART, message, Place(source.label, document.line, 1), hint=hint)
 
 
 def unknown_derived_field(source: SourceFile, document: Document, id_: ObjectId, what: str) -> Finding:
     """A field in a derived part that muster does not derive."""
     message = f"what stands in the derived part of {id_} is not muster's, so it is decided anew: {what}"
     hint = "nothing under derived/ is written by hand; git checkout brings back what muster wrote"
-    return finding("MUS503", message, Place(source.label, document.line, 1), hint=hint)
+    return finding(Code.STRANGE_DERIVED_FIELD, message, Place(source.label, document.line, 1), hint=hint)
 
 
 def violation_text(error: "ValidationError", path: At) -> str:
@@ -59,7 +60,7 @@ def violation_text(error: "ValidationError", path: At) -> str:
 def unwritable(id_: ObjectId, parts: tuple[Part, ...], why: str) -> Finding:
     """An object whose derived part could not be read again. Only a warning if agents sent all of it."""
     return finding(
-        "MUS520",
+        Code.DERIVED_TOO_LARGE,
         f"what is derived of {id_} would not be readable, so it keeps its last derived state: {why}",
         parts[0].place if parts else Place(""),
         hint="make the object smaller: what is remembered of it has to fit into one file",

@@ -13,19 +13,16 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Final, Protocol, TypeAlias, TypeVar
 
+from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.ids import ObjectId
 from muster.data.source import Part, Place, SourceFile
 from muster.version import __version__
 
-#: A fault about one object, and one about no single object.
-OF_OBJECT, OF_STAGE = "MUS490", "MUS491"
-CODES = frozenset((OF_OBJECT, OF_STAGE))
-#: A failed built-in policy: only its condition or taint is missing, the object is still decided.
-OF_POLICY = "MUS402"
-#: All codes of faults in muster.
-OURS = CODES | {OF_POLICY}
+#: All codes of faults in muster. A failed built-in policy costs its condition or taint alone: the object is still
+#: decided.
+OURS = frozenset((Code.FAULT_AT_OBJECT, Code.FAULT, Code.FAULT_IN_BUILT_IN_POLICY))
 _HOME = f"{Path(__file__).resolve().parents[1]}/"
 _MOST_FRAMES = 3
 _REPORT = "Please report this line: there is nothing of your fleet in it but the name of the object."
@@ -79,19 +76,19 @@ def object_fault(obj: Decidable, error: Exception) -> Finding:
     parts: tuple[Part, ...] = getattr(obj, "parts", ())
     place = parts[0].place if parts else Place("")
     message = f"a fault in muster, not in your fleet, so {obj.id} keeps its last derived state: {fault_text(error)}"
-    return finding(OF_OBJECT, message, place, hint=_REPORT, object_=obj.id)
+    return finding(Code.FAULT_AT_OBJECT, message, place, hint=_REPORT, object_=obj.id)
 
 
 def stage_fault(doing: str, error: Exception, outcome: str = "what it had decided stays") -> Finding:
     """The finding that muster failed in something about no single object."""
     message = f"a fault in muster, not in your fleet, while {doing}, so {outcome}: {fault_text(error)}"
-    return finding(OF_STAGE, message, hint=_REPORT)
+    return finding(Code.FAULT, message, hint=_REPORT)
 
 
 def file_fault(source: SourceFile, error: Exception) -> Finding:
     """The finding that muster failed to read a file; objects in it keep their last derived state."""
     text = f"a fault in muster, not in your fleet, so this file counts as not read: {fault_text(error)}"
-    return finding(OF_STAGE, text, Place(source.label), hint=_REPORT)
+    return finding(Code.FAULT, text, Place(source.label), hint=_REPORT)
 
 
 def fell_back(doing: str, error: Exception) -> None:
@@ -112,14 +109,14 @@ def listening_to_fallbacks(listener: Listener) -> Iterator[None]:
 
 def is_fault(found: Finding) -> bool:
     """Is this finding about a fault in muster?"""
-    return found.code in CODES
+    return found.code in (Code.FAULT_AT_OBJECT, Code.FAULT)
 
 
 def policy_fault(count: int, first: str, target: ObjectId) -> Finding:
     """The finding that built-in policies failed: how many, where the first did, and for which object."""
     what = "a built-in policy fails" if count == 1 else f"{count} expressions of built-in policies fail"
     message = f"a fault in muster, not in your fleet: {what}, {first} for {target} (muster {__version__})"
-    return finding(OF_POLICY, message, hint=_REPORT)
+    return finding(Code.FAULT_IN_BUILT_IN_POLICY, message, hint=_REPORT)
 
 
 def is_any_fault(found: Finding) -> bool:

@@ -4,8 +4,9 @@ from collections.abc import Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import PurePosixPath
 
+from muster.data.codes import Code, Severity
 from muster.data.decision import Path
-from muster.data.finding import Finding, Severity
+from muster.data.finding import Finding
 from muster.data.findings import finding, finding_of, path_text
 from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, BY_GROUP_KIND, BY_NAME, Kind
@@ -16,27 +17,34 @@ from muster.data.tree import Tree
 from muster.data.yaml.problem import Document, Problem
 
 _PROBLEM_CODES = {
-    "syntax": "MUS001",
-    "tab": "MUS002",
-    "duplicate-key": "MUS003",
-    "alias": "MUS004",
-    "merge-key": "MUS004",
-    "depth": "MUS005",
-    "encoding": "MUS006",
-    "control-character": "MUS007",
-    "size": "MUS008",
-    "too-many-values": "MUS008",
-    "too-many-problems": "MUS001",
-    "directive": "MUS011",
-    "not-a-mapping": "MUS009",
-    "number": "MUS010",
-    "tag": "MUS011",
-    "key": "MUS012",
+    "syntax": Code.NOT_YAML,
+    "tab": Code.TAB_INDENTATION,
+    "duplicate-key": Code.DUPLICATE_KEY,
+    "alias": Code.ANCHOR_OR_ALIAS,
+    "merge-key": Code.ANCHOR_OR_ALIAS,
+    "depth": Code.NESTED_TOO_DEEPLY,
+    "encoding": Code.NOT_UTF8,
+    "control-character": Code.CONTROL_CHARACTER,
+    "size": Code.TOO_LARGE,
+    "too-many-values": Code.TOO_LARGE,
+    "too-many-problems": Code.NOT_YAML,
+    "directive": Code.EXPLICIT_TAG,
+    "not-a-mapping": Code.NOT_A_MAPPING,
+    "number": Code.AMBIGUOUS_NUMBER,
+    "tag": Code.EXPLICIT_TAG,
+    "key": Code.UNSUPPORTED_KEY,
 }
 _SKIPPED_CODES = {
-    "symlink": "MUS020", "too-large": "MUS022", "no-cluster": "MUS121", "misplaced": "MUS121", "dated-ahead": "MUS122",
-    "over-limit": "MUS131", "not-given": "MUS132", "too-many-unknown": "MUS137", "too-many-refused": "MUS137",
-}  # fmt: skip
+    "symlink": Code.SYMBOLIC_LINK,
+    "too-large": Code.FILE_TOO_LARGE,
+    "no-cluster": Code.BRANCH_OF_NO_AGENT,
+    "misplaced": Code.BRANCH_OF_NO_AGENT,
+    "dated-ahead": Code.AGENT_COMMIT_IN_FUTURE,
+    "over-limit": Code.AGENT_BRANCH_OVER_LIMITS,
+    "not-given": Code.CLUSTER_OF_OTHER_AGENTS,
+    "too-many-unknown": Code.TOO_MANY_UNKNOWN_BRANCHES,
+    "too-many-refused": Code.TOO_MANY_UNKNOWN_BRANCHES,
+}
 _AGENTS_HINT = (
     "an agent's branch is agents/<cluster>, with one cluster's name in lower case; rename or delete the branch"
 )
@@ -92,7 +100,7 @@ def skipped(skip: Skipped) -> Finding:
     """A path was not read."""
     message, hint = SKIPPED_TEXTS.get(skip.reason, ("the path was skipped ({detail})", ""))
     label = f"{skip.ref}:{skip.path}" if skip.ref and skip.path else skip.ref or skip.path
-    code = _SKIPPED_CODES.get(skip.reason, "MUS021")
+    code = _SKIPPED_CODES.get(skip.reason, Code.UNREADABLE_PATH)
     # A branch elsewhere is probably a person's, which may have any name.
     severity = Severity.NOTE if skip.reason == "misplaced" else None
     return finding(code, message.format(detail=skip.detail or skip.reason), Place(label), hint=hint, severity=severity)
@@ -105,20 +113,20 @@ def misnamed(source: SourceFile, ids: Sequence[ObjectId]) -> Finding:
     held = ", ".join(map(str, ids[:_MOST_NAMED])) + more
     message = f"the name ends in {path.suffix!r}, so the file is not read, and it holds {held}"
     hint = f"rename it to {path.stem}.yaml, or name it in .musterignore"
-    return finding("MUS023", message, Place(source.label, 1, 1), hint=hint, object_=ids[0])
+    return finding(Code.MISSPELT_ENDING, message, Place(source.label, 1, 1), hint=hint, object_=ids[0])
 
 
 def filtered(source: SourceFile) -> Finding:
     """The repository holds only a git filter's output in place of the file."""
     message = "the repository holds no YAML here but what a git filter (LFS or git-crypt) left in its place"
     hint = "take the file out of the filter in .gitattributes and add it again; or name it in .musterignore"
-    return finding("MUS130", message, Place(source.label, 1, 1), hint=hint)
+    return finding(Code.GIT_FILTER, message, Place(source.label, 1, 1), hint=hint)
 
 
 def unreadable(source: SourceFile, problem: Problem, id_: ObjectId | None, *, ours: bool) -> Finding:
     """A document could not be read; a warning if nothing indicates an object of the fleet."""
     return finding(
-        _PROBLEM_CODES.get(problem.kind, "MUS001"),
+        _PROBLEM_CODES.get(problem.kind, Code.NOT_YAML),
         problem.message,
         Place(source.label, problem.line, problem.column),
         hint=problem.hint if ours else f"{problem.hint}; or name the file in .musterignore",
@@ -134,18 +142,22 @@ def invalid_fleet(parts: tuple[Part, ...], *, remembered: bool) -> Finding:
     message = f"the Fleet has an error, so its settings do not count: {instead} in force, and no pulse is published"
     hint = "mend the Fleet: its errors are named beside this"
     place = parts[0].place if parts else Place("")
-    return finding("MUS275", message, place, hint=hint, object_=parts[0].id if parts else None)
+    return finding(Code.SETTINGS_IGNORED, message, place, hint=hint, object_=parts[0].id if parts else None)
 
 
 def item_without_kind(source: SourceFile, document: Document, item: int) -> Finding:
     """An item of a List is no object."""
     message = f"item {item} of the List is not a mapping with apiVersion and kind"
-    return finding("MUS009", message, Place(source.label, document.line, 1), hint="give it both, or remove it")
+    return finding(
+        Code.NOT_A_MAPPING, message, Place(source.label, document.line, 1), hint="give it both, or remove it"
+    )
 
 
 def missing_identity(origin: Origin, message: str) -> Finding:
     """A document does not identify its object."""
-    return finding("MUS103", message, _at(origin), hint="every object needs apiVersion, kind and metadata.name")
+    return finding(
+        Code.MISSING_IDENTITY, message, _at(origin), hint="every object needs apiVersion, kind and metadata.name"
+    )
 
 
 def unknown_kind(origin: Origin, group: str, name: str, *, known_group: bool) -> Finding:
@@ -158,7 +170,10 @@ def unknown_kind(origin: Origin, group: str, name: str, *, known_group: bool) ->
         hint = ""
     message = f"no kind {name!r} in group {group!r} is known; the document is ignored"
     return finding(
-        "MUS102", message, _at(origin), hint=hint or "name the file in .musterignore if it is not meant for muster"
+        Code.UNKNOWN_KIND,
+        message,
+        _at(origin),
+        hint=hint or "name the file in .musterignore if it is not meant for muster",
     )
 
 
@@ -173,7 +188,7 @@ def misspelt_kind(origin: Origin, group: str, name: str, kind: Kind, id_: Object
     message = (
         f"no kind {name!r} in group {group!r} is known; {id_ or 'what it was meant to be'} stays as it is meanwhile"
     )
-    return finding("MUS102", message, _at(origin), hint=hint, object_=id_, severity=Severity.ERROR)
+    return finding(Code.UNKNOWN_KIND, message, _at(origin), hint=hint, object_=id_, severity=Severity.ERROR)
 
 
 def incomplete_document(origin: Origin, missing: str, keys: Iterable[str], kinds: Sequence[Kind]) -> Finding:
@@ -182,14 +197,17 @@ def incomplete_document(origin: Origin, missing: str, keys: Iterable[str], kinds
     line = f"add `{missing}: {one.name if missing == 'kind' else one.api_version}`" if one else f"add its {missing}"
     hint = did_you_mean(missing, keys).replace("did you mean", "is it written as") or line
     return finding(
-        "MUS103", f"the document has no {missing}, so nobody knows which object it is", _at(origin), hint=hint
+        Code.MISSING_IDENTITY,
+        f"the document has no {missing}, so nobody knows which object it is",
+        _at(origin),
+        hint=hint,
     )
 
 
 def misspelt_list(origin: Origin, name: str) -> Finding:
     """A list of the fleet's objects has a wrong kind."""
     message = f"no kind {name!r} is known, and its items are objects of the fleet; they stay as they are meanwhile"
-    return finding("MUS102", message, _at(origin), hint="did you mean 'List' of v1?", severity=Severity.ERROR)
+    return finding(Code.UNKNOWN_KIND, message, _at(origin), hint="did you mean 'List' of v1?", severity=Severity.ERROR)
 
 
 def vanished_name(origin: Origin, ids: Sequence[ObjectId]) -> Finding:
@@ -197,7 +215,7 @@ def vanished_name(origin: Origin, ids: Sequence[ObjectId]) -> Finding:
     names = ", ".join(map(str, ids))
     message = f"the document has neither apiVersion nor kind, and nothing else declares {names}"
     hint = "write both into it again, or remove the document with the object"
-    return finding("MUS103", message, _at(origin), hint=hint, object_=ids[0])
+    return finding(Code.MISSING_IDENTITY, message, _at(origin), hint=hint, object_=ids[0])
 
 
 _STATES = {
@@ -218,7 +236,7 @@ def vanished(file: str, state: str, ids: Sequence[ObjectId], *, certain: bool) -
     held = "held" if certain else "may have held"
     message = f"the file {held} {named}{more}, and {_STATES.get(state, 'it was left out')}: nothing is removed"
     hint = "restore it; to remove an object, delete its file, or its document where the file holds others"
-    return finding("MUS110", message, Place(file), hint=hint, object_=ids[0])
+    return finding(Code.FILE_LOST_ITS_OBJECT, message, Place(file), hint=hint, object_=ids[0])
 
 
 _MOST_NAMED = 5
@@ -228,25 +246,27 @@ def unsupported_version(origin: Origin, id_: ObjectId, version: str) -> Finding:
     """A version of a known kind that is not read."""
     versions = ", ".join(BY_GROUP_KIND[id_.group, id_.kind].versions)
     message = f"{id_.kind} has no version {version!r} here"
-    return finding("MUS105", message, _at(origin), hint=f"use one of: {versions}", object_=id_)
+    return finding(Code.UNSUPPORTED_VERSION, message, _at(origin), hint=f"use one of: {versions}", object_=id_)
 
 
 def assumed_namespace(origin: Origin, kind: Kind, name: str) -> Finding:
     """An agent's object without a namespace, where its cluster's is nearly always meant."""
     message = f"{kind.name} {name!r} names no namespace, so it is in 'default' and speaks of a cluster of that name"
-    return finding("MUS104", message, _at(origin), hint="add metadata.namespace: the name of its cluster")
+    return finding(
+        Code.NAMESPACE_OUT_OF_PLACE, message, _at(origin), hint="add metadata.namespace: the name of its cluster"
+    )
 
 
 def dropped_namespace(origin: Origin, kind: Kind, name: str, namespace: Tree) -> Finding:
     """A cluster-scoped object has a namespace."""
     message = f"{kind.name} {name!r} is cluster-scoped; its namespace {namespace!r} is dropped"
-    return finding("MUS104", message, _at(origin), hint="remove metadata.namespace")
+    return finding(Code.NAMESPACE_OUT_OF_PLACE, message, _at(origin), hint="remove metadata.namespace")
 
 
 def malformed_name(origin: Origin, id_: ObjectId) -> Finding:
     """A name that must not become a path."""
     message = f"{id_.name if not id_.namespace else f'{id_.namespace}/{id_.name}'!r} is not a valid name"
-    return finding("MUS205", message, _at(origin),
+    return finding(Code.MALFORMED_VALUE, message, _at(origin),
                    hint="names are letters, digits, '-', '_' and '.', at most 253 characters")  # fmt: skip
 
 
@@ -254,10 +274,12 @@ def conflict(id_: ObjectId, path: Path, here: Place, others: Iterable[Place]) ->
     """Two files set the same field."""
     elsewhere = ", ".join(str(place) for place in others)
     message = f"{path_text(path)} of {id_} is also set at {elsewhere}"
-    return finding("MUS101", message, here, hint="one file, one writer: remove the field from one of them", object_=id_)
+    return finding(
+        Code.FIELD_SET_TWICE, message, here, hint="one file, one writer: remove the field from one of them", object_=id_
+    )
 
 
 def second_fleet(part: Part, first: Part) -> Finding:
     """There are several Fleet objects."""
     message = f"a second Fleet object; the first is at {first.place}"
-    return finding_of(part, "MUS108", message, "keep one Fleet per repository")
+    return finding_of(part, Code.TWO_FLEETS, message, "keep one Fleet per repository")

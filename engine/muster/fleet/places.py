@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable
 
+from muster.data.codes import Code
 from muster.data.decision import Path
 from muster.data.finding import Finding
 from muster.data.findings import finding
@@ -26,7 +27,7 @@ def place_of(parts: Iterable[Part], path: Path | At) -> Place:
     return Place("") if best is None else _locate(best, steps)
 
 
-def finding_at(obj: Object, path: Path | At, code: str, message: str, hint: str = "", example: str = "") -> Finding:
+def finding_at(obj: Object, path: Path | At, code: Code, message: str, hint: str = "", example: str = "") -> Finding:
     """Return a finding about a field of an object, at its place."""
     return finding(code, message, place_of(obj.parts, path), hint=hint, object_=obj.id, example=example)
 

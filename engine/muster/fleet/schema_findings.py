@@ -3,6 +3,7 @@
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.findings import path_text
 from muster.data.names import did_you_mean
@@ -20,8 +21,12 @@ _TYPE_NAMES = {
 }  # fmt: skip
 #: Codes and texts for values that match the pattern but not the format.
 _FORMATS = {
-    "date-time": ("MUS270", "no instant of the years 1 to 9999 in UTC", "write one such as 2026-01-01T00:00:00Z"),
-    "duration": ("MUS271", "longer than a duration can be", "at most 2562047h, some 292 years"),
+    "date-time": (
+        Code.NO_SUCH_INSTANT,
+        "no instant of the years 1 to 9999 in UTC",
+        "write one such as 2026-01-01T00:00:00Z",
+    ),
+    "duration": (Code.NO_SUCH_DURATION, "longer than a duration can be", "at most 2562047h, some 292 years"),
 }
 _LONGEST_VALUE = 60
 
@@ -50,18 +55,18 @@ def _findings(obj: Object, error: "ValidationError") -> Iterator[Finding]:
         known = sorted(schema.get("properties", {}))
         for name in sorted(set(value) - set(known)):
             hint = did_you_mean(name, known) or _listing("it has", known)
-            yield _finding(obj, "MUS201", (*path, name), f"unknown field {path_text((*path, name))}", hint)
+            yield _finding(obj, Code.UNKNOWN_FIELD, (*path, name), f"unknown field {path_text((*path, name))}", hint)
         return
     if error.validator == "required":
         for name in limit:
             if name not in value:
-                yield _finding(obj, "MUS204", path, f"{path_text((*path, name))} is missing", "add the field")
+                yield _finding(obj, Code.MISSING_FIELD, path, f"{path_text((*path, name))} is missing", "add the field")
         return
     code, message, hint = _describe(error, path_text(path) or "the object")
     yield _finding(obj, code, path, message, hint)
 
 
-def _finding(obj: Object, code: str, path: At, message: str, hint: str) -> Finding:
+def _finding(obj: Object, code: Code, path: At, message: str, hint: str) -> Finding:
     return finding_at(obj, path, code, message, hint)
 
 
@@ -78,7 +83,7 @@ def _most_telling(error: "ValidationError") -> "ValidationError":
     return max(error.context, key=lambda inner: (len(inner.absolute_path), inner.validator != "type"))
 
 
-def _describe(error: "ValidationError", where: str) -> tuple[str, str, str]:
+def _describe(error: "ValidationError", where: str) -> tuple[Code, str, str]:
     """Return code, message and hint for keywords other than those about field names."""
     instance: Tree = error.instance
     limit: Tree = error.validator_value
@@ -86,28 +91,32 @@ def _describe(error: "ValidationError", where: str) -> tuple[str, str, str]:
     if keyword == "type":
         wanted = " or ".join(_TYPE_NAMES.get(name, name) for name in ([limit] if isinstance(limit, str) else limit))
         hint = f"quote it: {_quoted(instance)}" if limit == "string" and _is_scalar(instance) else ""
-        return "MUS202", f"{where} must be {wanted}, not {value}", hint
+        return Code.WRONG_TYPE, f"{where} must be {wanted}, not {value}", hint
     if keyword == "enum":
         hint = did_you_mean(str(instance), map(str, limit)) or _listing("one of", map(str, limit))
-        return "MUS203", f"{where} cannot be {value}", hint
+        return Code.VALUE_NOT_ALLOWED, f"{where} cannot be {value}", hint
     if keyword == "const":
-        return "MUS203", f"{where} must be {_shown(limit)}, not {value}", ""
+        return Code.VALUE_NOT_ALLOWED, f"{where} must be {_shown(limit)}, not {value}", ""
     if keyword == "format":
         return _FORMATS[limit][0], f"{where} is {_FORMATS[limit][1]}: {value}", _FORMATS[limit][2]
     if keyword == "pattern":
-        return "MUS205", f"{where} does not have the required form: {value}", f"it must match {limit}"
+        return Code.MALFORMED_VALUE, f"{where} does not have the required form: {value}", f"it must match {limit}"
     if keyword in ("maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties"):
         if limit == 1 and keyword.startswith("min"):
-            return "MUS206", f"{where} is empty", "give it at least one element" if keyword != "minLength" else ""
+            return (
+                Code.OUT_OF_BOUNDS,
+                f"{where} is empty",
+                "give it at least one element" if keyword != "minLength" else "",
+            )
         bound, unit = ("most" if keyword.startswith("max") else "least"), keyword[3:].lower()
         return (
-            "MUS206",
+            Code.OUT_OF_BOUNDS,
             f"{where} has {len(instance)} {unit}; at {bound} {limit} are allowed".replace("length;", "characters;"),
             "",
         )
     if keyword in ("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"):
-        return "MUS206", f"{where} is {value}; the {keyword} is {limit}", ""
-    return "MUS207", f"{where} is not valid: {error.message[:200]}", ""
+        return Code.OUT_OF_BOUNDS, f"{where} is {value}; the {keyword} is {limit}", ""
+    return Code.INVALID_OBJECT, f"{where} is not valid: {error.message[:200]}", ""
 
 
 def _is_scalar(value: Tree) -> bool:

@@ -9,6 +9,7 @@ from dataclasses import dataclass, field
 from typing import Final, Protocol
 
 from muster import cel
+from muster.data.codes import Code
 from muster.data.decision import Failed
 from muster.data.finding import Finding
 from muster.data.findings import finding
@@ -16,7 +17,7 @@ from muster.data.groups import grouped
 from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, kind_of
 from muster.data.tree import At
-from muster.fleet.faults import OF_POLICY, policy_fault
+from muster.fleet.faults import policy_fault
 from muster.fleet.fleet import Fleet
 from muster.fleet.places import expression_place
 
@@ -39,13 +40,13 @@ class PolicyFailure(Exception):  # noqa: N818 - a failure of a policy, not an er
         self.error = error
 
 
-_FAILED: Final = ("MUS401", "guard it with has(...), or with a matchConditions entry")
+_FAILED: Final = (Code.EXPRESSION_FAILED, "guard it with has(...), or with a matchConditions entry")
 _CUT_OFF: Final = (
-    "MUS305",
+    Code.CEL_CUT_OFF,
     "loop over less, or look up by key; spec.limits of the Fleet has how much an expression may cost",
 )
 #: The codes of findings about failed expressions.
-OF_FAILURES: Final = frozenset((_FAILED[0], _CUT_OFF[0], OF_POLICY))
+OF_FAILURES: Final = frozenset((Code.EXPRESSION_FAILED, Code.CEL_CUT_OFF, Code.FAULT_IN_BUILT_IN_POLICY))
 
 
 @dataclass(slots=True)

@@ -13,6 +13,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass, replace
 from datetime import datetime
 
+from muster.data.codes import Code
 from muster.data.decision import Failed
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
@@ -115,7 +116,7 @@ def run(fleet: FleetWithPolicies, now: datetime) -> Decided:
     for number in range(_MOST_RUNS):
         decided = _through(fleet, now, searching=number < _MOST_SEARCHES)
         done = decided.fleet
-        found = [one for one in done.findings if one.code == faults.OF_OBJECT]
+        found = [one for one in done.findings if one.code == Code.FAULT_AT_OBJECT]
         failed = done.broken.union(one.object for one in found if one.object)
         if failed <= fleet.broken:
             rendered = render(done)

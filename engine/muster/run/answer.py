@@ -7,10 +7,10 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Final
 
+from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.kinds import is_cluster
 from muster.data.tree import Tree
-from muster.fleet.agent_messages import AGENTS_WITHHELD
 from muster.fleet.faults import is_fault
 from muster.fleet.fleet import Fleet
 from muster.rules.admission.judge import looks_further
@@ -27,7 +27,9 @@ from muster.run.settled import Settled
 from muster.run.state import RunState
 
 #: Findings that say something of many objects at once.
-_OF_MANY: Final = frozenset(("MUS262", "MUS133"))  # what an agent said may be readable again with no ref moving
+_OF_MANY: Final = frozenset(
+    (Code.DOES_NOT_SETTLE, Code.AGENT_OBJECT_LOST)
+)  # what an agent said may be readable again with no ref moving
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,7 +103,9 @@ def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable
         "totals": {name: count for name, count in sorted(totals.items()) if count},
         "held": put_held(run.fleet.held),
         "usage": [list(one) for one in run.context.told(Allowance).usage],
-        "loose": put_findings(one for one in loose if one.code != AGENTS_WITHHELD),  # which each run says for itself
+        "loose": put_findings(
+            one for one in loose if one.code != Code.AGENTS_REMOTE_NOT_HEARD
+        ),  # which each run says for itself
         "failed": put_findings(one for one in run.fleet.findings if one.code in OF_FAILURES),
     }
 

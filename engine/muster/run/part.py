@@ -11,13 +11,13 @@ from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Generic, TypeVar
 
+from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, CSR, is_cluster, kind_of
 from muster.data.locations import FOLDER
 from muster.data.snapshot import Snapshot
 from muster.data.tree import Tree
-from muster.fleet.agent_messages import AGENTS_WITHHELD
 from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Beyond, Fleet
 from muster.fleet.neighbourhoods import homes
@@ -194,7 +194,7 @@ class PartialRun(Generic[A]):
                 one for one in fleet.findings
                 if one.file in files
                 or (not one.file and one.object is not None and one.object not in standing)
-                or one.code == AGENTS_WITHHELD
+                or one.code == Code.AGENTS_REMOTE_NOT_HEARD
                 or one.code in OF_FAILURES
                 or (":" in one.file and one.file not in read)
                 or one.file in self._read_refs

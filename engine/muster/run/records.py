@@ -7,8 +7,9 @@ from datetime import datetime
 from functools import lru_cache
 from typing import Final
 
+from muster.data.codes import CODES, Severity
 from muster.data.decision import ApprovalWait, Because, Decision, Failed, Held, Input, Path
-from muster.data.finding import Finding, Severity, Waiver
+from muster.data.finding import Finding, Waiver
 from muster.data.ids import ObjectId
 from muster.data.times import format_time, try_time
 from muster.data.tree import At, Tree, read_json
@@ -156,7 +157,7 @@ def get_failed(row: tuple[str, str, str, str, int]) -> Failed:
 def put_findings(findings: Iterable[Finding]) -> Tree:
     """Findings, sorted by place."""
     return [
-        [f.code, f.severity.value, f.message, f.file, f.line, f.column, list(f.object or ()), f.hint, f.excerpt,
+        [f.code.value, f.severity.value, f.message, f.file, f.line, f.column, list(f.object or ()), f.hint, f.excerpt,
          *([list(astuple(f.waiver))] if f.waiver else [])]
         for f in sorted(findings, key=Finding.sort_key)
     ]  # fmt: skip
@@ -166,8 +167,8 @@ def get_findings(tree: Tree) -> list[Finding]:
     """The findings."""
     return [
         Finding(
-            code, Severity(severity), message, file, line, column, ObjectId(*id_) if id_ else None, hint, excerpt,
-            waiver=_get_waiver(*waiver),
+            CODES[code], Severity(severity), message, file, line, column, ObjectId(*id_) if id_ else None, hint,
+            excerpt, waiver=_get_waiver(*waiver),
         )
         for code, severity, message, file, line, column, id_, hint, excerpt, *waiver in tree
     ]  # fmt: skip

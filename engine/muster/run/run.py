@@ -7,8 +7,9 @@ from functools import cached_property
 from itertools import chain
 from typing import TYPE_CHECKING
 
+from muster.data.codes import Severity
 from muster.data.decision import Decision, Failed, Held, Wake
-from muster.data.finding import Finding, Severity
+from muster.data.finding import Finding
 from muster.data.times import earliest
 from muster.data.tree import Tree
 from muster.fleet.fleet import sorted_objects

@@ -3,8 +3,8 @@
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+from muster.data.codes import Code
 from muster.data.finding import Finding
-from muster.fleet.agent_messages import AGENT_GONE
 from muster.run.run import Run
 
 if TYPE_CHECKING:
@@ -34,5 +34,5 @@ class Settled:
     @property
     def findings(self) -> list[Finding]:
         """All that is wrong in the end, sorted by place; also what only the first pass sees, and changes."""
-        seen = (found for found in self.first.findings if found.code == AGENT_GONE)
+        seen = (found for found in self.first.findings if found.code == Code.AGENT_REF_GONE)
         return sorted({*self.last.findings, *seen, *self.faults}, key=Finding.sort_key)

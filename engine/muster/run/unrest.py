@@ -3,6 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
+from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.ids import ObjectId
@@ -17,7 +18,6 @@ from muster.rules.placements.standing import PLACEMENT_LABEL
 from muster.run.run import Run
 
 #: The code of the findings.
-UNREST = "MUS262"
 
 _MOST_FIELDS = 3
 _HINT = (
@@ -86,7 +86,7 @@ def _said(fleet: Fleet, id_: ObjectId, path: str, bodies: tuple[Tree, Tree], run
     obj = fleet.objects.get(id_)
     place = obj.parts[0].place if obj is not None else Place(path)
     return finding(
-        UNREST,
+        Code.DOES_NOT_SETTLE,
         f"{id_} does not come to rest: at {format_time(run.now)} it goes back and forth between "
         f"({_state(bodies[0], one, telling)}) and ({_state(bodies[1], other, telling)})",
         place,

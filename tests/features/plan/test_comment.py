@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muster.data.finding import Finding, Severity
+from muster.data.codes import Code, Severity
+from muster.data.finding import Finding
 from muster.features.plan.comment import MARKER, MOST, Comment, comment_text, is_comment
 from muster.features.plan.effects import Row, Section
 from tests.cli.test_markdown import HOSTILE, parsed, shape
@@ -18,7 +19,7 @@ def section(names: list[str], title: str = "Placements", *, first: bool = True) 
 
 
 def finding(message: str, severity: Severity = Severity.ERROR) -> Finding:
-    return Finding("MUS101", severity, message, "a.yaml", 3, 1, hint="mend it")
+    return Finding(Code.FIELD_SET_TWICE, severity, message, "a.yaml", 3, 1, hint="mend it")
 
 
 def test_a_short_one_is_whole() -> None:

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 import muster
-from muster.data.finding import Finding, Severity
+from muster.data.codes import Severity
+from muster.data.finding import Finding
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
 

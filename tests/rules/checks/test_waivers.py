@@ -5,7 +5,8 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from muster.data.finding import Finding, Severity
+from muster.data.codes import Severity
+from muster.data.finding import Finding
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.features.test.memory import MemorySnapshot
 from muster.rules.checks.waivers import told, waiver_advice, waivers_in

@@ -11,7 +11,8 @@ from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
 from muster.cli.listening import READER, hear_at
-from muster.data.finding import Finding, Severity
+from muster.data.codes import Severity
+from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import kind_of
 from muster.data.names import did_you_mean

@@ -210,7 +210,7 @@ def page_of(target: str) -> str | None:
     if _CODE.fullmatch(target):
         if (code := CODES.get(target.upper())) is None:
             raise UnknownKind(f"no finding has the code {target}")
-        return f"{code.name} ({code.severity.value}): {code.title}\n\n{fill(code.explanation, _PAGE_WIDTH)}\n"
+        return f"{code} ({code.severity.value}): {code.heading}\n\n{fill(code.explanation, _PAGE_WIDTH)}\n"
     word, _, path = target.partition(".")
     if "/" in target or not path or path.endswith(".io"):
         return None

@@ -11,7 +11,7 @@ from pathlib import Path
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from muster.data.finding import Severity
+from muster.data.codes import Severity
 from muster.features.metrics import metrics
 from muster.features.metrics.metrics import Values
 from muster.features.pulses.publish import Publication

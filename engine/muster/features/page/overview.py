@@ -154,7 +154,7 @@ def overview(run: Run, title: str, known: Singles) -> Tree:
             for held in run.fleet.held
         ],
         "findings": [
-            {"code": one.code, "severity": one.severity.value, "message": one.message, "file": one.file,
+            {"code": one.code.value, "severity": one.severity.value, "message": one.message, "file": one.file,
              "line": one.line, "hint": one.hint, "object": str(one.object) if one.object else ""}
             for one in told(run.findings, run.now)
         ],

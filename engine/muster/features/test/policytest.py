@@ -16,7 +16,8 @@ from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from muster import cel
-from muster.data.finding import Finding, Severity
+from muster.data.codes import Severity
+from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
     FLEET,

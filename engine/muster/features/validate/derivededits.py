@@ -14,7 +14,8 @@ from collections.abc import Iterator
 from contextlib import closing
 from typing import Final
 
-from muster.data.finding import Finding, Severity
+from muster.data.codes import Code, Severity
+from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.locations import FOLDER
 from muster.data.source import Place
@@ -49,10 +50,10 @@ def derived_edits(repository: Repository, base: str, head: str) -> Iterator[Find
         what = f"commit {commit[:12]} changes {paths[0]}{f' and {len(paths) - 1} more' if len(paths) > 1 else ''}"
         if commit in own:
             message = f"{what} like a run, and no signature proves that it is one"
-            yield finding("MUS504", message, Place(paths[0]), hint=_UNSIGNED, severity=Severity.WARNING)
+            yield finding(Code.DERIVED_EDITED, message, Place(paths[0]), hint=_UNSIGNED, severity=Severity.WARNING)
         else:
             message = f"{what}: only muster writes below {FOLDER}"
-            yield finding("MUS504", message, Place(paths[0]), hint=_HINT.format(base=base))
+            yield finding(Code.DERIVED_EDITED, message, Place(paths[0]), hint=_HINT.format(base=base))
 
 
 def _derived(repository: Repository, before: str, after: str) -> list[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Collection, Iterator
 
+from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING
@@ -30,7 +31,7 @@ def touched_findings(fleet: Fleet, files: Collection[str]) -> list[Finding]:
         or found.object in objects
         or found.code in always
         or (
-            found.code == "MUS320"
+            found.code == Code.ADMISSION_REFUSED
             and (found.hint in words or (found.object not in there and found not in fleet.beyond.found))
         )
     ]
@@ -57,5 +58,5 @@ def _policies(fleet: Fleet, names: Collection[str], objects: Collection[ObjectId
 
 
 #: Removals that are held; and files that hold no more what they held.
-_FLEET_WIDE = frozenset(("MUS420", "MUS504"))
-_LOST = _FLEET_WIDE | {"MUS110"}
+_FLEET_WIDE = frozenset((Code.REMOVALS_HELD, Code.DERIVED_EDITED))
+_LOST = _FLEET_WIDE | {Code.FILE_LOST_ITS_OBJECT}

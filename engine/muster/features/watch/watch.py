@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, TypeAlias
 
 from muster.cli.listening import WRITER, Ears
 from muster.cli.reconciled import Reconciled
+from muster.data.codes import Code
 from muster.data.ids import ObjectId
 from muster.data.kinds import CSR
 from muster.data.locations import FOLDER
@@ -36,7 +37,6 @@ from muster.git.upkeep import tidy
 from muster.rules.checks import waivers
 from muster.run.changes import summary
 from muster.run.state import RunState
-from muster.run.unrest import UNREST
 
 if TYPE_CHECKING:
     from muster.agents.identity.authority import Authority
@@ -229,12 +229,12 @@ class Watcher:
         if done.left_behind:
             self.say(f"{format_time(done.settled.last.now)} the local branch stays behind: {done.left_behind}")
         findings = waivers.told(done.settled.findings, done.settled.last.now)
-        restless = {found.object: found.message for found in findings if found.code == UNREST}
+        restless = {found.object: found.message for found in findings if found.code == Code.DOES_NOT_SETTLE}
         for id_, message in restless.items():
             if id_ not in self._restless:
                 self.say(f"{format_time(done.settled.last.now)} {message}")
         self._restless = frozenset(restless)
-        errors = [found for found in findings if found.fails and found.code != UNREST]
+        errors = [found for found in findings if found.fails and found.code != Code.DOES_NOT_SETTLE]
         if errors and done.commit:
             self.say(f"  {len(errors)} errors; see muster validate")
         standing = [found for found in findings if is_any_fault(found) or (self._verbose and not found.fails)]

@@ -22,7 +22,8 @@ from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
-from muster.data.finding import Finding, Severity
+from muster.data.codes import Severity
+from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTERS, Kind, is_cluster, kind_of
 from muster.data.snapshot import Skipped, Snapshot, StatedRemovals

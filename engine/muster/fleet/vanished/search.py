@@ -4,7 +4,8 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from functools import cached_property
 
-from muster.data.finding import Finding, Severity
+from muster.data.codes import Severity
+from muster.data.finding import Finding
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTER_DEPLOYMENT, FLEET, LEASE, MANAGED_CLUSTER_SET, PLACEMENT_DECISION, REMEDY, kind_of

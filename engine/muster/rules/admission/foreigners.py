@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final
 
-from muster.data.finding import Severity
+from muster.data.codes import Severity
 from muster.data.ids import ObjectId
 from muster.data.tree import Tree, mapping_at
 from muster.fleet.documents import DEFAULT_NAMESPACE

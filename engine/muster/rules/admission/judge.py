@@ -6,8 +6,9 @@ from functools import cache
 from typing import Final
 
 from muster import cel
+from muster.data.codes import Severity
 from muster.data.decision import Path
-from muster.data.finding import Finding, Severity
+from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
     ALL,

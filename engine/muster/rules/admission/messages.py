@@ -10,8 +10,9 @@ from typing import Final
 
 from muster import cel
 from muster.cel import ast
+from muster.data.codes import Code, Severity
 from muster.data.decision import Path
-from muster.data.finding import Finding, Severity
+from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import list_keys_of
@@ -98,7 +99,7 @@ def refused(
     place = place_of(obj.parts, at) if obj else place_of(binding.parts, NAME)
     gone = "" if obj else f"{id_} cannot be removed: "
     text = f"{gone}{' '.join(message.split())}"
-    return finding("MUS320", text, place, hint=says_so(policy), object_=id_, severity=severity)
+    return finding(Code.ADMISSION_REFUSED, text, place, hint=says_so(policy), object_=id_, severity=severity)
 
 
 def says_so(policy: ObjectId) -> str:
@@ -108,7 +109,11 @@ def says_so(policy: ObjectId) -> str:
 
 def speaker(found: Finding) -> str:
     """The policy (`Kind/name`) of a refusal or warning; empty for other findings."""
-    return found.hint.removesuffix(_SAYS_SO) if found.code == "MUS320" and found.hint.endswith(_SAYS_SO) else ""
+    return (
+        found.hint.removesuffix(_SAYS_SO)
+        if found.code == Code.ADMISSION_REFUSED and found.hint.endswith(_SAYS_SO)
+        else ""
+    )
 
 
 def noted(
@@ -120,7 +125,7 @@ def noted(
     place = place_of((obj or binding).parts, ("metadata", "name"))
     for key, value in notes.items():
         text = f"{key}: {' '.join(value.split())}"
-        yield finding("MUS322", text, place, hint=f"{policy} notes it", object_=id_)
+        yield finding(Code.ADMISSION_NOTE, text, place, hint=f"{policy} notes it", object_=id_)
 
 
 def short(expression: str) -> str:

@@ -6,7 +6,8 @@ from dataclasses import dataclass, replace
 
 from muster import cel
 from muster.cel.types import BOOL, DYN, STRING, FieldType, ListType, MapType, ObjectType, Type, required
-from muster.data.finding import Finding, Severity
+from muster.data.codes import Code, Severity
+from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import BY_GROUP_KIND, VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING, Kind
 from muster.data.names import did_you_mean, nearest
@@ -25,7 +26,7 @@ def no_authorizer(policy: Object, first: Finding) -> Finding:
     """A policy uses an authorizer; the first place."""
     return replace(
         first,
-        code="MUS323",
+        code=Code.ADMISSION_ASKS_AUTHORIZER,
         message=f"{policy.id} asks an authorizer, and a repository has none: who may do what is the git host's to say",
         hint="leave that out, and let owners of paths and protected branches say it; the policy is not in force",
     )
@@ -42,7 +43,13 @@ def matches_nothing(policy: Object, match: Match, named: Iterable[str], known: I
         candidates = tuple(known)
         near = (name for name in names if nearest(name, candidates))
         hint = next((did_you_mean(name, candidates) for name in near), "") or "look at apiGroups, resources and scope"
-    return finding_at(policy, ("spec", "matchConstraints", "resourceRules"), "MUS321", f"{policy.id} {said}", hint)
+    return finding_at(
+        policy,
+        ("spec", "matchConstraints", "resourceRules"),
+        Code.ADMISSION_MATCHES_NOTHING,
+        f"{policy.id} {said}",
+        hint,
+    )
 
 
 _GVK = ObjectType("kind", required(group=STRING, version=STRING, kind=STRING))
@@ -162,7 +169,7 @@ def _severity(actions: Iterable[str]) -> Severity:
 
 def _unknown(binding: Object, name: str, known: Iterable[str]) -> Finding:
     message = f"{binding.id} binds ValidatingAdmissionPolicy {name!r}, which does not exist"
-    return finding_at(binding, ("spec", "policyName"), "MUS210", message, did_you_mean(name, known))
+    return finding_at(binding, ("spec", "policyName"), Code.UNKNOWN_REFERENCE, message, did_you_mean(name, known))
 
 
 def _policy(obj: Object) -> tuple[AdmissionPolicy | None, list[Finding]]:
@@ -226,7 +233,7 @@ def _param_kind(obj: Object) -> tuple[str, str] | None:
 
 def _in_brief(obj: Object, found: list[Finding]) -> list[Finding]:
     """Findings about a policy; all that concern an authorizer are merged into one."""
-    asking = [one for one in found if one.code == "MUS302" and _AUTHORIZER.search(one.message)]
+    asking = [one for one in found if one.code == Code.CEL_TYPE and _AUTHORIZER.search(one.message)]
     if not asking:
         return found
     rest = (one for one in found if one not in asking and not _OF_AUTHORIZER.search(one.message))

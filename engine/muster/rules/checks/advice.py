@@ -7,6 +7,7 @@ So it is given to whoever asks (`muster lint`), and not in every run.
 from collections.abc import Iterator
 from typing import Final
 
+from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.kinds import CLUSTERS
 from muster.data.names import did_you_mean
@@ -56,11 +57,13 @@ def _targets(fleet: Fleet, policy: Policy) -> Iterator[Finding]:
     if not selected:
         there = f"of {len(objects)} there are" if objects else "of which there is none"
         message = f"{policy.id} speaks of no {kinds}, {there}"
-        yield finding_at(policy.source, ("spec", "target"), "MUS601", message, "compare its selector with their labels")
+        yield finding_at(
+            policy.source, ("spec", "target"), Code.MATCHES_NOTHING, message, "compare its selector with their labels"
+        )
     elif policy.target.selector.requirements and len(objects) >= _MANY and len(selected) == len(objects):
         message = f"the selector of {policy.id} takes in every {kinds} of {len(objects)}"
         hint = "leave it out if that is meant, so that it is seen to speak of all"
-        yield finding_at(policy.source, ("spec", "target", "selector"), "MUS604", message, hint)
+        yield finding_at(policy.source, ("spec", "target", "selector"), Code.SELECTS_EVERYTHING, message, hint)
 
 
 def _unreachable(policy: Policy) -> Iterator[Finding]:
@@ -72,7 +75,9 @@ def _unreachable(policy: Policy) -> Iterator[Finding]:
     for rule in policy.rules:
         if after:
             message = f"rule {rule.name!r} of {policy.id} is never asked: {always!r} before it always holds"
-            yield finding_at(policy.source, rule.at, "MUS605", message, "put the rule without a condition last")
+            yield finding_at(
+                policy.source, rule.at, Code.RULE_NEVER_ASKED, message, "put the rule without a condition last"
+            )
         after = after or rule.when is None
 
 
@@ -90,7 +95,9 @@ def _conditions(fleet: FleetWithPolicies) -> Iterator[Finding]:
             if match.type not in known:
                 at: At = ("spec", "decisionMatches", index, "clusterConditionMatch", "conditionType")
                 message = f"{remedy.id} waits for {match.type}, which no cluster reports and no policy decides"
-                yield finding_at(remedy.source, at, "MUS602", message, did_you_mean(match.type, known))
+                yield finding_at(
+                    remedy.source, at, Code.UNKNOWN_CONDITION_TYPE, message, did_you_mean(match.type, known)
+                )
 
 
 def _budget(fleet: Fleet, obj: Object, budget: Budget) -> Iterator[Finding]:
@@ -98,8 +105,10 @@ def _budget(fleet: Fleet, obj: Object, budget: Budget) -> Iterator[Finding]:
     counted = sum(budget.selector.matches(labels_of(cluster)) for cluster in fleet.clusters())
     if not counted:
         message = f"{obj.id} counts no cluster"
-        yield finding_at(obj, ("spec", "selector"), "MUS601", message, "compare its selector with the clusters' labels")
+        yield finding_at(
+            obj, ("spec", "selector"), Code.MATCHES_NOTHING, message, "compare its selector with the clusters' labels"
+        )
     elif budget.allowed(counted) >= counted:
         message = f"{obj.id} lets all of {counted} clusters be disrupted at once, as if it were not there"
         hint = "lower maxDisrupted or ignoreUpTo, or delete it"
-        yield finding_at(obj, ("spec",), "MUS603", message, hint)
+        yield finding_at(obj, ("spec",), Code.BUDGET_HOLDS_NOTHING, message, hint)

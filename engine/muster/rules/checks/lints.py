@@ -11,6 +11,7 @@ policy fail for every cluster.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.kinds import (
     CLUSTER_TAINT_POLICY,
@@ -71,11 +72,13 @@ def _misfits(settings: Object, policy: Object) -> Iterator[Finding]:
         if name in own and (needed := wanted(own[name], value)):
             at = ("spec", "policyParams", policy.id.name, name)
             message = f"{policy.id} cannot take the parameter {name}: it must be {needed}"
-            yield finding_at(settings, at, "MUS280", message, f"it is {own[name]} by default")
+            yield finding_at(settings, at, Code.BAD_POLICY_PARAMETER, message, f"it is {own[name]} by default")
 
 
 def _unknown(settings: Object, at: tuple[str, ...], message: str, name: str, known: Iterable[str]) -> Finding:
-    return finding_at(settings, ("spec", "policyParams", *at), "MUS210", message, did_you_mean(name, known))
+    return finding_at(
+        settings, ("spec", "policyParams", *at), Code.UNKNOWN_REFERENCE, message, did_you_mean(name, known)
+    )
 
 
 def branch_findings(fleet: Fleet) -> Iterator[Finding]:
@@ -85,7 +88,13 @@ def branch_findings(fleet: Fleet) -> Iterator[Finding]:
         read = (part for part in obj.parts if part.source.path == FLEET_FILE and not part.source.ref)
         if dig(obj.spec, *path) and not any(dig(part.body, "spec", *path) for part in read):
             message = "spec.derived.branch has no effect here, for it has to be known before anything else is read"
-            yield finding_at(obj, ("spec", *path), "MUS276", message, f"write the Fleet into {FLEET_FILE} at the root")
+            yield finding_at(
+                obj,
+                ("spec", *path),
+                Code.SETTING_WITHOUT_EFFECT,
+                message,
+                f"write the Fleet into {FLEET_FILE} at the root",
+            )
 
 
 def set_findings(fleet: Fleet) -> Iterator[Finding]:
@@ -95,11 +104,13 @@ def set_findings(fleet: Fleet) -> Iterator[Finding]:
         if is_managed(obj) and written is not None and written != BUILT_IN[obj.id.name]:
             message = f"spec.clusterSelector of {obj.id} is muster's; what is written here has no effect"
             hint = f'Remove it, or set the annotation {AUTO_UPDATE}: "false".'
-            yield finding_at(obj, ("spec", "clusterSelector"), "MUS231", message, hint)
+            yield finding_at(obj, ("spec", "clusterSelector"), Code.BUILT_IN_SET_SELECTOR, message, hint)
     for obj in fleet.of(MANAGED_CLUSTER_SET_BINDING):
         if obj.spec["clusterSet"] != obj.id.name:
             message = f"{obj.id} binds {obj.spec['clusterSet']!r}, which is not its name"
-            yield finding_at(obj, ("spec", "clusterSet"), "MUS232", message, "Give the binding the name of the set.")
+            yield finding_at(
+                obj, ("spec", "clusterSet"), Code.BINDING_NAME_DIFFERS, message, "Give the binding the name of the set."
+            )
 
 
 def override_findings(fleet: Fleet) -> Iterator[Finding]:
@@ -108,7 +119,7 @@ def override_findings(fleet: Fleet) -> Iterator[Finding]:
         if ALLOW_DISRUPTION in obj.annotations and override_of(obj) is None:
             message = f"{ALLOW_DISRUPTION} lets nothing through: {obj.annotations[ALLOW_DISRUPTION]!r}"
             hint = f"write it as {FORM!r}"
-            yield finding_at(obj, ("metadata", "annotations", ALLOW_DISRUPTION), "MUS222", message, hint)
+            yield finding_at(obj, ("metadata", "annotations", ALLOW_DISRUPTION), Code.USELESS_OVERRIDE, message, hint)
 
 
 def lease_findings(fleet: Fleet) -> Iterator[Finding]:
@@ -120,7 +131,7 @@ def lease_findings(fleet: Fleet) -> Iterator[Finding]:
         if isinstance(seconds, int) and seconds > LONGEST_SECONDS and obj.id.name != LEASE_NAME:
             message = f"{'.'.join(path)} of {obj.id} is {seconds}, which counts as {LONGEST_SECONDS}: a day"
             hint = "a cluster that renews its lease less often is not watched; 60 is the default"
-            yield finding_at(obj, path, "MUS250", message, hint)
+            yield finding_at(obj, path, Code.LEASE_TOO_LONG, message, hint)
 
 
 def request_findings(fleet: Fleet) -> Iterator[Finding]:
@@ -129,7 +140,7 @@ def request_findings(fleet: Fleet) -> Iterator[Finding]:
         if error := decoded(obj)["error"]:
             message = f"spec.request of {obj.id} cannot be decoded: {error}"
             hint = "it is a PKCS #10 request, PEM in base64; it stays pending"
-            yield finding_at(obj, ("spec", "request"), "MUS240", message, hint)
+            yield finding_at(obj, ("spec", "request"), Code.REQUEST_UNDECODABLE, message, hint)
 
 
 #: Where objects select others by their labels; policies of muster's own are looked at when they are compiled.
@@ -150,4 +161,6 @@ def selector_findings(fleet: Fleet) -> Iterator[Finding]:
     for obj in fleet.of(*_SELECTORS):
         for path in _SELECTORS[obj.kind]:
             for at, mistake in selector_mistakes(mapping_at(obj.spec, *path)):
-                yield finding_at(obj, ("spec", *path, *at), "MUS281", mistake, f"until then {obj.id} stays as it was")
+                yield finding_at(
+                    obj, ("spec", *path, *at), Code.INVALID_SELECTOR, mistake, f"until then {obj.id} stays as it was"
+                )

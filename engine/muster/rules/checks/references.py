@@ -7,6 +7,7 @@ The checks read the whole fleet: `muster lint`, `muster validate --rev` and `mus
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.kinds import (
     CLUSTER_CLAIM,
@@ -60,7 +61,7 @@ def toleration_advice(fleet: Fleet) -> Iterator[Finding]:
         if _tolerates(tolerations, _UNREACHABLE) and not _tolerates(tolerations, _UNAVAILABLE):
             message = f"{obj.id} tolerates unreachable clusters and not unavailable ones, so silence moves work back"
             hint = f"tolerate {_UNAVAILABLE} as well, or neither"
-            yield finding_at(obj, ("spec", "tolerations"), "MUS609", message, hint)
+            yield finding_at(obj, ("spec", "tolerations"), Code.TOLERATION_MOVES_WORK_BACK, message, hint)
 
 
 def _written(fleet: Fleet, kind: Kind) -> Iterator[Object]:
@@ -72,7 +73,7 @@ def _named(obj: Object, at: At, kind: str, known: Iterable[str]) -> Iterator[Fin
     name = dig(obj.body, *map(str, at))
     if isinstance(name, str) and name and name not in known:
         message = f"{obj.id} names {kind} {name!r}, which does not exist"
-        yield finding_at(obj, at, "MUS233", message, did_you_mean(name, known))
+        yield finding_at(obj, at, Code.UNKNOWN_SET_OR_POOL, message, did_you_mean(name, known))
 
 
 def _placement(
@@ -84,15 +85,15 @@ def _placement(
         at: At = ("spec", "clusterSets", index)
         if name not in sets:
             message = f"{obj.id} names ManagedClusterSet {name!r}, which does not exist"
-            yield finding_at(obj, at, "MUS233", message, did_you_mean(name, sets))
+            yield finding_at(obj, at, Code.UNKNOWN_SET_OR_POOL, message, did_you_mean(name, sets))
         elif name not in here:
             message = f"{obj.id} names the set {name!r}, which is not bound to namespace {obj.id.namespace!r}"
             hint = did_you_mean(name, here) or f"add a ManagedClusterSetBinding {name!r} to the namespace"
-            yield finding_at(obj, at, "MUS234", message, hint)
+            yield finding_at(obj, at, Code.SET_NOT_BOUND, message, hint)
     if not named and not here:
         message = f"{obj.id} selects no cluster: no set is bound to namespace {obj.id.namespace!r}"
         hint = did_you_mean(obj.id.namespace, bound) or "add a ManagedClusterSetBinding to the namespace"
-        yield finding_at(obj, ("metadata", "namespace"), "MUS234", message, hint)
+        yield finding_at(obj, ("metadata", "namespace"), Code.SET_NOT_BOUND, message, hint)
     for index in range(len(mappings_at(obj.spec, "predicates"))):
         path: At = ("spec", "predicates", index, "requiredClusterSelector", "labelSelector")
         yield from _labels(obj, path, labels)
@@ -112,7 +113,7 @@ def _labels(obj: Object, at: At, known: Iterable[str]) -> Iterator[Finding]:
     for path, key in asked:
         if isinstance(key, str) and key not in known:
             message = f"{obj.id} asks for the label {key!r}, which no ManagedCluster has"
-            yield finding_at(obj, path, "MUS235", message, did_you_mean(key, known))
+            yield finding_at(obj, path, Code.UNKNOWN_LABEL, message, did_you_mean(key, known))
 
 
 def _tolerates(tolerations: Iterable[Toleration], key: str) -> bool:

@@ -9,7 +9,8 @@ from dataclasses import replace
 from functools import partial
 from typing import TYPE_CHECKING, TypeAlias
 
-from muster.data.finding import Finding, Severity
+from muster.data.codes import Code, Severity
+from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTER_TAINT_POLICY, KARMADA_CLUSTER, PLACEMENT, REMEDY, is_cluster
 from muster.fleet.acceptance import with_automatic_acceptance
@@ -87,7 +88,7 @@ def validate(
     admissions = compile_admissions(checked)
     admission = admit(replace(checked, broken=frozenset(broken)), admissions, base, witness)
     # Of what policies speak, nobody says that it is ignored.
-    findings = [one for one in findings if one.code != "MUS102" or one.place not in admission.judged]
+    findings = [one for one in findings if one.code != Code.UNKNOWN_KIND or one.place not in admission.judged]
     findings.extend((*admissions.findings, *admission.unheard, *admission.refused))
     broken.update(errors_of((*admissions.findings, *admission.refused)) & fleet.objects.keys())
     checked = replace(checked, objects=admission.objects)
@@ -104,7 +105,7 @@ def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding], set[ObjectI
     def wrong(obj: Object) -> list[Finding]:
         found = schema_findings(fleet.declared(obj))
         # What is missing in a broken object may be in the file that cannot be read.
-        return [one for one in found if one.code != "MUS204"] if obj.id in fleet.broken else found
+        return [one for one in found if one.code != Code.MISSING_FIELD] if obj.id in fleet.broken else found
 
     objects, findings, sound = dict(fleet.objects), list[Finding](), set[ObjectId]()
     for id_, obj in sorted(fleet.objects.items()):

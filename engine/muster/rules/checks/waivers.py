@@ -15,7 +15,7 @@ from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import Final
 
-from muster.data.codes import CODES
+from muster.data.codes import CODES, Code
 from muster.data.finding import Finding, Waiver
 from muster.data.findings import finding
 from muster.data.groups import grouped
@@ -27,11 +27,16 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 
-STANDS: Final = "MUS701"
 #: What only `muster lint --prove` finds.
-PROVED: Final = frozenset(("MUS606", "MUS607", "MUS608"))
+PROVED: Final = frozenset((Code.RULE_NEVER_DECIDES, Code.EXPRESSION_CAN_FAIL, Code.INVARIANT_BROKEN))
 #: What nobody can waive: faults of ours, and what is said of waivers.
-NEVER: Final = OURS | {"MUS701", "MUS702", "MUS703", "MUS704", "MUS705"}
+NEVER: Final = OURS | {
+    Code.WAIVER,
+    Code.NOTHING_TO_WAIVE,
+    Code.WAIVER_EXPIRED,
+    Code.WAIVER_EXPIRES_SOON,
+    Code.WAIVER_SILENCES_NOTHING,
+}
 #: So long before its day a waiver is about to expire.
 _SOON: Final = timedelta(days=14)
 
@@ -41,14 +46,16 @@ def waiver_findings(fleet: Fleet) -> Iterator[Finding]:
     for obj in fleet.of(WAIVER):
         code = obj.spec["code"]
         if code in NEVER:
-            message = f"{code} cannot be waived: {CODES[code].title}"
-            yield finding_at(obj, ("spec", "code"), "MUS702", message)
+            message = f"{code} cannot be waived: {CODES[code].heading}"
+            yield finding_at(obj, ("spec", "code"), Code.NOTHING_TO_WAIVE, message)
         elif code not in CODES:
-            yield finding_at(obj, ("spec", "code"), "MUS702", f"no finding is {code}", did_you_mean(code, CODES))
+            yield finding_at(
+                obj, ("spec", "code"), Code.NOTHING_TO_WAIVE, f"no finding is {code}", did_you_mean(code, CODES)
+            )
         else:
             waiver = _read(obj)
             message = f"{waiver.code} of {waiver.about} is {waiver}"
-            yield replace(finding_at(obj, ("spec",), STANDS, message), waiver=waiver)
+            yield replace(finding_at(obj, ("spec",), Code.WAIVER, message), waiver=waiver)
 
 
 def _read(obj: Object) -> Waiver:
@@ -60,7 +67,7 @@ def _read(obj: Object) -> Waiver:
 
 def waivers_in(findings: Iterable[Finding]) -> list[Finding]:
     """Return the findings that tell of waivers."""
-    return [one for one in findings if one.code == STANDS and one.waiver is not None]
+    return [one for one in findings if one.code == Code.WAIVER and one.waiver is not None]
 
 
 def marked(findings: Iterable[Finding], standing: Iterable[Finding], now: datetime) -> list[Finding]:
@@ -77,7 +84,7 @@ def told(findings: Iterable[Finding], now: datetime, standing: Iterable[Finding]
     """
     findings = list(findings)
     expiries = (_expiry(one, now) for one in waivers_in(findings))
-    rest = (one for one in findings if one.code != STANDS)
+    rest = (one for one in findings if one.code != Code.WAIVER)
     found = marked(rest, findings if standing is None else standing, now)
     return sorted({*found, *(one for one in expiries if one is not None)}, key=Finding.sort_key)
 
@@ -98,7 +105,7 @@ def _expiry(stands: Finding, now: datetime) -> Finding | None:
         return None
     message = f"{stands.object} expired on {waiver.until}: {waiver.code} of {waiver.about} counts again"
     hint = f"mend it, or ask {waiver.owner} and waive it anew"
-    return finding("MUS703", message, stands.place, hint=hint, object_=stands.object)
+    return finding(Code.WAIVER_EXPIRED, message, stands.place, hint=hint, object_=stands.object)
 
 
 def waiver_advice(
@@ -113,8 +120,14 @@ def waiver_advice(
             continue
         if expired(waiver, now + _SOON):
             message = f"{one.object} expires on {waiver.until}: then {waiver.code} of {waiver.about} counts again"
-            yield finding("MUS704", message, one.place, hint=f"ask {waiver.owner}", object_=one.object)
+            yield finding(Code.WAIVER_EXPIRES_SOON, message, one.place, hint=f"ask {waiver.owner}", object_=one.object)
         known = {(waiver.code, waiver.about): [waiver]}
         if waiver.code not in unasked and not any(_waiver_of(other, known) for other in findings):
             message = f"{one.object} silences nothing: there is no such {waiver.code} of {waiver.about}"
-            yield finding("MUS705", message, one.place, hint="remove it, or waive what is there", object_=one.object)
+            yield finding(
+                Code.WAIVER_SILENCES_NOTHING,
+                message,
+                one.place,
+                hint="remove it, or waive what is there",
+                object_=one.object,
+            )

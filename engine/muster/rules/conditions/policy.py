@@ -6,6 +6,7 @@ from datetime import timedelta
 from typing import Final
 
 from muster import cel
+from muster.data.codes import Code
 from muster.data.decision import Because, Input
 from muster.data.ids import ObjectId
 from muster.data.kinds import CONDITION_POLICY
@@ -95,7 +96,7 @@ def _hold_for(obj: Object, compiler: Compiler) -> dict[str, timedelta]:
         span = try_duration(dig(obj.spec, "params", name) if name != text else text)
         if span is None:
             compiler.refuse(
-                ("spec", "holdFor", status), "MUS205", f"{text} is not a duration such as 30s",
+                ("spec", "holdFor", status), Code.MALFORMED_VALUE, f"{text} is not a duration such as 30s",
                 f"set spec.params.{name} to a duration" if name != text else "write 30s, 5m or 1h30m",
             )  # fmt: skip
         found[status] = span or timedelta(0)

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Iterator
 
+from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.findings import finding_of
 from muster.data.source import Layer, Place
@@ -17,20 +18,20 @@ def rival_policies(policy: Object, rival: Object, type_: str) -> Finding:
     other = rival.parts[0]
     message = f"{policy.id} decides {type_}, and so does {rival.id} at {Place(other.source.label, other.line)}"
     hint = "give one of them another type or target; to replace a built-in policy, use its name"
-    return finding_of(policy.parts[0], "MUS311", message, hint)
+    return finding_of(policy.parts[0], Code.CONDITION_DECIDED_TWICE, message, hint)
 
 
 def reserved_condition(policy: Object, builtin: Object, type_: str) -> Finding:
     """A fleet's policy that decides what a built-in one decides."""
     message = f"{policy.id} decides {type_}, which the built-in {builtin.id} decides"
     hint = f"Give it another type; to replace the built-in policy, name it {builtin.id.name!r}."
-    return finding_of(policy.parts[0], "MUS313", message, hint)
+    return finding_of(policy.parts[0], Code.CONDITION_OF_BUILT_IN_POLICY, message, hint)
 
 
 def replaces_builtin(policy: Object) -> Finding:
     """A fleet's policy of a built-in one's name."""
     message = f"{policy.id} replaces the built-in policy of that name"
-    return finding_of(policy.parts[0], "MUS314", message, "Rename it if that is not meant.")
+    return finding_of(policy.parts[0], Code.REPLACES_BUILT_IN_POLICY, message, "Rename it if that is not meant.")
 
 
 def policy_circle(policy: Object, circle: Iterable[Policy]) -> Finding:
@@ -38,7 +39,7 @@ def policy_circle(policy: Object, circle: Iterable[Policy]) -> Finding:
     names = ", ".join(str(member.id) for member in circle)
     message = f"{policy.id} reads a condition that depends on its own: {names}"
     hint = "break the circle: read `previous` instead of `conditions` in one of them"
-    return finding_of(policy.parts[0], "MUS312", message, hint)
+    return finding_of(policy.parts[0], Code.POLICY_CYCLE, message, hint)
 
 
 #: Conditions on which people and pulses rely: no accident changes what they mean, only a policy that replaces the

@@ -7,6 +7,7 @@ from zoneinfo import ZoneInfo
 
 from muster import cel
 from muster.cel.types import STRING, ObjectType, required
+from muster.data.codes import Code
 from muster.data.kinds import NOTIFICATION_POLICY
 from muster.data.times import parse_duration
 from muster.data.tree import mapping_at
@@ -83,7 +84,9 @@ def _quiet_hours(obj: Object, compiler: Compiler) -> QuietHours | None:
         zone = ZoneInfo(name)
     except (ValueError, OSError, KeyError):  # what is no name, a folder, or not there
         hint = "take a name of the IANA database, such as Europe/Berlin or UTC"
-        compiler.refuse(("spec", "quietHours", "timeZone"), "MUS203", f"no time zone is called {name!r}", hint)
+        compiler.refuse(
+            ("spec", "quietHours", "timeZone"), Code.VALUE_NOT_ALLOWED, f"no time zone is called {name!r}", hint
+        )
         return None
     days = frozenset(map(DAYS.index, quiet.get("days") or DAYS))
     told = frozenset(quiet.get("except", ["critical"]))

@@ -2,6 +2,7 @@
 
 from dataclasses import dataclass
 
+from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.fleet.objects import Object
@@ -40,4 +41,4 @@ def compile_placement(obj: Object) -> tuple[CompiledPlacement, list[Finding]]:
 def _misconfigured(obj: Object, error: Misconfigured) -> Finding:
     message = f"{obj.id} cannot be carried out: {error.message}"
     hint = "Until this is mended it keeps its last decisions."
-    return finding_at(obj, ("spec", *error.path), "MUS230", message, hint)
+    return finding_at(obj, ("spec", *error.path), Code.MISCONFIGURED_PLACEMENT, message, hint)

@@ -11,6 +11,7 @@ from functools import cache
 
 from muster import cel
 from muster.cel.types import BOOL, DYN, INT, STRING, ListType, ObjectType, required
+from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.tree import At, Tree, mapping_at, mappings_at, read_json
@@ -66,7 +67,9 @@ def compile_predicates(obj: Object) -> tuple[tuple[Predicate, ...], list[Finding
             for at, mistake in selector_mistakes(selector.get(name)):
                 where: At = ("spec", "predicates", index, "requiredClusterSelector", name, *at)
                 findings.append(
-                    finding_at(obj, where, "MUS281", mistake, "until this is mended it keeps its decisions")
+                    finding_at(
+                        obj, where, Code.INVALID_SELECTOR, mistake, "until this is mended it keeps its decisions"
+                    )
                 )
                 message = message or mistake
         labels, claims = (LabelSelector.parse(selector.get(name)) for name in ("labelSelector", "claimSelector"))

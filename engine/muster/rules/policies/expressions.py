@@ -7,7 +7,8 @@ from functools import cache
 from muster import cel
 from muster.cel import ast
 from muster.cel.types import BOOL, INT, STRING, Type
-from muster.data.finding import Finding, Severity
+from muster.data.codes import Code, Severity
+from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.kinds import kind_of
 from muster.data.source import Place
@@ -84,7 +85,7 @@ class Compiler:
             return TextExpression(str(rule.get(name, "")), program)
         return TextExpression(literal=str(rule.get(name, "")))
 
-    def refuse(self, path: At, code: str, message: str, hint: str) -> None:
+    def refuse(self, path: At, code: Code, message: str, hint: str) -> None:
         """Note that the field at `path` is wrong in a way that no schema tells."""
         place = field_place(self.source, path)
         self.findings.append(finding(code, message, place, hint=hint, object_=self.source.id))
@@ -107,7 +108,7 @@ class Compiler:
         self._reads.update(conditions_read(program.node))
         if speaks_of_silence(program.node):
             self._of_silence.add(text)
-        self.findings.extend(issue_finding(self.source, path, issue, "MUS303") for issue in program.warnings)
+        self.findings.extend(issue_finding(self.source, path, issue, Code.CEL_SUSPICIOUS) for issue in program.warnings)
         return program
 
 
@@ -125,12 +126,12 @@ def _value(body: Tree, path: At) -> Tree:
 
 def expression_findings(obj: Object, path: At, error: cel.CompileError) -> Iterator[Finding]:
     """Yield one finding per issue of an expression that did not compile."""
-    code = {cel.SyntaxIssue: "MUS301", cel.CostIssue: "MUS304"}.get(type(error), "MUS302")
+    code = {cel.SyntaxIssue: Code.CEL_SYNTAX, cel.CostIssue: Code.CEL_TOO_COSTLY}.get(type(error), Code.CEL_TYPE)
     for issue in error.issues:
-        yield issue_finding(obj, path, issue, "MUS303" if issue.is_warning else code)
+        yield issue_finding(obj, path, issue, Code.CEL_SUSPICIOUS if issue.is_warning else code)
 
 
-def issue_finding(obj: Object, path: At, issue: cel.Issue, code: str) -> Finding:
+def issue_finding(obj: Object, path: At, issue: cel.Issue, code: Code) -> Finding:
     """Return the finding of one issue, at its line and column in the YAML file, with a caret."""
     place, excerpt = expression_place(obj.parts, path, issue.offset)
     severity = Severity.WARNING if issue.is_warning else Severity.ERROR

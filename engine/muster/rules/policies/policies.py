@@ -10,6 +10,7 @@ from typing import Generic, TypedDict, TypeVar
 
 from muster import cel
 from muster.cel.types import DYN, Type
+from muster.data.codes import Code
 from muster.data.decision import Because, Input
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
@@ -141,10 +142,16 @@ def _target_findings(obj: Object) -> list[Finding]:
     named |= {("kinds", index): name for index, name in enumerate(target.get("kinds") or ())}
     mistakes = selector_mistakes(target.get("selector"))
     hint = f"until then {obj.id} decides nothing"
-    found = [finding_at(obj, ("spec", "target", "selector", *at), "MUS281", text, hint) for at, text in mistakes]
+    found = [
+        finding_at(obj, ("spec", "target", "selector", *at), Code.INVALID_SELECTOR, text, hint) for at, text in mistakes
+    ]
     return found + [
         finding_at(
-            obj, ("spec", "target", *path), "MUS203", f"no kind is called {name!r}", did_you_mean(str(name), BY_NAME)
+            obj,
+            ("spec", "target", *path),
+            Code.VALUE_NOT_ALLOWED,
+            f"no kind is called {name!r}",
+            did_you_mean(str(name), BY_NAME),
         )
         for path, name in named.items()
         if name not in BY_NAME

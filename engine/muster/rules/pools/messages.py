@@ -2,6 +2,7 @@
 
 from datetime import datetime
 
+from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.source import Place
@@ -22,7 +23,7 @@ def hibernation_unsupported(obj: Object, running: int, size: int) -> Finding:
     return finding_at(
         obj,
         ("spec", "runningCount"),
-        "MUS260",
+        Code.CANNOT_HIBERNATE,
         f"{obj.id} keeps {running} of {size} clusters running. Hibernation is not supported on Openstack and VSphere. "
         "Must set runningCount==size.",
         f"Set runningCount to {size}.",
@@ -34,7 +35,7 @@ def orphaned(key: PoolKey, names: list[str], some: Object | None) -> Finding:
     listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     place = some.parts[0].place if some is not None else Place("")
     return finding(
-        "MUS261",
+        Code.CLUSTERS_WITHOUT_POOL,
         f"ClusterPool/{key.namespace}/{key.name} does not exist, but {len(names)} of its clusters do: {listed}",
         place,
         hint="To wind a pool down, set its metadata.deletionTimestamp and remove the file when its clusters are gone.",
@@ -44,7 +45,7 @@ def orphaned(key: PoolKey, names: list[str], some: Object | None) -> Finding:
 def protected(cluster: Cluster, obj: Object | None) -> Finding:
     """A cluster that would be deleted if nobody protected it."""
     return finding(
-        "MUS264",
+        Code.CLUSTER_PROTECTED,
         f"{cluster.id} is to be deleted and stays: it is protected",
         Place("") if obj is None else place_of(obj.parts, ("metadata", "annotations", PROTECTED)),
         hint=f"Remove the annotation {PROTECTED}, or set it to false, to let it go.",
@@ -56,7 +57,7 @@ def keeps_its_cluster(claim: Claim, cluster: Cluster, obj: Object) -> Finding:
     """A claim that names another pool than the one that its cluster is of."""
     pool = cluster.pool.name if cluster.pool is not None else ""
     return finding(
-        "MUS263",
+        Code.CLAIM_MOVED_POOL,
         f"{claim.id} has {cluster.name} of ClusterPool {pool!r} and keeps it, though it now names {claim.pool.name!r}",
         place_of(obj.parts, ("spec", "clusterPoolName")),
         hint=f"Make a claim of another name to get a cluster of {claim.pool.name!r}, or name {pool!r} again.",
@@ -67,7 +68,7 @@ def keeps_its_cluster(claim: Claim, cluster: Cluster, obj: Object) -> Finding:
 def unknown_pool(claim: Claim, obj: Object) -> Finding:
     """A claim on a pool that does not exist."""
     return finding(
-        "MUS210",
+        Code.UNKNOWN_REFERENCE,
         f"{claim.id} claims from ClusterPool {claim.pool.name!r}, and namespace {claim.pool.namespace!r} has none such",
         place_of(obj.parts, ("spec", "clusterPoolName")),
         hint="A claim lives in the namespace of its pool.",

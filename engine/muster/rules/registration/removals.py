@@ -15,6 +15,7 @@ from dataclasses import dataclass, field, replace
 from datetime import datetime
 from typing import Final
 
+from muster.data.codes import Code
 from muster.data.decision import ApprovalWait, Because, Held, Input
 from muster.data.finding import Finding
 from muster.data.findings import finding
@@ -125,14 +126,14 @@ def _findings(fleet: Fleet, found: Removals) -> Iterator[Finding]:
         named = ", ".join(id_.name for id_ in found.gone[:_MOST_NAMED])
         more = f" and {len(found.gone) - _MOST_NAMED} more" if len(found.gone) > _MOST_NAMED else ""
         yield finding(
-            "MUS420",
+            Code.REMOVALS_HELD,
             f"{named}{more} stay: {found.text}",
             hint="restore their files; to remove them, name them in the last paragraph of the commit that does it: "
             f"`{TRAILER}: {_names(found.gone)}`; or annotate the Fleet with muster.dev/allow-disruption",
         )
     for text in fleet.idle_allowances if found.budget is not None else ():
         yield finding(
-            "MUS421",
+            Code.TRAILER_ALLOWS_NOTHING,
             f"{TRAILER}: {text!r} names no cluster that its commit removes, and allows nothing",
             hint="name the clusters, separated by commas, in the commit that removes them",
         )

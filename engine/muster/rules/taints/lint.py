@@ -6,6 +6,7 @@ Management lets one key stand twice.
 
 from collections.abc import Iterator
 
+from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.tree import dig, mappings_at
@@ -32,7 +33,7 @@ def decided_taints(fleet: Fleet) -> Iterator[Finding]:
                     )
                     place = place_of((part,), ("spec", "taints", index))
                     hint = "remove it; to keep work away by hand, use a key of your own (muster taint)"
-                    yield finding("MUS238", message, place, hint=hint, object_=obj.id)
+                    yield finding(Code.TAINT_OF_POLICY, message, place, hint=hint, object_=obj.id)
 
 
 def repeated_taints(obj: Object) -> Iterator[Finding]:
@@ -43,4 +44,4 @@ def repeated_taints(obj: Object) -> Iterator[Finding]:
         before = first.setdefault((key, effect), index)
         if before != index:
             message = f"spec.taints[{index}] is {key}:{effect}, and so is spec.taints[{before}]"
-            yield finding_at(obj, ("spec", "taints", index), "MUS239", message, "keep one of them")
+            yield finding_at(obj, ("spec", "taints", index), Code.TAINT_TWICE_ON_CLUSTER, message, "keep one of them")

@@ -4,6 +4,7 @@ from dataclasses import dataclass
 from typing import Final
 
 from muster import cel
+from muster.data.codes import Code
 from muster.data.decision import Because, Input
 from muster.data.kinds import TAINT_EFFECTS, TAINT_POLICY
 from muster.data.tree import At, mappings_at
@@ -39,7 +40,7 @@ def _taint_policy(obj: Object, compiler: Compiler, common: PolicyFields) -> Tain
         at = ("spec", "taints", index, "when")
         if kinds and taint["effect"] not in taken:
             compiler.refuse(
-                ("spec", "taints", index, "effect"), "MUS203",
+                ("spec", "taints", index, "effect"), Code.VALUE_NOT_ALLOWED,
                 f"no {' or '.join(kinds)} takes the effect {taint['effect']!r}",
                 f"it takes {', '.join(taken) or 'no taints'}",
             )  # fmt: skip

@@ -7,6 +7,7 @@ it, else those that the ingress' own reported `status.serviceLocations` names.
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 
+from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.kinds import DISRUPTION_BUDGET, MULTI_CLUSTER_INGRESS, RESOURCE_BINDING
 from muster.data.tree import Tree, dig, mappings_at
@@ -88,4 +89,4 @@ def unserved(ingress: Object, located: Located, blocked: Collection[str]) -> Ite
         if clusters and set(clusters) <= set(blocked):
             message = f"every cluster that serves {service!r} gets no traffic: {', '.join(clusters)}"
             hint = "a DisruptionBudget with minAvailableBackends: 1 keeps the last one serving"
-            yield finding_at(ingress, ("spec",), "MUS410", message, hint)
+            yield finding_at(ingress, ("spec",), Code.BACKEND_WITHOUT_CLUSTER, message, hint)

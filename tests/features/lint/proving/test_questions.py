@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.data.finding import Severity
+from muster.data.codes import Severity
 from muster.features.lint.proving.invariants import invariant_findings
 from muster.features.lint.proving.questions import Proof, admission_policies, prove, prove_policy
 from muster.features.lint.proving.rules import of_remedy

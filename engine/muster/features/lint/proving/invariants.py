@@ -17,6 +17,7 @@ from typing import Final
 
 from muster import cel
 from muster.cel.types import STRING, StringType, Type
+from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.kinds import POLICY_TEST, Kind
 from muster.data.names import did_you_mean
@@ -71,7 +72,7 @@ def invariant_findings(fleet: FleetWithPolicies) -> Iterator[Finding]:
             if not meant:
                 message = f"invariant {entry['name']!r} of {test.id} speaks of {entry['type']}, which no policy decides"
                 hint = did_you_mean(entry["type"], {policy.type for policy in fleet.compiled.of(ConditionPolicy)})
-                yield finding_at(test, ("spec", "invariants", index, "type"), "MUS601", message, hint)
+                yield finding_at(test, ("spec", "invariants", index, "type"), Code.MATCHES_NOTHING, message, hint)
             for kind in sorted(meant, key=lambda kind: kind.name):
                 compiler = _compiler(test, kind)
                 compiler.condition(("spec", "invariants", index, "never"))

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from functools import partial
 
 from muster.cel.types import DYN, NullableType, Type
+from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import Kind
@@ -217,7 +218,7 @@ class _Questions:
         elif why := self._why_never(index):
             message = f"{ask.called} of {self.policy.id} can never decide: {why}"
             hint = "remove it, or put it before what stands in its way"
-            self._found(self.policy.source, ask.at, "MUS606", message, hint)
+            self._found(self.policy.source, ask.at, Code.RULE_NEVER_DECIDES, message, hint)
 
     def _is_off(self, index: int) -> bool:
         """Whether a rule could decide if the policy's parameters were others."""
@@ -259,7 +260,7 @@ class _Questions:
                 if not isinstance(found, Nothing):
                     message = f"{of} of {self.policy.id} can fail"
                     hint = "guard it where what it reads may be missing or malformed: has(...), or a matchCondition"
-                    self._found(self.policy.source, at, "MUS607", message, hint, found)
+                    self._found(self.policy.source, at, Code.EXPRESSION_CAN_FAIL, message, hint, found)
                     return
                 undecided = undecided or found is Nothing.UNDECIDED
         if undecided:
@@ -284,10 +285,10 @@ class _Questions:
             by = f" (rule {rule.name!r}, status {said.status})" if rule is not None else ""
             at: At = ("spec", "rules") if rule is None else rule.at
             hint = f"it is {invariant.name!r} of {invariant.test.id} that rules it out"
-            self._found(policy.source, at, "MUS608", f"{policy.id}: {what}{by}", hint, found)
+            self._found(policy.source, at, Code.INVARIANT_BROKEN, f"{policy.id}: {what}{by}", hint, found)
 
     def _found(
-        self, source: Object, at: At, code: str, message: str, hint: str, example: Example | None = None
+        self, source: Object, at: At, code: Code, message: str, hint: str, example: Example | None = None
     ) -> None:
         shown = "" if example is None else emit(_shown(example), block_depth=1)
         self.proof.findings.append(finding_at(source, at, code, message, hint, shown))
