@@ -112,12 +112,12 @@ THROUGH = {
     },
     "git": {
         "agents/identity/test_authority.py": "signatures/errors signatures/keys",
-        "e2e/test_hearing.py": "hearing",
+        "e2e/test_hearing.py": "agentrefs",
         "e2e/test_work_trees.py": "stored",
         "features/reconcile/test_proposals.py": "proposals",
         "git/test_agentfetch.py": "quarantine",
         "git/test_commit.py": "bringing index",
-        "git/test_landing_apart.py": "apart",
+        "git/test_landing_derived.py": "derivedbranch",
         "git/test_recovery.py": "journal settling",
     },
     "rules": {

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from muster.git.hearing import here
+from muster.git.agentrefs import local_agent_refs
 from muster.git.pulse_memory import Remembered
 from muster.git.repository import open_repository, resolve
 from muster.run.question import Question
@@ -59,7 +59,9 @@ def test_step_by_step(tmp_path: Path, system: str) -> None:
 def same(repo: Repo, state: RunState, now: datetime, id_: str) -> bool:
     """Compare what is decided from what is kept and from nothing; return whether only a part was looked at."""
     repository = open_repository(repo.path, repo.environ)
-    asked = Question(repository, resolve(repository, "HEAD"), here(repository), now, Remembered(repository), most=2)
+    asked = Question(
+        repository, resolve(repository, "HEAD"), local_agent_refs(repository), now, Remembered(repository), most=2
+    )
     found = answer(asked, state)
     with asked.snapshot() as snapshot:
         assert told(found.settled) == told(settle(snapshot, now, asked.remembered.memory)), (id_, now, found.looked_at)

@@ -14,9 +14,9 @@ from muster.agents.identity.authority import Approved, Authority, load_authority
 from muster.agents.identity.request import CertificateRequest, new_request
 from muster.agents.relay.relay import Relay
 from muster.data.snapshot import SignerIdentity
+from muster.git.agentrefs import local_agent_refs
 from muster.git.agents import agent_refs
 from muster.git.agentsettings import agent_settings
-from muster.git.hearing import here
 from muster.git.identities import VERIFIED, identified
 from muster.git.relayed import COMMIT, folder_of
 from muster.git.repository import Repository, open_repository
@@ -183,11 +183,11 @@ def test_of_a_stranger_it_is_known_that_he_is_one_where_anybody_asks(hub: Hub) -
     unsigned = hub.push(None, "one")
     commit, behind = hub.read()
     assert (commit, behind.user, behind.reason) == (unsigned, "", "NotSigned")
-    known = here(hub.repository).agents.identities
+    known = local_agent_refs(hub.repository).agents.identities
     assert known is not None
     assert known["c1"] == behind
     hub.repo.commit({"fleet.yaml": FLEET["fleet.yaml"].replace("required", "optional")})
-    assert here(hub.repository).agents.identities is None
+    assert local_agent_refs(hub.repository).agents.identities is None
 
 
 def test_a_relay_carries_what_agents_signed_and_makes_none_of_it(hub: Hub, tmp_path: Path) -> None:

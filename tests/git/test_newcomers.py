@@ -5,8 +5,8 @@ from pathlib import Path
 
 import muster
 from muster.git.agentfetch import MOST_REFUSED, MOST_UNKNOWN
+from muster.git.agentrefs import local_agent_refs
 from muster.git.agents import AgentRef
-from muster.git.hearing import here
 from muster.git.repository import open_repository
 from tests.support.git import Repo, new_repository
 
@@ -48,7 +48,7 @@ def _fleet(tmp_path: Path) -> Repo:
 
 def test_the_first_are_looked_at_and_no_known_cluster_is_ever_left_out(tmp_path: Path) -> None:
     repo = _fleet(tmp_path)
-    refs = here(open_repository(repo.path, repo.environ)).refs
+    refs = local_agent_refs(open_repository(repo.path, repo.environ)).refs
     counting = [ref.cluster for ref in refs if not ref.refused]
     first = [f"u{number:03}" for number in range(MOST_UNKNOWN)]
     assert counting == [*first, "z-block", "z-json", "z-quoted", "z-removed"]
@@ -78,5 +78,5 @@ def test_a_run_tells_of_the_others_in_one_finding_and_comes_to_rest(tmp_path: Pa
 def test_whoever_is_declared_is_looked_at_from_then_on(tmp_path: Path) -> None:
     repo = _fleet(tmp_path)
     repo.commit({"d.yaml": CLUSTER % (f"u{MOST_UNKNOWN + 5}", "true")})
-    refs = here(open_repository(repo.path, repo.environ)).refs
+    refs = local_agent_refs(open_repository(repo.path, repo.environ)).refs
     assert f"u{MOST_UNKNOWN + 5}" in {ref.cluster for ref in refs if not ref.refused}

@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from muster.data.times import parse_time
+from muster.git.agentrefs import fetch_agent_refs, local_agent_refs, newest_commit_time
 from muster.git.agents import AgentRef
-from muster.git.hearing import here, listen, newest_word
 from muster.git.relayed import COMMIT, folder_of, relayed_clusters
 from muster.git.repository import Repository, open_repository
 from muster.git.snapshot import CommitSnapshot
@@ -48,7 +48,7 @@ def opened(repo: Repo) -> Repository:
 
 def heard(repo: Repo, refs: tuple[AgentRef, ...] | None = None) -> dict[str, str]:
     """The files by label, and of what was left out the reason."""
-    repository, found = opened(repo), here(opened(repo))
+    repository, found = opened(repo), local_agent_refs(opened(repo))
     with CommitSnapshot(repository, repo.tip(), found.refs if refs is None else refs, found.agents) as snapshot:
         files = {file.label: file.read().decode() for file in snapshot.files() if file.ref}
         return files | {skip.ref: skip.reason for skip in snapshot.skipped}
@@ -61,12 +61,12 @@ def test_each_cluster_is_heard_by_itself(repo: Repo) -> None:
         "relays/edge~edge-b.c:lease.yaml": "b: 1\n",
         "relays/edge~edge-b.c:more.yaml": "m\n",
     }
-    before = {ref.cluster: ref.commit for ref in here(opened(repo)).refs}
+    before = {ref.cluster: ref.commit for ref in local_agent_refs(opened(repo)).refs}
     second = relay(repo, {"edge-a": said(LATE, lease="a: 2\n"), "edge-b.c": said(EARLY, lease="b: 1\n", more="m\n")})
-    after = {ref.cluster: ref.commit for ref in here(opened(repo)).refs}
+    after = {ref.cluster: ref.commit for ref in local_agent_refs(opened(repo)).refs}
     assert (before["edge-a"] == after["edge-a"], before["edge-b.c"] == after["edge-b.c"]) == (False, True)
     assert len({first, second}) == 2
-    assert newest_word(opened(repo), here(opened(repo)).refs, parse_time(LATE)) == parse_time(LATE)
+    assert newest_commit_time(opened(repo), local_agent_refs(opened(repo)).refs, parse_time(LATE)) == parse_time(LATE)
 
 
 def test_a_relay_speaks_for_what_it_is_given(repo: Repo) -> None:
@@ -80,7 +80,7 @@ def test_of_a_relay_s_word_and_the_agent_s_own_the_later_counts(repo: Repo, own:
     """By when the relay heard it, not by when it committed: it does that all the time."""
     relay(repo, {"edge-a": said("2026-01-01T00:00:30Z", lease="relayed\n")})
     repo.commit_to("refs/heads/agents/edge-a", {"lease.yaml": "own\n"}, date=own)
-    assert [ref.short for ref in here(opened(repo)).refs] == [chosen]
+    assert [ref.short for ref in local_agent_refs(opened(repo)).refs] == [chosen]
 
 
 def test_one_that_says_too_much_costs_the_others_nothing(repo: Repo) -> None:
@@ -93,7 +93,7 @@ def test_a_relay_s_ref_is_fetched_like_an_agent_s(repo: Repo, tmp_path: Path) ->
     checkout = clone(repo, tmp_path / "checkout", "--single-branch")
     for number in (1, 2):
         relay(repo, {"edge-a": said(LATE, lease=f"a: {number}\n")})
-        found = listen(opened(checkout), frozenset)
+        found = fetch_agent_refs(opened(checkout), frozenset)
         assert heard(checkout, found.refs) == {"origin/relays/edge~edge-a:lease.yaml": f"a: {number}\n"}
 
 
@@ -104,4 +104,4 @@ def test_what_is_not_as_it_should_be_is_nothing(repo: Repo) -> None:
     assert relayed_clusters(opened(repo), "0" * 40) == ()
     damaged = repo.git("hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=b"40000 00\0short")
     repo.git("update-ref", "refs/heads/relays/edge", repo.git("commit-tree", damaged, "-m", "x"))
-    assert here(opened(repo)).refs == ()
+    assert local_agent_refs(opened(repo)).refs == ()

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.hearing import here
+from muster.git.agentrefs import local_agent_refs
 from muster.git.open import open_commit, work_tree_snapshot
 from muster.git.repository import open_repository, resolve
 from muster.git.status import NotToldError, work_tree_changes
@@ -92,11 +92,11 @@ def test_what_did_not_change_is_what_the_commit_has(repo: Repo, happens: Callabl
     changes = work_tree_changes(repository, head)
     with open_commit(repository, head) as commit:
         before = {file.path: file.oid for file in commit.files()}
-    now = {file.path: file.oid for file in work_tree_snapshot(repository, here(repository)).files()}
+    now = {file.path: file.oid for file in work_tree_snapshot(repository, local_agent_refs(repository)).files()}
     paths = {change.path for change in changes}
     assert {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)} <= paths
     assert all(change.old and before[change.path] == change.old.oid for change in changes if change.path in before)
-    part = work_tree_snapshot(repository, here(repository), changes, paths)
+    part = work_tree_snapshot(repository, local_agent_refs(repository), changes, paths)
     assert {file.path: file.oid for file in part.files()} == {p: oid for p, oid in now.items() if p in paths}
 
 

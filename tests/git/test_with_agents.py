@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from muster.data.snapshot import Agents, Snapshot
+from muster.git.agentrefs import local_agent_refs
 from muster.git.directory import DirectorySnapshot
-from muster.git.hearing import here
 from muster.git.repository import Repository, open_repository
 from muster.git.snapshot import IndexSnapshot, WithAgents
 from tests.support.git import Repo, new_repository
@@ -32,7 +32,7 @@ def below(repository: Repository, name: str) -> Snapshot:
 @pytest.mark.parametrize(("name", "text"), [("the work tree", b"a: 2\n"), ("what is staged", b"a: 1\n")])
 def test_what_is_below_comes_first_and_the_agents_after_it(repo: Repo, name: str, text: bytes) -> None:
     repository = open_repository(repo.path, repo.environ)
-    snapshot: Snapshot = WithAgents(below(repository, name), repository, here(repository))
+    snapshot: Snapshot = WithAgents(below(repository, name), repository, local_agent_refs(repository))
     assert {file.label: file.read() for file in snapshot.files()} == {
         "a.yaml": text, "staged.yaml": b"s: 1\n", "agents/c1:lease.yaml": b"l: 1\n",
     }  # fmt: skip
@@ -44,7 +44,7 @@ def test_what_is_below_comes_first_and_the_agents_after_it(repo: Repo, name: str
 def test_it_says_what_the_one_below_says_and_who_was_heard(repo: Repo) -> None:
     repository = open_repository(repo.path, repo.environ)
     tree = below(repository, "the work tree")
-    with_agents = WithAgents(tree, repository, here(repository))
+    with_agents = WithAgents(tree, repository, local_agent_refs(repository))
     list(with_agents.files())
     assert with_agents.commit == tree.commit
     assert [file.path for file in with_agents.ignored] == ["left/out.yaml"]

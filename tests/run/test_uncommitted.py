@@ -5,8 +5,8 @@ from pathlib import Path
 import pytest
 
 from muster.features.validate.touched import touched_findings
+from muster.git.agentrefs import local_agent_refs
 from muster.git.changes import staged_changes
-from muster.git.hearing import here
 from muster.git.open import open_commit, work_tree_snapshot
 from muster.git.repository import Repository, open_repository, resolve
 from muster.git.snapshot import IndexSnapshot
@@ -83,7 +83,7 @@ def test_of_the_work_tree_the_same_is_said(tmp_path: Path, seed: int) -> None:
         fleet, count = check_uncommitted(asked_of_the_work_tree(repository), state, names)
         state.close()
         with open_commit(repository, "HEAD") as head:
-            whole = check_snapshot(work_tree_snapshot(repository, here(repository)), head)
+            whole = check_snapshot(work_tree_snapshot(repository, local_agent_refs(repository)), head)
         assert_same(fleet, whole, names, (number, what))
         assert count == len(whole.objects), (number, what)
         partial += fleet.partial
@@ -93,7 +93,7 @@ def test_of_the_work_tree_the_same_is_said(tmp_path: Path, seed: int) -> None:
 
 def asked_of_the_work_tree(repository: Repository) -> UncommittedQuestion:
     tip = resolve(repository, "HEAD")
-    return UncommittedQuestion(repository, tip, work_tree_changes(repository, tip), here(repository))
+    return UncommittedQuestion(repository, tip, work_tree_changes(repository, tip), local_agent_refs(repository))
 
 
 def assert_same(fleet: FleetWithPolicies, whole: FleetWithPolicies, names: list[str], when: object) -> None:

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from muster.cli.select import select, wanted
-from muster.git.hearing import here
+from muster.git.agentrefs import local_agent_refs
 from muster.git.open import work_tree_snapshot
 from muster.git.pulse_memory import Remembered
 from muster.git.repository import open_repository, resolve
@@ -59,7 +59,7 @@ def test_of_work_trees(tmp_path: Path, seed: int) -> None:
     repository = open_repository(living.repo.path, living.repo.environ)
     for number in range(14):
         what = living.step() if number else "the beginning"
-        heard, remembered, tip = here(repository), Remembered(repository), resolve(repository, "HEAD")
+        heard, remembered, tip = local_agent_refs(repository), Remembered(repository), resolve(repository, "HEAD")
         changes = work_tree_changes(repository, tip)
         found = answer(Question(repository, tip, heard, living.now, remembered, 2, uncommitted=changes), state)
         whole = settle(work_tree_snapshot(repository, heard), living.now, remembered.memory)

@@ -18,8 +18,8 @@ import yaml
 from muster.data.snapshot import Withheld
 from muster.data.times import format_time
 from muster.data.tree import Tree, mappings_at
+from muster.git.agentrefs import local_agent_refs
 from muster.git.commit import advance
-from muster.git.hearing import here
 from muster.git.importing import build_commit
 from muster.git.pulse_memory import Remembered
 from muster.git.repository import branch_tip, open_repository
@@ -153,7 +153,7 @@ class Living:
         repository = open_repository(self.repo.path, self.repo.environ)
         tip = branch_tip(repository, "main")
         assert tip is not None
-        heard = here(repository)
+        heard = local_agent_refs(repository)
         if self.silent:
             withheld = tuple(Withheld(remote, "it hangs", frozenset(names)) for remote, names in self.silent.items())
             heard = replace(heard, agents=replace(heard.agents, withheld=withheld))

@@ -9,9 +9,9 @@ from datetime import datetime
 from typing import TYPE_CHECKING
 
 from muster.data.times import age, format_time
+from muster.git.agentrefs import AgentRefs, fetch_agent_refs, local_agent_refs, newest_commit_time, recorded_clusters
 from muster.git.config import remotes
 from muster.git.errors import RepositoryError
-from muster.git.hearing import Heard, here, listen, newest_word, recorded_at
 from muster.git.push import LIMIT_SECONDS
 from muster.git.repository import Repository
 
@@ -40,7 +40,7 @@ READER = Ears(limit_seconds=30.0)
 WRITER = Ears(news=True)
 
 
-def hear_at(repository: Repository, commit: str | None, ears: Ears, *, first: str | None = None) -> Heard:
+def hear_at(repository: Repository, commit: str | None, ears: Ears, *, first: str | None = None) -> AgentRefs:
     """Return the agents' refs with which a commit is evaluated (None: an unborn branch), fetched as `ears` say.
 
     `first` is the remote that is asked before all others, by name or URL.
@@ -48,10 +48,10 @@ def hear_at(repository: Repository, commit: str | None, ears: Ears, *, first: st
     """
 
     def recorded() -> frozenset[str]:
-        return recorded_at(repository, commit) if commit else frozenset()
+        return recorded_clusters(repository, commit) if commit else frozenset()
 
     if ears.ask:
-        heard = listen(
+        heard = fetch_agent_refs(
             repository,
             recorded,
             revision=commit or "HEAD",
@@ -60,7 +60,7 @@ def hear_at(repository: Repository, commit: str | None, ears: Ears, *, first: st
             limit_seconds=ears.limit_seconds,
         )
     else:
-        heard = here(repository, commit or "HEAD")
+        heard = local_agent_refs(repository, commit or "HEAD")
     if heard.stale and ears.news:
         raise RepositoryError(
             f"the agents' refs here are copies and may be old: {heard.trouble}",
@@ -72,7 +72,7 @@ def hear_at(repository: Repository, commit: str | None, ears: Ears, *, first: st
     return heard
 
 
-def require_heard(repository: Repository, run: "Run", heard: Heard, ears: Ears) -> None:
+def require_heard(repository: Repository, run: "Run", heard: AgentRefs, ears: Ears) -> None:
     """Raise RepositoryError where clusters spoke through refs at the last run that could not be heard now."""
     unheard = sorted(run.fleet.unheard - heard.agents.unknown)  # for further repositories nobody has to wait
     if not unheard:
@@ -83,7 +83,7 @@ def require_heard(repository: Repository, run: "Run", heard: Heard, ears: Ears) 
                           _advice(repository, heard, ears))  # fmt: skip
 
 
-def _advice(repository: Repository, heard: Heard, ears: Ears) -> str:
+def _advice(repository: Repository, heard: AgentRefs, ears: Ears) -> str:
     retired = "if those agents have all retired, say so once with muster reconcile --agents-gone"
     if heard.trouble:
         return f"{heard.trouble}; try again when it answers"
@@ -97,9 +97,9 @@ def _advice(repository: Repository, heard: Heard, ears: Ears) -> str:
     )
 
 
-def age_line(repository: Repository, heard: Heard, now: datetime) -> str:
+def age_line(repository: Repository, heard: AgentRefs, now: datetime) -> str:
     """Say how old what is known of agents is; nothing where none of them speaks through a ref."""
-    newest = newest_word(repository, heard.refs, now) if heard.refs else None
+    newest = newest_commit_time(repository, heard.refs, now) if heard.refs else None
     if newest is None:
         return heard.trouble
     ago = f"{age(newest, now)} ago" if newest <= now else "later than this instant"

@@ -14,10 +14,10 @@ from muster.cli.disposable import open_state_of, use_cache
 from muster.data.agentref import relay_of
 from muster.data.printable import printable
 from muster.data.snapshot import Snapshot
-from muster.git.apart import derived_branch, derived_tip, seen
+from muster.git.agentrefs import AgentRefs, local_agent_refs
+from muster.git.derivedbranch import derived_branch, derived_tip, evaluated_commit
 from muster.git.directory import DirectorySnapshot
 from muster.git.errors import RepositoryError
-from muster.git.hearing import Heard, here
 from muster.git.open import open_commit, work_tree_snapshot
 from muster.git.push import fetch_missing
 from muster.git.repository import Repository, branch_tip, current_branch, open_repository, resolve
@@ -51,7 +51,7 @@ class FleetReading:
     ears: "Ears"
     repository: Repository | None = None
     base: str | None = None
-    heard: Heard | None = None
+    heard: AgentRefs | None = None
     state: Path | None = None
 
     @cached_property
@@ -83,7 +83,7 @@ class FleetReading:
         if repository is None or commit is None or heard is None or branch is None:
             return None
         tip = branch_tip(repository, branch)
-        if tip is None or seen(repository, tip) != commit:
+        if tip is None or evaluated_commit(repository, tip) != commit:
             return None
         try:
             changes = None if self.snapshot.commit else work_tree_changes(repository, tip)
@@ -145,7 +145,7 @@ def _seen(repository: Repository, commit: str, ears: "Ears") -> str:
     branch = derived_branch(repository, commit)
     if branch and ears.ask and derived_tip(repository, branch) is None:
         fetch_missing(repository, branch, limit_seconds=ears.limit_seconds)
-    return seen(repository, commit)
+    return evaluated_commit(repository, commit)
 
 
 def run_of(reading: FleetReading, now: datetime, wanted: "Wanted | None", witness: "Witness | None" = None) -> "Run":
@@ -208,7 +208,7 @@ def snapshot_of(repo: Path, rev: str | None, *, worktree: bool, staged: bool = F
     if worktree:
         repository = own_repository(repo)
         if repository is not None:
-            return work_tree_snapshot(repository, here(repository))
+            return work_tree_snapshot(repository, local_agent_refs(repository))
         return DirectorySnapshot(worktree_root(repo), os.environ)
     return open_commit(open_repository(repo, os.environ), rev or "HEAD")
 

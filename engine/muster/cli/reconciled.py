@@ -5,7 +5,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING
 
 from muster.cli.instants import Instant
-from muster.git.hearing import Heard
+from muster.git.agentrefs import AgentRefs
 from muster.run.answer import Figures, figures
 from muster.run.question import Question
 from muster.run.state import RunState
@@ -31,7 +31,7 @@ class Reconciled:
 
     settled: "Settled"
     question: Question
-    heard: Heard
+    heard: AgentRefs
     instant: Instant
     commit: str | None
     attempts: int

@@ -4,7 +4,7 @@ A setting that is not of its form counts as not set; that the Fleet has an error
 
 What the Fleet of a commit says, read before anything is evaluated: it decides what else of a repository is read.
 
-A quick look, like `muster.git.hearing.recorded_at`: at the Fleet in `fleet.yaml`, and where there is none at what the
+A quick look, like `muster.git.agentrefs.recorded_at`: at the Fleet in `fleet.yaml`, and where there is none at what the
 last run remembered of it.
 """
 

@@ -10,8 +10,8 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from muster.git.apart import derived_of
 from muster.git.changes import PathChange
+from muster.git.derivedbranch import derived_commit_of
 from muster.git.enginecommits import EngineCommits
 from muster.git.entries import kept
 from muster.git.errors import RepositoryError
@@ -50,7 +50,7 @@ class WalkRange:
 def walk_range(repository: Repository, commit: str, known: str, most: int) -> WalkRange:
     """Return how far to look back from a commit: to the `known` one (empty: none) if that is among the first parents,
     and over `most` commits at the longest."""
-    tip = derived_of(repository, commit)
+    tip = derived_commit_of(repository, commit)
     if known and (known == tip or _is_first_parent(repository, known, tip, most)):
         return WalkRange(tip, known, cut=None, follows=True)
     end = next(read_log(repository, tip, first_parent=True, most=1, skip=most), None)

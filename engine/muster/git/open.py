@@ -9,12 +9,12 @@ from dataclasses import replace
 from pathlib import Path
 
 from muster.data.snapshot import Snapshot
+from muster.git.agentrefs import AgentRefs, local_agent_refs
 from muster.git.agents import AgentRef
-from muster.git.apart import seen
 from muster.git.changes import PathChange
+from muster.git.derivedbranch import evaluated_commit
 from muster.git.directory import DirectorySnapshot, WorkTreeListing
 from muster.git.errors import RepositoryError
-from muster.git.hearing import Heard, here
 from muster.git.repository import Repository, open_repository, resolve
 from muster.git.snapshot import CommitSnapshot, WithAgents, with_derived
 
@@ -32,16 +32,16 @@ def open_snapshot(path: Path, rev: str | None = None) -> Snapshot:
     return open_commit(open_repository(path, os.environ), rev or "HEAD")
 
 
-def open_commit(repository: Repository, rev: str, heard: Heard | None = None) -> CommitSnapshot:
+def open_commit(repository: Repository, rev: str, heard: AgentRefs | None = None) -> CommitSnapshot:
     """Return the snapshot of a revision, with its derived files if they are on another branch, and with agents' refs:
     by default all that are in this clone. Nothing is fetched."""
-    commit = seen(repository, resolve(repository, rev))
-    heard = heard or here(repository, commit)
+    commit = evaluated_commit(repository, resolve(repository, rev))
+    heard = heard or local_agent_refs(repository, commit)
     return CommitSnapshot(repository, commit, heard.refs, heard.agents)
 
 
 def work_tree_snapshot(
-    repository: Repository, heard: Heard, changes: Collection[PathChange] = (), only: Collection[str] | None = None,
+    repository: Repository, heard: AgentRefs, changes: Collection[PathChange] = (), only: Collection[str] | None = None,
     refs: Collection[AgentRef] | None = None,
 ) -> WithAgents:  # fmt: skip
     """Return what a commit of the work tree would be evaluated with: its files, and agents' refs; `only` these paths

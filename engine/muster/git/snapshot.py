@@ -13,8 +13,8 @@ from muster.data.locations import FOLDER
 from muster.data.snapshot import Agents, Over, Skipped, Snapshot
 from muster.data.source import SourceFile
 from muster.git.agents import AgentFiles
-from muster.git.apart import seen
 from muster.git.authors import CommitAuthors, authors_on_head
+from muster.git.derivedbranch import evaluated_commit
 from muster.git.entries import Entry, choose, matters
 from muster.git.history import History, history_of
 from muster.git.objects import Objects
@@ -23,8 +23,8 @@ from muster.git.repository import Repository, ref_tip
 from muster.git.trees import find_entries, list_tree
 
 if TYPE_CHECKING:
+    from muster.git.agentrefs import AgentRefs
     from muster.git.agents import AgentRef
-    from muster.git.hearing import Heard
 
 #: Up to so many paths, git is asked for them by name: it compares every entry of the index with each of them.
 _FEW: Final = 50
@@ -152,7 +152,7 @@ class IndexSnapshot(_EntriesSnapshot):
 class WithAgents(Over):
     """The files of another snapshot, then those of the repository's agent refs."""
 
-    def __init__(self, below: Snapshot, repository: Repository, heard: "Heard") -> None:
+    def __init__(self, below: Snapshot, repository: Repository, heard: "AgentRefs") -> None:
         self.below, self._heard = below, heard
         self._objects = Objects(repository.git)
         self._skipped: tuple[Skipped, ...] = ()
@@ -220,5 +220,5 @@ def staged_snapshot(repository: Repository, only: Collection[str] | None = None)
 def with_derived(files: Snapshot, repository: Repository, only: Collection[str] | None) -> Snapshot:
     """Return files that are built on HEAD with the derived files, if these are on a branch of their own."""
     head = ref_tip(repository, "HEAD^{commit}")
-    commit = seen(repository, head) if head else None
+    commit = evaluated_commit(repository, head) if head else None
     return files if commit in (None, head) else WithDerived(files, repository, commit or "", only)

@@ -14,8 +14,8 @@ from muster.data.kinds import is_cluster
 from muster.data.snapshot import Snapshot
 from muster.data.times import format_time
 from muster.data.tree import Tree
-from muster.git.apart import follows
 from muster.git.changes import PathChange, changed_paths
+from muster.git.derivedbranch import has_ancestor
 from muster.git.entries import LINK, SUBMODULE
 from muster.git.errors import RepositoryError
 from muster.git.paths import IGNORE_FILE, is_data
@@ -24,8 +24,8 @@ from muster.git.snapshot import CommitSnapshot
 from muster.run.records import text_of, tree_of
 
 if TYPE_CHECKING:
+    from muster.git.agentrefs import AgentRefs
     from muster.git.agents import AgentRef
-    from muster.git.hearing import Heard
     from muster.rules.policies.witness import Witness
     from muster.run.state import RunState
 
@@ -107,7 +107,7 @@ class Question:
 
     repository: Repository
     commit: str
-    heard: "Heard"
+    heard: "AgentRefs"
     now: datetime
     remembered: Remembers
     most: float = MOST
@@ -181,7 +181,7 @@ def data_of(changes: Iterable[PathChange]) -> Iterator[str]:
 def _follows(question: Question, commit: str) -> bool:
     """Whether what is asked about follows a commit; not where that is not even here."""
     try:
-        return follows(question.repository, commit, question.commit)
+        return has_ancestor(question.repository, commit, question.commit)
     except RepositoryError:
         return False
 

@@ -35,8 +35,8 @@ from muster.run.records import put_findings
 from muster.run.state import Home, RunState
 
 if TYPE_CHECKING:
+    from muster.git.agentrefs import AgentRefs
     from muster.git.agents import AgentRef
-    from muster.git.hearing import Heard
 
 _ALWAYS = datetime(1970, 1, 1, tzinfo=UTC)
 
@@ -49,7 +49,7 @@ class UncommittedQuestion:
     repository: Repository
     commit: str
     changes: Sequence[PathChange]
-    heard: "Heard | None" = None
+    heard: "AgentRefs | None" = None
     now: datetime = _ALWAYS
     second: int = 0
     most: float = MOST

@@ -24,8 +24,8 @@ from muster.agents.serving.server import served
 from muster.cli import exits
 from muster.data.snapshot import AgentLimits
 from muster.data.times import format_time, parse_time
+from muster.git.agentrefs import local_agent_refs
 from muster.git.errors import Moved, RepositoryError
-from muster.git.hearing import here
 from muster.git.relayed import COMMIT, folder_of
 from muster.git.repository import open_repository
 from muster.git.rootref import NOTHING, Standing
@@ -59,7 +59,7 @@ class Site:
 
     def heard(self) -> dict[str, str]:
         """What the hub has of each cluster."""
-        refs = here(open_repository(self.hub.path, self.hub.environ)).refs
+        refs = local_agent_refs(open_repository(self.hub.path, self.hub.environ)).refs
         return {ref.cluster: self.hub.git("show", f"{ref.commit}:lease.yaml") for ref in refs if not ref.refused}
 
     def again(self) -> Relay:

@@ -9,7 +9,7 @@ import pytest
 
 from muster.features.forecast.forecast import Moment, RenewingAgents, forecast
 from muster.features.whatif.rehearsal import Rehearsal, rehearsal
-from muster.git.hearing import here
+from muster.git.agentrefs import local_agent_refs
 from muster.git.repository import open_repository
 from muster.git.snapshot import CommitSnapshot
 from muster.run.change import Change
@@ -25,7 +25,7 @@ SECOND = timedelta(seconds=1)
 @contextmanager
 def trial(repo: Repo) -> Iterator[Rehearsal]:
     repository = open_repository(repo.path, repo.environ)
-    with rehearsal(repository, repo.tip(), here(repository)) as found:
+    with rehearsal(repository, repo.tip(), local_agent_refs(repository)) as found:
         yield found
 
 
@@ -37,7 +37,7 @@ def of(living: Living, span: timedelta) -> list[Moment]:
 def second_by_second(living: Living, span: timedelta) -> list[tuple[datetime, list[str], set[tuple[str, str]]]]:
     """What runs at every second derive, each over what the one before it did; and what is held then."""
     repository = open_repository(living.repo.path, living.repo.environ)
-    heard, files, told, held = here(repository), dict[str, str | None](), [], set[tuple[str, str]]()
+    heard, files, told, held = local_agent_refs(repository), dict[str, str | None](), [], set[tuple[str, str]]()
     with CommitSnapshot(repository, living.repo.tip(), heard.refs, heard.agents) as snapshot:
         now = living.now
         while now <= living.now + span:

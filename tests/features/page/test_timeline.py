@@ -10,7 +10,7 @@ from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.times import format_time
 from muster.features.history.history import Begins, FleetHistory
 from muster.features.page.timeline import Timeline, state_in
-from muster.git.apart import joined
+from muster.git.derivedbranch import join_commits
 from muster.git.repository import Repository, open_repository
 from tests.support.example import NOON
 from tests.support.git import Repo, clone, new_repository
@@ -167,7 +167,7 @@ def test_what_is_derived_may_have_a_branch_of_its_own(tmp_path: Path) -> None:
     decide(repo, hours(0), {"a": "True"})
     for hour, status in ((1, "Unknown"), (2, "True")):
         tip = decide(repo, hours(hour), {"a": status})
-        found = timeline.upto(joined(repository, people, tip), hours(9))
+        found = timeline.upto(join_commits(repository, people, tip), hours(9))
         assert [at for at, _ in told(found)] == list(range(1, hour + 1))
     assert found.latest["managedclusters/a.yaml"][0].commit == tip
 

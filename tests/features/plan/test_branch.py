@@ -8,7 +8,7 @@ import pytest
 from muster.data.times import parse_time
 from muster.data.tree import Tree
 from muster.features.plan.plan import BranchComparison, branch, branch_document
-from muster.git.hearing import here
+from muster.git.agentrefs import local_agent_refs
 from muster.git.repository import open_repository
 from muster.run.state import RunState, open_state
 from muster.run.warm import answer
@@ -21,7 +21,7 @@ NOW = parse_time("2026-01-01T00:10:00Z")
 
 def between(repo: Repo, base: str, now: str = "2026-01-01T00:10:00Z") -> BranchComparison:
     repository = open_repository(repo.path, repo.environ)
-    return branch(repository, base, repo.tip(), here(repository), parse_time(now))
+    return branch(repository, base, repo.tip(), local_agent_refs(repository), parse_time(now))
 
 
 def changed(found: BranchComparison) -> set[tuple[str, str, str, str]]:

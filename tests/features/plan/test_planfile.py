@@ -16,14 +16,14 @@ from muster.data.tree import Tree
 from muster.features.plan import planfile
 from muster.features.plan.planfile import FORMAT, PlanFileError, plan_text, read_plan
 from muster.features.test.memory import MemorySnapshot
+from muster.git.agentrefs import AgentRefs
 from muster.git.agents import AgentRef
-from muster.git.hearing import Heard
 from muster.run.settle import settle
 from tests.features.pulses.test_walkthrough import cluster
 from tests.support.examples import often
 
 NOW = parse_time("2026-01-01T00:10:00Z")
-HEARD = Heard((AgentRef("refs/heads/agents/a", "a" * 40),), Agents())
+HEARD = AgentRefs((AgentRef("refs/heads/agents/a", "a" * 40),), Agents())
 
 
 @cache

@@ -10,7 +10,7 @@ from muster.features.whatif.rehearsal import rehearsal
 from muster.features.whatif.supposing import NotSupposable, Supposition
 from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet
-from muster.git.hearing import here
+from muster.git.agentrefs import local_agent_refs
 from muster.git.repository import open_repository
 from muster.rules.policies.selectors import LabelSelector
 from tests.support.example import NOON
@@ -87,11 +87,11 @@ def test_an_edit_is_supposed_as_it_would_be_committed(tmp_path: Path, seed: int)
         'status: "True"', 'status: "False"'
     )
     now = living.now + timedelta(minutes=1)
-    with rehearsal(repository, repo.tip(), here(repository)) as trial:
+    with rehearsal(repository, repo.tip(), local_agent_refs(repository)) as trial:
         trial.suppose({("", path): edited.encode()})
         found = trial.step(now)
     committed = repo.commit({path: edited})
-    with rehearsal(repository, committed, here(repository)) as trial:
+    with rehearsal(repository, committed, local_agent_refs(repository)) as trial:
         real = trial.step(now)
     assert found.files == real.files
     assert [str(change) for change in found.changes] == [str(change) for change in real.changes]

@@ -10,8 +10,8 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import CSR, MANAGED_CLUSTER
 from muster.data.locations import SHARDS, SUFFIX, derived_path, file_name
 from muster.data.tree import Tree
-from muster.git.apart import derived_branch
 from muster.git.changes import changed_paths
+from muster.git.derivedbranch import derived_branch
 from muster.git.errors import RepositoryError, UnreadableError
 from muster.git.identities import issued_at
 from muster.git.objects import Objects

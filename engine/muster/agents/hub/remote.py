@@ -19,7 +19,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import CSR, MANAGED_CLUSTER
 from muster.data.locations import SHARDS, derived_path
 from muster.data.tree import Tree
-from muster.git.apart import derived_branch
+from muster.git.derivedbranch import derived_branch
 from muster.git.errors import RepositoryError
 from muster.git.push import fetch_ref, remote_tip, scratch_repository
 from muster.git.repository import Repository

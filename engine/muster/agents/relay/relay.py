@@ -28,7 +28,7 @@ from typing import Final, TypeAlias
 from muster.data.agentref import RELAYS, is_cluster_name
 from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
 from muster.git.agents import AgentFiles, AgentRef
-from muster.git.apart import derived_branch
+from muster.git.derivedbranch import derived_branch
 from muster.git.errors import Moved, Rejected, RepositoryError, UnreadableError
 from muster.git.importing import build_changed, removed, written
 from muster.git.log import count_commits

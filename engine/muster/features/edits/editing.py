@@ -24,11 +24,11 @@ from muster.data.yaml.emitter import emit
 from muster.data.yaml.loader import load_documents
 from muster.fleet.fleet import Fleet
 from muster.fleet.schema_store import FOLDER, modeline, schema_of
-from muster.git.apart import seen
+from muster.git.derivedbranch import evaluated_commit
 from muster.git.errors import RepositoryError
 from muster.git.importing import build_commit
 from muster.git.landing import find_tips, land
-from muster.git.landing_apart import find_apart
+from muster.git.landing_derived import find_derived_tips
 from muster.git.open import open_commit
 from muster.git.repository import Repository
 from muster.git.trees import list_tree
@@ -156,9 +156,9 @@ def commit_edit(
     for _ in attempts:
         tips = find_tips(repository, branch, remote)
         if remote is not None:
-            find_apart(repository, tips)  # also fetches the derived branch, if there is one
+            find_derived_tips(repository, tips)  # also fetches the derived branch, if there is one
         # Agents' requests are in their refs: a proposal that is not fetched could not be accepted.
-        heard = hear_at(repository, seen(repository, tips.base), READER, first=remote)
+        heard = hear_at(repository, evaluated_commit(repository, tips.base), READER, first=remote)
         with open_commit(repository, tips.base, heard) as snapshot:
             draft = Draft(check_snapshot(snapshot), snapshot.agents)
             change(draft)

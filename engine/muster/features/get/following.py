@@ -13,8 +13,8 @@ from muster.cli.outcome import say
 from muster.cli.reading import reading_of, run_of
 from muster.cli.stopping import until_stopped
 from muster.features.watch.watch import LONGEST_SLEEP, listen
+from muster.git.agentrefs import local_agent_refs
 from muster.git.errors import RepositoryError
-from muster.git.hearing import here
 from muster.git.push import fetch, tracking
 from muster.git.repository import common_directory, current_branch, open_repository, resolve
 
@@ -81,7 +81,7 @@ class _Follower:
             if fetches:
                 self._fetched = present
             tip = self._tip(fetches=fetches)
-            refs: Sequence[object] = here(self._repository, tip).refs
+            refs: Sequence[object] = local_agent_refs(self._repository, tip).refs
             seen = (tip, tuple(refs))
             if seen == self._seen and (self._due is None or present < self._due):
                 return

@@ -38,11 +38,11 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
     from muster.cli.select import object_ids
     from muster.data.kinds import UnknownKind
     from muster.features.history.history import history, history_document, history_text
-    from muster.git.apart import seen
+    from muster.git.derivedbranch import evaluated_commit
     from muster.git.repository import open_repository, resolve
 
     repository = open_repository(repo, os.environ)
-    commit = seen(repository, resolve(repository, rev or "HEAD"))
+    commit = evaluated_commit(repository, resolve(repository, rev or "HEAD"))
     with options.usage_errors(UnknownKind):
         ids = object_ids(target)
     start = later(now, -since) or datetime.min.replace(tzinfo=now.tzinfo)

@@ -22,8 +22,8 @@ from muster.features.notify.sinks import NoticeSink, opener, sinks_of
 from muster.features.pulses.publish import PATIENT, Deliverer, Publication
 from muster.features.pulses.sinks import RetryPatience
 from muster.fleet.faults import stage_fault
-from muster.git.apart import derived_branch, derived_tip, seen
 from muster.git.changes import Blob, changed_paths
+from muster.git.derivedbranch import derived_branch, derived_tip, evaluated_commit
 from muster.git.errors import RepositoryError, UnreadableError
 from muster.git.log import read_log
 from muster.git.notice_memory import NoticeMemory, read_memory, remember
@@ -114,7 +114,7 @@ def _fleet_of(repository: Repository, done: "Reconciled", notices: Sequence[Noti
     if not missing and fleet.objects:
         return fleet
     wanted = Wanted(frozenset({str(id_) for id_ in ids} | {default_home(id_) for id_ in ids}), wide=not ids)
-    found = answer(done.question.at(seen(repository, done.head)), done.state, wanted=wanted)
+    found = answer(done.question.at(evaluated_commit(repository, done.head)), done.state, wanted=wanted)
     return found.settled.last.fleet
 
 

@@ -15,8 +15,8 @@ from datetime import UTC, datetime
 from muster.data.kinds import ADAPTER_REPORT, is_cluster
 from muster.features.page.overview import Singles
 from muster.git.agents import AgentRef
-from muster.git.apart import follows
 from muster.git.changes import changed_paths
+from muster.git.derivedbranch import has_ancestor
 from muster.git.errors import RepositoryError
 from muster.run.question import Question, WholeNeeded, data_of, default_home
 from muster.run.run import Run
@@ -79,7 +79,7 @@ def _in_time(question: Question, state: RunState) -> Question:
     decided, last = state.fact("commit"), state.fact("now")
     if isinstance(decided, str) and decided != question.commit:
         with suppress(RepositoryError):
-            if follows(question.repository, question.commit, decided):
+            if has_ancestor(question.repository, question.commit, decided):
                 raise Ahead
     late = isinstance(last, int) and last > question.second
     return replace(question, now=datetime.fromtimestamp(last, UTC)) if late else question

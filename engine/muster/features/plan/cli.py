@@ -15,8 +15,8 @@ from muster.cli.outcome import report
 from muster.cli.progress import working
 from muster.cli.reading import FleetReading, reading_of, settled_of, tell_uncommitted
 from muster.features.whatif.options import Supposed, supposed_options
-from muster.git.apart import seen
 from muster.git.config import remotes
+from muster.git.derivedbranch import evaluated_commit
 from muster.git.errors import RepositoryError
 
 if TYPE_CHECKING:
@@ -157,7 +157,7 @@ def _branch(
             "there is no commit here to compare", "run it in the repository of a fleet, which has commits"
         )
     forked = merge_base(repository, commit, against, ask=ask)
-    left = seen(repository, forked)
+    left = evaluated_commit(repository, forked)
     name = against.removeprefix("refs/heads/").removeprefix("refs/remotes/")
     for remote in remotes(repository):
         name = name.removeprefix(f"{remote}/")

@@ -11,8 +11,8 @@ from muster.data.snapshot import Snapshot
 from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.fleet.fleet import Fleet
+from muster.git.agentrefs import AgentRefs
 from muster.git.changes import changed_paths
-from muster.git.hearing import Heard
 from muster.git.pulse_memory import Remembered
 from muster.git.repository import Repository
 from muster.run.changes import summary
@@ -37,7 +37,12 @@ class BranchComparison:
 
 
 def branch(
-    repository: Repository, base: str, head: str | Snapshot, heard: Heard, now: datetime, state: RunState | None = None
+    repository: Repository,
+    base: str,
+    head: str | Snapshot,
+    heard: AgentRefs,
+    now: datetime,
+    state: RunState | None = None,
 ) -> BranchComparison:
     """Compare what follows from two commits, the second one a full id or what lies in the work tree.
 

@@ -23,9 +23,9 @@ from muster.data.locations import FOLDER
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree
 from muster.features.plan.plan import plan_document
+from muster.git.agentrefs import AgentRefs
 from muster.git.changes import changed_paths
 from muster.git.errors import RepositoryError
-from muster.git.hearing import Heard
 from muster.git.repository import Repository
 from muster.run.settled import Files, Settled
 
@@ -56,7 +56,7 @@ class Planned:
     changes: tuple[str, ...]
 
 
-def plan_text(settled: Settled, heard: Heard) -> str:
+def plan_text(settled: Settled, heard: AgentRefs) -> str:
     """Return the file of a plan."""
     agents = {ref.name: ref.commit for ref in heard.refs if ref.commit}
     return json_text({"format": FORMAT, **plan_document(settled), "agents": agents})
@@ -172,7 +172,7 @@ def planned_instant(repository: Repository, commit: str, planned: Planned) -> In
     return instant
 
 
-def require_same(repository: Repository, planned: Planned, base: str, heard: Heard, settled: Settled) -> None:
+def require_same(repository: Repository, planned: Planned, base: str, heard: AgentRefs, settled: Settled) -> None:
     """Raise PlanMovedError where what follows now is not what was planned."""
     if settled.files == planned.files:
         return
@@ -199,7 +199,7 @@ def _commits(repository: Repository, planned: Planned, base: str) -> Iterator[st
     yield from _named("differs between the two", paths)
 
 
-def _agents(planned: Planned, heard: Heard) -> Iterator[str]:
+def _agents(planned: Planned, heard: AgentRefs) -> Iterator[str]:
     now = {ref.name: ref.commit for ref in heard.refs}
     spoke = sorted(name for name in {*now, *planned.agents} if now.get(name) != planned.agents.get(name))
     yield from _named("has moved since the plan", spoke)

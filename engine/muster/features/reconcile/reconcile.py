@@ -28,7 +28,7 @@ from muster.git.enginecommits import last_runs, require_own
 from muster.git.errors import RepositoryError
 from muster.git.importing import build_commit
 from muster.git.landing import Tips, find_tips, land
-from muster.git.landing_apart import Apart, find_apart, land_apart, seen_from
+from muster.git.landing_derived import DerivedTips, commit_to_evaluate, find_derived_tips, land_derived
 from muster.git.pulse_memory import Remembered
 from muster.git.repository import Repository
 from muster.run.changes import commit_message, plain_message, summary
@@ -151,7 +151,7 @@ class _Run:
     settled: "Settled"
     instant: Instant
     tips: Tips
-    apart: Apart | None
+    apart: DerivedTips | None
     listened: float
     message: str = ""
     kept: bool = False
@@ -180,8 +180,8 @@ class _ReconcileRequest:
         if remote is not None:
             doing(RunStep.FETCHING)
         tips = find_tips(repository, self.branch, remote)
-        apart = find_apart(repository, tips)
-        base = seen_from(repository, tips, apart)
+        apart = find_derived_tips(repository, tips)
+        base = commit_to_evaluate(repository, tips, apart)
         doing(RunStep.LISTENING)
         again = lost is not None and monotonic() - lost.listened < _HEARD_LATELY_SECONDS
         if lost is not None and again:
@@ -242,7 +242,7 @@ class _ReconcileRequest:
             require_own(self.repository, commit, run.question.commit)
         if self.remote is not None:
             doing(RunStep.PUSHING)
-        landed = land_apart(self.repository, tips, apart, commit) if apart else land(self.repository, tips, commit)
+        landed = land_derived(self.repository, tips, apart, commit) if apart else land(self.repository, tips, commit)
         if landed is None:
             return None
         if self.state is not None and not run.kept:

@@ -24,10 +24,10 @@ from muster.data.yaml.loader import first_body
 from muster.features.whatif.rehearsal import Rehearsal, rehearsal
 from muster.features.whatif.supposing import Edits, Supposition
 from muster.fleet.assemble import assemble
+from muster.git.agentrefs import AgentRefs
 from muster.git.changes import changed_paths
 from muster.git.enginecommits import EngineCommit, EngineCommits
 from muster.git.entries import kept_file
-from muster.git.hearing import Heard
 from muster.git.log import read_log
 from muster.git.objects import Objects
 from muster.git.repository import Repository, blob_at
@@ -60,7 +60,7 @@ class Replayed:
     unheard: bool = False
 
 
-_NOBODY: Final = Heard((), Agents())
+_NOBODY: Final = AgentRefs((), Agents())
 
 
 def replay(

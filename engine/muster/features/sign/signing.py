@@ -37,7 +37,7 @@ from muster.fleet.objects import Object, by_type
 from muster.git.errors import RepositoryError
 from muster.git.importing import build_commit
 from muster.git.landing import find_tips, land
-from muster.git.landing_apart import find_apart, land_apart, seen_from
+from muster.git.landing_derived import commit_to_evaluate, find_derived_tips, land_derived
 from muster.git.repository import Repository
 from muster.git.signatures.certificate import authorities
 from muster.git.signatures.errors import IdentityError
@@ -71,8 +71,8 @@ def sign(
     """
     for _ in attempts:
         tips = find_tips(repository, branch, remote)
-        apart = find_apart(repository, tips)
-        seen = seen_from(repository, tips, apart)
+        apart = find_derived_tips(repository, tips)
+        seen = commit_to_evaluate(repository, tips, apart)
         heard = hear_at(repository, seen, ears, first=remote)
         with CommitSnapshot(repository, seen, heard.refs, heard.agents) as snapshot:
             fleet = check_snapshot(snapshot)
@@ -86,7 +86,7 @@ def sign(
         skip = " [skip ci]" if fleet.settings.skip_ci else ""
         message = "\n".join((f"{subject}{skip}", "", *draft.told, ""))
         commit = build_commit(repository, draft.files, message, apart.base if apart else tips.base)
-        landed = land_apart(repository, tips, apart, commit) if apart else land(repository, tips, commit)
+        landed = land_derived(repository, tips, apart, commit) if apart else land(repository, tips, commit)
         if landed is not None:
             return Edited(
                 commit, tuple(draft.told), tuple(draft.refused), landed.pushed, landed.left_behind, landed.followed,

@@ -15,8 +15,8 @@ from muster.cli.progress import working
 from muster.git.errors import RepositoryError
 
 if TYPE_CHECKING:
+    from muster.git.agentrefs import AgentRefs
     from muster.git.changes import PathChange
-    from muster.git.hearing import Heard
     from muster.git.repository import Repository
     from muster.rules.policies.in_force import FleetWithPolicies
 
@@ -95,7 +95,7 @@ class UncommittedFiles:
     repository: "Repository"
     head: str | None
     changes: "Sequence[PathChange]"
-    heard: "Heard | None" = None
+    heard: "AgentRefs | None" = None
 
     def checked(self, files: Collection[str]) -> "tuple[FleetWithPolicies, int]":
         """Check it as far as what it changes and some files matter to, and return how many objects there are in all."""
@@ -112,20 +112,20 @@ class UncommittedFiles:
 
 def next_commit(repo: Path) -> UncommittedFiles:
     """What is staged in the repository that `repo` lies in."""
-    from muster.git.apart import seen
     from muster.git.changes import staged_changes
+    from muster.git.derivedbranch import evaluated_commit
     from muster.git.repository import open_repository, ref_tip
 
     repository = open_repository(repo, os.environ)
     head = ref_tip(repository, "HEAD^{commit}")
-    return UncommittedFiles(repository, head and seen(repository, head), staged_changes(repository, head))
+    return UncommittedFiles(repository, head and evaluated_commit(repository, head), staged_changes(repository, head))
 
 
 def work_tree(repo: Path) -> UncommittedFiles | None:
     """The work tree that is the fleet; None where all of it has to be read to know what it changes."""
     from muster.cli.reading import own_repository
-    from muster.git.apart import seen
-    from muster.git.hearing import here
+    from muster.git.agentrefs import local_agent_refs
+    from muster.git.derivedbranch import evaluated_commit
     from muster.git.repository import ref_tip
     from muster.git.status import NotToldError, work_tree_changes
 
@@ -135,7 +135,9 @@ def work_tree(repo: Path) -> UncommittedFiles | None:
         return None
     try:
         changes = work_tree_changes(repository, head)
-        return UncommittedFiles(repository, seen(repository, head), changes, here(repository, head))
+        return UncommittedFiles(
+            repository, evaluated_commit(repository, head), changes, local_agent_refs(repository, head)
+        )
     except (NotToldError, RepositoryError):
         return None
 

@@ -17,8 +17,8 @@ from typing import TYPE_CHECKING, Final
 from muster.features.page.following import Ahead, Shown, of_clusters, shown_after, shown_anew
 from muster.features.page.pages import site_of
 from muster.features.page.timeline import Timeline
-from muster.git.apart import seen
-from muster.git.hearing import Heard
+from muster.git.agentrefs import AgentRefs
+from muster.git.derivedbranch import evaluated_commit
 from muster.git.pulse_memory import Remembered
 from muster.git.repository import Repository
 from muster.run.question import Question, WholeNeeded
@@ -49,7 +49,7 @@ class _Seen:
     """What the last look left: the commit, what was heard of agents, and as of when."""
 
     commit: str
-    heard: Heard
+    heard: AgentRefs
     now: "datetime"
 
 
@@ -100,7 +100,7 @@ class Live:
         # Not the local branch, which may stay behind what was pushed; but where `derived/` has a branch of its own,
         # what that and the local one are together.
         shown = done.commit or done.settled.last.commit
-        joined = seen(self._repository, done.tip) if done.tip else None
+        joined = evaluated_commit(self._repository, done.tip) if done.tip else None
         if joined is not None and joined != done.tip:
             shown = joined
         self._good = shown is not None

@@ -26,10 +26,10 @@ from muster.features.pulses.publish import next_look, publish_due
 from muster.features.reconcile.proposals import propose
 from muster.features.reconcile.reconcile import reconcile, told_of_waiting
 from muster.fleet.faults import fault_text, fell_back, is_any_fault
+from muster.git.agentrefs import local_agent_refs
 from muster.git.agents import AgentRef
 from muster.git.clock import wall_clock
 from muster.git.errors import RepositoryError
-from muster.git.hearing import here
 from muster.git.push import patient
 from muster.git.recovery import recover
 from muster.git.repository import Repository, branch_tip, common_directory
@@ -118,7 +118,7 @@ class Watcher:
                 self.repository, self._present, branch=self.branch, remote=self._remote, attempts=patient(),
                 ears=self._ears, state=self._kept, workers=self._workers,
             )  # fmt: skip
-            self._fetches = self._remote is not None or (self._ears.ask and done.heard.afar)
+            self._fetches = self._remote is not None or (self._ears.ask and done.heard.has_remote)
             self._tell(done)
             publication = publish_due(self.repository, done.settled.last, self._remote, folder=self._sink_dir)
             notified = notify_due(self.repository, done, self._remote)
@@ -206,7 +206,7 @@ class Watcher:
 
     def _state(self) -> object:
         tip = branch_tip(self.repository, self.branch)
-        return tip, _tips(here(self.repository, tip or "HEAD").refs)
+        return tip, _tips(local_agent_refs(self.repository, tip or "HEAD").refs)
 
     def _state_or_none(self) -> object:
         try:

@@ -20,8 +20,8 @@ from tempfile import TemporaryDirectory
 from muster.data.agentref import relay_of
 from muster.data.decision import Memory, PulseKey
 from muster.features.whatif.supposing import Edits
+from muster.git.agentrefs import AgentRefs
 from muster.git.agents import AgentRef
-from muster.git.hearing import Heard
 from muster.git.importing import build_commit
 from muster.git.process import Git, without_location
 from muster.git.pulse_memory import REF, Remembered
@@ -74,7 +74,7 @@ class Rehearsal:
     origin: Repository
     repository: Repository
     commit: str
-    heard: Heard
+    heard: AgentRefs
     memory: Memory
     state: RunState | None
     _sent: int = 0
@@ -116,7 +116,7 @@ class Rehearsal:
 
 
 @contextmanager
-def rehearsal(repository: Repository, commit: str, heard: Heard, state: Path | None = None) -> Iterator[Rehearsal]:
+def rehearsal(repository: Repository, commit: str, heard: AgentRefs, state: Path | None = None) -> Iterator[Rehearsal]:
     """Yield a rehearsal that begins at a commit, with the agents that were heard. `state`: what runs on it left."""
     memory = Remembered(repository).memory
     with scratch_of(repository, commit) as scratch:

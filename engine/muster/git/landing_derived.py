@@ -2,8 +2,8 @@
 
 from dataclasses import dataclass
 
-from muster.git.apart import derived_branch, derived_tip, joined, root_of
 from muster.git.commit import advance, swap_ref
+from muster.git.derivedbranch import derived_branch, derived_tip, first_derived_commit, join_commits
 from muster.git.errors import Committed, Moved, Refused, Rejected, RepositoryError
 from muster.git.landing import Landed, Tips, land
 from muster.git.push import fetch_missing, fetch_ref, push, remote_tip, tracking
@@ -11,7 +11,7 @@ from muster.git.repository import Repository, branch_tip
 
 
 @dataclass(frozen=True, slots=True)
-class Apart:
+class DerivedTips:
     """Where a commit is to land: the branch, its tips here and on the remote, and `base`, the one to build on, which is
     a commit of ours that nobody has yet where there is no such branch."""
 
@@ -22,7 +22,7 @@ class Apart:
     base: str
 
 
-def find_apart(repository: Repository, tips: Tips) -> Apart | None:
+def find_derived_tips(repository: Repository, tips: Tips) -> DerivedTips | None:
     """Return where what is derived lies, of what `tips` say to evaluate; None where that is the same branch.
 
     RepositoryError where a remote that may have it does not answer.
@@ -39,15 +39,15 @@ def find_apart(repository: Repository, tips: Tips) -> Apart | None:
         if derived_tip(repository, branch) is None:
             fetch_missing(repository, branch)
         found = derived_tip(repository, branch)
-    return Apart(branch, remote, local, theirs, found or root_of(repository, tips.base))
+    return DerivedTips(branch, remote, local, theirs, found or first_derived_commit(repository, tips.base))
 
 
-def seen_from(repository: Repository, tips: Tips, apart: Apart | None) -> str:
+def commit_to_evaluate(repository: Repository, tips: Tips, apart: DerivedTips | None) -> str:
     """Return the commit to evaluate."""
-    return joined(repository, tips.base, apart.base) if apart else tips.base
+    return join_commits(repository, tips.base, apart.base) if apart else tips.base
 
 
-def land_apart(repository: Repository, tips: Tips, apart: Apart, commit: str) -> Landed | None:
+def land_derived(repository: Repository, tips: Tips, apart: DerivedTips, commit: str) -> Landed | None:
     """Move the branch to a commit over `apart.base`, and bring the one that is evaluated along to what the remote has.
     None where it moved meanwhile.
 
@@ -74,7 +74,7 @@ def land_apart(repository: Repository, tips: Tips, apart: Apart, commit: str) ->
                                               landed.followed)  # fmt: skip
 
 
-def _moved_here(repository: Repository, apart: Apart, commit: str) -> Committed | Moved | Refused:
+def _moved_here(repository: Repository, apart: DerivedTips, commit: str) -> Committed | Moved | Refused:
     if apart.local is None:
         return swap_ref(repository, f"refs/heads/{apart.branch}", commit, None, reason=f"muster: {commit[:12]}")
     return advance(repository, branch=apart.branch, expected=apart.local, commit=commit)

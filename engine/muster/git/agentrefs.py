@@ -34,30 +34,30 @@ _COPIES: Final = "refs/remotes/"
 
 
 @dataclass(frozen=True, slots=True)
-class Heard:
-    """What came of listening.
+class AgentRefs:
+    """The agents' refs of a repository, as far as they are known.
 
-    `refs` are the agents' refs that are here now; `agents` says which could be heard. `afar` is set where there is a
-    remote to ask for news, `stale` where refs here are its copies and it did not answer, and `trouble` says why not.
+    `refs` are in this clone now; `agents` says which agents could be reached. `has_remote`: there is a remote to fetch
+    from. `stale`: refs here are copies of a remote that did not answer; `trouble` says why not.
     """
 
     refs: tuple[AgentRef, ...]
     agents: Agents
-    afar: bool = False
+    has_remote: bool = False
     stale: bool = False
     trouble: str = ""
 
 
-def here(repository: Repository, revision: str = "HEAD") -> Heard:
+def local_agent_refs(repository: Repository, revision: str = "HEAD") -> AgentRefs:
     """Return what can be heard without asking anybody, by the settings of a revision."""
     settings = agent_settings(repository, revision)
     refs = agent_refs(repository, settings=settings)
     asked = not remotes(repository) and not settings.remotes
-    heard = Heard(refs, Agents(_clusters(refs), asked=asked, limits=settings.limits))
+    heard = AgentRefs(refs, Agents(_clusters(refs), asked=asked, limits=settings.limits))
     return _identified(repository, heard, settings, revision)
 
 
-def listen(
+def fetch_agent_refs(
     repository: Repository,
     recorded: Callable[[], Collection[str]],
     *,
@@ -65,9 +65,9 @@ def listen(
     first: str | None = None,
     lasting: bool = False,
     limit_seconds: float = LIMIT_SECONDS,
-) -> Heard:
+) -> AgentRefs:
     """Fetch agents' refs and return what is here then. Raises nothing for a remote that does not answer: that is
-    `Heard.trouble`.
+    `AgentRefs.trouble`.
 
     Asked are the remotes of which refs here are copies and the one that the branch follows; all others too as long as
     refs are missing.
@@ -82,9 +82,11 @@ def listen(
     return _identified(repository, heard, settings, revision)
 
 
-def _identified(repository: Repository, heard: Heard, settings: AgentSettings, revision: str) -> Heard:
+def _identified(repository: Repository, heard: AgentRefs, settings: AgentSettings, revision: str) -> AgentRefs:
     """What was heard, as far as it is looked at, with who is behind it where that matters."""
-    heard = replace(heard, refs=bounded(repository, heard.refs, partial(recorded_at, repository, revision), revision))
+    heard = replace(
+        heard, refs=bounded(repository, heard.refs, partial(recorded_clusters, repository, revision), revision)
+    )
     if not settings.signed:
         return heard
     from muster.git.identities import identified
@@ -97,16 +99,17 @@ def _identified(repository: Repository, heard: Heard, settings: AgentSettings, r
 def _listen(
     repository: Repository, settings: AgentSettings, recorded: Callable[[], Collection[str]], first: str | None,
     limit_seconds: float, answers: Answers,
-) -> Heard:  # fmt: skip
+) -> AgentRefs:  # fmt: skip
     known, limits = remotes(repository), settings.limits
     refs = agent_refs(repository, settings=settings)
     had = _clusters(refs)
     space = tracking(repository, first, known) if first is not None else ""
     if orphans := _orphans(refs, space):
-        return Heard(refs, Agents(had, limits=limits), afar=True, stale=True, trouble=f"nobody knows any more of which "
-                     f"repository {orphans} is a copy: name it with --remote, or git remote add")  # fmt: skip
+        source = f"the repository that {orphans} was fetched from is not configured"
+        trouble = f"{source}: name it with --remote, or git remote add"
+        return AgentRefs(refs, Agents(had, limits=limits), has_remote=True, stale=True, trouble=trouble)
     if not known and first is None and not settings.remotes:
-        return Heard(refs, Agents(had, asked=True, limits=limits))
+        return AgentRefs(refs, Agents(had, asked=True, limits=limits))
     wanted, reached = frozenset(recorded()), not known and first is None
     is_mirror = cache(partial(_is_mirror, repository))
     sources, troubles, stale = _sources(refs, known, first, space, is_mirror), list[str](), False
@@ -131,7 +134,7 @@ def _listen(
     gone = frozenset(had - present) if reached else frozenset()
     told = tuple(Withheld(one, why, withheld[one]) for one, why in sorted(silent.items()))
     agents = Agents(present, reached, gone, limits, told)
-    return Heard(refs, agents, afar=True, stale=stale, trouble="; ".join(troubles))
+    return AgentRefs(refs, agents, has_remote=True, stale=stale, trouble="; ".join(troubles))
 
 
 def _spoken_for(
@@ -143,7 +146,7 @@ def _spoken_for(
     return frozenset(one for one in clusters if speakers.get(one, remote if one in mandate else "") == remote)
 
 
-def recorded_at(repository: Repository, commit: str) -> frozenset[str]:
+def recorded_clusters(repository: Repository, commit: str) -> frozenset[str]:
     """Return the clusters that spoke through refs at the last run before a commit, as its derived files record it.
 
     A quick look, to know what to fetch; what counts is decided from the files as they are read
@@ -153,7 +156,7 @@ def recorded_at(repository: Repository, commit: str) -> frozenset[str]:
     return frozenset(os.fsdecode(name) for name in _RECORD.findall(said))
 
 
-def newest_word(repository: Repository, refs: Collection[AgentRef], now: datetime) -> datetime | None:
+def newest_commit_time(repository: Repository, refs: Collection[AgentRef], now: datetime) -> datetime | None:
     """Return when the newest of the refs was made, by its commit; None where there is none.
 
     One that lies ahead of `now` does not count while others do not.

@@ -56,14 +56,14 @@ def derived_tip(repository: Repository, branch: str) -> str | None:
     return newest
 
 
-def seen(repository: Repository, commit: str) -> str:
+def evaluated_commit(repository: Repository, commit: str) -> str:
     """Return a commit as a fleet is read from it: joined with what is derived, where that lies on another branch."""
     branch = derived_branch(repository, commit)
     tip = derived_tip(repository, branch) if branch else None
-    return joined(repository, commit, tip) if tip else commit
+    return join_commits(repository, commit, tip) if tip else commit
 
 
-def joined(repository: Repository, commit: str, tip: str) -> str:
+def join_commits(repository: Repository, commit: str, tip: str) -> str:
     """Return the commit that has people's files from one commit and `derived/` from another, and both in its past."""
     git = repository.git
     entries = dict(_entries(git.output("ls-tree", "-z", commit)))
@@ -79,7 +79,7 @@ def joined(repository: Repository, commit: str, tip: str) -> str:
     return git.output("commit-tree", *parents, "-m", _SUBJECT, tree, env=_WHO).decode().strip()
 
 
-def root_of(repository: Repository, commit: str) -> str:
+def first_derived_commit(repository: Repository, commit: str) -> str:
     """Return a first commit for the branch: what a commit of people's has under `derived/`, from before the switch."""
     git = repository.git
     entry = dict(_entries(git.output("ls-tree", "-z", commit))).get(_ROOT)
@@ -88,7 +88,7 @@ def root_of(repository: Repository, commit: str) -> str:
     return git.output("commit-tree", "-m", "Begin a branch for what is derived", tree, env=_WHO).decode().strip()
 
 
-def follows(repository: Repository, earlier: str, later: str) -> bool:
+def has_ancestor(repository: Repository, earlier: str, later: str) -> bool:
     """Whether a commit has another in its past; for a joined one, whether it has both that were joined."""
     if is_ancestor(repository, earlier, later):
         return True
@@ -96,7 +96,7 @@ def follows(repository: Repository, earlier: str, later: str) -> bool:
     return bool(parents) and all(is_ancestor(repository, parent, later) for parent in parents)
 
 
-def derived_of(repository: Repository, commit: str) -> str:
+def derived_commit_of(repository: Repository, commit: str) -> str:
     """Return the commit whose first parents are the history of what is derived: for a joined one, that which `derived/`
     is from."""
     parents = _joined_parents(repository, commit)
