@@ -1,13 +1,11 @@
 """Our schemas beside upstream's own definitions: every field that upstream serves is taken, with its type.
 
-The lists in tests/schemas/upstream/ are written by `python -m tests.support.upstream`, from the version that each
+The lists in schemas/upstream/ are written by `python -m tests.support.upstream`, from the version that each
 names. What differs on purpose stands in a table here with its reason; an entry that no longer differs fails too.
 """
 
-import re
 from collections.abc import Iterator
 from functools import cache
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
@@ -15,8 +13,8 @@ import pytest
 from muster.data.kinds import ALL
 from muster.data.tree import Tree
 from tests.schemas.loading import load_yaml, resolve, schemas
+from tests.support.upstream import FOLDER, steps, type_of
 
-FOLDER = Path(__file__).parent / "upstream"
 LISTS = sorted(path.name for path in FOLDER.glob("*.yaml"))
 
 _QUANTITY = "a quantity may also be written as a number, as an API server accepts it"
@@ -61,11 +59,6 @@ def upstream(name: str) -> Tree:
     return load_yaml(FOLDER / name)
 
 
-def steps(path: str) -> list[str]:
-    """`spec.taints[].key` as steps: names, `[]` for an element and `*` for a value."""
-    return re.findall(r"\[\]|[^.\[\]]+", path)
-
-
 def look(schema: Tree, base: str, path: list[str]) -> Found:
     """Follow a path through one of our schemas."""
     while "$ref" in schema:
@@ -89,7 +82,7 @@ def look(schema: Tree, base: str, path: list[str]) -> Found:
 
 def own_type(upstreams: str) -> frozenset[str]:
     """Upstream's word for a type in JSON Schema's."""
-    words = {"int-or-string": {"integer", "string"}, "date-time": {"string"}}
+    words = {"int-or-string": {"integer", "string"}, "date-time": {"string"}, "micro-time": {"string"}}
     return frozenset(words.get(upstreams, {upstreams}))
 
 
@@ -97,8 +90,8 @@ def compared(name: str) -> Iterator[tuple[str, str, Found]]:
     """Every field of a list: its path, upstream's type, and what our schema has."""
     listed = upstream(name)
     stem = listed["kind"].lower()
-    for path, type_ in listed["fields"].items():
-        yield path, type_, look(schemas()[stem], stem, steps(path))
+    for path, told in listed["fields"].items():
+        yield path, type_of(told), look(schemas()[stem], stem, steps(path))
 
 
 @pytest.mark.parametrize("name", LISTS)

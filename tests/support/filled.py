@@ -1,4 +1,4 @@
-"""Objects of upstream's kinds with every field filled that upstream serves, by the lists in tests/schemas/upstream/.
+"""Objects of upstream's kinds with every field filled that upstream serves, by the lists in schemas/upstream/.
 
 The values are made up, of the right types, and such as our schemas take: times for times, members of enumerations.
 """
@@ -9,7 +9,7 @@ from functools import cache
 from muster.data.kinds import BY_NAME
 from muster.data.tree import Tree
 from tests.schemas.loading import load_yaml, resolve, schemas
-from tests.schemas.test_upstream import FOLDER, steps
+from tests.support.upstream import FOLDER, steps, type_of
 
 TIME = "2025-06-01T08:00:00Z"
 _TEXTS = (
@@ -27,9 +27,10 @@ def filled(name: str) -> Tree:
     metadata = {"name": "example", **({"namespace": "example"} if BY_NAME[listed["kind"]].namespaced else {})}
     body: Tree = {"apiVersion": listed["apiVersion"], "kind": listed["kind"], "metadata": metadata}
     left_out = _ALTERNATIVES.get(name, "nothing")
-    for path in sorted(listed["fields"], key=lambda path: (len(steps(path)), path)):
+    fields = {path: type_of(told) for path, told in listed["fields"].items()}
+    for path in sorted(fields, key=lambda path: (len(steps(path)), path)):
         if not path.startswith(left_out):
-            _fill(body, steps(path), listed["fields"], path, stem)
+            _fill(body, steps(path), fields, path, stem)
     return body
 
 
