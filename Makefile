@@ -45,8 +45,8 @@ CLUSTERS ?= 500,2000
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.scale --clusters $(CLUSTERS)
 
-# Real servers for the tests of `muster export endpoints` and of pulses to RabbitMQ. Where they cannot be installed,
-# those tests are skipped and say so.
+# Real servers for the tests of exports, pulses to RabbitMQ and alerts, kube-apiserver among them, which is built once.
+# Where they cannot be had, those tests are skipped and counted by what is missing.
 servers:
 	@.ci/servers
 

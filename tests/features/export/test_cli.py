@@ -86,6 +86,7 @@ def test_an_ingress_that_is_being_deleted_has_no_routes(muster: Run, fleet: Path
         (("endpoints", "other/web"), "there is no MultiClusterIngress 'other/web'"),
         (("endpoints", "--format", "nginks"), "no load balancer is called 'nginks'. did you mean 'nginx'?"),
         (("endpoints", "--listen", "0"), "0 is not in the range"),
+        (("objects", "--deletes", "--status"), "give one"),
         (("objects", "remedie"), "no kind is called 'remedie'"),
         (("objects", "remedies/none"), "there is no remedies/none"),
     ],
@@ -100,16 +101,18 @@ def test_objects_are_whole_and_without_what_is_musters_own(muster: Run, fleet: P
     _, rendered, _ = muster("render", "--repo", fleet, *NOW)
     own = [body for body in yaml.safe_load_all(rendered) if "muster.dev/" in json.dumps(body)]
     assert own, "nothing to leave out"
-    code, out, _ = muster("export", "objects", "--repo", fleet, *NOW)
+    code, out, errors = muster("export", "objects", "--repo", fleet, *NOW)
     assert code == 0
+    assert "not exported: 2 endpointslices, 1 leases: others write them on a hub; name the kind" in errors
     bodies = list(yaml.safe_load_all(out))
     assert "muster" not in out
     by_name = {(body["kind"], body["metadata"]["name"]): body for body in bodies}
     assert ("DisruptionBudget", "default") not in by_name
-    dark = by_name["ManagedCluster", "dark"]
-    conditions = {condition["type"]: condition["status"] for condition in dark["status"]["conditions"]}
+    assert by_name["ManagedCluster", "dark"]["spec"]["hubAcceptsClient"] is True
+    code, out, _ = muster("export", "objects", "--status", "--repo", fleet, *NOW)
+    by_name = {(body["kind"], body["metadata"]["name"]): body for body in yaml.safe_load_all(out)}
+    conditions = {one["type"]: one["status"] for one in by_name["ManagedCluster", "dark"]["status"]["conditions"]}
     assert conditions["ManagedClusterConditionAvailable"] == "Unknown"
-    assert dark["spec"]["hubAcceptsClient"] is True
     assert by_name["Cluster", "b"]["status"]["remedyActions"] == ["TrafficControl"]
     assert by_name["MultiClusterIngress", "web"]["status"]["trafficBlockClusters"] == ["b"]
 
@@ -125,3 +128,13 @@ def test_one_kind_as_a_list_in_json(muster: Run, fleet: Path) -> None:
 def test_objects_of_a_kind_of_ones_own_if_it_is_named(muster: Run, fleet: Path) -> None:
     _, out, _ = muster("export", "objects", "disruptionbudgets", "--repo", fleet, *NOW)
     assert yaml.safe_load(out)["kind"] == "DisruptionBudget"
+
+
+@pytest.mark.parametrize("output", ["yaml", "json"])
+def test_what_is_being_deleted_is_a_list(muster: Run, fleet: Path, output: str) -> None:
+    arguments = ("export", "objects", "--deletes", "-o", output, "--repo", fleet, *NOW)
+    assert yaml.safe_load(muster(*arguments)[1]) == {"apiVersion": "v1", "kind": "List", "items": []}
+    body = json.loads((fleet / "7.yaml").read_text())
+    body["metadata"]["deletionTimestamp"] = "2026-01-01T00:00:00Z"
+    (fleet / "7.yaml").write_text(json.dumps(body))
+    assert [one["metadata"]["name"] for one in yaml.safe_load(muster(*arguments)[1])["items"]] == ["web"]

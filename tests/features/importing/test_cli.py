@@ -93,12 +93,12 @@ def test_a_hub_moves_in(muster: Run, fleet: Path, hub: str) -> None:
     assert [line for line in told if not line.startswith("ClusterPool") and not line.endswith(" -> gone")] == [], out
     assert all(".last" in line for line in told if line.endswith(" -> gone")), out
     assert muster("reconcile", *NOON)[1].strip() == "nothing to do"
-    code, out, errors = muster("export", "objects", *NOON)
+    code, out, errors = muster("render", *NOON)
     assert (code, [line for line in errors.splitlines() if not line.startswith("looked at")]) == (0, [])
-    exported = {who(body): body for body in yaml.load_all(out, Loader=yaml.BaseLoader)}
+    rendered = {who(body): body for body in yaml.load_all(out, Loader=yaml.BaseLoader)}
     missing = []
     for body in dumped(hub):
-        now = clocks(exported.get(who(body), {}))
+        now = clocks(rendered.get(who(body), {}))
         missing += [(body["metadata"]["name"], name, was, now.get(name))
                     for name, was in clocks(body).items() if now.get(name) != was]  # fmt: skip
     assert [one for one in missing if one[0] not in OF_NO_FLEET] == []

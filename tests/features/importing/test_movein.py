@@ -11,7 +11,6 @@ from muster.data.source import SourceFile
 from muster.data.tree import Tree
 from muster.data.yaml.emitter import emit
 from muster.data.yaml.loader import load_documents
-from muster.features.export.cli import exported
 from muster.features.importing.dump import Dump, read_dump
 from muster.features.importing.movein import MoveIn, move_in
 from muster.fleet.assemble import assemble
@@ -101,7 +100,7 @@ def in_any_order(tree: Tree) -> Tree:
 
 
 def test_all_of_it_comes_out_again(tmp_path: Path) -> None:
-    """Every kind at once: all is exported again but what the hub had decided, and what muster decides."""
+    """Every kind at once: all is rendered again but what the hub had decided, and what muster decides."""
     newest = {BY_NAME[filled(name)["kind"]]: name for name in LISTS}
     dump = dump_of(*(served(name) for name in newest.values()))
     done = moved(dump, tmp_path)
@@ -109,7 +108,7 @@ def test_all_of_it_comes_out_again(tmp_path: Path) -> None:
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text, encoding="utf-8")
     run = muster.evaluate(tmp_path, NOON)
-    bodies = {(body["kind"], body["metadata"]["name"]): body for body in exported(run.objects, own_kinds=False)}
+    bodies = {(body["kind"], body["metadata"]["name"]): body for body in run.objects}
     derived: set[tuple[str, tuple[str, ...]]] = {
         (document.body["kind"], field)
         for file, text in done.created.items()

@@ -2,7 +2,6 @@
 
 import os
 import sys
-from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,38 +11,10 @@ from muster.agents.identity.options import identity_errors
 from muster.cli import options
 from muster.cli.exits import FINDINGS
 from muster.cli.outcome import report, told_of
-from muster.data.tree import Tree, dig
 
 if TYPE_CHECKING:
     from muster.fleet.fleet import Fleet
     from muster.fleet.objects import Object
-
-_OWN_GROUP = "muster.dev/"
-
-
-def exported(objects: Iterable[Tree], *, own_kinds: bool) -> Iterator[Tree]:
-    """Yield objects without `status.muster` and annotations of `muster.dev`.
-
-    Objects of muster's own kinds are left out unless `own_kinds`: a hub does not know them.
-    """
-    for body in objects:
-        if own_kinds or not str(body.get("apiVersion", "")).startswith(_OWN_GROUP):
-            yield _without_own(body)
-
-
-def _without_own(body: Tree) -> Tree:
-    found = dict(body)
-    annotations = dig(body, "metadata", "annotations")
-    if isinstance(annotations, dict):
-        kept = {name: value for name, value in annotations.items() if not name.startswith(_OWN_GROUP)}
-        metadata = {name: value for name, value in body["metadata"].items() if name != "annotations"}
-        found["metadata"] = {**metadata, "annotations": kept} if kept else metadata
-    if isinstance(body.get("status"), dict):
-        status = {name: value for name, value in body["status"].items() if name != "muster"}
-        found = {name: value for name, value in found.items() if name != "status"}
-        if status:
-            found["status"] = status
-    return found
 
 
 @click.group()
@@ -88,21 +59,37 @@ def endpoints(ingress: str | None, source: options.Source, format_: str, listen:
 @command.command()
 @click.argument("target", metavar="[KIND[/NAME]]", required=False)
 @options.source_options
+@click.option("--deletes", is_flag=True, help="Print the objects that are being deleted, for kubectl delete.")
+@click.option(
+    "--status",
+    is_flag=True,
+    help="Print the status of each object, for kubectl apply --server-side --subresource=status.",
+)
 @options.output_option("yaml", "json")
-def objects(target: str | None, source: options.Source, output: str) -> int:
-    """Print whole objects as a live hub takes them, ready for kubectl apply.
+def objects(target: str | None, source: options.Source, output: str, *, deletes: bool, status: bool) -> int:
+    """Print objects as a live hub takes them, for kubectl apply --server-side.
 
-    What is muster's own is left out: its bookkeeping always, objects of its own kinds unless KIND names them.
+    Objects that are being deleted are absent. Left out are objects of muster's own kinds and those that agents and the
+    hub's controllers write, such as Leases, unless KIND names them; and fields that upstream's schema does not have:
+    standard error names them. A status is a subresource, which an apply does not touch: --status prints it.
     """
     from muster.cli.documents import json_text, yaml_stream
+    from muster.cli.outcome import say
+    from muster.features.export.objects import exported
 
+    if deletes and status:
+        raise click.UsageError("--deletes and --status print different things: give one.")
     reading, run = source.evaluated()
     reading.tell_age(source.now, err=True)
-    bodies = list(exported(options.selected(run, target), own_kinds=target is not None))
-    if output == "json":
-        sys.stdout.write(json_text({"apiVersion": "v1", "kind": "List", "items": bodies}))
+    found = exported(options.selected(run, target), named=target is not None, status=status)
+    bodies = found.deleted if deletes else found.bodies
+    if output == "json" or deletes:  # kubectl delete takes an empty List, and no empty stream
+        listed = {"apiVersion": "v1", "kind": "List", "items": bodies}
+        sys.stdout.write(json_text(listed) if output == "json" else yaml_stream([listed]))
     else:
         sys.stdout.write(yaml_stream(bodies))
+    if not deletes:
+        say(*found.left_out(), err=True)
     return report(told_of(run))
 
 
