@@ -20,7 +20,7 @@ from muster.cli.documents import json_text, yaml_stream
 from muster.cli.findings import findings_text
 from muster.data.codes import Code
 from muster.data.kinds import BY_NAME, MULTI_CLUSTER_INGRESS
-from muster.features.export.cli import exported
+from muster.features.export.objects import exported
 from muster.features.export.endpoints import load_balancer, routing
 from muster.features.get.listing import run_document
 from muster.features.plan.plan import plan_document
@@ -208,7 +208,8 @@ def use(settled: Settled, folder: Path) -> None:
     json_text(run_document(run, run.objects))
     json_text(plan_document(settled))
     yaml_stream(run.objects)
-    list(exported(run.objects, own_kinds=True))
+    for status in (False, True):
+        exported(run.objects, named=True, status=status)
     findings_text(run.findings)
     _tables(run)
     load_balancer("nginx")(routing(run.fleet, list(run.fleet.of(MULTI_CLUSTER_INGRESS))), 80)

@@ -12,6 +12,7 @@ import socket
 import subprocess
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from typing import TextIO
 
@@ -144,7 +145,7 @@ class Hub:
         """Have the server know upstream's kinds."""
         installed = [self.create(crd) for crd in crds()]
         for crd in installed:
-            wait_until(lambda crd=crd: self._established(crd), lambda crd=crd: json.dumps(self.get(crd)["status"]))
+            wait_until(partial(self._established, crd), partial(str, crd["metadata"]["name"]))
 
     def _established(self, crd: Tree) -> bool:
         conditions = dig(self.get(crd), "status", "conditions") or []

@@ -9,7 +9,6 @@ deleted is absent. Times have the form of Kubernetes' Time, or of its MicroTime 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from datetime import UTC
 from functools import cache
 
 from muster.data.kinds import (
@@ -153,10 +152,8 @@ def _trimmed(value: Tree, known: ServedField, path: str, left_out: set[str]) -> 
     if isinstance(value, list) and (element := known.below.get("[]")):
         return [_trimmed(child, element, f"{path}[]", left_out) for child in value]
     if known.type in ("date-time", "micro-time") and (instant := try_time(value)) is not None:
-        micro = known.type == "micro-time"
-        return (
-            f"{instant.astimezone(UTC):%Y-%m-%dT%H:%M:%S.%fZ}" if micro else format_time(instant.replace(microsecond=0))
-        )
+        whole = format_time(instant.replace(microsecond=0))
+        return f"{whole[:-1]}.{instant.microsecond:06d}Z" if known.type == "micro-time" else whole
     return _RENAMED.get((path, value), value) if isinstance(value, str) else value
 
 
