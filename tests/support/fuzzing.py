@@ -20,8 +20,8 @@ from muster.cli.documents import json_text, yaml_stream
 from muster.cli.findings import findings_text
 from muster.data.codes import Code
 from muster.data.kinds import BY_NAME, MULTI_CLUSTER_INGRESS
-from muster.features.export.objects import exported
 from muster.features.export.endpoints import load_balancer, routing
+from muster.features.export.objects import exported
 from muster.features.get.listing import run_document
 from muster.features.plan.plan import plan_document
 from muster.features.pulses.publish import next_look, opener, publish
