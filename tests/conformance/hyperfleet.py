@@ -13,7 +13,7 @@ from typing import Any
 import yaml
 
 from muster.agents.report.job import GENERATION, assess
-from muster.agents.report.report import Condition, report_object
+from muster.agents.report.report import ReportCondition, report_object
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.times import format_time, parse_time
@@ -127,7 +127,7 @@ class _Task:
     def _report(self, available: str) -> Json:
         """What `muster report --job` sends, or with an Unknown would."""
         fleet, now = CaseFleet({"given": self.given}), parse_time(self.given["now"])
-        said, adapter = [Condition("Available", available)], self.given["adapter"]
+        said, adapter = [ReportCondition("Available", available)], self.given["adapter"]
         body = report_object(fleet.id, fleet.cluster, adapter, fleet.resource["generation"], now, said)
         return body["spec"]
 

@@ -31,8 +31,8 @@ QUICK = (
         (("--file", "y", "--tcp", "a:1", "--http", "http://a"), "exclude each other"),
         (("--file", "y", "--dns-server", "1.1.1.1"), "goes with --dns"),
         (("--file", "y", "--dns", "a", "--dns-server", "ns.example.com"), "is not HOST:PORT"),
-        (("--file", "y", "--dns", "a", "--dns-server", "ns.example.com:53"), "is no IP address"),
-        (("--file", "y", "--http", "ftp://a"), "is no URL"),
+        (("--file", "y", "--dns", "a", "--dns-server", "ns.example.com:53"), "is not an IP address"),
+        (("--file", "y", "--http", "ftp://a"), "is not a URL"),
         (("--file", "y", "--tcp", "a"), "is not HOST:PORT"),
         (("--file", "y", "--tcp", "a:99999"), "is not HOST:PORT"),
         (("--file", "y", "--command", "'"), "No closing quotation"),
@@ -41,7 +41,7 @@ QUICK = (
         (("--file", "y", "--detect-period", "16"), "--lease-duration must be at least 3 times --detect-period"),
         (("--file", "y", "--detect-period", "soon"), "is not a duration"),
         (("--file", "y", "--detect-failure-threshold", "-1s"), "is negative"),
-        (("--file", "y", "--condition", "no type"), "no type of a condition"),
+        (("--file", "y", "--condition", "no type"), "not a valid type of a condition"),
     ],
 )
 def test_usage(muster: Run, arguments: tuple[str, ...], complaint: str) -> None:
@@ -54,7 +54,7 @@ def test_usage(muster: Run, arguments: tuple[str, ...], complaint: str) -> None:
 def test_a_name_that_no_cluster_has(muster: Run, name: str) -> None:
     code, _, errors = muster("detect", f"--cluster={name}", "--file", "y")
     assert code == 2
-    assert "is no name of a cluster" in errors
+    assert "is not a valid name of a cluster" in errors
 
 
 def status(hub: Repo) -> str:

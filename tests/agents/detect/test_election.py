@@ -7,7 +7,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.agents.detect.election import LeaseHold, Sighting, Turn, next_hold, sight, turn
+from muster.agents.detect.election import (
+    LeaseAction,
+    LeaseHold,
+    ObservedLease,
+    next_action,
+    observe_lease,
+    renewed_hold,
+)
 
 LEASE = 45
 
@@ -19,29 +26,29 @@ def hold(holder: str, renewed: str = "t0") -> LeaseHold:
 @pytest.mark.parametrize(
     ("standing", "seen_for", "expected"),
     [
-        (None, 0, Turn.TAKE),
-        (hold(""), 0, Turn.TAKE),  # given up
-        (hold("me"), 0, Turn.RENEW),
-        (hold("me"), 1000, Turn.RENEW),  # however long it slept: nobody else wrote
-        (hold("other"), 0, Turn.WAIT),
-        (hold("other"), 44.9, Turn.WAIT),
-        (hold("other"), 45, Turn.TAKE),
+        (None, 0, LeaseAction.TAKE),
+        (hold(""), 0, LeaseAction.TAKE),  # given up
+        (hold("me"), 0, LeaseAction.RENEW),
+        (hold("me"), 1000, LeaseAction.RENEW),  # however long it slept: nobody else wrote
+        (hold("other"), 0, LeaseAction.WAIT),
+        (hold("other"), 44.9, LeaseAction.WAIT),
+        (hold("other"), 45, LeaseAction.TAKE),
     ],
 )
-def test_turn(standing: LeaseHold | None, seen_for: float, expected: Turn) -> None:
-    assert turn(Sighting(standing, 100), "me", 100 + seen_for) is expected
+def test_turn(standing: LeaseHold | None, seen_for: float, expected: LeaseAction) -> None:
+    assert next_action(ObservedLease(standing, 100), "me", 100 + seen_for) is expected
 
 
 def test_a_lease_that_was_renewed_is_seen_anew() -> None:
-    first = sight(None, hold("other", "t0"), 10)
-    assert sight(first, hold("other", "t0"), 50) == first
-    assert sight(first, hold("other", "t1"), 50).since == 50
+    first = observe_lease(None, hold("other", "t0"), 10)
+    assert observe_lease(first, hold("other", "t0"), 50) == first
+    assert observe_lease(first, hold("other", "t1"), 50).since == 50
 
 
 def test_transitions_count_changes_of_hands() -> None:
-    first = next_hold(None, "a", "t0", LEASE)
-    again = next_hold(first, "a", "t1", LEASE)
-    other = next_hold(again, "b", "t2", LEASE)
+    first = renewed_hold(None, "a", "t0", LEASE)
+    again = renewed_hold(first, "a", "t1", LEASE)
+    other = renewed_hold(again, "b", "t2", LEASE)
     assert [one.transitions for one in (first, again, other)] == [0, 0, 1]
 
 
@@ -59,17 +66,21 @@ class Instance:
     """One instance: it looks, and a step later acts on what it saw; a race may lie between."""
 
     name: str
-    sighting: Sighting | None = None
+    sighting: ObservedLease | None = None
     version: int = -1
 
     def look(self, ref: Ref, now: float) -> None:
-        self.version, self.sighting = ref.version, sight(self.sighting, ref.standing, now)
+        self.version, self.sighting = ref.version, observe_lease(self.sighting, ref.standing, now)
 
     def act(self, ref: Ref, now: float) -> None:
-        if self.sighting is None or turn(self.sighting, self.name, now) is Turn.WAIT or self.version != ref.version:
+        if (
+            self.sighting is None
+            or next_action(self.sighting, self.name, now) is LeaseAction.WAIT
+            or self.version != ref.version
+        ):
             return
         ref.version += 1
-        ref.standing = next_hold(ref.standing, self.name, f"t{ref.version}", LEASE)
+        ref.standing = renewed_hold(ref.standing, self.name, f"t{ref.version}", LEASE)
         ref.writes.append((now, self.name))
 
 

@@ -5,7 +5,7 @@ from datetime import timedelta
 import pytest
 
 from muster.agents.detect.election import LeaseHold
-from muster.agents.detect.report import StandingReport, Subject, condition, read_report, report_text
+from muster.agents.detect.report import DetectorReport, Subject, condition, read_report, report_text
 from muster.data.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER
 from muster.data.times import parse_time
 from muster.data.tree import Tree
@@ -36,18 +36,18 @@ def test_a_transition_whose_time_nobody_knows_is_one_now(time: str | None) -> No
 
 
 @pytest.mark.parametrize("report", [
-    StandingReport(),
-    StandingReport(said()),
-    StandingReport(said(healthy=False), LeaseHold("a", "2026-01-01T00:00:00Z", 45, 2)),
-    StandingReport(None, LeaseHold("", "never", 1)),
+    DetectorReport(),
+    DetectorReport(said()),
+    DetectorReport(said(healthy=False), LeaseHold("a", "2026-01-01T00:00:00Z", 45, 2)),
+    DetectorReport(None, LeaseHold("", "never", 1)),
 ])  # fmt: skip
-def test_what_is_written_is_read(report: StandingReport) -> None:
+def test_what_is_written_is_read(report: DetectorReport) -> None:
     assert read_report(DNS, report_text(DNS, report).encode()) == report
     assert report.healthy is (None if report.condition is None else report.condition["status"] == "True")
 
 
 def test_what_speaks_of_something_else_is_missing() -> None:
-    data = report_text(DNS, StandingReport(said(), LeaseHold("a", "x", 45))).encode()
+    data = report_text(DNS, DetectorReport(said(), LeaseHold("a", "x", 45))).encode()
     other = Subject(MANAGED_CLUSTER, "member1", DNS.type)
     assert read_report(other, data).condition is None
     assert read_report(Subject(KARMADA_CLUSTER, "member1", "Other"), data).condition is None
@@ -55,12 +55,12 @@ def test_what_speaks_of_something_else_is_missing() -> None:
 
 @pytest.mark.parametrize("data", [None, b"", b"{", b"kind: Lease\nspec: {holderIdentity: 1}\n", b"- a\n", b"\xff"])
 def test_what_is_damaged_is_missing(data: bytes | None) -> None:
-    assert read_report(DNS, data) == StandingReport()
+    assert read_report(DNS, data) == DetectorReport()
 
 
 def test_names_are_those_that_objects_and_files_may_have() -> None:
     subject = Subject(KARMADA_CLUSTER, "member1", "example.com/Disk_Full")
     assert (subject.slug, subject.path) == ("example.com.disk-full", "detectors/example.com.disk-full.yaml")
     assert "name: detector-example.com.disk-full\n" in report_text(
-        subject, StandingReport(None, LeaseHold("a", "x", 45))
+        subject, DetectorReport(None, LeaseHold("a", "x", 45))
     )

@@ -167,16 +167,16 @@ def test_other_agents_files_stay(hub: Hub) -> None:
 def test_a_damaged_report_is_written_anew(hub: Hub) -> None:
     hub.repo.commit_to(REF, {SUBJECT.path: "{{{ no yaml"})
     one = reporter(hub.repo, "a")
-    assert one.standing() is None
+    assert one.last_status() is None
     one.report(judgement(False, 0))
     assert hub.condition()["status"] == "False"
 
 
 def test_a_restart_knows_what_was_reported(hub: Hub) -> None:
-    assert reporter(hub.repo, "a").standing() is None
+    assert reporter(hub.repo, "a").last_status() is None
     reporter(hub.repo, "a").report(judgement(False, 0))
     again = reporter(hub.repo, "a")
-    assert again.standing() is False
+    assert again.last_status() is False
     again.report(judgement(False, 100))
     assert hub.holder() == ("a", 0)
 
@@ -184,7 +184,7 @@ def test_a_restart_knows_what_was_reported(hub: Hub) -> None:
 def test_a_remote_that_fails_is_left_alone_for_a_while(tmp_path: Path) -> None:
     away = tmp_path / "away.git"
     one = RefReporter(PushedRef(str(away), "member1", 60, new_repository(tmp_path / "x").environ), SUBJECT, "a", LEASE)
-    assert one.standing() is None
+    assert one.last_status() is None
     with pytest.raises(RepositoryError):
         one.report(judgement(True, 0))
     assert one.report(judgement(True, 0.9)) == ""
@@ -207,7 +207,7 @@ def test_a_remote_that_refuses_says_why(hub: Hub) -> None:
 def test_a_file(tmp_path: Path) -> None:
     path = tmp_path / "clusters" / "member1" / "detector.yaml"
     one = FileReporter(path, SUBJECT, renew_seconds=15)
-    assert one.standing() is None
+    assert one.last_status() is None
     assert one.report(judgement(True, 0, "resolved")) == "reported True: resolved"
     written = path.stat().st_mtime_ns, path.stat().st_ino
     assert one.report(judgement(True, 14)) == ""
@@ -215,7 +215,7 @@ def test_a_file(tmp_path: Path) -> None:
     one.report(judgement(True, 15))
     assert "lastUpdateTime: '2026-01-01T12:00:15Z'" in path.read_text().replace('"', "'")
     one.report(judgement(False, 16))
-    assert FileReporter(path, SUBJECT, renew_seconds=15).standing() is False
+    assert FileReporter(path, SUBJECT, renew_seconds=15).last_status() is False
     assert [file.name for file in path.parent.iterdir()] == ["detector.yaml"]
 
 

@@ -81,7 +81,7 @@ def test_two_adapters_share_the_ref_of_their_cluster(muster: Run, fleet: Repo) -
 def test_who_speaks_for_a_cluster_names_one(muster: Run, verb: tuple[str, ...], name: str) -> None:
     code, _, err = muster(*verb, f"--cluster={name}")
     assert code == 2
-    said = f"{name!r} is no name of a cluster", f"metadata.namespace does not have the required form: {name!r}"
+    said = f"{name!r} is not a valid name of a cluster", f"metadata.namespace does not have the required form: {name!r}"
     assert any(text in err for text in said)
 
 
@@ -89,7 +89,7 @@ def test_an_unknown_is_withheld_unless_it_is_asked_for(muster: Run, fleet: Repo)
     arguments = ("report", "--repo", str(fleet.path), "--local", "--cluster", "c1", "--adapter", "dns",
                  "--observed-generation", "1", "--condition", "Available=Unknown", *NOW)  # fmt: skip
     code, out, _ = muster(*arguments)
-    assert (code, out) == (0, "not sent: Available is Unknown, so what was reported before stands\n")
+    assert (code, out) == (0, "not sent: Available is Unknown, so the previous report stays valid\n")
     assert fleet.git("for-each-ref", AGENT) == ""
     assert muster(*arguments, "--even-unknown")[0] == 0
     assert reported(fleet, AGENT, "reports/dns.yaml")["kind"] == "AdapterReport"
@@ -156,7 +156,7 @@ DONE = JOB.replace(
 )
 FAILED = DONE.replace("SuccessCriteriaMet", "FailureTarget").replace("type: Complete", "type: Failed")
 OF_2 = "metadata:\n  annotations: {hyperfleet.io/generation: '2'}\n"
-UNKNOWN = "not sent: Available is Unknown, so what was reported before stands\n"
+UNKNOWN = "not sent: Available is Unknown, so the previous report stays valid\n"
 
 
 @pytest.mark.parametrize(
@@ -169,7 +169,7 @@ UNKNOWN = "not sent: Available is Unknown, so what was reported before stands\n"
         (DONE.replace("metadata:\n", OF_2), None, "True", "at generation 2\n"),
         (DONE.replace("metadata:\n", OF_2), 2, "True", "at generation 2\n"),
         (DONE.replace("metadata:\n", OF_2), 3, None,
-         "not sent: the Job is of generation 2, not 3, so what was reported before stands\n"),
+         "not sent: the Job is of generation 2, not 3, so the previous report stays valid\n"),
     ],
     ids=["done", "failed", "at-it", "list", "annotated", "agrees", "of-another"],
 )  # fmt: skip
@@ -192,15 +192,15 @@ def test_a_job_as_kubectl_prints_it_is_enough(
 @pytest.mark.parametrize(
     ("job", "more", "text"),
     [
-        ("", (), "it holds no Job"),
+        ("", (), "it does not hold a Job"),
         ("kind: Pod\n", (), "it holds a Pod, not a Job"),
         ("a: [", (), "neither JSON nor YAML"),
         (
             DONE.replace("metadata:\n", OF_2.replace("'2'", "two")),
             (),
-            "hyperfleet.io/generation is no generation: 'two'",
+            "hyperfleet.io/generation is not a generation: 'two'",
         ),
-        (DONE, ("--condition", "Available=True"), "--job and --condition both say what Available is"),
+        (DONE, ("--condition", "Available=True"), "--job and --condition both give Available"),
     ],
 )
 def test_a_job_that_says_nothing_is_refused(
@@ -236,8 +236,8 @@ def test_without_a_repository_a_url_or_a_path_is_enough(
         (("--cluster", "c1", "--observed-generation", "1", "--condition", "Available=yes"), "cannot be 'yes'"),
         (("--cluster", "c1", "--observed-generation", "1", "--condition", "Available"), "is not TYPE=STATUS"),
         (("--object", "Nodepool/x", "--observed-generation", "1", "--condition", "Available=True"), "NodePool"),
-        (("--object", "NodePool/x", "--observed-generation", "1", "--condition", "Available=True"), "--cluster, too"),
-        (("--cluster", "C_1", "--observed-generation", "1", "--condition", "Available=True"), "not sound"),
+        (("--object", "NodePool/x", "--observed-generation", "1", "--condition", "Available=True"), "also --cluster"),
+        (("--cluster", "C_1", "--observed-generation", "1", "--condition", "Available=True"), "not valid"),
         (("--cluster", "c1", "--observed-generation", "1", "--condition", "Available=True", "--data", "["), "not JSON"),
     ],
 )

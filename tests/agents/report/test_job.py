@@ -34,16 +34,16 @@ def test_assessment_for_generation_2(task: Tree, action: str, available: str) ->
 
 @pytest.mark.parametrize("said", ["two", "0", "", "2.0", True, ["2"]])
 def test_an_annotation_that_is_no_generation_is_a_slip(said: Tree) -> None:
-    with pytest.raises(ValueError, match=f"{GENERATION} is no generation"):
+    with pytest.raises(ValueError, match=f"{GENERATION} is not a generation"):
         assess({"metadata": {"annotations": {GENERATION: said}}}, 2)
 
 
 @pytest.mark.parametrize(
     ("document", "why"),
     [
-        (None, "it holds no Job"),
-        ([], "it holds no Job"),
-        ("job", "it holds no Job"),
+        (None, "it does not hold a Job"),
+        ([], "it does not hold a Job"),
+        ("job", "it does not hold a Job"),
         ({"kind": "Pod", "metadata": {}}, "it holds a Pod, not a Job"),
         ({"kind": "List", "items": []}, "it holds 0 Jobs, not one"),
         ({"kind": "JobList", "items": [job(1), job(2)]}, "it holds 2 Jobs, not one"),

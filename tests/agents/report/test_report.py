@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.agents.report.report import Condition, completed, report_object, withheld
+from muster.agents.report.report import ReportCondition, completed, is_unknown, report_object
 from muster.data.kinds import MANAGED_CLUSTER, NODE_POOL
 from muster.data.times import parse_time
 
@@ -12,36 +12,36 @@ NOW = parse_time("2026-01-01T00:00:00Z")
 @pytest.mark.parametrize(
     ("text", "condition"),
     [
-        ("Available=True", Condition("Available", "True")),
-        ("Available=False:NoRecord", Condition("Available", "False", "NoRecord")),
+        ("Available=True", ReportCondition("Available", "True")),
+        ("Available=False:NoRecord", ReportCondition("Available", "False", "NoRecord")),
         (
             "Available=False:NoRecord:no such zone: a.b",
-            Condition("Available", "False", "NoRecord", "no such zone: a.b"),
+            ReportCondition("Available", "False", "NoRecord", "no such zone: a.b"),
         ),
-        ("Available=Unknown::why", Condition("Available", "Unknown", "", "why")),
+        ("Available=Unknown::why", ReportCondition("Available", "Unknown", "", "why")),
     ],
 )
-def test_a_condition_in_one_word(text: str, condition: Condition) -> None:
-    assert Condition.parse(text) == condition
+def test_a_condition_in_one_word(text: str, condition: ReportCondition) -> None:
+    assert ReportCondition.parse(text) == condition
 
 
 @pytest.mark.parametrize("text", ["", "Available", "=True", "Available=true", "Available=Maybe", "Available="])
 def test_a_condition_that_is_none(text: str) -> None:
     with pytest.raises(ValueError, match=r"is not TYPE=STATUS|cannot be"):
-        Condition.parse(text)
+        ReportCondition.parse(text)
 
 
 def test_an_adapter_that_reports_works_unless_it_says_otherwise() -> None:
-    available, ill = Condition("Available", "True"), Condition("Health", "False")
-    assert completed([available]) == [available, Condition("Applied", "True"), Condition("Health", "True")]
-    assert completed([ill]) == [ill, Condition("Applied", "True")]
-    assert not withheld([available])
-    assert withheld([ill, Condition("Available", "Unknown")])
-    assert not withheld([ill])
+    available, ill = ReportCondition("Available", "True"), ReportCondition("Health", "False")
+    assert completed([available]) == [available, ReportCondition("Applied", "True"), ReportCondition("Health", "True")]
+    assert completed([ill]) == [ill, ReportCondition("Applied", "True")]
+    assert not is_unknown([available])
+    assert is_unknown([ill, ReportCondition("Available", "Unknown")])
+    assert not is_unknown([ill])
 
 
 def test_a_report_names_what_it_is_about() -> None:
-    body = report_object(MANAGED_CLUSTER.id("a"), "a", "dns", 3, NOW, [Condition("Available", "False", "Gone")])
+    body = report_object(MANAGED_CLUSTER.id("a"), "a", "dns", 3, NOW, [ReportCondition("Available", "False", "Gone")])
     assert body["metadata"] == {"name": "dns", "namespace": "a"}
     assert body["spec"] == {
         "resource": {"kind": "ManagedCluster", "name": "a"},

@@ -1,4 +1,4 @@
-"""`muster detect`: look at something in a cluster again and again, and report its condition."""
+"""`muster detect`: probes something in a cluster repeatedly, and reports its condition."""
 
 import ipaddress
 import os
@@ -9,10 +9,15 @@ import sys
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Event
-from typing import TYPE_CHECKING
 
 import click
 
+from muster.agents.detect.detector import Detector, Thresholds
+from muster.agents.detect.election import RENEWALS
+from muster.agents.detect.probes import BoundedProbe, CommandProbe, DnsProbe, HttpProbe, Probe, TcpProbe
+from muster.agents.detect.report import Subject
+from muster.agents.detect.reporters import FileReporter, RefReporter, Reporter
+from muster.agents.hub.pushed_ref import PushedRef
 from muster.agents.identity.options import identity_option, seal_of
 from muster.cli.options import FILE, ParsedType
 from muster.cli.outcome import say
@@ -21,19 +26,15 @@ from muster.data.agentref import is_cluster_name
 from muster.data.kinds import BY_NAME, CLUSTERS
 from muster.data.times import parse_duration
 from muster.fleet.leases import LONGEST_SECONDS
-
-if TYPE_CHECKING:
-    from muster.agents.detect.probes import Probe
-    from muster.agents.detect.report import Subject
-    from muster.agents.detect.reporters import Reporter
+from muster.git.push import absolute_remote
 
 _DEFAULT_COMMAND = "nslookup kubernetes.default"
 _CONDITION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
-_REMOTE_SECONDS = 30.0  # of one exchange with the remote: a ref of a few files
+_REMOTE_SECONDS = 30.0  # for one exchange with the remote: a ref of a few files
 
 
 def _seconds(text: str) -> float:
-    """What a duration such as `30s`, `1m30s` or `0.2s` has; a bare number counts seconds."""
+    """Parse a duration such as `30s`, `1m30s` or `0.2s`; a bare number counts seconds."""
     try:
         seconds = float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else parse_duration(text).total_seconds()
     except ValueError:
@@ -47,32 +48,31 @@ _SECONDS = ParsedType("duration", _seconds)
 
 
 @click.command()
-@click.option("--cluster", required=True, metavar="NAME", help="The cluster that is reported on.")
+@click.option("--cluster", required=True, metavar="NAME", help="The cluster to report on.")
 @click.option("--kind", type=click.Choice([kind.name for kind in CLUSTERS]), default="Cluster", show_default=True,
-              help="The kind of its object.")  # fmt: skip
+              help="The kind of the cluster's object.")  # fmt: skip
 @click.option("--condition", "type_", default="ServiceDomainNameResolutionReady", show_default=True, metavar="TYPE",
-              help="The condition that is reported.")  # fmt: skip
+              help="The condition to report.")  # fmt: skip
 @identity_option
 @click.option("--remote", metavar="URL", help="Report to the branch agents/NAME of this repository, a URL or a path.")
-@click.option("--file", type=FILE, help="Report to this file, alone.")
+@click.option("--file", type=FILE, help="Report to this file instead, as its only writer.")
 @click.option("--command", "command_", metavar="COMMAND",
               help=f"Probe: run a command, which must succeed.  [default: {_DEFAULT_COMMAND}]")  # fmt: skip
 @click.option("--http", metavar="URL", help="Probe: get a URL, which must answer 2xx or 3xx.")
 @click.option("--tcp", metavar="HOST:PORT", help="Probe: connect.")
 @click.option("--dns", metavar="HOST", help="Probe: resolve a name to an address (needs dnspython).")
-@click.option("--dns-server", metavar="IP[:PORT]", help="Ask this server.  [default: those of the system]")
-@click.option("--probe-timeout", type=_SECONDS, default="5s", show_default=True, help="A probe takes no longer.")
-@click.option("--detect-period", type=_SECONDS, default="5s", show_default=True, help="Probe this often.")
+@click.option("--dns-server", metavar="IP[:PORT]", help="The DNS server to ask.  [default: those of the system]")
+@click.option("--probe-timeout", type=_SECONDS, default="5s", show_default=True, help="The time limit of a probe.")
+@click.option("--detect-period", type=_SECONDS, default="5s", show_default=True, help="The time between probes.")
 @click.option("--detect-failure-threshold", type=_SECONDS, default="30s", show_default=True,
-              help="Failures must last this long to be believed.")  # fmt: skip
+              help="How long failures must last to be reported.")  # fmt: skip
 @click.option("--detect-success-threshold", type=_SECONDS, default="30s", show_default=True,
-              help="Successes must last this long to be believed again.")  # fmt: skip
+              help="How long successes must last to be reported after a failure.")  # fmt: skip
 @click.option("--lease-duration", type=click.IntRange(1, LONGEST_SECONDS), default=45, show_default=True,
               metavar="SECONDS",
-              help="After so long a silence another instance reports. Renewed three times as often.")  # fmt: skip
-@click.option(
-    "--instance", metavar="NAME", help="Who this is; must differ between instances.  [default: the host's name]"
-)
+              help="After this long a silence another instance reports. Renewed three times as often.")  # fmt: skip
+@click.option("--instance", metavar="NAME",
+              help="The name of this instance, which must be unique.  [default: the host's name]")  # fmt: skip
 def command(
     cluster: str, kind: str, type_: str, identity: Path | None, remote: str | None, file: Path | None,
     command_: str | None, http: str | None, tcp: str | None, dns: str | None, dns_server: str | None,
@@ -81,24 +81,20 @@ def command(
 ) -> int:  # fmt: skip
     """Probe every period and report a condition of a cluster, until stopped by SIGTERM or Ctrl-C.
 
-    Of several instances with one --remote, one reports; the others take over when it falls silent. Only transitions
-    and renewals are written. A probe that cannot be made reports nothing: the last report ages.
+    Of several instances with one --remote, one reports; another takes over if it falls silent. Only transitions and
+    renewals are written. If a probe cannot be made, nothing is reported, and the last report ages.
     """
-    from muster.agents.detect.detector import Detector, Thresholds
-    from muster.agents.detect.election import RENEWALS
-    from muster.agents.detect.probes import Bounded
-    from muster.agents.detect.report import Subject
-
     if detect_period <= 0 or probe_timeout <= 0:
         raise click.UsageError("--detect-period and --probe-timeout must be positive.")
     if detect_period * RENEWALS > lease_duration:
-        raise click.UsageError(
-            f"--lease-duration must be at least {RENEWALS} times --detect-period: it is renewed then."
-        )
-    if not is_cluster_name(cluster) or not _CONDITION.fullmatch(type_):
-        raise click.UsageError(f"{cluster!r} is no name of a cluster, or {type_!r} no type of a condition.")
+        raise click.UsageError(f"--lease-duration must be at least {RENEWALS} times --detect-period, to be renewed.")
+    if not is_cluster_name(cluster):
+        raise click.UsageError(f"{cluster!r} is not a valid name of a cluster.")
+    if not _CONDITION.fullmatch(type_):
+        raise click.UsageError(f"{type_!r} is not a valid type of a condition.")
+    probe = _probe(command_, http, tcp, dns, dns_server, probe_timeout)
     detector = Detector(
-        Bounded(_probe(command_, http, tcp, dns, dns_server, probe_timeout), probe_timeout),
+        BoundedProbe(probe, probe_timeout),
         detect_period,
         Thresholds(detect_failure_threshold, detect_success_threshold),
         _reporter(Subject(BY_NAME[kind], cluster, type_), remote, file, lease_duration, instance, identity),
@@ -114,16 +110,14 @@ def command(
 
 def _probe(
     command_: str | None, http: str | None, tcp: str | None, dns: str | None, server: str | None, limit: float
-) -> "Probe":
-    from muster.agents.detect.probes import CommandProbe, DnsProbe, HttpProbe, TcpProbe
-
+) -> Probe:
     if sum(choice is not None for choice in (command_, http, tcp, dns)) > 1:
         raise click.UsageError("--command, --http, --tcp and --dns exclude each other.")
     if server is not None and dns is None:
         raise click.UsageError("--dns-server goes with --dns.")
     if http is not None:
         if not re.match(r"https?://[^/]", http, re.IGNORECASE):
-            raise click.UsageError(f"--http {http!r} is no URL such as http://10.0.0.1:8080/healthz.")
+            raise click.UsageError(f"--http {http!r} is not a URL such as http://10.0.0.1:8080/healthz.")
         return HttpProbe(http, limit)
     if tcp is not None:
         return TcpProbe(*_host_and_port(tcp, "--tcp"), limit)
@@ -141,14 +135,9 @@ def _probe(
 
 
 def _reporter(
-    subject: "Subject", remote: str | None, file: Path | None, lease_seconds: int, instance: str | None,
+    subject: Subject, remote: str | None, file: Path | None, lease_seconds: int, instance: str | None,
     identity: Path | None,
-) -> "Reporter":  # fmt: skip
-    from muster.agents.detect.election import RENEWALS
-    from muster.agents.detect.reporters import FileReporter, RefReporter
-    from muster.agents.hub.pushed_ref import PushedRef
-    from muster.git.push import absolute_remote
-
+) -> Reporter:  # fmt: skip
     if (remote is None) == (file is None):
         raise click.UsageError("Give either --remote or --file.")
     if file is not None:
@@ -168,7 +157,9 @@ def _host_and_port(text: str, option: str) -> tuple[str, int]:
 def _address(text: str) -> tuple[str, int]:
     host, port = (text, 53) if _is_address(text) else _host_and_port(text, "--dns-server")
     if not _is_address(host):
-        raise click.UsageError(f"--dns-server {host!r} is no IP address: to resolve its name would take a server.")
+        raise click.UsageError(
+            f"--dns-server {host!r} is not an IP address, and a name would need a server to be resolved."
+        )
     return host, port
 
 

@@ -1,14 +1,11 @@
-"""A detector: probes every period, judges, and reports, until it is stopped.
+"""A detector: it probes every period, judges the results, and reports, until it is stopped.
 
-Everything that it decides is decided elsewhere (`detection`, `election`); here are only the loop and the clocks.
+A result must last before it changes the judgement. Source: seed 003, "Domain name resolution function detection".
+Failures must last for the failure threshold, successes for the success threshold (the seed's text swaps the two names;
+Karmada's code does not). Thresholds are durations, not counts, and the window restarts whenever the result changes:
+while results flap, the judgement stays.
 
-When a detector believes what it sees: an observation must last before it changes the judgement.
-
-Source: seed 003, "Domain name resolution function detection". Failures must last for the failure threshold, successes
-for the success threshold (the seed's text swaps the two names; Karmada's code does not). Thresholds are durations, not
-counts, and the window begins anew whenever the observation changes: while it flaps, the judgement stays.
-
-Pure: `now` is in seconds on any clock that never goes back.
+`observe` and `resumed` are pure: `now` is in seconds on any monotonic clock.
 """
 
 import time
@@ -26,7 +23,7 @@ from muster.git.errors import RepositoryError
 
 @dataclass(frozen=True, slots=True)
 class Thresholds:
-    """For how many seconds an observation must last before it is believed; zero or less believes at once."""
+    """How many seconds a result must last before it counts; zero or less counts at once."""
 
     failure_seconds: float
     success_seconds: float
@@ -34,9 +31,9 @@ class Thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Detection:
-    """What a detector holds to be so (`healthy`), and what it saw last: `seen`, uninterruptedly since `since`.
+    """The state of a detector: its judgement `healthy`, and the last result `seen`, which is the same since `since`.
 
-    `seen` is None where the last probe could not look at all, or none was made yet.
+    `seen` is None if the last probe could not be made, or before the first.
     """
 
     healthy: bool
@@ -45,15 +42,15 @@ class Detection:
 
 
 def resumed(healthy: bool, now: float) -> Detection:  # noqa: FBT001 - the judgement is the whole argument
-    """Return the state of a detector that starts where an earlier one stopped: a restart skips no threshold."""
+    """Return the state of a detector that continues an earlier one: a restart skips no threshold."""
     return Detection(healthy, None, now)
 
 
 def observe(before: Detection | None, seen: bool | None, now: float, thresholds: Thresholds) -> Detection | None:  # noqa: FBT001
-    """Return the state after one probe; None while nothing was ever seen.
+    """Return the state after one probe; None until the first result.
 
-    The very first observation is believed at once. A probe that could not look changes no judgement, and a window
-    that it interrupts begins anew. A window is over at its end exactly: `now == since + threshold` believes.
+    The first result counts at once. A probe that could not be made changes no judgement, and interrupts the window. The
+    window includes its end: a result counts at `now == since + threshold`.
     """
     if before is None:
         return None if seen is None else Detection(seen, seen, now)
@@ -67,7 +64,7 @@ def observe(before: Detection | None, seen: bool | None, now: float, thresholds:
 
 @dataclass(frozen=True, slots=True)
 class Detector:
-    """What to look with, how often, when to believe it, and whom to tell. `say` gets one line at a time."""
+    """A probe, its period and thresholds, and the reporter. `say` prints a line."""
 
     probe: Probe
     period_seconds: float
@@ -76,8 +73,8 @@ class Detector:
     say: Callable[[str], None]
 
     def run(self, stop: Event) -> None:
-        """Detect until `stop` is set. A remote that does not answer never ends it."""
-        before = self.reporter.standing()
+        """Detect until `stop` is set. Continues while the remote does not answer."""
+        before = self.reporter.last_status()
         state = None if before is None else resumed(before, time.monotonic())
         trouble = ""
         while not stop.is_set():
@@ -90,15 +87,15 @@ class Detector:
         self.reporter.close(_present())
 
     def _step(self, state: Detection | None) -> tuple[Detection | None, str]:
-        """Look once; return the new state, and what stands in the way of looking or telling, if anything does."""
-        sight = self.probe.look()
+        """Probe once; return the new state, and what prevents probing or reporting, if anything does."""
+        result = self.probe.run()
         now = time.monotonic()
-        state = observe(state, sight.healthy, now, self.thresholds)
+        state = observe(state, result.healthy, now, self.thresholds)
         if state is None or state.seen is None:
-            # Nobody looked: nothing is renewed, so the report ages, and an instance that can look takes over.
-            return state, sight.detail
+            # Without a result nothing is renewed, so the report ages, and an instance that can probe takes over.
+            return state, result.detail
         try:
-            news = self.reporter.report(_judgement(state, sight, now))
+            news = self.reporter.report(_judgement(state, result, now))
         except RepositoryError as error:
             return state, error.message + (f" ({error.hint})" if error.hint else "")
         if news:
@@ -109,9 +106,9 @@ class Detector:
         self.say(f"{format_time(_present().replace(microsecond=0))} {what}")
 
 
-def _judgement(state: Detection, sight: ProbeResult, now: float) -> Judgement:
-    """The judgement in the probe's words, unless these are still about the contrary."""
-    detail = sight.detail if sight.healthy == state.healthy else ""
+def _judgement(state: Detection, result: ProbeResult, now: float) -> Judgement:
+    """The judgement, with the probe's message if that agrees with it."""
+    detail = result.detail if result.healthy == state.healthy else ""
     return Judgement(state.healthy, detail, _present(), now)
 
 

@@ -1,24 +1,24 @@
-"""Which of several detectors reports: the one that holds the lease on the cluster's ref.
+"""Leader election among the detectors of a condition: the one that holds the lease on the cluster's ref reports.
 
-Lease and report are one file on one ref, so they move in one compare-and-swap: an instance that lost the lease
-cannot report any more, however long it was asleep. Whether a lease has expired is judged by when *this* instance saw
-it change, on its own clock: another machine's clock is never compared with ours.
+Lease and report are one file on one ref, so one compare-and-swap writes both: an instance that lost the lease cannot
+report any more, however long it was suspended. Each instance measures a lease's expiry on its own clock, from when it
+saw the lease change; it never compares another machine's clock with its own.
 
-Pure: `now` is in seconds on a clock that never goes back.
+Pure: `now` is in seconds on a monotonic clock.
 """
 
 from dataclasses import dataclass
 from enum import Enum
 
-#: How many times within its duration a holder renews the lease: it may fail twice and still hold it.
+#: Renewals within a lease's duration: two of them may fail.
 RENEWALS = 3
 
 
 @dataclass(frozen=True, slots=True)
 class LeaseHold:
-    """The lease as it stands: who holds it (empty: given up), how long it lasts, and the renewal's time as text.
+    """The state of the lease: its holder (empty: released), its duration, and the time of its renewal as text.
 
-    `renewed` is only ever compared for equality.
+    `renewed` is only compared for equality.
     """
 
     holder: str
@@ -28,40 +28,40 @@ class LeaseHold:
 
 
 @dataclass(frozen=True, slots=True)
-class Sighting:
-    """A lease (None: there is none) and since when this instance sees it unchanged."""
+class ObservedLease:
+    """A lease (None: there is none), and since when this instance has seen it unchanged."""
 
     hold: LeaseHold | None
     since: float
 
 
-class Turn(Enum):
-    """What an instance may do: go on reporting, take over, or wait."""
+class LeaseAction(Enum):
+    """What an instance does next: keep reporting, take over, or wait."""
 
     RENEW = "renew"
     TAKE = "take"
     WAIT = "wait"
 
 
-def sight(before: Sighting | None, hold: LeaseHold | None, now: float) -> Sighting:
-    """Return what is known after a look at the lease: one that did not change keeps its first instant."""
-    return before if before is not None and before.hold == hold else Sighting(hold, now)
+def observe_lease(before: ObservedLease | None, hold: LeaseHold | None, now: float) -> ObservedLease:
+    """Return the lease as observed now; an unchanged one keeps its first instant."""
+    return before if before is not None and before.hold == hold else ObservedLease(hold, now)
 
 
-def turn(sighting: Sighting, me: str, now: float) -> Turn:
-    """Return what instance `me` may do.
+def next_action(lease: ObservedLease, me: str, now: float) -> LeaseAction:
+    """Return the next action of instance `me`.
 
-    Another's lease may be taken once it was seen unchanged for its whole duration, and at once where it was given up.
+    It may take another's lease after it has seen it unchanged for its whole duration, and a released lease at once.
     """
-    hold = sighting.hold
+    hold = lease.hold
     if hold is not None and hold.holder == me:
-        return Turn.RENEW
-    if hold is None or not hold.holder or now >= sighting.since + hold.lease_seconds:
-        return Turn.TAKE
-    return Turn.WAIT
+        return LeaseAction.RENEW
+    if hold is None or not hold.holder or now >= lease.since + hold.lease_seconds:
+        return LeaseAction.TAKE
+    return LeaseAction.WAIT
 
 
-def next_hold(before: LeaseHold | None, me: str, renewed: str, lease_seconds: int) -> LeaseHold:
-    """Return the lease that `me` writes; `transitions` counts how often it changed hands."""
+def renewed_hold(before: LeaseHold | None, me: str, renewed: str, lease_seconds: int) -> LeaseHold:
+    """Return the lease that `me` writes; `transitions` counts the changes of its holder."""
     transitions = 0 if before is None else before.transitions + (before.holder != me)
     return LeaseHold(me, renewed, lease_seconds, transitions)

@@ -1,9 +1,10 @@
-"""Probes: one look at something, within a time.
+"""Probes: each checks one thing once, within a time limit.
 
-A probe tells *their* failure from *ours*. What it looks at failing is an observation; that it could not look at all
-(the command is not installed, there is no resolver configuration) is none, and must never make a cluster look broken.
+A probe distinguishes failures of its target from its own. A target that fails is a result; a probe that could not be
+made (the command is not installed, there is no resolver configuration) has no result, and must never make a cluster
+look broken.
 
-What a probe says is committed for all to read, so it names programs without their arguments and URLs without
+The details of a result are committed to the repository, so they name programs without arguments, and URLs without
 credentials and queries.
 """
 
@@ -18,6 +19,8 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Protocol
 
+import urllib3
+
 if TYPE_CHECKING:
     from dns.resolver import Resolver
 
@@ -26,59 +29,57 @@ _OK = range(200, 400)  # as the kubelet counts HTTP probes
 
 @dataclass(frozen=True, slots=True)
 class ProbeResult:
-    """What a probe saw: whether it works (None: the probe could not look), and in a few words why."""
+    """The result of a probe: does the target work (None: the probe could not be made), and a short explanation."""
 
     healthy: bool | None
     detail: str
 
 
 class Probe(Protocol):
-    """Anything that can look."""
+    """Anything that can be probed."""
 
-    def look(self) -> ProbeResult:
-        """Look once. Never raises for what it finds."""
+    def run(self) -> ProbeResult:
+        """Probe once. Never raises for a failing target."""
         ...
 
 
-class Bounded:
-    """Holds a probe to its time, whatever it waits for: the system's resolver knows no limit, and a server may send its
-    answer byte by byte. One that is late has failed, and the next look waits for it again: there is never a second.
-    """
+class BoundedProbe:
+    """Limits the time of a probe: the system's resolver has no limit, and a server may send its answer byte by byte.
+    A late probe counts as failed, and the next run waits for the same one again: there is never a second at a time."""
 
     def __init__(self, probe: Probe, limit_seconds: float) -> None:
-        """Let `probe` look for `limit_seconds` at most."""
         self._probe, self._limit_seconds = probe, limit_seconds
-        self._seen: ProbeResult | None = None
+        self._result: ProbeResult | None = None
         self._thread: threading.Thread | None = None
 
-    def look(self) -> ProbeResult:
-        """Look once. A fault of the probe itself is no observation."""
+    def run(self) -> ProbeResult:
+        """Probe once. An exception of the probe itself is not a result."""
         if self._thread is None or not self._thread.is_alive():
-            self._seen = None
-            self._thread = threading.Thread(target=self._look, daemon=True, name="muster-probe")
+            self._result = None
+            self._thread = threading.Thread(target=self._run, daemon=True, name="muster-probe")
             self._thread.start()
         self._thread.join(self._limit_seconds)
-        return self._seen or ProbeResult(healthy=False, detail=f"no answer within {self._limit_seconds:g} seconds")
+        return self._result or ProbeResult(healthy=False, detail=f"no answer within {self._limit_seconds:g} seconds")
 
-    def _look(self) -> None:
+    def _run(self) -> None:
         try:
-            self._seen = self._probe.look()
-        except Exception as error:  # noqa: BLE001 - whatever it is, it is ours and not theirs
-            self._seen = ProbeResult(healthy=None, detail=f"the probe failed: {type(error).__name__}: {error}")
+            self._result = self._probe.run()
+        except Exception as error:  # noqa: BLE001 - the target did not raise it
+            self._result = ProbeResult(healthy=None, detail=f"the probe failed: {type(error).__name__}: {error}")
 
 
 @dataclass(frozen=True, slots=True)
 class CommandProbe:
-    """Runs a command, without a shell: it works if the command ends with status 0."""
+    """Runs a command, without a shell; it works if the command ends with status 0."""
 
     arguments: Sequence[str]
     limit_seconds: float
 
-    def look(self) -> ProbeResult:
-        """Run the command; past the limit it is killed with all its children."""
+    def run(self) -> ProbeResult:
+        """Run the command; after the limit it is killed with all its children."""
         name = self.arguments[0]
         try:
-            # Its output goes nowhere: one that never stops printing would fill the memory.
+            # The output is discarded: a command that never stops printing would fill the memory.
             process = subprocess.Popen(
                 self.arguments, start_new_session=True,
                 stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
@@ -98,15 +99,13 @@ class CommandProbe:
 
 @dataclass(frozen=True, slots=True)
 class HttpProbe:
-    """Gets a URL: it works if the answer is 2xx or 3xx. Redirects are not followed."""
+    """Gets a URL; it works if the answer is 2xx or 3xx. Redirects are not followed."""
 
     url: str
     limit_seconds: float
 
-    def look(self) -> ProbeResult:
-        """Send one request on a connection of its own: a kept one would hide that no new ones can be made."""
-        import urllib3
-
+    def run(self) -> ProbeResult:
+        """Send one request on a new connection: a kept one would hide that no new connections can be made."""
         with urllib3.PoolManager(timeout=urllib3.Timeout(total=self.limit_seconds), retries=False) as pool:
             try:
                 answer = pool.request("GET", self.url, preload_content=False, redirect=False)
@@ -119,14 +118,14 @@ class HttpProbe:
 
 @dataclass(frozen=True, slots=True)
 class TcpProbe:
-    """Connects to a port: it works if the connection is accepted."""
+    """Connects to a port; it works if the connection is accepted."""
 
     host: str
     port: int
     limit_seconds: float
 
-    def look(self) -> ProbeResult:
-        """Connect and close again."""
+    def run(self) -> ProbeResult:
+        """Connect, and close the connection."""
         name = f"TCP {self.host}:{self.port}"
         try:
             socket.create_connection((self.host, self.port), self.limit_seconds).close()
@@ -137,19 +136,19 @@ class TcpProbe:
 
 @dataclass(frozen=True, slots=True)
 class DnsProbe:
-    """Resolves a name: it works if a server gives at least one address.
+    """Resolves a name; it works if a server returns at least one address.
 
-    `server` None asks the system's servers, with its search domains; else an IP address: a name would need
-    the very thing that is looked at.
+    `server` is an IP address, because its name would have to be resolved first; None for the system's servers and
+    search domains.
     """
 
     name: str
     server: tuple[str, int] | None
     limit_seconds: float
 
-    def look(self) -> ProbeResult:
-        """Ask once for an IPv4 address. ImportError where dnspython is not installed."""
-        from dns.exception import DNSException
+    def run(self) -> ProbeResult:
+        """Ask once for an IPv4 address. ImportError if dnspython is not installed."""
+        from dns.exception import DNSException  # needs the extra `detect`
         from dns.resolver import NoResolverConfiguration
 
         try:
@@ -176,5 +175,5 @@ def _shown(url: str) -> str:
 
 
 def _plain(error: Exception) -> str:
-    """The error in one line, without the addresses of objects that some libraries put into theirs."""
+    """The error in one line, without the addresses of Python objects that some libraries include."""
     return type(error).__name__ if " object at 0x" in str(error) else " ".join(str(error).split())

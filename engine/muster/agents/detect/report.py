@@ -1,7 +1,7 @@
-"""What a detector writes: the condition of its cluster and the lease of its reporters, in one file.
+"""The file that a detector writes: the condition of its cluster and the lease of its detectors.
 
-The condition carries `lastUpdateTime`, by which policies know how fresh it is. Its message stays that of the
-transition: one that changed with every probe would make a commit of each.
+The condition carries `lastUpdateTime`, so that policies can tell its age. Its message stays the one of the transition:
+a message that changed with every probe would change the file every time.
 """
 
 from dataclasses import dataclass
@@ -18,7 +18,7 @@ from muster.fleet.leases import LONGEST_SECONDS
 
 @dataclass(frozen=True, slots=True)
 class Subject:
-    """Which condition of which cluster is reported; `kind` is one of `muster.data.kinds.CLUSTERS`."""
+    """The condition of a cluster that is reported; `kind` is one of `muster.data.kinds.CLUSTERS`."""
 
     kind: Kind
     cluster: str
@@ -26,7 +26,7 @@ class Subject:
 
     @property
     def slug(self) -> str:
-        """The condition's type as it can stand in names of objects and files."""
+        """The condition's type in a form that is valid in names of objects and files."""
         return self.type.replace("/", ".").replace("_", "-").lower()
 
     @property
@@ -36,22 +36,22 @@ class Subject:
 
 
 @dataclass(frozen=True, slots=True)
-class StandingReport:
-    """A report as it stands: the condition, and the lease of who wrote it; either may be missing."""
+class DetectorReport:
+    """The contents of the file: the condition, and the lease of its writer; either may be missing."""
 
     condition: Tree = None
     hold: LeaseHold | None = None
 
     @property
     def healthy(self) -> bool | None:
-        """What the condition says; None where it says nothing certain."""
+        """The condition's status; None if it is neither True nor False."""
         return {"True": True, "False": False}.get(str(dig(self.condition, "status")))
 
 
 def condition(subject: Subject, before: Tree, *, healthy: bool, detail: str, now: datetime) -> Tree:
-    """Return the condition to report; `before` is the one that stands (None: none).
+    """Return the condition to report; `before` is the present one (None: none).
 
-    Reasons are those of Karmada's detector: `<Type>` for True, and for False the type with `Failed` for `Ready`.
+    Reasons are those of Karmada's detector: `<Type>` for True; for False the type with `Failed` instead of `Ready`.
     """
     status = str(healthy)
     seen = format_time(now.replace(microsecond=0))
@@ -68,8 +68,8 @@ def condition(subject: Subject, before: Tree, *, healthy: bool, detail: str, now
     }
 
 
-def report_text(subject: Subject, report: StandingReport) -> str:
-    """Return the report as a file: a part of the cluster's object, and the lease if there is one."""
+def report_text(subject: Subject, report: DetectorReport) -> str:
+    """Return the file: a part of the cluster's object, and the lease if there is one."""
     documents: list[Tree] = []
     if report.condition is not None:
         documents.append(subject.kind.body({"name": subject.cluster}, status={"conditions": [report.condition]}))
@@ -78,8 +78,8 @@ def report_text(subject: Subject, report: StandingReport) -> str:
     return "---\n".join(file_text(document) for document in documents)
 
 
-def read_report(subject: Subject, data: bytes | None) -> StandingReport:
-    """Return the report that a file holds. What is damaged, or speaks of something else, counts as missing."""
+def read_report(subject: Subject, data: bytes | None) -> DetectorReport:
+    """Return the report in a file. Documents that are damaged, or about another subject, count as missing."""
     found: Tree = None
     hold: LeaseHold | None = None
     for document in load_documents(data or b"", subject.path).documents:
@@ -88,7 +88,7 @@ def read_report(subject: Subject, data: bytes | None) -> StandingReport:
         elif document.body.get("kind") == subject.kind.name:
             conditions = mappings_at(document.body, "status", "conditions")
             found = next((one for one in conditions if one.get("type") == subject.type), None)
-    return StandingReport(found, hold)
+    return DetectorReport(found, hold)
 
 
 def _lease(subject: Subject, hold: LeaseHold) -> Tree:

@@ -1,4 +1,5 @@
-"""Reporters: where a detector's judgement goes, and when. Only transitions and renewals are written."""
+"""Reporters: they write a detector's judgements, to a file or to the cluster's ref, at transitions and renewals
+only."""
 
 import contextlib
 import os
@@ -8,8 +9,16 @@ from datetime import datetime
 from pathlib import Path
 from typing import Final, Protocol
 
-from muster.agents.detect.election import RENEWALS, LeaseHold, Sighting, Turn, next_hold, sight, turn
-from muster.agents.detect.report import StandingReport, Subject, condition, read_report, report_text
+from muster.agents.detect.election import (
+    RENEWALS,
+    LeaseAction,
+    LeaseHold,
+    ObservedLease,
+    next_action,
+    observe_lease,
+    renewed_hold,
+)
+from muster.agents.detect.report import DetectorReport, Subject, condition, read_report, report_text
 from muster.agents.hub.pushed_ref import PushedRef
 from muster.data.times import format_time
 from muster.git.errors import RepositoryError
@@ -21,8 +30,8 @@ _FIRST_BACK_OFF, _LAST_BACK_OFF = 1.0, 60.0  # seconds
 
 @dataclass(frozen=True, slots=True)
 class Judgement:
-    """What is reported: whether it works, the probe's words, and when that was: by the clock on the wall, and in
-    seconds on one that never goes back."""
+    """What is reported: the status, the probe's message, and its time: as an instant, and in seconds on a monotonic
+    clock."""
 
     healthy: bool
     detail: str
@@ -31,85 +40,87 @@ class Judgement:
 
 
 class Reporter(Protocol):
-    """Where judgements go."""
+    """Writes judgements."""
 
-    def standing(self) -> bool | None:
-        """Return what was reported last, by whomever; None where nothing was. Never raises."""
+    def last_status(self) -> bool | None:
+        """Return the status that was reported last, by any instance; None if there is none. Never raises."""
         ...
 
     def report(self, judgement: Judgement) -> str:
-        """Write the judgement if it is time to, and return what is worth telling people, else nothing."""
+        """Write the judgement if that is due. Return what to tell people, empty for nothing."""
         ...
 
     def close(self, instant: datetime) -> None:
-        """Make way for others. Never raises."""
+        """Release the lease for other instances. Never raises."""
         ...
 
 
 class FileReporter:
-    """Writes a file, alone: there is no election, and no lease in it."""
+    """Writes a file, as its only writer: without election and lease."""
 
     def __init__(self, path: Path, subject: Subject, renew_seconds: float) -> None:
         self._path, self._subject, self._renew_seconds = path, subject, renew_seconds
-        self._said: bool | None = None
+        self._reported: bool | None = None
         self._due = float("-inf")
 
-    def standing(self) -> bool | None:
-        """Read the file."""
+    def last_status(self) -> bool | None:
+        """Read the status from the file."""
         return self._read().healthy
 
     def report(self, judgement: Judgement) -> str:
-        """Replace the file at a transition, and at every renewal. RepositoryError where it cannot be written."""
-        if judgement.healthy == self._said and judgement.now < self._due:
+        """Replace the file at a transition and at every renewal. RepositoryError if it cannot be written."""
+        if judgement.healthy == self._reported and judgement.now < self._due:
             return ""
         made = condition(
             self._subject, self._read().condition,
             healthy=judgement.healthy, detail=judgement.detail, now=judgement.instant,
         )  # fmt: skip
         try:
-            _replace_file(self._path, report_text(self._subject, StandingReport(made)))
+            _replace_file(self._path, report_text(self._subject, DetectorReport(made)))
         except OSError as error:
             raise RepositoryError(f"{self._path} cannot be written: {error.strerror}") from error
-        news = "" if judgement.healthy == self._said else f"reported {judgement.healthy}: {judgement.detail}"
-        self._said, self._due = judgement.healthy, judgement.now + self._renew_seconds
+        news = "" if judgement.healthy == self._reported else f"reported {judgement.healthy}: {judgement.detail}"
+        self._reported, self._due = judgement.healthy, judgement.now + self._renew_seconds
         return news
 
     def close(self, instant: datetime) -> None:
-        """Nothing to give up."""
+        """Nothing to release."""
 
-    def _read(self) -> StandingReport:
+    def _read(self) -> DetectorReport:
         with contextlib.suppress(OSError):
             return read_report(self._subject, self._path.read_bytes())
-        return StandingReport()
+        return DetectorReport()
 
 
 class RefReporter:
-    """Writes to the cluster's ref if it holds the lease there; the others look now and then whether it lives."""
+    """Writes to the cluster's ref while it holds the lease there; otherwise it checks regularly whether the holder
+    is alive."""
 
     def __init__(self, ref: PushedRef, subject: Subject, me: str, lease_seconds: int) -> None:
         self._ref, self._subject, self._me, self._lease_seconds = ref, subject, me, lease_seconds
         self._known = NOTHING
-        self._fresh = False  # whether `_known` may be built upon without another look
-        self._sighting: Sighting | None = None
+        self._fresh = False  # may `_known` be used without reading the ref again?
+        self._lease: ObservedLease | None = None
         self._holding = False
-        self._said: bool | None = None
+        self._reported: bool | None = None
         self._due = float("-inf")
         self._not_before = float("-inf")
         self._failures = 0
-        self._other = ""
+        self._other_holder = ""
 
-    def standing(self) -> bool | None:
-        """Look at the ref."""
+    def last_status(self) -> bool | None:
+        """Read the status from the ref."""
         with contextlib.suppress(RepositoryError):
             self._known = self._ref.look()
         return self._read(self._known).healthy
 
     def report(self, judgement: Judgement) -> str:
-        """Renew the lease or report a transition if it is ours, take it if it may be taken.
+        """Renew the lease or report a transition as its holder; take the lease if that is allowed.
 
-        RepositoryError where the remote cannot be used; it is then left alone for a while, twice as long each time.
+        RepositoryError if the remote does not work; the reporter then leaves it alone for a while, twice as long each
+        time.
         """
-        transition = self._holding and judgement.healthy != self._said
+        transition = self._holding and judgement.healthy != self._reported
         if judgement.now < self._not_before or (judgement.now < self._due and not transition):
             return ""
         try:
@@ -124,9 +135,9 @@ class RefReporter:
         return news
 
     def close(self, instant: datetime) -> None:
-        """Give the lease up, so that another instance need not wait for its end."""
+        """Release the lease, so that another instance need not wait for its end."""
 
-        def given_up(standing: Standing) -> dict[str, bytes] | None:
+        def released(standing: Standing) -> dict[str, bytes] | None:
             report = self._read(standing)
             if report.hold is None or report.hold.holder != self._me:
                 return None
@@ -135,61 +146,61 @@ class RefReporter:
 
         if self._holding:
             with contextlib.suppress(RepositoryError):
-                update(self._ref, given_up, "give up the lease", attempts=range(_RACES), standing=self._known)
+                update(self._ref, released, "give up the lease", attempts=range(_RACES), standing=self._known)
         self._holding = False
 
     def _exchange(self, judgement: Judgement) -> str:
         def made(standing: Standing) -> dict[str, bytes] | None:
             report = self._read(standing)
-            self._sighting = sight(self._sighting, report.hold, judgement.now)
-            if turn(self._sighting, self._me, judgement.now) is Turn.WAIT:
+            self._lease = observe_lease(self._lease, report.hold, judgement.now)
+            if next_action(self._lease, self._me, judgement.now) is LeaseAction.WAIT:
                 return None
-            said = condition(
+            reported = condition(
                 self._subject, report.condition,
                 healthy=judgement.healthy, detail=judgement.detail, now=judgement.instant,
             )  # fmt: skip
-            hold = next_hold(report.hold, self._me, format_time(judgement.instant), self._lease_seconds)
-            return self._with(standing, StandingReport(said, hold))
+            hold = renewed_hold(report.hold, self._me, format_time(judgement.instant), self._lease_seconds)
+            return self._with(standing, DetectorReport(reported, hold))
 
         known = self._known if self._holding and self._fresh else self._ref.look(self._known)
         message = f"{self._subject.type} {judgement.healthy}"
         done = update(self._ref, made, message, attempts=range(_RACES), standing=known)
         if not isinstance(done, Standing):
-            raise RepositoryError(f"{self._ref.ref} was moved by others {_RACES} times in a row")
+            raise RepositoryError(f"other writers moved {self._ref.ref} {_RACES} times in a row")
         self._known, self._fresh = done, True
         hold = self._read(done).hold
         ours = hold is not None and hold.holder == self._me
         return self._reporting(judgement) if ours else self._waiting(hold)
 
-    def _read(self, standing: Standing) -> StandingReport:
+    def _read(self, standing: Standing) -> DetectorReport:
         return read_report(self._subject, standing.files.get(self._subject.path))
 
-    def _with(self, standing: Standing, report: StandingReport) -> dict[str, bytes]:
-        """The report among what else is on the ref."""
+    def _with(self, standing: Standing, report: DetectorReport) -> dict[str, bytes]:
+        """The ref's files with this report."""
         return {**standing.files, self._subject.path: report_text(self._subject, report).encode()}
 
     def _waiting(self, hold: LeaseHold | None) -> str:
         holder = hold.holder if hold else ""
-        news = "" if holder == self._other else f"{holder} reports"
-        self._holding, self._said, self._other = False, None, holder
+        news = "" if holder == self._other_holder else f"{holder} reports"
+        self._holding, self._reported, self._other_holder = False, None, holder
         return news
 
     def _reporting(self, judgement: Judgement) -> str:
-        news = "" if self._holding and judgement.healthy == self._said else f"reported {judgement.healthy}"
-        self._holding, self._said, self._other = True, judgement.healthy, ""
+        news = "" if self._holding and judgement.healthy == self._reported else f"reported {judgement.healthy}"
+        self._holding, self._reported, self._other_holder = True, judgement.healthy, ""
         return f"{news}: {judgement.detail}" if news and judgement.detail else news
 
 
 def _replace_file(path: Path, text: str) -> None:
-    """Write a file so that a reader sees the old text or the new one, whole."""
+    """Write a file atomically."""
     path.parent.mkdir(parents=True, exist_ok=True)
     with tempfile.NamedTemporaryFile("w", dir=path.parent, prefix=".", delete=False, encoding="utf-8") as file:
-        written = Path(file.name)
+        temporary = Path(file.name)
         try:
             file.write(text)
             file.flush()
             os.fchmod(file.fileno(), 0o644)
-            written.replace(path)
+            temporary.replace(path)
         except OSError:
-            written.unlink(missing_ok=True)
+            temporary.unlink(missing_ok=True)
             raise

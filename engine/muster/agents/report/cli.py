@@ -1,4 +1,4 @@
-"""`muster report`: what an adapter calls to say how its work on an object stands."""
+"""`muster report`: the command that an adapter calls to report its work on an object."""
 
 import os
 from datetime import datetime
@@ -6,91 +6,89 @@ from pathlib import Path
 from typing import Any
 
 import click
+import yaml
 
 from muster.agents.identity.options import identity_option, seal_of
+from muster.agents.report.job import assess, generation_of, only_job
+from muster.agents.report.report import ReportCondition, is_unknown, report_object, send
 from muster.cli import options
+from muster.data.ids import ObjectId
+from muster.data.kinds import ADAPTER_REPORT, TARGETS
+from muster.data.names import did_you_mean
+from muster.data.source import Layer, Part, SourceFile
 from muster.data.tree import Tree, dig, read_json
-
-
-def _condition(text: str) -> object:
-    """`TYPE=STATUS[:REASON[:MESSAGE]]`."""
-    from muster.agents.report.report import Condition
-
-    return Condition.parse(text)
+from muster.data.yaml.emitter import UnwritableError, file_text
+from muster.fleet.objects import Object
+from muster.fleet.schema_findings import schema_findings
+from muster.git.errors import RepositoryError
+from muster.git.push import absolute_remote, scratch_repository
+from muster.git.repository import open_repository
+from muster.git.rootref import Seal
 
 
 @click.command()
 @options.repo_option
 @options.now_option
-@click.option("--adapter", required=True, metavar="NAME", help="Which adapter reports.")
+@click.option("--adapter", required=True, metavar="NAME", help="The adapter that reports.")
 @click.option("--cluster", envvar="MUSTER_CLUSTER", metavar="NAME", show_envvar=True,
-              help="The cluster that is reported on, or that the object belongs to.")  # fmt: skip
+              help="The cluster to report on, or to which the object belongs.")  # fmt: skip
 @click.option("--object", "target", metavar="KIND/NAME", help="The object.  [default: ManagedCluster/<cluster>]")
 @click.option("--observed-generation", type=click.IntRange(min=1), metavar="N",
               help="The generation that the adapter worked on.  [default: the event's, else the Job's]")  # fmt: skip
 @click.option("--event", type=click.File("r"), metavar="FILE",
               help="Take object and generation from the CloudEvent that asked; - is standard input.")  # fmt: skip
-@click.option("--condition", "conditions", type=options.ParsedType("condition", _condition), multiple=True,
+@click.option("--condition", "conditions", type=options.ParsedType("condition", ReportCondition.parse), multiple=True,
               metavar="TYPE=STATUS[:REASON[:MESSAGE]]",
               help="A condition; Applied and Health are True unless given.")  # fmt: skip
 @click.option("--job", type=click.File("r"), metavar="FILE",
-              help="Conclude Available from this Kubernetes Job (JSON or YAML); - is standard input.")  # fmt: skip
-@click.option("--data", metavar="JSON", help="Whatever else the adapter has to say, as a JSON object.")
+              help="Derive Available from this Kubernetes Job (JSON or YAML); - is standard input.")  # fmt: skip
+@click.option("--data", metavar="JSON", help="Further data of the adapter, as a JSON object.")
 @identity_option
 @click.option("--remote", default="origin", show_default=True, help="The remote to push to: a name, a URL or a path.")
 @click.option("--local", is_flag=True, help="Write the ref of this repository, and push nothing.")
-@click.option("--even-unknown", is_flag=True, help="Send a report whose Available is Unknown, too.")
+@click.option("--even-unknown", is_flag=True, help="Also send a report whose Available is Unknown.")
 def command(
     repo: Path, now: datetime, adapter: str, cluster: str | None, target: str | None, observed_generation: int | None,
-    event: Any, conditions: tuple[Any, ...], job: Any, data: str | None, identity: Path | None, remote: str,
+    event: Any, conditions: tuple[ReportCondition, ...], job: Any, data: str | None, identity: Path | None, remote: str,
     local: bool, even_unknown: bool,
 ) -> int:  # fmt: skip
     """Report on an object as one of its adapters, by pushing to the agent ref of its cluster.
 
-    While Available is Unknown, nothing is sent: the work is under way, and what was reported before stands.
+    While Available is Unknown, nothing is sent: the work is in progress, and the previous report stays valid.
     """
-    from muster.agents.report.job import assess
-    from muster.agents.report.report import Condition, report_object, send, withheld
-
-    asked = _json(event.read(), "--event") if event else None
+    cloud_event = _json(event.read(), "--event") if event else None
     task = None if job is None else _job(job.read())
-    generation = observed_generation or dig(asked, "data", "generation") or _generation(task)
+    of_job = None if task is None else generation_of(task)
+    generation = observed_generation or dig(cloud_event, "data", "generation") or of_job
     if not isinstance(generation, int):
         raise click.UsageError("--observed-generation is missing.")
-    id_, cluster = _target(target, cluster, asked)
-    said = list(conditions)
+    id_, cluster = _target(target, cluster, cloud_event)
+    given = list(conditions)
     if task is not None:
-        if any(condition.type == "Available" for condition in said):
-            raise click.UsageError("--job and --condition both say what Available is.")
-        said.append(Condition("Available", assess(task, generation).available))
-    if not any(condition.type == "Available" for condition in said):
+        if any(condition.type == "Available" for condition in given):
+            raise click.UsageError("--job and --condition both give Available.")
+        given.append(ReportCondition("Available", assess(task, generation).available))
+    if not any(condition.type == "Available" for condition in given):
         raise click.UsageError("--condition Available=... is missing: without it no report is accepted.")
-    if withheld(said) and not even_unknown:
-        of = _generation(task)
-        why = "Available is Unknown" if of in (None, generation) else f"the Job is of generation {of}, not {generation}"
-        click.echo(f"not sent: {why}, so what was reported before stands")
+    if is_unknown(given) and not even_unknown:
+        same = of_job in (None, generation)
+        why = "Available is Unknown" if same else f"the Job is of generation {of_job}, not {generation}"
+        click.echo(f"not sent: {why}, so the previous report stays valid")
         return 0
     extra = None if data is None else _json(data, "--data")
-    body = report_object(id_, cluster, adapter, generation, now, said, extra)
-    _refuse_unsound(body)
+    body = report_object(id_, cluster, adapter, generation, now, given, extra)
+    _check_schema(body)
+    seal = seal_of(identity)
     if local:
-        from muster.git.repository import open_repository
-
-        commit = send(open_repository(repo, os.environ), cluster, body, None, seal=seal_of(identity))
+        commit = send(open_repository(repo, os.environ), cluster, body, None, seal=seal)
     else:
-        commit = _pushed(repo, cluster, body, remote, identity)
+        commit = _push(repo, cluster, body, remote, seal)
     click.echo(f"{commit[:12]} {adapter} reported on {id_} at generation {generation}")
     return 0
 
 
-def _pushed(repo: Path, cluster: str, body: Tree, remote: str, identity: Path | None) -> str:
-    """Push from the repository where there is one, else from one that is made for it."""
-    from muster.agents.report.report import send
-    from muster.git.errors import RepositoryError
-    from muster.git.push import absolute_remote, scratch_repository
-    from muster.git.repository import open_repository
-
-    seal = seal_of(identity)
+def _push(repo: Path, cluster: str, body: Tree, remote: str, seal: Seal | None) -> str:
+    """Push from the repository; outside of one, from a temporary repository."""
     try:
         repository = open_repository(repo, os.environ)
     except RepositoryError:
@@ -100,15 +98,12 @@ def _pushed(repo: Path, cluster: str, body: Tree, remote: str, identity: Path | 
     return send(repository, cluster, body, remote, seal=seal)
 
 
-def _target(target: str | None, cluster: str | None, asked: Tree) -> tuple[Any, str]:
-    """The object and its cluster: as given, else as the event says."""
-    from muster.data.kinds import TARGETS
-    from muster.data.names import did_you_mean
-
+def _target(target: str | None, cluster: str | None, event: Tree) -> tuple[ObjectId, str]:
+    """The object and its cluster, from the options or else from the event."""
     kind_name, _, name = (target or "").partition("/")
-    if not target and asked is not None:
-        kind_name, name = str(dig(asked, "data", "kind")), str(dig(asked, "data", "name"))
-        cluster = cluster or dig(asked, "data", "namespace") or name
+    if not target and event is not None:
+        kind_name, name = str(dig(event, "data", "kind")), str(dig(event, "data", "name"))
+        cluster = cluster or dig(event, "data", "namespace") or name
     if not kind_name:
         if not cluster:
             raise click.UsageError("--cluster is missing.")
@@ -119,16 +114,12 @@ def _target(target: str | None, cluster: str | None, asked: Tree) -> tuple[Any, 
     kind = TARGETS[kind_name]
     owner = cluster or ("" if kind.namespaced else name)
     if not name or not owner:
-        raise click.UsageError("--object needs KIND/NAME, and a NodePool --cluster, too.")
+        raise click.UsageError("--object needs KIND/NAME, and for a NodePool also --cluster.")
     return kind.id(name, owner if kind.namespaced else ""), owner
 
 
 def _job(text: str) -> Tree:
     """The Job, as `kubectl get job -o yaml` or `-o json` prints it."""
-    import yaml
-
-    from muster.agents.report.job import generation_of, only_job
-
     try:
         job = only_job(yaml.safe_load(text))
         generation_of(job)
@@ -137,12 +128,6 @@ def _job(text: str) -> Tree:
     except ValueError as error:
         raise click.UsageError(f"--job cannot be used: {error}.") from error
     return job
-
-
-def _generation(task: Tree) -> int | None:
-    from muster.agents.report.job import generation_of
-
-    return None if task is None else generation_of(task)
 
 
 def _json(text: str, name: str) -> Tree:
@@ -155,14 +140,8 @@ def _json(text: str, name: str) -> Tree:
     return value
 
 
-def _refuse_unsound(body: Tree) -> None:
-    """A report that the fleet's schema would refuse is not sent: the adapter is there to mend it, the fleet is not."""
-    from muster.data.kinds import ADAPTER_REPORT
-    from muster.data.source import Layer, Part, SourceFile
-    from muster.data.yaml.emitter import UnwritableError, file_text
-    from muster.fleet.objects import Object
-    from muster.fleet.schema_findings import schema_findings
-
+def _check_schema(body: Tree) -> None:
+    """click.UsageError for a report that the fleet's schema would refuse: only the adapter can correct it."""
     id_ = ADAPTER_REPORT.id(body["metadata"]["name"], body["metadata"]["namespace"])
     try:
         data = file_text(body).encode()
@@ -171,4 +150,4 @@ def _refuse_unsound(body: Tree) -> None:
     source = SourceFile("report", "", lambda: data)
     part = Part(id_, ADAPTER_REPORT.versions[0], body, Layer.INPUT, source)
     for found in schema_findings(Object(id_, body, (part,))):
-        raise click.UsageError(f"the report is not sound: {found.message}. {found.hint}".strip())
+        raise click.UsageError(f"the report is not valid: {found.message}. {found.hint}".strip())

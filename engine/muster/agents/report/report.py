@@ -1,7 +1,7 @@
-"""Reporting as an adapter: a report becomes one file on the agent ref of its cluster.
+"""Reports of adapters: a report becomes one file on the agent ref of its cluster.
 
-The ref `refs/heads/agents/<cluster>` is shared by all who speak for the cluster, so a report is put beside what is
-there, by compare-and-swap: whoever loses a race reads again and tries again.
+All agents of a cluster share the ref `refs/heads/agents/<cluster>`, so a report is added to the present files by
+compare-and-swap: after a lost race, it reads again and retries.
 """
 
 import time
@@ -24,7 +24,7 @@ _ATTEMPTS, _BASE_SECONDS, _MOST_SECONDS = 10, 0.2, 5.0
 
 
 @dataclass(frozen=True, slots=True)
-class Condition:
+class ReportCondition:
     """One condition of a report."""
 
     type: str
@@ -33,8 +33,8 @@ class Condition:
     message: str = ""
 
     @classmethod
-    def parse(cls, text: str) -> "Condition":
-        """Read `Available=True`, `Available=False:NoRecord` or `Available=False:NoRecord:no such zone`. ValueError."""
+    def parse(cls, text: str) -> "ReportCondition":
+        """Parse `Available=True`, `Available=False:NoRecord` or `Available=False:NoRecord:no such zone`. ValueError."""
         type_, equals, rest = text.partition("=")
         status, _, said = rest.partition(":")
         reason, _, message = said.partition(":")
@@ -45,27 +45,30 @@ class Condition:
         return cls(type_, status, reason, message)
 
     def tree(self) -> Tree:
-        """As it stands in a report."""
+        """Return the condition as a report has it."""
         said = {"reason": self.reason, "message": self.message}
         return {"type": self.type, "status": self.status, **{name: text for name, text in said.items() if text}}
 
 
-def completed(conditions: Sequence[Condition]) -> list[Condition]:
-    """Return the conditions with those added that every report must have: an adapter that reports has applied its work
-    and is healthy, unless it says otherwise. `Available` is never assumed: without it no report is accepted."""
+def completed(conditions: Sequence[ReportCondition]) -> list[ReportCondition]:
+    """Return the conditions with the required ones added.
+
+    An adapter that reports has applied its work and is healthy, unless it says otherwise. `Available` is never assumed:
+    without it no report is accepted.
+    """
     given = {condition.type for condition in conditions}
-    return [*conditions, *(Condition(type_, "True") for type_ in ("Applied", "Health") if type_ not in given)]
+    return [*conditions, *(ReportCondition(type_, "True") for type_ in ("Applied", "Health") if type_ not in given)]
 
 
-def withheld(conditions: Sequence[Condition]) -> bool:
-    """Whether a report has nothing to say yet (seed 004, use case 1 and rule 2: "a post-condition that discards adapter
-    report"): its `Available` is Unknown, and the fleet would discard it."""
+def is_unknown(conditions: Sequence[ReportCondition]) -> bool:
+    """Is the report's `Available` Unknown? The fleet would discard such a report (seed 004, use case 1 and rule 2:
+    "a post-condition that discards adapter report")."""
     return any(condition.type == "Available" and condition.status == "Unknown" for condition in conditions)
 
 
 def report_object(
     target: ObjectId, cluster: str, adapter: str, generation: int, now: datetime,
-    conditions: Sequence[Condition], data: Tree = None,
+    conditions: Sequence[ReportCondition], data: Tree = None,
 ) -> Tree:  # fmt: skip
     """Return the AdapterReport of an adapter on an object of a cluster."""
     resource = {"kind": target.kind, "name": target.name}
@@ -92,9 +95,10 @@ def send(
     sleep: Callable[[float], None] = time.sleep,
     seal: Seal | None = None,
 ) -> str:
-    """Put a report on the cluster's agent ref, on a remote or here, and return the commit, signed with the `seal`.
+    """Write a report to the cluster's agent ref, on a remote or locally, and return the commit, signed with the `seal`.
 
-    RepositoryError where the remote does not take it or others keep being faster."""
+    RepositoryError if the remote does not take it, or if the ref keeps moving.
+    """
     ref = agent_ref(cluster)
     path, text = f"reports/{report['metadata']['name']}.yaml", file_text(report)
     delays = jittered(_ATTEMPTS, base_seconds=_BASE_SECONDS, most_seconds=_MOST_SECONDS)
