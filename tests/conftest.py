@@ -38,7 +38,7 @@ UNMEASURED = (
     "features/reconcile/test_vanished.py", "features/reconcile/test_vanished_since.py",
     "rules/placements/test_properties.py", "rules/pools/test_rest.py", "rules/test_faults.py",
     "rules/test_because.py", "rules/test_pipeline.py", "run/test_sharded.py", "run/test_uncommitted.py",
-    "run/test_wanted.py", "run/test_warm.py",
+    "run/test_wanted.py", "run/test_incremental.py",
     "git/test_objects.py",  # interrupts at any instant; one in the tracer itself, with its lock held, would hang
     "data/yaml/test_emitter.py",
     # Nearly every line that these run others run, too, though they take half of what tracing costs: of `--cov-context
@@ -51,7 +51,7 @@ UNMEASURED = (
     "features/reconcile/test_unrest.py", "features/watch/test_cli.py", "rules/reports/test_stage.py",
     "rules/budgets/test_stage.py", "rules/registration/test_first_day.py", "rules/registration/test_removals.py",
     "rules/sets/test_stage.py", "rules/heartbeats/test_silence.py", "rules/remedies/test_requested.py",
-    "rules/effects/test_requested.py", "run/test_executors.py", "run/test_standing.py", "fleet/test_derived.py",
+    "rules/effects/test_requested.py", "run/test_executors.py", "run/test_meanwhile.py", "fleet/test_derived.py",
     "fleet/test_edges.py", "fleet/test_faults.py", "fleet/test_report_parts.py", "fleet/test_hostile.py",
     "git/test_push.py", "features/plan/test_comment.py", "data/yaml/test_fuzz.py", "data/yaml/test_shapes.py",
     "data/yaml/test_writing.py",

@@ -168,8 +168,8 @@ THROUGH = {
         "run/test_facts.py": "change",
         "run/test_sharded.py": "gathered provisional shard",
         "run/test_uncommitted.py": "checking",
-        "run/test_unrest.py": "settle settled",
-        "run/test_warm.py": "answer collector decided evaluate figures homes part question run state",
+        "run/test_unrest.py": "settle",
+        "run/test_incremental.py": "answer collector evaluate figures homes look part question run scope state",
     },
 }
 

@@ -11,10 +11,10 @@ import pytest
 from muster.git.agentrefs import local_agent_refs
 from muster.git.pulse_memory import Remembered
 from muster.git.repository import open_repository, resolve
+from muster.run.incremental import answer
 from muster.run.question import Question
 from muster.run.settle import settle
 from muster.run.state import RunState
-from muster.run.warm import answer
 from tests.conformance import hive, hyperfleet, karmada, ocm
 from tests.conformance.evaluating import steps
 from tests.support.git import Repo, new_repository

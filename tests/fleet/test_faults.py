@@ -8,12 +8,12 @@ import pytest
 from muster.fleet.faults import fell_back, listening_to_fallbacks
 from muster.git.changes import staged_changes
 from muster.git.repository import open_repository, resolve
-from muster.run.decided import DecidedPart
-from muster.run.standing import stands_at
-from muster.run.uncommitted import CheckedPart, UncommittedQuestion, check_uncommitted
-from muster.run.warm import answer
+from muster.run.incremental import answer
+from muster.run.meanwhile import holds_at
+from muster.run.question import Question
+from muster.run.uncommitted import check_question, check_uncommitted
 from muster.run.workers import Workers
-from tests.run.test_warm import state_in
+from tests.run.test_incremental import state_in
 from tests.support.living import Living, told
 
 Told = list[tuple[str, Exception]]
@@ -48,7 +48,7 @@ class TestWays:
         state = state_in(tmp_path)
         answer(living.question(), state).remember(state)
         living.a_label()
-        monkeypatch.setattr(DecidedPart, "answer", fails)
+        monkeypatch.setattr("muster.run.incremental.run_part", fails)
         found = answer(living.question(), state)
         assert found.looked_at.startswith("the whole fleet: KeyError")
         assert told(found.settled) == living.whole()
@@ -66,11 +66,11 @@ class TestWays:
         repository, state = open_repository(living.repo.path, living.repo.environ), state_in(tmp_path)
         tip = resolve(repository, "HEAD")
 
-        def asked() -> UncommittedQuestion:
-            return UncommittedQuestion(repository, tip, staged_changes(repository, tip))
+        def asked() -> Question:
+            return check_question(repository, tip, staged_changes(repository, tip))
 
         check_uncommitted(asked(), state)
-        monkeypatch.setattr(CheckedPart, "check", fails)
+        monkeypatch.setattr("muster.run.uncommitted._check_part", fails)
         living.repo.write(f"clusters/{living.names[0]}/cluster.yaml", "")
         living.repo.git("add", "--all")
         check_uncommitted(asked(), state)
@@ -83,8 +83,8 @@ class TestWays:
         found = answer(asked, state)
         found.remember(state)
         living.a_label()
-        monkeypatch.setattr("muster.run.standing._apart", fails)
-        assert not stands_at(asked, found, state, living.tip())
+        monkeypatch.setattr("muster.run.meanwhile._apart", fails)
+        assert not holds_at(asked, found, state, living.tip())
         assert [doing for doing, _ in heard] == ["looking at what was committed meanwhile"]
 
 

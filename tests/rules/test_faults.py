@@ -21,9 +21,8 @@ from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.taints.cluster_policy import ClusterTaintPolicy, taint_policies
 from muster.rules.taints.requested import Taints
 from muster.run.evaluate import evaluate_snapshot
-from muster.run.run import Run
+from muster.run.run import Run, Settled
 from muster.run.settle import settle
-from muster.run.settled import Settled
 from tests.support.example import EXAMPLE, NOON
 
 LATER = NOON + timedelta(days=1)  # by then, all leases have run out: every cluster changes

@@ -4,8 +4,8 @@ import yaml
 
 from muster.data.tree import Tree, dig
 from muster.features.test.memory import MemorySnapshot
+from muster.run.run import Settled
 from muster.run.settle import settle
-from muster.run.settled import Settled
 from tests.support.example import NOON
 
 

@@ -14,9 +14,9 @@ from pathlib import Path
 import pytest
 
 from muster.run.executors import Executor, Processes
+from muster.run.incremental import answer
 from muster.run.shard import Answered, Shard, decide_shard
 from muster.run.sharded import decide_in_shards
-from muster.run.warm import answer
 from muster.run.workers import Workers
 from tests.support.living import Living, told
 

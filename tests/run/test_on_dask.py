@@ -15,9 +15,9 @@ from pathlib import Path
 import pytest
 
 from muster.git.errors import RepositoryError
+from muster.run.incremental import answer
 from muster.run.on_dask import OnDask
 from muster.run.sharded import decide_in_shards
-from muster.run.warm import answer
 from tests.run.test_executors import Given, dying
 from tests.support.living import Living, told
 

@@ -11,11 +11,11 @@ import pytest
 from muster.data.times import format_time
 from muster.run.answer import RunAnswer, figures
 from muster.run.executors import Executor, Here, Processes
+from muster.run.incremental import answer
 from muster.run.question import WholeNeeded
 from muster.run.settle import settle
 from muster.run.sharded import decide_in_shards
 from muster.run.state import open_state
-from muster.run.warm import answer
 from tests.rules.checks.test_waivers import waiver
 from tests.run.shards import Shuffled
 from tests.support.git import Content

@@ -13,8 +13,9 @@ from muster.git.snapshot import IndexSnapshot
 from muster.git.status import work_tree_changes
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.checking import check_snapshot
+from muster.run.question import Question
 from muster.run.state import RunState, open_state
-from muster.run.uncommitted import UncommittedQuestion, check_uncommitted
+from muster.run.uncommitted import check_question, check_uncommitted
 from tests.support.git import Content
 from tests.support.living import Living
 
@@ -57,7 +58,7 @@ def test_of_the_index_the_same_is_said(tmp_path: Path, seed: int) -> None:
         changes = staged_changes(repository, tip)
         names = [change.path for change in changes]
         state = state_in(tmp_path)
-        fleet, count = check_uncommitted(UncommittedQuestion(repository, tip, changes), state, names)
+        fleet, count = check_uncommitted(check_question(repository, tip, changes), state, names)
         state.close()
         with open_commit(repository, "HEAD") as head:
             whole = check_snapshot(IndexSnapshot(repository), head)
@@ -91,9 +92,9 @@ def test_of_the_work_tree_the_same_is_said(tmp_path: Path, seed: int) -> None:
     assert partial > 2, "what this is about has happened"
 
 
-def asked_of_the_work_tree(repository: Repository) -> UncommittedQuestion:
+def asked_of_the_work_tree(repository: Repository) -> Question:
     tip = resolve(repository, "HEAD")
-    return UncommittedQuestion(repository, tip, work_tree_changes(repository, tip), local_agent_refs(repository))
+    return check_question(repository, tip, work_tree_changes(repository, tip), local_agent_refs(repository))
 
 
 def assert_same(fleet: FleetWithPolicies, whole: FleetWithPolicies, names: list[str], when: object) -> None:

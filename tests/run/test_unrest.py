@@ -2,8 +2,8 @@
 
 from muster.data.times import parse_time
 from muster.features.test.memory import MemorySnapshot
+from muster.run.run import Settled
 from muster.run.settle import settle
-from muster.run.settled import Settled
 from tests.features.pulses.test_walkthrough import cluster
 
 NOW = parse_time("2026-01-01T00:00:00Z")

@@ -11,10 +11,10 @@ from muster.git.pulse_memory import Remembered
 from muster.git.repository import open_repository, resolve
 from muster.git.status import work_tree_changes
 from muster.run.evaluate import evaluate_snapshot
-from muster.run.question import Question
+from muster.run.incremental import answer
+from muster.run.question import Question, WorkTreeFiles
 from muster.run.settle import settle
 from muster.run.state import RunState, open_state
-from muster.run.warm import answer
 from tests.run.test_uncommitted import Editing
 from tests.support.living import Living, told
 
@@ -61,7 +61,7 @@ def test_of_work_trees(tmp_path: Path, seed: int) -> None:
         what = living.step() if number else "the beginning"
         heard, remembered, tip = local_agent_refs(repository), Remembered(repository), resolve(repository, "HEAD")
         changes = work_tree_changes(repository, tip)
-        found = answer(Question(repository, tip, heard, living.now, remembered, 2, uncommitted=changes), state)
+        found = answer(Question(repository, tip, heard, living.now, remembered, 2, files=WorkTreeFiles(changes)), state)
         whole = settle(work_tree_snapshot(repository, heard), living.now, remembered.memory)
         assert told(found.settled) == told(whole), (number, what, found.looked_at)
         assert found.settled.last.commit is None

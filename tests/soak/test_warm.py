@@ -4,8 +4,8 @@ from pathlib import Path
 
 import pytest
 
-from tests.run.test_standing import live_on
-from tests.run.test_warm import from_state, live, state_in
+from tests.run.test_incremental import from_state, live, state_in
+from tests.run.test_meanwhile import live_on
 from tests.support.living import Living
 
 

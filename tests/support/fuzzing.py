@@ -29,9 +29,8 @@ from muster.features.pulses.sinks import RetryPatience
 from muster.git.pulse_memory import PulseMemory, decoded, encoded
 from muster.run.changes import commit_message, summary
 from muster.run.checking import check_snapshot
-from muster.run.run import Run
+from muster.run.run import Run, Settled
 from muster.run.settle import settle
-from muster.run.settled import Settled
 from tests.support.example import EXAMPLE, NOON
 from tests.support.mutations import Broken, Files, Mutator
 

@@ -25,8 +25,8 @@ from muster.git.pulse_memory import Remembered
 from muster.git.repository import branch_tip, open_repository
 from muster.run.changes import commit_message
 from muster.run.question import Question
+from muster.run.run import Settled
 from muster.run.settle import settle
-from muster.run.settled import Settled
 from tests.support.example import EXAMPLE, NOON
 from tests.support.git import Content, Repo, new_repository
 from tests.support.happenings import MORE, adapter_report, payload

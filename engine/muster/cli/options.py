@@ -20,8 +20,8 @@ if TYPE_CHECKING:
     from muster.cli.reading import FleetReading
     from muster.data.finding import Finding
     from muster.data.ids import ObjectId
+    from muster.run.incremental import Wanted
     from muster.run.run import Run
-    from muster.run.warm import Wanted
     from muster.run.workers import Workers
 
 _F = TypeVar("_F", bound=Callable[..., Any])
@@ -276,7 +276,7 @@ def wanted(*targets: str) -> "Wanted | None":
     kind."""
     from muster.cli.select import wanted
     from muster.data.kinds import UnknownKind
-    from muster.run.warm import Wanted
+    from muster.run.incremental import Wanted
 
     with usage_errors(UnknownKind):
         found = [one for target in targets if (one := wanted(target)) is not None]

@@ -27,11 +27,10 @@ if TYPE_CHECKING:
     from muster.cli.instants import Instant
     from muster.cli.listening import Ears
     from muster.rules.policies.witness import Witness
+    from muster.run.incremental import Wanted
     from muster.run.question import Question
-    from muster.run.run import Run
-    from muster.run.settled import Settled
+    from muster.run.run import Run, Settled
     from muster.run.state import RunState
-    from muster.run.warm import Wanted
     from muster.run.workers import Workers
 
 
@@ -77,7 +76,7 @@ class FleetReading:
         is read."""
         from muster.git.pulse_memory import Remembered
         from muster.git.status import NotToldError, work_tree_changes
-        from muster.run.question import Question
+        from muster.run.question import COMMITTED, Question, WorkTreeFiles
 
         repository, commit, heard, branch = self.repository, self.base, self.heard, self.branch
         if repository is None or commit is None or heard is None or branch is None:
@@ -86,10 +85,10 @@ class FleetReading:
         if tip is None or evaluated_commit(repository, tip) != commit:
             return None
         try:
-            changes = None if self.snapshot.commit else work_tree_changes(repository, tip)
+            files = COMMITTED if self.snapshot.commit else WorkTreeFiles(work_tree_changes(repository, tip))
         except (NotToldError, RepositoryError):
             return None
-        return Question(repository, commit, heard, now, Remembered(repository), uncommitted=changes)
+        return Question(repository, commit, heard, now, Remembered(repository), files=files)
 
     def kept(self) -> "RunState | None":
         """What the last run left of the branch that is checked out; None where nothing is kept."""
@@ -159,7 +158,7 @@ def run_of(reading: FleetReading, now: datetime, wanted: "Wanted | None", witnes
     asked = reading.question(now) if wanted is not None else None
     kept = reading.kept() if asked is not None else None
     if asked is not None and kept is not None and wanted is not None:
-        from muster.run.warm import answer
+        from muster.run.incremental import answer
 
         run = answer(replace(asked, witness=witness), kept, wanted=wanted).settled.first
     else:
@@ -187,8 +186,8 @@ def tell_uncommitted(reading: FleetReading) -> None:
 def settled_of(reading: FleetReading, now: datetime, workers: "Workers") -> "Settled":
     """What follows; of the branch that is checked out, from what reconciles left. Nothing is kept."""
     from muster.git.pulse_memory import Remembered
+    from muster.run.incremental import answer
     from muster.run.settle import settle
-    from muster.run.warm import answer
 
     if (asked := reading.question(now)) is not None:
         return answer(asked, reading.kept(), workers).settled

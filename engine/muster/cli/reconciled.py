@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 
 if TYPE_CHECKING:
     from muster.run.answer import RunAnswer
-    from muster.run.settled import Settled
+    from muster.run.run import Settled
 
 
 @dataclass(frozen=True, slots=True)

@@ -6,9 +6,9 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTERS, Kind, UnknownKind, kinds_named
 from muster.data.tree import Tree, dig
 from muster.fleet.shared import OF_CLUSTERS
+from muster.run.incremental import Wanted
 from muster.run.question import default_home
 from muster.run.run import Run
-from muster.run.warm import Wanted
 
 
 def _read(target: str) -> tuple[Sequence[Kind], str, str]:

@@ -5,31 +5,22 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Final
 
 from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.kinds import is_cluster
 from muster.data.tree import Tree
-from muster.fleet.faults import is_fault
-from muster.fleet.fleet import Fleet
-from muster.rules.admission.judge import looks_further
 from muster.rules.effects.allowance import Allowance, Usage
 from muster.rules.failures import OF_FAILURES
 from muster.rules.heartbeats.valve import LeaseFloor
+from muster.run.affected import names_of, published_entries, tips_of, withheld_of
 from muster.run.figures import TOTAL_PREFIX, last_words, sorted_words, status_named, status_of
-from muster.run.homes import KeptNeighbourhoods, keep
+from muster.run.homes import KeptNeighbourhoods
 from muster.run.provisional import Provisional
-from muster.run.question import Question, WholeNeeded, digest, names_of, published_entries, tips_of, withheld_of
-from muster.run.records import put_findings, put_held
-from muster.run.run import Run
-from muster.run.settled import Settled
+from muster.run.question import Question
+from muster.run.records import digest, put_findings, put_held
+from muster.run.run import Run, Settled
 from muster.run.state import RunState
-
-#: Findings that say something of many objects at once.
-_OF_MANY: Final = frozenset(
-    (Code.DOES_NOT_SETTLE, Code.AGENT_OBJECT_LOST)
-)  # what an agent said may be readable again with no ref moving
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,29 +53,7 @@ class RunAnswer:
             return
 
 
-def of_whole(question: Question, settled: Settled, why: str) -> RunAnswer:
-    """The answer that looked at the whole fleet, and why it did."""
-    run = settled.last
-    unkept = beyond_record(run.fleet, settled.findings, slips=True)
-    if run.context is None or not settled.rested:
-        unkept = "not all came to rest, or muster failed in deciding it"
-    if unkept:
-        told = f"nothing is kept of the last run: {unkept}"
-        return RunAnswer(settled, None, None, None, f"the whole fleet: {why}", unkept=told)
-    there = settled.first.fleet.parts
-    kept = keep(
-        run.fleet,
-        run.context,
-        run.now,
-        settled.findings,
-        written=settled.files.keys(),
-        there=there,
-        failed=run.failures,
-    )
-    return RunAnswer(settled, facts_of(question, run, kept.totals, kept.loose), kept, None, f"the whole fleet: {why}")
-
-
-def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable[Finding]) -> dict[str, Tree]:
+def facts_of(question: Question, run: Run, totals: Mapping[str, int], loose: Iterable[Finding]) -> dict[str, Tree]:
     """What is kept of a run as a whole."""
     assert run.context is not None
     tips = tips_of(question)
@@ -103,33 +72,10 @@ def facts_of(question: Question, run: Run, totals: Counter[str], loose: Iterable
         "totals": {name: count for name, count in sorted(totals.items()) if count},
         "held": put_held(run.fleet.held),
         "usage": [list(one) for one in run.context.told(Allowance).usage],
-        "loose": put_findings(
-            one for one in loose if one.code != Code.AGENTS_REMOTE_NOT_HEARD
-        ),  # which each run says for itself
+        # Each run says for itself which remotes did not answer.
+        "loose": put_findings(one for one in loose if one.code != Code.AGENTS_REMOTE_NOT_HEARD),
         "failed": put_findings(one for one in run.fleet.findings if one.code in OF_FAILURES),
     }
-
-
-def beyond_record(fleet: Fleet, findings: Iterable[Finding], *, slips: bool = False) -> str:
-    """What stands that speaks of more than one neighbourhood, so that none can record it; empty for nothing.
-
-    `slips`: a record can hold the objects of files that are not whole, if it is known which these are.
-    """
-    if fleet.unidentified or fleet.slips.elsewhere or (fleet.slips and not slips):
-        return "a file is not whole"
-    if fleet.unheard - fleet.withheld:
-        return "not every agent could be heard"
-    if looks_further(fleet):
-        return "an admission policy of the fleet's own speaks of more than objects by themselves"
-    if any(found.code in _OF_MANY or is_fault(found) for found in findings):
-        return "a finding speaks of many objects"
-    return ""
-
-
-def require_record(fleet: Fleet, findings: Iterable[Finding], *, slips: bool = False) -> None:
-    """WholeNeeded where something stands that no record of a part has."""
-    if why := beyond_record(fleet, findings, slips=slips):
-        raise WholeNeeded(why)
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,6 +7,7 @@ from muster.fleet.fleet import Fleet
 from muster.rules.checks.validate import validate
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.witness import Witness
+from muster.run.question import WholeNeeded
 
 
 def check_snapshot(
@@ -31,3 +32,10 @@ def check_against(snapshot: Snapshot, before: Fleet | None, witness: Witness | N
 def is_fleet_broken(fleet: Fleet) -> bool:
     """Whether the Fleet has an error, so that its settings do not count."""
     return any(FLEET.has(id_) for id_ in fleet.broken)
+
+
+def require_fleet_sound(fleet: FleetWithPolicies) -> FleetWithPolicies:
+    """Return the fleet. WholeNeeded if its settings count and the Fleet has an error that only checking finds."""
+    if fleet.settings.obeyed and is_fleet_broken(fleet):
+        raise WholeNeeded("the Fleet is broken")
+    return fleet

@@ -20,7 +20,7 @@ from muster.run.change import Change
 from muster.run.changes import edited, object_changes, set_of, source_of
 from muster.run.facts import UNTOLD
 from muster.run.placed import Derivation, chosen, derivation_of, joined, left
-from muster.run.settled import Settled
+from muster.run.run import Settled
 
 
 @dataclass(frozen=True, slots=True)

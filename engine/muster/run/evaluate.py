@@ -17,10 +17,10 @@ from muster.git.pulse_memory import memory_of
 from muster.rules import pipeline
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.witness import Witness
-from muster.run.checking import check_snapshot
 from muster.run.collector import without_collection
 from muster.run.progress import RunStep, doing
 from muster.run.run import Run
+from muster.run.scope import WHOLE, Scope
 
 NOBODY: Mapping[ObjectId, Finding] = MappingProxyType({})
 
@@ -45,8 +45,9 @@ def evaluate_snapshot(
     published: Memory = NOTHING_PUBLISHED,
     restless: Mapping[ObjectId, Finding] = NOBODY,
     witness: Witness | None = None,
+    scope: Scope = WHOLE,
 ) -> Run:
-    """Evaluate what a snapshot holds; `published` are the pulses that went out before.
+    """Evaluate what a snapshot holds, as far as the scope goes; `published` are the pulses that went out before.
 
     The `restless` objects keep their last derived state as if they were broken, each with its finding. A `witness` is
     told how expressions were evaluated.
@@ -56,9 +57,11 @@ def evaluate_snapshot(
     instant = now.astimezone(UTC).replace(microsecond=0)
     with without_collection():
         doing(RunStep.READING)
-        fleet = with_agent_refs(check_snapshot(snapshot), snapshot.agents)
+        fleet = scope.joined(with_agent_refs(scope.checked(snapshot), snapshot.agents))
         doing(RunStep.DECIDING)
-        return decide(replace(fleet, published=published, witness=witness), instant, restless, snapshot.commit)
+        return scope.told(
+            decide(replace(fleet, published=published, witness=witness), instant, restless, snapshot.commit)
+        )
 
 
 def decide(fleet: FleetWithPolicies, now: datetime, restless: Mapping[ObjectId, Finding], commit: str | None) -> Run:

@@ -40,8 +40,9 @@ from muster.fleet.shared import OF_CLUSTERS, read_by_others
 from muster.rules.effects.allowance import Allowance
 from muster.rules.failures import OF_FAILURES, in_order
 from muster.run.figures import last_words, status_of, status_total
-from muster.run.question import default_home, digest
+from muster.run.question import default_home
 from muster.run.records import (
+    digest,
     get_body,
     get_decisions,
     get_held,

@@ -1,153 +1,151 @@
-"""A part of a fleet by itself: what changed and what is due, beside what stands of all else.
+"""A part of a fleet: the neighbourhoods that a run looks at, and what it knows of the rest.
 
-For what it is looked at, to be checked (`staged`) or to be decided (`decided`), is for those who build on it.
+A part is selected before anything is decided, and grows: `larger` gives the next one, if what was read or decided shows
+that more must be looked at (`muster.run.affected`). It is checked (`muster.run.uncommitted`) or decided
+(`muster.run.incremental`).
 """
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import contextmanager
-from dataclasses import dataclass, field
-from enum import Enum
+from dataclasses import dataclass, field, replace
 from functools import cached_property
-from typing import TYPE_CHECKING, Generic, TypeVar
+from typing import TYPE_CHECKING
 
 from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import ALL, CSR, is_cluster, kind_of
-from muster.data.locations import FOLDER
-from muster.data.snapshot import Snapshot
-from muster.data.tree import Tree
-from muster.fleet.assemble import assemble
+from muster.data.kinds import ALL, is_cluster
 from muster.fleet.fleet import Beyond, Fleet
-from muster.fleet.neighbourhoods import homes
 from muster.fleet.objects import Object
 from muster.rules.failures import OF_FAILURES
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.run.homes import CONTEXT, KeptNeighbourhoods, Summary, kind_name, read_summaries
-from muster.run.question import PartScope, PoliciesEdited, Touched, WholeNeeded, default_home
+from muster.run.homes import KeptNeighbourhoods, Summary, kind_name, read_summaries
+from muster.run.question import Question, WholeNeeded
 from muster.run.records import get_failed, get_findings
 from muster.run.state import File, KnownNeighbourhood, RunState
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
+    from muster.data.tree import Tree
     from muster.git.agents import AgentRef
 
-A = TypeVar("A", bound=PartScope)
+
+@dataclass(frozen=True, slots=True)
+class Touched:
+    """What a run has to look at: neighbourhoods (`homes`), paths in which none is known to lie (`unknown`), and the
+    names of clusters whose agents spoke. `labels` are all files that changed."""
+
+    homes: frozenset[int] = frozenset()
+    unknown: frozenset[str] = frozenset()
+    names: frozenset[str] = frozenset()
+    labels: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        """Whether there is anything to look at."""
+        return bool(self.homes or self.unknown or self.names)
+
+    def __or__(self, other: "Touched") -> "Touched":
+        """Both."""
+        return Touched(
+            self.homes | other.homes, self.unknown | other.unknown, self.names | other.names, self.labels | other.labels
+        )
 
 
-class RunReach(Enum):
-    """How far a run looks beyond what was touched."""
+@dataclass(frozen=True, slots=True)
+class ShardTerms:
+    """What shards were told of the fleet: `fresh`: nothing is derived yet; `adapters`: some adapter reports."""
 
-    NEAR = "near"
-    WIDE = "wide"
+    fresh: bool
+    adapters: bool
 
 
-@dataclass
-class PartialRun(Generic[A]):
-    """The `chosen` neighbourhoods, which grow until they hold all that lies in one file or goes by one name with any of
-    them, and what is `known` of them. They lie at `paths` and on `refs`.
+@dataclass(frozen=True, slots=True)
+class Rest:
+    """What a run may ask of the rest of the fleet.
 
-    `edited`: what edited policies concern is among them.
+    `asks_wide`: wide stages may be asked, over all summaries; else it must do without. `asks_summaries`: summaries tell
+    whom edited policies concern. `reads_summaries`: the rest would notice any change of a summary. `shards`: the rest
+    was decided in shards, which were told this; `read` are the summaries that they gave.
     """
 
-    question: A
+    asks_wide: bool = True
+    asks_summaries: bool = True
+    reads_summaries: bool = True
+    shards: ShardTerms | None = None
+    read: Mapping[str, Summary] = field(default_factory=dict)
+
+
+#: The rest as the last run left it, and as the last check did: a check has no decisions to ask.
+LAST_RUN, LAST_CHECK = Rest(), Rest(asks_summaries=False)
+
+
+@dataclass(frozen=True)
+class FleetPart:
+    """The `chosen` neighbourhoods. They are `known` from the last run, and lie at `paths` and on `refs`; `of` says
+    what was read and is not decided, once that is known.
+
+    `near`: nothing but the chosen neighbourhoods is decided; else wide stages are asked, too. `edited`: the clusters
+    that edited policies concern are chosen.
+    """
+
+    question: Question
     state: RunState
-    facts: Mapping[str, Tree]
+    facts: "Mapping[str, Tree]"
     touched: Touched
     chosen: frozenset[int]
-    reach: RunReach
+    near: bool = True
     edited: bool = False
+    rest: Rest = LAST_RUN
     known: Mapping[int, KnownNeighbourhood] = field(default_factory=dict)
     paths: frozenset[str] = frozenset()
-    refs: "tuple[AgentRef, ...]" = ()
+    refs: "Sequence[AgentRef]" = ()
     standing: frozenset[ObjectId] = frozenset()
-
-    @contextmanager
-    def read(self) -> Iterator[tuple[Snapshot, Fleet] | None]:
-        """Read it, as far as it is known by now; None where it turns out to be a part of what was not chosen."""
-        self._close()
-        with self.question.snapshot(self.paths, self.refs) as snapshot:
-            fleet = assemble(snapshot, partial=True)
-            more = self._missed(fleet)
-            self.chosen |= more
-            yield None if more else (snapshot, fleet)
 
     # -- what to look at
 
-    def _close(self) -> None:
-        """Choose also what lies in one file with anything that is chosen."""
-        state = self.state
+    def larger(self, more: Iterable[int] = (), *, wide: bool = False, edited: bool = False) -> "FleetPart":
+        """The part that has more neighbourhoods chosen. WholeNeeded if it may not ask wide stages and has to."""
+        if wide and not self.rest.asks_wide:
+            raise WholeNeeded("it concerns what clusters share")
+        near = self.near and not wide
+        more = frozenset(more) if near else self.state.whole().union(more)
+        return replace(self, chosen=self.chosen | more, near=near, edited=self.edited or edited)
+
+    def closed(self) -> "FleetPart":
+        """The part in which also that is chosen which lies in one file with anything that is."""
+        state, chosen, near = self.state, self.chosen, self.near
         while True:
-            more = state.sharing(self.chosen)
-            if self.reach is RunReach.NEAR:
+            more = state.sharing(chosen)
+            if near:
                 there, _ = state.of_files(file.path for file in state.context() if not file.ref)
                 more |= {id_ for id_, home in state.kept(there).items() if not home.shared}
-            if more <= self.chosen:
+            if more <= chosen:
                 break
-            self.chosen |= more
-        self.known = state.kept(self.chosen)
-        if len(self.known) > self.question.most * state.count():
+            chosen |= more
+        known = state.kept(chosen)
+        if len(known) > self.question.most * state.count():
             raise WholeNeeded("most of it changed")
-        if self.reach is RunReach.NEAR and any(home.shared for home in self.known.values()):
-            self.reach = RunReach.WIDE
-            self.chosen |= state.whole()
-            self._close()
-            return
-        files = state.files(self.chosen) | (state.context() if self.reach is RunReach.NEAR else set[File]())
-        self.paths = frozenset(file.path for file in files if not file.ref) | self.touched.unknown
+        if near and any(home.shared for home in known.values()):
+            return replace(self, chosen=chosen).larger(wide=True).closed()
+        files = state.files(chosen) | (state.context() if near else set[File]())
         shorts = {file.ref for file in files if file.ref}
-        names = state.names(self.chosen) | self.touched.names
-        self.refs = tuple(ref for ref in self.question.refs if ref.short in shorts or ref.cluster in names)
-        if any(ref.refused for ref in self.refs):
+        names = state.names(chosen) | self.touched.names
+        refs = tuple(ref for ref in self.question.refs if ref.short in shorts or ref.cluster in names)
+        if any(ref.refused for ref in refs):
             raise WholeNeeded("a ref that does not count is among them")
+        paths = frozenset(file.path for file in files if not file.ref) | self.touched.unknown
+        return replace(self, chosen=chosen, known=known, paths=paths, refs=refs)
 
-    def _missed(self, fleet: Fleet) -> frozenset[int]:
-        """The neighbourhoods of which something lies in what was read although they are not chosen; none where all is
-        there. Then it is known what stands (`standing`)."""
-        if not self.edited:
-            self._refuse_new_context(fleet)
-        where = homes(fleet)
-        default = {part.id: default_home(part.id) for part in fleet.parts}
-        home_of = {**{id_: where.names.get(name, name) for id_, name in default.items()}, **where.of}
-        groups: dict[str, set[str]] = {}
-        for name, home in where.names.items():
-            groups.setdefault(home, {home}).add(name)
-        mine = frozenset(home_of.values())
-        if self.reach is RunReach.NEAR:
-            shared, context = self.state.names_of_shared(), {file.path for file in self.state.context()}
-            mine = frozenset(home for home in mine if home not in shared and not groups.get(home, {home}) & shared)
-            elsewhere = [part for part in fleet.parts if home_of[part.id] not in mine]
-            strangers = {part.source.path for part in elsewhere} - context
-            # A word about a request is the cluster's as long as that is there, and nobody's when it has gone.
-            orphans = any(CSR.has(part.id) and not part.source.ref for part in elsewhere)
-            if orphans or strangers & self.touched.labels:
-                self.reach = RunReach.WIDE
-                return frozenset(self.state.whole())
-        names = {name for home in mine for name in groups.get(home, {home})}
-        keys = {str(id_) for id_, home in home_of.items() if home in mine}
-        self.standing = frozenset(id_ for id_, home in home_of.items() if home not in mine)
-        return frozenset(self.state.of_names(names | keys) - self.chosen)
-
-    def _refuse_new_context(self, fleet: Fleet) -> None:
-        """PoliciesEdited where a policy or a setting changed, came or went: it rules more than what was read."""
-        touched = {path for path in self.touched.labels if not path.startswith(FOLDER)}
-        there = {part.source.path for part in fleet.parts if kind_of(part.id) in CONTEXT}
-        if touched & (there | {file.path for file in self.state.context()}):
-            raise PoliciesEdited
-
-    def refuse_names_of_others(self, kept: KeptNeighbourhoods) -> None:
-        """WholeNeeded where something that was looked at has come by the name of what was not."""
-        if self.state.of_names(name for home in kept.homes for name in home.names) - self.chosen:
-            raise WholeNeeded("a neighbourhood has a name of another")
-
-    # -- what stands
+    # -- what is known of the rest
 
     @cached_property
     def summaries(self) -> Mapping[str, Summary]:
-        """What others may read of it, by neighbourhood; nobody does of a part that is near."""
-        if self.reach is RunReach.NEAR:
-            return {}
-        return self.state.summaries(self.chosen, read_summaries)
+        """The summaries of the rest, by neighbourhood; none for a near part, which reads none."""
+        if self.rest.shards is not None:
+            chosen = {home.name for home in self.known.values()}
+            return {name: summary for name, summary in self.rest.read.items() if name not in chosen}
+        return {} if self.near else self.state.summaries(self.chosen, read_summaries)
 
     @cached_property
     def summarised(self) -> Mapping[ObjectId, Object]:
@@ -156,11 +154,11 @@ class PartialRun(Generic[A]):
 
     @cached_property
     def loose(self) -> tuple[Finding, ...]:
-        """What was found of no neighbourhood at the last run, in files that are not looked at."""
+        """The findings of no neighbourhood at the last run, in files that are not looked at."""
         found = get_findings(self.facts["loose"])
         return tuple(
             one for one in found
-            if (one.file or self.reach is RunReach.NEAR)
+            if (one.file or self.near)
             and one.file not in self.touched.labels
             and one.file not in self.paths
             and one.file.partition(":")[0] not in self._read_refs
@@ -173,19 +171,18 @@ class PartialRun(Generic[A]):
 
     @cached_property
     def others(self) -> tuple[Finding, ...]:
-        """What is wrong with all that is not looked at."""
+        """The findings of the rest."""
         kept = (one for tree in self.state.findings(self.chosen) for one in get_findings(tree))
         return (*kept, *self.loose)
 
     def own_findings(self, findings: Iterable[Finding]) -> list[Finding]:
-        """What was found of what was looked at."""
+        """The findings of what was looked at."""
         others = set(self.others)
         return [one for one in findings if one not in others]
 
     def with_the_others(self, fleet: FleetWithPolicies) -> Iterator[Finding]:
-        """What is wrong with the fleet, also elsewhere; what it says of what is there to be read only, is not its to
-        say."""
-        if self.reach is RunReach.WIDE:
+        """The findings of the whole fleet. A near part does not say what is wrong with objects that it only reads."""
+        if not self.near:
             yield from fleet.findings
         else:
             standing, read = fleet.beyond.standing, {part.source.label for part in fleet.parts}
@@ -203,23 +200,23 @@ class PartialRun(Generic[A]):
 
     @cached_property
     def _totals_of_others(self) -> Counter[str]:
-        """What the fleet is as a whole, without what is looked at."""
+        """The totals of the rest."""
         totals: Counter[str] = Counter(self.facts["totals"])
         for home in self.known.values():
             totals.subtract(home.totals)
         return totals
 
     def totals(self, kept: KeptNeighbourhoods) -> Counter[str]:
-        """What the fleet is as a whole."""
+        """The totals of the whole fleet."""
         return self._totals_of_others + kept.totals
 
     def beyond(self, fleet: Fleet) -> Beyond:
-        """What is to be known of what stands."""
+        """What a fleet that is put together from the part knows of the rest."""
         totals = self._totals_of_others
         present = Counter(id_[:2] for id_ in self.summarised)
         present.update(id_[:2] for id_ in self.standing.difference(fleet.broken).intersection(fleet.objects))
         left = {kind: totals[f"kind {kind_name(kind)}"] - present[kind.group, kind.name] for kind in ALL}
-        near = self.reach is RunReach.NEAR
+        shards = self.rest.shards
         return Beyond(
             standing=self.standing.union(self.summarised),
             counts={kind: count for kind, count in left.items() if count > 0},
@@ -228,9 +225,9 @@ class PartialRun(Generic[A]):
                 name.removeprefix("type ") for name, count in totals.items() if count > 0 and name.startswith("type ")
             ),
             adapters=totals["adapters"] > 0,
-            derived=totals["derived"] > 0,
-            asked=not near,
-            lease_floor=self.facts["lease floor"] if near else 0,
+            derived=totals["derived"] > 0 if shards is None else not shards.fresh,
+            asked=not self.near,
+            lease_floor=self.facts["lease floor"] if self.near else 0,
             disrupted=frozenset(id_ for summary in self.summaries.values() for id_ in summary.disrupted),
             failed=tuple(map(get_failed, self.state.failures(self.chosen))),
         )

@@ -15,7 +15,7 @@ from muster.rules.placements.stage import left_path
 from muster.rules.placements.standing import PLACEMENT_LABEL, clusters_of, standing_shards
 from muster.run.change import Change
 from muster.run.facts import Fact
-from muster.run.settled import Settled
+from muster.run.run import Settled
 
 
 @dataclass(frozen=True, slots=True)

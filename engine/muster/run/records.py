@@ -1,5 +1,6 @@
 """What is kept of a run, as text: JSON of outcomes and findings, read back as the values they were."""
 
+import hashlib
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import astuple, dataclass
@@ -25,6 +26,11 @@ def text_of(tree: Tree) -> str:
 def tree_of(text: str) -> Tree:
     """Return the tree that a text is of."""
     return read_json(text)
+
+
+def digest(text: str) -> str:
+    """A short text that differs where texts do."""
+    return hashlib.blake2b(text.encode("utf-8", "surrogatepass"), digest_size=16).hexdigest()
 
 
 def put_body(body: Tree) -> Tree:

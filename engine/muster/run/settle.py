@@ -25,17 +25,18 @@ from muster.run.change import Change
 from muster.run.changes import changes
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.overlay import Overlay
-from muster.run.run import Run
-from muster.run.settled import Files, Settled
+from muster.run.run import Files, Run, Settled
+from muster.run.scope import WHOLE, Scope
 from muster.run.unrest import Unrest, unrest_among
 
 #: Evaluates with derived files laid over what stands; the objects that do not rest keep what they had.
-Evaluate: TypeAlias = Callable[[Files, Mapping[ObjectId, Finding]], Run]
+_Evaluate: TypeAlias = Callable[[Files, Mapping[ObjectId, Finding]], Run]
 
 
 def settle(
-    snapshot: Snapshot, now: datetime, published: Memory = NOTHING_PUBLISHED, witness: Witness | None = None
-) -> Settled:
+    snapshot: Snapshot, now: datetime, published: Memory = NOTHING_PUBLISHED, witness: Witness | None = None,
+    scope: Scope = WHOLE,
+) -> Settled:  # fmt: skip
     """Evaluate a snapshot until nothing more is due at `now`, at most `Fleet.spec.limits.passes` times.
 
     A `witness` is told of the first pass.
@@ -43,14 +44,9 @@ def settle(
 
     def evaluate(files: Files, restless: Mapping[ObjectId, Finding]) -> Run:
         return evaluate_snapshot(
-            Overlay(snapshot, files) if files else snapshot, now, published, restless, None if files else witness
+            Overlay(snapshot, files) if files else snapshot, now, published, restless, None if files else witness, scope
         )
 
-    return settle_by(evaluate)
-
-
-def settle_by(evaluate: Evaluate) -> Settled:
-    """Evaluate until nothing more is due, at most as often as the fleet allows."""
     unrest = Unrest()
     while True:
         walk = _walk(evaluate, unrest)
@@ -79,7 +75,7 @@ class _PassWalk:
         return not self.states
 
 
-def _walk(evaluate: Evaluate, unrest: Unrest) -> _PassWalk:
+def _walk(evaluate: _Evaluate, unrest: Unrest) -> _PassWalk:
     first = run = evaluate({}, unrest.findings)
     files: Files = dict(run.files)
     told: list[Change] = []

@@ -25,7 +25,6 @@ from muster.data.kinds import ADAPTER_REPORT, ALL, is_cluster, kind_of
 from muster.data.snapshot import Agents, SignerIdentity, Snapshot, Withheld
 from muster.data.source import SourceFile
 from muster.data.times import earliest
-from muster.fleet.agent_refs import with_agent_refs
 from muster.fleet.assemble import assemble
 from muster.fleet.builtin import PREFIX
 from muster.fleet.fleet import Beyond, Fleet
@@ -34,17 +33,16 @@ from muster.rules.checks.validate import validate
 from muster.rules.compiling import compile_policies
 from muster.rules.effects.allowance import Allowance
 from muster.rules.policies.in_force import Compiled, FleetWithPolicies
-from muster.run.answer import require_record
+from muster.run.affected import require_record
 from muster.run.change import Change
 from muster.run.changes import changes
-from muster.run.checking import is_fleet_broken
+from muster.run.checking import require_fleet_sound
 from muster.run.collector import without_collection
-from muster.run.evaluate import NOBODY, decide
+from muster.run.evaluate import evaluate_snapshot
 from muster.run.homes import CONTEXT, KeptNeighbourhoods, keep
 from muster.run.overlay import Overlay
 from muster.run.question import WholeNeeded
-from muster.run.run import Run
-from muster.run.settled import Files, Settled
+from muster.run.run import Files, Run, Settled
 from muster.run.state import Home, this_program
 
 #: As if there were so many objects of each kind: then a policy may spend on each the least that it ever may. Where that
@@ -166,7 +164,7 @@ _ONE_AT_A_TIME = Lock()
 
 
 class _Deciding:
-    """A shard that is being decided."""
+    """A shard that is being decided. Satisfies `muster.run.scope.Scope`."""
 
     def __init__(self, shard: Shard) -> None:
         self.shard, self.common = shard, shard.common
@@ -204,13 +202,23 @@ class _Deciding:
         return self._put(first, last, files, found, frozenset(odd) - context)
 
     def _run(self, files: Files) -> Run:
-        part = assemble(Overlay(self.snapshot, files)) if files else self.read
-        fleet = _under_policies(replace(part, beyond=self._beyond()), self.common)
-        if fleet.settings.obeyed and is_fleet_broken(fleet):
-            raise WholeNeeded("the Fleet is broken")
-        fleet = with_agent_refs(fleet, self.snapshot.agents)
+        files_to_read = Overlay(self.snapshot, files) if files else self.snapshot
+        return evaluate_snapshot(files_to_read, self.common.now, self.shard.published, scope=self)
+
+    # -- as the scope of its evaluation
+
+    def checked(self, snapshot: Snapshot) -> FleetWithPolicies:
+        """Check the shard under the policies of the fleet."""
+        read = self.read if snapshot is self.snapshot else assemble(snapshot)
+        return require_fleet_sound(_under_policies(replace(read, beyond=self._beyond()), self.common))
+
+    def joined(self, fleet: FleetWithPolicies) -> FleetWithPolicies:
+        """Return the fleet: a shard knows nothing of the rest."""
         require_record(fleet, ())
-        run = decide(replace(fleet, published=self.shard.published), self.common.now, NOBODY, self.common.commit)
+        return fleet
+
+    def told(self, run: Run) -> Run:
+        """Return the run. WholeNeeded if muster failed in it."""
         if run.context is None or run.unwritten:
             raise WholeNeeded("a fault in muster")
         return run

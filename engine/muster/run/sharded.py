@@ -1,43 +1,39 @@
-"""Cold runs in shards: the whole fleet is decided, and at no time looked at as a whole.
+"""Full runs in shards: the whole fleet is decided, and never held in memory as a whole.
 
-The neighbourhoods are cut into shards and each of these is decided by itself, wherever there is somebody to do it. What
-they come to is put where a warm run finds what the last one left. The rest is such a run: wide, over what is shared and
-all summaries, looking once more at the neighbourhoods on which budgets have an effect (`Part`). So the memory that is
-needed is that of the shards in hand and of the summaries, and there is nothing that decides here and not elsewhere.
+The neighbourhoods are cut into shards, and workers decide each shard alone. What follows is put where an incremental
+run finds what the last run left. The rest is such a run: over what is shared and all summaries, with another look at
+the neighbourhoods that budgets affect. So a run needs the memory of the shards in hand and of the summaries, and there
+is no second way to decide.
 
-Where a fleet has something that no part of it can be decided with (`WholeNeeded`), it is decided as a whole.
+If no part of a fleet can be decided alone (`WholeNeeded`), it is decided as a whole.
 """
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import closing
 from dataclasses import dataclass, field, replace
-from datetime import UTC
-from functools import cached_property
 from typing import Final
 
 from muster.data.decision import Memory, Published, PulseKey
-from muster.data.kinds import FLEET, TARGETS
+from muster.data.kinds import FLEET
 from muster.data.locations import FOLDER
+from muster.data.snapshot import Agents
 from muster.fleet.assemble import assemble
 from muster.fleet.files import is_hidden
-from muster.fleet.fleet import Beyond, Fleet
 from muster.fleet.leases import LEASE_SECONDS
-from muster.fleet.reports import required_adapters
-from muster.fleet.settings import Settings
 from muster.git.errors import RepositoryError, UnreadableError
 from muster.git.history import History
 from muster.git.objects import Objects
+from muster.run.affected import AdaptersMoved, LeasesMoved
 from muster.run.answer import RunAnswer
 from muster.run.cutting import FileGroups, ListedFile, cut
-from muster.run.decided import DecidedPart
 from muster.run.executors import Executor
 from muster.run.gathered import Gathered, joined
-from muster.run.homes import Summary
-from muster.run.part import RunReach
+from muster.run.look import run_part
+from muster.run.part import FleetPart, Rest, ShardTerms, Touched
 from muster.run.progress import RunStep, doing
-from muster.run.question import LeasesMoved, Question, Touched, WholeNeeded, default_home
+from muster.run.question import Question, WholeNeeded, default_home
+from muster.run.run import Settled
 from muster.run.settle import goes_on
-from muster.run.settled import Settled
 from muster.run.shard import Answered, NeighbourhoodAnswer, Piece, Shard, ShardFiles, SharedContext
 from muster.run.state import this_program
 
@@ -63,7 +59,7 @@ def decide_in_shards(question: Question, why: str, executor: Callable[[int], Exe
     `executor` says who decides them, for so many files as the fleet has; None for nobody. WholeNeeded where shards do
     not do, Killing where some neighbourhood cannot be decided by anybody.
     """
-    if question.uncommitted is not None:
+    if question.decided is None:
         raise WholeNeeded("a work tree is read where it lies")
     listed, aside = _listing(question)
     found = executor(len(listed))
@@ -128,16 +124,16 @@ class _Sharded:
 
     def cut_up(self, listed: Sequence[ListedFile]) -> None:
         """Cut the fleet."""
-        question = self.question
+        question, agents = self.question, self.question.agents or Agents()
         self.cut = found = cut(listed, self.policies, self._read)
         if len(found.homes) < 2:
             raise WholeNeeded("there is nothing to cut")
         if self.fresh is None or self.adapters is None:
             self.fresh, self.adapters = not found.derived, found.adapters
         common = SharedContext(
-            this_program(), question.commit, question.now.astimezone(UTC).replace(microsecond=0),
-            self._pieces(found.common), question.heard.agents.asked, self.fresh, self.adapters, twice=self.twice,
-            withheld=question.heard.agents.withheld,
+            this_program(), question.commit, question.instant,
+            self._pieces(found.common), agents.asked, self.fresh, self.adapters, twice=self.twice,
+            withheld=agents.withheld,
         )  # fmt: skip
         if self.lease_floor is None:
             self.lease_floor = last_lease_floor(common)
@@ -155,7 +151,7 @@ class _Sharded:
         return tuple(Piece(file.path, file.oid, data, file.ref) for file, data in zip(listed, blobs, strict=True))
 
     def _shard(self, names: Sequence[str]) -> Shard:
-        agents = self.question.heard.agents
+        agents = self.question.agents or Agents()
         known = agents.identities
         behind = None if known is None else {name: known[name] for name in names if name in known}
         memory = {key: sent for name in names for key, sent in self.published.get(name, {}).items()}
@@ -209,22 +205,18 @@ class _Sharded:
         unknown = {file.path for file in (*self.cut.common, *self.cut.rest) if not file.ref} | gathered.odd | self.aside
         if gathered.odd or self.aside:
             _require_history(question, derived=self.cut.derived)
-        touched = Touched(frozenset(), frozenset(unknown), frozenset(), frozenset())
+        touched = Touched(unknown=frozenset(unknown))
         chosen = frozenset(gathered.kept.whole() | gathered.again(question.remembered.memory))
-        while True:
-            part = _Rest(question, gathered.kept, gathered.facts(), touched, chosen, RunReach.WIDE)
-            part.common, part.read_before = self.common, gathered.summaries
-            try:
-                done = part.answer()
-            except LeasesMoved as moved:
-                self.lease_floor = moved.seconds
-                raise _Anew from moved
-            except _AdaptersMoved as moved:
-                self.adapters = moved.adapters
-                raise _Anew from moved
-            if done is not None:
-                return done
-            chosen = part.chosen
+        rest = Rest(shards=ShardTerms(self.common.fresh, self.common.adapters), read=gathered.summaries)
+        part = FleetPart(question, gathered.kept, gathered.facts(), touched, chosen, near=False, rest=rest)
+        try:
+            return run_part(part)
+        except LeasesMoved as moved:
+            self.lease_floor = moved.seconds
+            raise _Anew from moved
+        except AdaptersMoved as moved:
+            self.adapters = moved.adapters
+            raise _Anew from moved
 
     def _require_passes(self, settled: Settled, outcomes: Sequence[NeighbourhoodAnswer]) -> None:
         """A fleet that takes several passes takes them as a whole: start anew where the shards have taken one."""
@@ -234,38 +226,6 @@ class _Sharded:
             raise WholeNeeded("it takes more passes than it may")
         self.twice = True
         raise _Anew
-
-
-@dataclass
-class _Rest(DecidedPart):
-    """What the shards leave to decide."""
-
-    common: SharedContext = field(init=False)
-    read_before: Mapping[str, Summary] = field(init=False)
-
-    @cached_property
-    def summaries(self) -> Mapping[str, Summary]:
-        """What others may read of what the shards have decided, by neighbourhood."""
-        chosen = {home.name for home in self.state.kept(self.chosen).values()}
-        return {name: summary for name, summary in self.read_before.items() if name not in chosen}
-
-    def beyond(self, fleet: Fleet) -> Beyond:
-        """What is to be known of what the shards have decided."""
-        return replace(super().beyond(fleet), derived=not self.common.fresh)
-
-    def require_same_prices(self, settings: Settings, totals: Mapping[str, int]) -> None:
-        """No neighbourhood was decided at any but the highest price, and what all of them share was told to them."""
-        adapters = bool(totals.get("adapters"))
-        if adapters != self.common.adapters and not any(required_adapters(settings, kind) for kind in TARGETS.values()):
-            raise _AdaptersMoved(adapters)
-
-
-class _AdaptersMoved(WholeNeeded):
-    """Whether any adapter reports is not what clusters were decided by."""
-
-    def __init__(self, adapters: bool) -> None:  # noqa: FBT001 - what it is about
-        super().__init__("the first or the last of its kind")
-        self.adapters = adapters
 
 
 def last_lease_floor(common: SharedContext) -> int:

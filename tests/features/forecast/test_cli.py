@@ -83,7 +83,7 @@ def test_a_plan_of_what_has_not_happened(muster: Run, fleet: Repo) -> None:
     assert (code, "--base compares what is committed" in err) == (2, True)
 
 
-def test_an_edit_of_the_work_tree_stands_at_its_own_path(muster: Run, fleet: Repo) -> None:
+def test_an_edit_of_the_work_tree_holds_at_its_own_path(muster: Run, fleet: Repo) -> None:
     path = fleet.path / "clusters/eu/prod-eu-1/cluster.yaml"
     path.write_text(path.read_text().replace("hubAcceptsClient: true", "hubAcceptsClient: false"))
     _, out, _ = muster("plan", "--repo", fleet.path, *NOON, "--edit", path)

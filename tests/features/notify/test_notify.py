@@ -28,7 +28,7 @@ from muster.run.state import RunState
 from muster.run.workers import Workers
 from tests.features.pulses.receiver import Receiver, receiving
 from tests.features.pulses.test_walkthrough import lease
-from tests.run.test_warm import state_in
+from tests.run.test_incremental import state_in
 from tests.support.git import Repo, clone, new_repository
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)

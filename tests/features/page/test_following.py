@@ -8,9 +8,9 @@ from muster.data.tree import Tree
 from muster.features.page.availability import members_of
 from muster.features.page.following import Shown, of_clusters, shown_after, shown_anew
 from muster.features.page.overview import ClusterDetails, overview, placement_details
+from muster.run.incremental import answer
 from muster.run.question import WholeNeeded
 from muster.run.state import RunState, open_state
-from muster.run.warm import answer
 from tests.support.living import Living, cluster
 
 

@@ -17,8 +17,8 @@ import yaml
 from muster.data.times import format_time, parse_time
 from muster.data.tree import Tree, dig
 from muster.features.test.memory import MemorySnapshot
+from muster.run.run import Settled
 from muster.run.settle import settle
-from muster.run.settled import Settled
 from tests.rules.pools.simulator import PHASES, parsed
 
 START = parse_time("2026-01-01T00:00:00Z")

@@ -19,8 +19,8 @@ from muster.git.push import fetch, tracking
 from muster.git.repository import common_directory, current_branch, open_repository, resolve
 
 if TYPE_CHECKING:
+    from muster.run.incremental import Wanted
     from muster.run.run import Run
-    from muster.run.warm import Wanted
 
 #: Pause between runs that find something due at every instant, such as decisions that nobody commits.
 _SHORTEST_PAUSE = timedelta(seconds=5)

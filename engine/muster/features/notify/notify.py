@@ -33,10 +33,10 @@ from muster.git.repository import Repository, has_commit, is_ancestor
 from muster.rules.notifications.policy import NotificationPolicy
 from muster.rules.notifications.transitions import bounded, change_tree, messages
 from muster.rules.policies.in_force import FleetWithPolicies
+from muster.run.incremental import Wanted, answer
 from muster.run.noticed import notices_of
 from muster.run.question import default_home
 from muster.run.run import Run
-from muster.run.warm import Wanted, answer
 
 if TYPE_CHECKING:
     from muster.cli.reconciled import Reconciled

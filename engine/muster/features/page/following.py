@@ -18,10 +18,11 @@ from muster.git.agents import AgentRef
 from muster.git.changes import changed_paths
 from muster.git.derivedbranch import has_ancestor
 from muster.git.errors import RepositoryError
-from muster.run.question import Question, WholeNeeded, data_of, default_home
+from muster.run.affected import data_of
+from muster.run.incremental import Wanted, answer, incremental_run
+from muster.run.question import Question, WholeNeeded, default_home
 from muster.run.run import Run
 from muster.run.state import RunState
-from muster.run.warm import Wanted, answer, answer_from
 
 
 class Ahead(Exception):  # noqa: N818 - no error: there is something newer in a moment
@@ -92,7 +93,7 @@ def _part(question: Question, state: RunState, before: Shown) -> Shown:
     # Of whom a file that changed said anything: it may say nothing of them now, or they may have gone with it.
     once = _spoke(then.refs, question.refs).union(*(before.files.get(path, ()) for path in paths))
     names = state.names(homes | state.of_names(once))
-    found = answer_from(question, state, Wanted(frozenset(names), wide=True))
+    found = incremental_run(question, state, Wanted(frozenset(names), wide=True))
     kept = found.kept.homes if found.kept is not None else ()
     looked_at = once.union(*({home.name, *home.names} for home in kept))
     try:
@@ -121,4 +122,4 @@ def of_clusters(question: Question, state: RunState, names: Sequence[str]) -> Ru
     """Return a run that has looked at the clusters of these names. WholeNeeded where only the whole fleet would do, and
     Ahead."""
     with _reading(state):
-        return answer_from(_in_time(question, state), state, Wanted(frozenset(names))).settled.first
+        return incremental_run(_in_time(question, state), state, Wanted(frozenset(names))).settled.first

@@ -22,7 +22,7 @@ from muster.git.errors import RepositoryError
 if TYPE_CHECKING:
     from muster.data.finding import Finding
     from muster.features.plan.plan import BranchComparison
-    from muster.run.settled import Settled
+    from muster.run.run import Settled
     from muster.run.workers import Workers
 
 

@@ -15,8 +15,7 @@ from muster.data.times import format_time
 from muster.features.plan.effects import Row, Section, sections_of
 from muster.run.changes import summary
 from muster.run.comparison import Comparison, comparison_of
-from muster.run.run import Run
-from muster.run.settled import Settled
+from muster.run.run import Run, Settled
 
 #: The first line of each such comment: nothing that anybody writes in a fleet can be it.
 MARKER: Final = "<!-- muster:plan -->"

@@ -19,7 +19,7 @@ from muster.data.printable import printable
 
 if TYPE_CHECKING:
     from muster.data.snapshot import Snapshot
-    from muster.run.settled import Settled
+    from muster.run.run import Settled
     from muster.run.workers import Workers
 
 #: In which colour a line is, by how it begins.

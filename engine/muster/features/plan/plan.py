@@ -15,14 +15,15 @@ from muster.git.agentrefs import AgentRefs
 from muster.git.changes import changed_paths
 from muster.git.pulse_memory import Remembered
 from muster.git.repository import Repository
+from muster.run.affected import data_of
 from muster.run.changes import summary
 from muster.run.comparison import Comparison, compare
 from muster.run.homes import CONTEXT
-from muster.run.question import Question, WholeNeeded, data_of
+from muster.run.incremental import answer
+from muster.run.question import Question, WholeNeeded
+from muster.run.run import Settled
 from muster.run.settle import settle
-from muster.run.settled import Settled
 from muster.run.state import RunState
-from muster.run.warm import answer
 
 
 @dataclass(frozen=True, slots=True)

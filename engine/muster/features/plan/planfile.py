@@ -27,7 +27,7 @@ from muster.git.agentrefs import AgentRefs
 from muster.git.changes import changed_paths
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository
-from muster.run.settled import Files, Settled
+from muster.run.run import Files, Settled
 
 FORMAT: Final = "muster.dev/plan/v1"
 #: Bytes: what a reconcile of a hundred thousand clusters could write, and no more.

@@ -2,7 +2,7 @@
 
 When the branch moved meanwhile, locally or on the remote, the new head is evaluated: from what the run that did not
 land has left, so that it costs what changed since. Only where it can be shown that the same follows there
-(`muster.run.standing`), the commit is made anew over the new head: never a rebase of an answer to another question.
+(`muster.run.meanwhile`), the commit is made anew over the new head: never a rebase of an answer to another question.
 
 Pacing: a fleet may say how many commits an hour it wants (`Fleet.spec.derived.maxCommitsPerHour`).
 
@@ -33,15 +33,15 @@ from muster.git.pulse_memory import Remembered
 from muster.git.repository import Repository
 from muster.run.changes import commit_message, plain_message, summary
 from muster.run.collector import without_collection
+from muster.run.incremental import answer
 from muster.run.progress import RunStep, doing
 from muster.run.question import Question
 from muster.run.state import RunState
-from muster.run.warm import answer
 
 if TYPE_CHECKING:
     from muster.run.answer import RunAnswer
     from muster.run.change import Change
-    from muster.run.settled import Settled
+    from muster.run.run import Settled
     from muster.run.workers import Workers
 
 _HOUR: Final = timedelta(hours=1)
@@ -214,7 +214,7 @@ class _ReconcileRequest:
     def follow(self, run: _Run) -> _Run | None:
         """Return the same run on the branch as it is now, where it stands there. None where that has to be evaluated:
         from what this run found, in which only what it would have written is due once more."""
-        from muster.run.standing import stands_at
+        from muster.run.meanwhile import holds_at
 
         if self.state is not None and not run.kept:
             run.found.remember(self.state)
@@ -226,7 +226,7 @@ class _ReconcileRequest:
         if instant.refused or instant.now != run.instant.now:
             return None  # another run has decided since
         doing(RunStep.FOLLOWING)
-        if not stands_at(run.question, run.found, self.state, tips.base):
+        if not holds_at(run.question, run.found, self.state, tips.base):
             return None
         message, _ = _message(run.settled, tips.base, decided=run.question.commit)
         return replace(run, tips=tips, message=message)

@@ -106,7 +106,7 @@ class UncommittedFiles:
         if self.head is None:
             return revision(self.repository.git.directory, None, None, staged=True)
         state = open_state_of(os.environ, self.repository, STAGED if self.heard is None else WORK_TREE)
-        asked = uncommitted.UncommittedQuestion(self.repository, self.head, self.changes, self.heard)
+        asked = uncommitted.check_question(self.repository, self.head, self.changes, self.heard)
         return uncommitted.check_uncommitted(asked, state, files)
 
 

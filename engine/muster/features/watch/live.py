@@ -21,8 +21,8 @@ from muster.git.agentrefs import AgentRefs
 from muster.git.derivedbranch import evaluated_commit
 from muster.git.pulse_memory import Remembered
 from muster.git.repository import Repository
+from muster.run.incremental import answer
 from muster.run.question import Question, WholeNeeded
-from muster.run.warm import answer
 
 if TYPE_CHECKING:
     from datetime import datetime

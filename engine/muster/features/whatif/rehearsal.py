@@ -29,10 +29,10 @@ from muster.git.repository import Repository, common_directory, open_repository,
 from muster.git.rootref import files_of
 from muster.run.changes import commit_message
 from muster.run.collector import without_collection
+from muster.run.incremental import answer
 from muster.run.question import Question
-from muster.run.settled import Settled
+from muster.run.run import Settled
 from muster.run.state import RunState, copy_of, open_state
-from muster.run.warm import answer
 
 _IDENTITY = {"GIT_AUTHOR_NAME": "muster", "GIT_AUTHOR_EMAIL": "muster@invalid", "GIT_COMMITTER_NAME": "muster",
              "GIT_COMMITTER_EMAIL": "muster@invalid"}  # fmt: skip

@@ -20,12 +20,13 @@ import pytest
 import yaml
 
 from muster.fleet.faults import is_fault
-from muster.run import question as questions
-from muster.run import warm
+from muster.run import affected, incremental
 from muster.run.answer import RunAnswer, figures
+from muster.run.incremental import answer
+from muster.run.part import Touched
+from muster.run.question import Question
 from muster.run.sharded import decide_in_shards
 from muster.run.state import RunState, open_state
-from muster.run.warm import answer
 from tests.run.shards import Shuffled
 from tests.support.git import Content
 from tests.support.living import TAINT_POLICY, Living, cluster, lease, told
@@ -130,16 +131,16 @@ def test_of_repositories_of_agents_that_fall_silent(tmp_path: Path) -> None:
 
 
 def test_it_notices_a_broken_invalidation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    real = questions.touched
+    real = affected.touched_since
 
-    def forgetful(question: questions.Question, state: RunState, facts: dict[str, object]) -> questions.Touched:
+    def forgetful(question: Question, state: RunState, facts: dict[str, object]) -> Touched:
         return replace(real(question, state, facts), homes=frozenset())
 
     living, state = Living.small(tmp_path / "fleet", 1, 6), state_in(tmp_path)
     live(living, state, 1)
     live(living, state, 1)
     living.now += timedelta(hours=1)
-    monkeypatch.setattr(warm, "touched", forgetful)
+    monkeypatch.setattr(incremental, "touched_since", forgetful)
     with pytest.raises(AssertionError):
         live(living, state, 1)
 

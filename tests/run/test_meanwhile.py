@@ -6,13 +6,13 @@ from pathlib import Path
 
 import pytest
 
+from muster.run.incremental import answer
+from muster.run.meanwhile import holds_at
 from muster.run.question import Question
+from muster.run.run import Files
 from muster.run.settle import settle
-from muster.run.settled import Files
-from muster.run.standing import stands_at
 from muster.run.state import RunState
-from muster.run.warm import answer
-from tests.run.test_warm import state_in
+from tests.run.test_incremental import state_in
 from tests.support.living import Living, cluster, placement, told
 
 FLEET = (
@@ -51,7 +51,7 @@ def live_on(living: Living, state: RunState, steps: int) -> Counter[str]:
         if there == asked.commit:
             seen["undisturbed"] += 1
             living.land(found.settled)
-        elif not stands_at(asked, found, state, there):
+        elif not holds_at(asked, found, state, there):
             seen["lost"] += 1
         elif not found.settled.files:
             seen["nothing to write"] += 1
@@ -95,7 +95,7 @@ class TestWhatPeopleDo:
         assert any("c003" in path for path in found.settled.files)
         meanwhile()
         found.remember(state)
-        stood = stands_at(asked, found, state, living.tip())
+        stood = holds_at(asked, found, state, living.tip())
         if stood:
             fresh = cold(asked.at(living.tip()))
             assert fresh == found.settled.files | {p: t for p, t in fresh.items() if p not in found.settled.files}
@@ -138,7 +138,7 @@ class TestWhatPeopleDo:
         fresh = cold(asked.at(there))
         assert found.settled.files.keys() == fresh.keys() == {"derived/nodepools/c002/workers.yaml"}
         assert found.settled.files != fresh
-        assert not stands_at(asked, found, state, there)
+        assert not holds_at(asked, found, state, there)
 
     def test_so_is_who_places_anything_on_clusters(self, living: Living, tmp_path: Path) -> None:
         assert not self.stands(living, tmp_path, lambda: living.put("apps/some.yaml", placement("some", 7)))

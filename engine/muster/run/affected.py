@@ -1,0 +1,574 @@
+"""What must be looked at again: for each change, what it can affect, and how a run notices it.
+
+The tables are the whole of it. `BEFORE_READING` compares the question with what the last run left, `AFTER_READING`
+looks at what the files hold, `NOT_RECORDED` at what is wrong with them, `AFTER_DECIDING` at what follows. A row affects
+the neighbourhoods that it names, what clusters share (`SHARED`: wide stages are asked), or the whole fleet (`FLEET`:
+WholeNeeded, with the row's text as the reason). An incremental run is right if, and only if, no row is missing: the
+random lives in tests/run hold that.
+"""
+
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, replace
+from enum import Enum
+from functools import cached_property
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
+
+from muster.data.codes import Code
+from muster.data.decision import Memory
+from muster.data.finding import Finding
+from muster.data.groups import grouped
+from muster.data.ids import ObjectId
+from muster.data.kinds import ALL, CLUSTERS, CSR, TARGETS, Kind, kind_of
+from muster.data.locations import FOLDER
+from muster.data.snapshot import Snapshot
+from muster.data.times import format_time
+from muster.data.tree import Tree
+from muster.fleet.assemble import assemble
+from muster.fleet.faults import is_fault
+from muster.fleet.fleet import Beyond, Fleet
+from muster.fleet.neighbourhoods import homes
+from muster.fleet.reports import required_adapters
+from muster.fleet.settings import Settings
+from muster.fleet.shared import OF_CLUSTERS
+from muster.git.changes import PathChange, changed_paths
+from muster.git.derivedbranch import has_ancestor
+from muster.git.entries import LINK, SUBMODULE
+from muster.git.errors import RepositoryError
+from muster.git.paths import IGNORE_FILE, is_data
+from muster.rules.admission.judge import looks_further
+from muster.rules.checks.validate import validate
+from muster.rules.effects.allowance import Allowance
+from muster.rules.heartbeats.valve import LeaseFloor
+from muster.rules.policies.lazy import cost_share
+from muster.run.homes import CONTEXT, KeptNeighbourhoods, kind_name, read_summaries
+from muster.run.part import FleetPart, Touched
+from muster.run.question import Question, WholeNeeded, default_home
+from muster.run.records import digest, text_of, tree_of
+from muster.run.run import Run
+from muster.run.state import RunState
+
+if TYPE_CHECKING:
+    from muster.git.agents import AgentRef
+
+M = TypeVar("M")
+
+
+class Affects(Enum):
+    """How far a change reaches."""
+
+    NEIGHBOURHOODS = "the neighbourhoods that it names"
+    CONCERNED = "what clusters share, and the clusters that it concerns by their summaries"
+    SHARED = "what clusters share"
+    FLEET = "the whole fleet"
+
+
+@dataclass(frozen=True, slots=True)
+class ChangeRow(Generic[M]):
+    """One change. `notice` tells from what is known at that moment which neighbourhoods the change touches; for a row
+    that affects more than these, whether it happened."""
+
+    change: str
+    affects: Affects
+    notice: Callable[[M], Touched | frozenset[int] | bool]
+
+
+# -- before anything is read
+
+
+@dataclass(frozen=True)
+class Since:
+    """A question beside what the last run left."""
+
+    question: Question
+    state: RunState
+    facts: Mapping[str, Tree]
+
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        """The data files that changed. WholeNeeded if more changed than what single files hold."""
+        question, last = self.question, self.facts["commit"]
+        committed = changed_paths(question.repository, last, question.commit) if last != question.commit else ()
+        return frozenset((*data_of(question.files.changes), *data_of(committed)))
+
+    @cached_property
+    def refs_differ(self) -> bool:
+        """Whether any agent's ref came, went or moved."""
+        return bool(self.facts["tips digest"] != digest(tips_of(self.question)))
+
+    @cached_property
+    def refs_before(self) -> Mapping[str, str]:
+        """What is kept of each agent's ref, by name; nothing if none differs."""
+        return _by_name(self.state.fact("tips")) if self.refs_differ else {}
+
+    @cached_property
+    def refs_now(self) -> Mapping[str, str]:
+        """The same of the refs of the question."""
+        return _by_name(tips_of(self.question)) if self.refs_differ else {}
+
+    @cached_property
+    def moved_refs(self) -> "tuple[AgentRef, ...]":
+        """The refs that came or moved."""
+        refs = self.question.refs if self.refs_differ else ()
+        return tuple(ref for ref in refs if self.refs_before.get(ref.name) != self.refs_now[ref.name])
+
+
+def _history_rewritten(since: Since) -> bool:
+    question, last = since.question, since.facts["commit"]
+    if last == question.commit:
+        return False
+    try:
+        return not has_ancestor(question.repository, last, question.commit)
+    except RepositoryError:
+        return True  # the commit of the last run is missing here
+
+
+def _files_changed(since: Since) -> Touched:
+    return _of_files(since, since.paths)
+
+
+def _of_files(since: Since, paths: Iterable[str]) -> Touched:
+    paths = frozenset(paths)
+    there, unknown = since.state.of_files(paths)
+    return Touched(frozenset(there), frozenset(unknown), labels=paths)
+
+
+def _files_slipped(since: Since) -> Touched:
+    """Each run reads the files that are not whole, and the objects that they held."""
+    files, held = since.facts["slips"]
+    if not (paths := since.question.beside.union(files)):
+        return Touched()
+    return _of_files(since, paths) | Touched(frozenset(since.state.of_names(held)))
+
+
+def _agent_ref_gone(since: Since) -> bool:
+    return bool(since.refs_before.keys() - since.refs_now.keys())
+
+
+def _odd_ref_moved(since: Since) -> bool:
+    said = (since.refs_before.get(ref.name, "") for ref in since.moved_refs)
+    return any(ref.refused or ref.unread or not ref.cluster for ref in since.moved_refs) or any(
+        text.startswith("[") and tree_of(text)[-1] for text in said
+    )
+
+
+def _agents_spoke(since: Since) -> Touched:
+    names = frozenset(ref.cluster for ref in since.moved_refs)
+    state = since.state
+    return Touched(frozenset(state.of_refs(ref.short for ref in since.moved_refs) | state.of_names(names)), names=names)
+
+
+def _pulses_sent(since: Since) -> Touched:
+    remembered = since.question.remembered
+    if since.facts["memory"] == remembered.at:
+        return Touched()
+    then = {tuple(entry[0]): entry for entry in since.state.fact("published")}
+    present = {tuple(entry[0]): entry for entry in published_entries(remembered.memory)}
+    ids = {ObjectId(*key) for key in then.keys() | present.keys() if then.get(key) != present.get(key)}
+    return Touched(frozenset(since.state.of_names(names_of(ids))))
+
+
+#: What checks and decisions share.
+CHANGED: Final[tuple[ChangeRow[Since], ...]] = (
+    ChangeRow("a data file changed", Affects.NEIGHBOURHOODS, _files_changed),
+    ChangeRow("time changes a decision", Affects.NEIGHBOURHOODS,
+        lambda since: Touched(frozenset(since.state.due(since.question.second)))),
+    ChangeRow("an agent's ref is gone", Affects.FLEET, _agent_ref_gone),
+    ChangeRow("a ref that does not count has changed", Affects.FLEET, _odd_ref_moved),
+    ChangeRow("an agent spoke", Affects.NEIGHBOURHOODS, _agents_spoke),
+)  # fmt: skip
+BEFORE_READING: Final[tuple[ChangeRow[Since], ...]] = (
+    ChangeRow("it is earlier than at the last run", Affects.FLEET,
+        lambda since: bool(since.question.second < since.facts["now"])),
+    ChangeRow("history was rewritten", Affects.FLEET, _history_rewritten),
+    ChangeRow("a further repository has fallen silent, or answers again", Affects.FLEET,
+        lambda since: bool(since.facts["withheld"] != withheld_of(since.question))),
+    *CHANGED,
+    ChangeRow("a file is not whole", Affects.NEIGHBOURHOODS, _files_slipped),
+    ChangeRow("pulses went out", Affects.NEIGHBOURHOODS, _pulses_sent),
+)  # fmt: skip
+
+
+def touched_since(
+    question: Question, state: RunState, facts: Mapping[str, Tree], rows: Iterable[ChangeRow[Since]] = BEFORE_READING
+) -> Touched:
+    """What changed since the last run, and what is due. WholeNeeded if that affects the whole fleet."""
+    since, found = Since(question, state, facts), Touched()
+    for row in rows:
+        noticed = row.notice(since)
+        if row.affects is Affects.FLEET and noticed:
+            raise WholeNeeded(row.change)
+        if isinstance(noticed, Touched):
+            found |= noticed
+    return found
+
+
+def data_of(changes: Iterable[PathChange]) -> Iterator[str]:
+    """The paths of data files among changes. WholeNeeded if more changed than what single files hold."""
+    for change in changes:
+        special = any(blob and blob.mode.encode() in (LINK, SUBMODULE) for blob in (change.old, change.new))
+        if special or change.path == IGNORE_FILE:
+            raise WholeNeeded("links, submodules or .musterignore changed")
+        if is_data(change.path.encode("utf-8", "surrogateescape")):
+            if "\\" in change.path:
+                raise WholeNeeded("a path that cannot be shown as it is changed")
+            yield change.path
+
+
+# -- after the selected files are read
+
+
+@dataclass(frozen=True)
+class Reading:
+    """A part of which the files are read."""
+
+    part: FleetPart
+    fleet: Fleet
+
+    @cached_property
+    def homes(self) -> Mapping[ObjectId, str]:
+        """The neighbourhood of each object that was read."""
+        where = homes(self.fleet)
+        default = {part.id: default_home(part.id) for part in self.fleet.parts}
+        return {**{id_: where.names.get(name, name) for id_, name in default.items()}, **where.of}
+
+    @cached_property
+    def names(self) -> Mapping[str, frozenset[str]]:
+        """The names that each neighbourhood goes by."""
+        found: dict[str, set[str]] = {}
+        for name, home in homes(self.fleet).names.items():
+            found.setdefault(home, {home}).add(name)
+        return {home: frozenset(names) for home, names in found.items()}
+
+    @cached_property
+    def own(self) -> frozenset[str]:
+        """The neighbourhoods to decide: if the part is near, not those that are shared."""
+        every = frozenset(self.homes.values())
+        if not self.part.near:
+            return every
+        shared = self.part.state.names_of_shared()
+        return frozenset(
+            home for home in every if home not in shared and not self.names.get(home, frozenset((home,))) & shared
+        )
+
+    @property
+    def standing(self) -> frozenset[ObjectId]:
+        """The objects that were read and are not decided."""
+        return frozenset(id_ for id_, home in self.homes.items() if home not in self.own)
+
+
+def _policy_changed(reading: Reading) -> bool:
+    part = reading.part
+    changed = {path for path in part.touched.labels if not path.startswith(FOLDER)}
+    there = {one.source.path for one in reading.fleet.parts if kind_of(one.id) in CONTEXT}
+    return not part.edited and bool(changed & (there | {file.path for file in part.state.context()}))
+
+
+def _shared_object_moved(reading: Reading) -> bool:
+    """A file that changed holds an object of another neighbourhood that is not shared context, or a statement about a
+    certificate request that no cluster owns: the request belongs to its cluster only as long as it exists."""
+    part = reading.part
+    if not part.near:
+        return False
+    elsewhere = [one for one in reading.fleet.parts if reading.homes[one.id] not in reading.own]
+    strangers = {one.source.path for one in elsewhere} - {file.path for file in part.state.context()}
+    return bool(strangers & part.touched.labels) or any(CSR.has(one.id) and not one.source.ref for one in elsewhere)
+
+
+def _read_of_others(reading: Reading) -> frozenset[int]:
+    """The neighbourhoods of objects that were read and not selected."""
+    own = reading.own
+    names = {name for home in own for name in reading.names.get(home, (home,))}
+    keys = {str(id_) for id_, home in reading.homes.items() if home in own}
+    return frozenset(reading.part.state.of_names(names | keys) - reading.part.chosen)
+
+
+AFTER_READING: Final[tuple[ChangeRow[Reading], ...]] = (
+    ChangeRow("a policy or a setting changed", Affects.CONCERNED, _policy_changed),
+    ChangeRow("a shared object moved", Affects.SHARED, _shared_object_moved),
+    ChangeRow("an object lies in a file of another neighbourhood", Affects.NEIGHBOURHOODS, _read_of_others),
+)
+
+
+def homes_concerned(question: Question, state: RunState, facts: Mapping[str, Tree], touched: Touched) -> frozenset[int]:
+    """The neighbourhoods that edits of policies concern, as far as they have summaries. WholeNeeded if that cannot be
+    told."""
+    from muster.rules.concern import ConcernsAll, concerned  # a check never asks this
+
+    paths = {file.path for file in state.context()} | touched.unknown
+    with question.at(facts["commit"]).base(paths, ()) as then:
+        before = validate(assemble(then))
+    with question.snapshot(paths, ()) as now:
+        after = validate(assemble(now))
+    for one in (before, after):
+        require_record(one, ())
+    if before.settings.spec != after.settings.spec:
+        raise WholeNeeded("the Fleet's settings changed")
+    known = state.summaries(state.whole(), read_summaries)
+    summaries = known.values()
+    objects = {obj.id: obj for summary in summaries for obj in summary.objects}
+    decided = {id_: found for summary in summaries for id_, found in summary.decisions()}
+    standing = replace(after, objects={**objects, **after.objects}, decided=decided)
+    totals = facts["totals"]
+    counts = {kind: totals.get(f"kind {kind_name(kind)}", 0) - len(standing.of(kind)) for kind in ALL}
+    standing = replace(standing, beyond=Beyond(counts=counts))
+    try:
+        found = concerned(standing, before, after, question.instant, OF_CLUSTERS)
+    except ConcernsAll as error:
+        raise WholeNeeded(str(error)) from None
+    names = {
+        name for name, summary in known.items() if summary.pressed or any(obj.id in found for obj in summary.objects)
+    }
+    return frozenset(state.of_names(names) | state.failing())
+
+
+# -- after the selected files are checked
+
+
+@dataclass(frozen=True)
+class Checking:
+    """A fleet or a part with the findings of a run. `slips`: what is kept can hold the objects of files that are not
+    whole, because it is known which these are."""
+
+    fleet: Fleet
+    findings: Iterable[Finding]
+    slips: bool = False
+
+
+def _not_whole(checking: Checking) -> bool:
+    fleet = checking.fleet
+    return fleet.unidentified or bool(fleet.slips.elsewhere) or (bool(fleet.slips) and not checking.slips)
+
+
+#: Findings about many objects at once. What an agent said may be readable again with no ref moving.
+_OF_MANY: Final = frozenset((Code.DOES_NOT_SETTLE, Code.AGENT_OBJECT_LOST))
+#: What no record of a neighbourhood can hold, because it speaks of more than one.
+NOT_RECORDED: Final[tuple[ChangeRow[Checking], ...]] = (
+    ChangeRow("a file is not whole", Affects.FLEET, _not_whole),
+    ChangeRow("not every agent could be heard", Affects.FLEET,
+        lambda checking: bool(checking.fleet.unheard - checking.fleet.withheld)),
+    ChangeRow("an admission policy of the fleet's own speaks of more than objects by themselves", Affects.FLEET,
+        lambda checking: looks_further(checking.fleet)),
+    ChangeRow("a finding speaks of many objects", Affects.FLEET,
+        lambda checking: any(found.code in _OF_MANY or is_fault(found) for found in checking.findings)),
+)  # fmt: skip
+
+
+def beyond_record(fleet: Fleet, findings: Iterable[Finding], *, slips: bool = False) -> str:
+    """Why nothing can be kept of a run; empty if it can."""
+    checking = Checking(fleet, findings, slips)
+    return next((row.change for row in NOT_RECORDED if row.notice(checking)), "")
+
+
+def require_record(fleet: Fleet, findings: Iterable[Finding], *, slips: bool = False) -> None:
+    """WholeNeeded if nothing can be kept of a part."""
+    if why := beyond_record(fleet, findings, slips=slips):
+        raise WholeNeeded(why)
+
+
+# -- after the selected neighbourhoods are decided
+
+
+@dataclass(frozen=True)
+class Deciding:
+    """A part that is decided, and what would be kept of it."""
+
+    part: FleetPart
+    run: Run
+    kept: KeptNeighbourhoods
+
+    @cached_property
+    def totals(self) -> Mapping[str, int]:
+        """The totals of the whole fleet."""
+        return self.part.totals(self.kept)
+
+    @property
+    def allowance(self) -> Allowance:
+        """What budgets allow in the end."""
+        assert self.run.context is not None
+        return self.run.context.told(Allowance)
+
+    @property
+    def lease_floor(self) -> int:
+        """How many seconds leases last at least."""
+        assert self.run.context is not None
+        return self.run.context.told(LeaseFloor).seconds
+
+
+class LeasesMoved(WholeNeeded):
+    """Clusters were decided with another least duration of leases."""
+
+    def __init__(self, seconds: int) -> None:
+        super().__init__("leases last longer or shorter than before")
+        self.seconds = seconds
+
+
+class AdaptersMoved(WholeNeeded):
+    """Clusters were decided as if an adapter reported, and none does, or the other way round."""
+
+    def __init__(self, adapters: bool) -> None:  # noqa: FBT001 - what it is about
+        super().__init__("the first or the last of its kind")
+        self.adapters = adapters
+
+
+def _leases_moved(deciding: Deciding) -> bool:
+    if not deciding.part.near and deciding.lease_floor != deciding.part.facts["lease floor"]:
+        raise LeasesMoved(deciding.lease_floor)
+    return False
+
+
+def _decided_elsewhere(deciding: Deciding) -> bool:
+    decided = deciding.run.fleet.decided
+    return any(
+        decided.get(id_) is not one
+        for summary in deciding.part.summaries.values() for id_, one in summary.decisions() if one
+    )  # fmt: skip
+
+
+def _budgets_moved(deciding: Deciding) -> frozenset[int]:
+    """The clusters that asked a budget which now allows something else."""
+    part, allowance, fleet = deciding.part, deciding.allowance, deciding.run.fleet
+    if part.near or not (changed := allowance.changed(part.facts["holds"])):
+        return frozenset()
+    return frozenset(part.state.of_names({
+        name for name, summary in part.summaries.items()
+        if any(allowance.concerned(fleet, id_, changed) for id_ in summary.asked)
+    }))  # fmt: skip
+
+
+def _price_changed(deciding: Deciding) -> bool:
+    """What a policy may cost for one object depends on how many there are, in powers of two."""
+    part, settings = deciding.part, deciding.run.fleet.settings
+    if part.rest.shards is not None:  # no shard was decided at any but the highest price
+        return False
+    return _prices(settings, deciding.totals) != _prices(settings, part.facts["totals"])
+
+
+def _prices(settings: Settings, counts: Mapping[str, int]) -> list[int]:
+    groups: list[tuple[Kind, ...]] = [ALL, CLUSTERS, *((kind,) for kind in ALL)]
+    numbers = (sum(counts.get(f"kind {kind_name(kind)}", 0) for kind in kinds) for kinds in groups)
+    return [cost_share(settings.policy_cost, settings.expression_cost, number) for number in numbers]
+
+
+def _first_or_last(deciding: Deciding) -> bool:
+    part, totals, before = deciding.part, deciding.totals, deciding.part.facts["totals"]
+    if (shards := part.rest.shards) is None:
+        return any(bool(totals.get(name)) != bool(before.get(name)) for name in ("adapters", "derived"))
+    adapters, settings = bool(totals.get("adapters")), deciding.run.fleet.settings
+    if adapters != shards.adapters and not any(required_adapters(settings, kind) for kind in TARGETS.values()):
+        raise AdaptersMoved(adapters)
+    return False
+
+
+def _summary_changed(deciding: Deciding) -> bool:
+    """Whether another neighbourhood could read something new of what was decided."""
+    part, kept = deciding.part, deciding.kept
+    if not part.near:
+        return False
+    if any(home.shared or home.troubled for home in kept.homes):
+        return True
+    if part.rest.reads_summaries:
+        return {home.name: home.digest for home in kept.homes} != {
+            home.name: home.digest for home in part.known.values()
+        }
+    summaries = read_summaries((home.name, home.summary) for home in kept.homes)
+    return {home.name for home in kept.homes} != {home.name for home in part.known.values()} or any(
+        summary.pressed for _, summary in summaries
+    )
+
+
+def _name_taken(deciding: Deciding) -> bool:
+    names = (name for home in deciding.kept.homes for name in home.names)
+    return bool(deciding.part.state.of_names(names) - deciding.part.chosen)
+
+
+NAME_TAKEN: Final = ChangeRow("a neighbourhood has a name of another", Affects.FLEET, _name_taken)
+AFTER_DECIDING: Final[tuple[ChangeRow[Deciding], ...]] = (
+    ChangeRow("leases last longer or shorter than before", Affects.FLEET, _leases_moved),
+    ChangeRow("a wide stage decides of a cluster", Affects.FLEET, _decided_elsewhere),
+    ChangeRow("a budget allows something else", Affects.NEIGHBOURHOODS, _budgets_moved),
+    ChangeRow("policies cost more or less than before", Affects.FLEET, _price_changed),
+    ChangeRow("the first or the last of its kind", Affects.FLEET, _first_or_last),
+    ChangeRow("a cluster's summary changed", Affects.SHARED, _summary_changed),
+    NAME_TAKEN,
+)
+
+
+# -- growing a part
+
+
+def noticed(part: FleetPart, rows: Iterable[ChangeRow[M]], moment: M) -> FleetPart | None:
+    """The larger part that changes ask for; None if this one is enough. WholeNeeded if only the whole fleet is."""
+    for row in rows:
+        found = row.notice(moment)
+        if not found:
+            continue
+        if row.affects is Affects.FLEET:
+            raise WholeNeeded(row.change)
+        if row.affects is Affects.SHARED:
+            return part.larger(wide=True)
+        if row.affects is Affects.CONCERNED:
+            if not part.rest.asks_summaries:
+                raise WholeNeeded(row.change)
+            concerned = homes_concerned(part.question, part.state, part.facts, part.touched)
+            return part.larger(concerned, wide=True, edited=True)
+        if isinstance(found, frozenset):
+            return part.larger(found)
+    return None
+
+
+@contextmanager
+def read_part(part: FleetPart) -> Iterator[tuple[FleetPart, Snapshot, Fleet | None]]:
+    """Read a part, with all that lies in one file with it: the part, its files and its fleet. If that shows that more
+    must be looked at: the larger part, and no fleet."""
+    part = part.closed()
+    with part.question.snapshot(part.paths, part.refs) as snapshot:
+        fleet = assemble(snapshot, partial=True)
+        reading = Reading(part, fleet)
+        if (larger := noticed(part, AFTER_READING, reading)) is not None:
+            yield larger, snapshot, None
+        else:
+            yield replace(part, standing=reading.standing), snapshot, fleet
+
+
+# -- what of a question is compared with the last run
+
+
+def withheld_of(question: Question) -> list[Tree]:
+    """The further repositories that do not answer, and the clusters that are unknown for that reason. The error text is
+    left out: it may differ each time."""
+    agents = question.agents
+    return [] if agents is None else [[one.remote, sorted(one.clusters)] for one in agents.withheld]
+
+
+def tips_of(question: Question) -> str:
+    """The agents' refs as they were heard, a line each: the name, and the commit or, if there is more to say, a list in
+    JSON that ends in why the ref was not read. They are many, and every look compares them: hence no tree."""
+    return "\n".join([
+        f"{ref.name} {ref.commit}" if not (ref.refused or ref.unread or ref.identity)
+        else f"{ref.name} {text_of([ref.commit, list(ref.refused), _identity_of(ref), ref.unread])}"
+        for ref in question.refs
+    ])  # fmt: skip
+
+
+def _by_name(tips: str) -> dict[str, str]:
+    return {name: said for name, _, said in (line.partition(" ") for line in tips.split("\n") if line)}
+
+
+def _identity_of(ref: "AgentRef") -> Tree:
+    known = ref.identity
+    return None if known is None else [known.user, known.reason, known.doubt]
+
+
+def names_of(ids: Iterable[ObjectId]) -> set[str]:
+    """The names by which to look up the neighbourhoods of objects."""
+    return {name for id_ in ids for name in (default_home(id_), str(id_))}
+
+
+def published_entries(memory: Memory) -> list[Tree]:
+    """What is remembered of pulses, by object."""
+    by_object = grouped(
+        (key.object, [key.policy, sent.generation, format_time(sent.time), sent.count])
+        for key, sent in sorted(memory.items())
+    )
+    return [[list(id_), *entries] for id_, entries in by_object.items()]

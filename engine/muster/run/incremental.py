@@ -1,0 +1,141 @@
+"""The answer to a question: an incremental run over what changed and what is due, or a full run.
+
+An incremental run looks at the neighbourhoods in which a file changed, for which an agent spoke, or which are due; if
+there are none, at nothing. If their summaries stay the same and nothing that is shared changed, nothing else is asked.
+Else wide stages are, over what is shared and the summaries of the rest. If a policy was edited, the summaries tell whom
+that concerns. `muster.run.affected` says which change affects what. If an incremental run cannot answer (a file is not
+whole, history was rewritten, muster itself is another version), a full run does: in shards, if there are workers, else
+with the whole fleet in one process. All of them decide the same, byte for byte; the tests hold that.
+"""
+
+import sqlite3
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Final
+
+from muster.data.tree import Tree
+from muster.fleet.agent_messages import withheld_remote
+from muster.fleet.faults import fell_back
+from muster.fleet.fleet import Beyond
+from muster.fleet.settings import Settings
+from muster.git.errors import RepositoryError
+from muster.rules.policies.in_force import FleetWithPolicies
+from muster.run.affected import (
+    touched_since,
+)
+from muster.run.answer import RunAnswer
+from muster.run.collector import without_collection
+from muster.run.homes import KeptNeighbourhoods
+from muster.run.look import WholeFleet, rest_wakes, run, run_part
+from muster.run.part import FleetPart
+from muster.run.progress import RunStep, doing
+from muster.run.question import Question, WholeNeeded
+from muster.run.records import get_findings, get_held
+from muster.run.run import Run, Settled
+from muster.run.state import RunState
+
+if TYPE_CHECKING:
+    from muster.run.workers import Workers
+
+
+@dataclass(frozen=True, slots=True)
+class Wanted:
+    """What the run must have looked at even if it did not change: the neighbourhoods of some names, and with `wide` all
+    that is shared and every cluster's summary."""
+
+    names: frozenset[str] = frozenset()
+    wide: bool = False
+
+
+NOTHING_WANTED: Final = Wanted()
+
+
+def answer(
+    question: Question, state: RunState | None, workers: "Workers | None" = None, wanted: Wanted = NOTHING_WANTED
+) -> RunAnswer:
+    """Answer from what the last run left, if there is anything, else with a full run: in shards, if there are
+    `workers`."""
+    why = "nothing can be kept (see muster cache)"
+    if state is not None:
+        try:
+            return incremental_run(question, state, wanted)
+        except WholeNeeded as needed:
+            why = str(needed)
+    return full_run(question, why, workers)
+
+
+def full_run(question: Question, why: str, workers: "Workers | None" = None) -> RunAnswer:
+    """Answer without what is kept."""
+    unread = frozenset[str]()
+    if workers is not None:
+        from muster.run.sharded import Killing, decide_in_shards  # few runs have workers
+
+        try:
+            with without_collection():
+                return decide_in_shards(question, why, workers.executor, workers.files)
+        except WholeNeeded as needed:
+            why = f"{why}; {needed}" if str(needed) else why
+        except Killing as killing:
+            unread, why = killing.files, f"{why}; workers died of some files"
+        except RepositoryError:
+            raise
+        except Exception as error:  # noqa: BLE001 - the boundary: a full run in one process decides the same
+            fell_back("deciding in shards", error)
+            why = f"{why}; {type(error).__name__}: {error}"
+    return run(question, WholeFleet(question, why, unread))
+
+
+def incremental_run(question: Question, state: RunState, wanted: Wanted = NOTHING_WANTED) -> RunAnswer:
+    """Answer from what the last run left. WholeNeeded if a full run is required, for whatever reason but the
+    repository's."""
+    try:
+        with without_collection():
+            return _incremental_run(question, state, wanted)
+    except (WholeNeeded, RepositoryError):
+        raise
+    except sqlite3.Error as error:
+        raise WholeNeeded(f"what is kept cannot be read: {error}") from error
+    except Exception as error:
+        fell_back("deciding a part of the fleet", error)
+        raise WholeNeeded(f"{type(error).__name__}: {error}") from error
+
+
+def _incremental_run(question: Question, state: RunState, wanted: Wanted) -> RunAnswer:
+    doing(RunStep.COMPARING)
+    facts = state.facts()
+    if facts is None:
+        raise WholeNeeded(state.missing)
+    touched = touched_since(question, state, facts)
+    named = state.of_names(wanted.names)
+    if wanted.names and not named:
+        raise WholeNeeded("nothing of that name was there")
+    if not touched and not named and not wanted.wide:
+        return _unchanged(question, state, facts)
+    chosen = touched.homes | named
+    wide = bool(
+        wanted.wide or facts["holds"] or facts["totals"].get("held")
+        or any(home.shared or home.troubled for home in state.kept(chosen).values())
+    )  # fmt: skip
+    part = FleetPart(question, state, facts, touched, chosen)
+    return run_part(part.larger(wide=True) if wide else part)
+
+
+def _unchanged(question: Question, state: RunState, facts: Mapping[str, Tree]) -> RunAnswer:
+    """Nothing changed and nothing is due: what was wrong at the last run still is, and that is all."""
+    found = (
+        *(one for tree in state.findings(()) for one in get_findings(tree)), *get_findings(facts["loose"]),
+        *get_findings(facts["failed"]),
+        *map(withheld_remote, question.agents.withheld if question.agents else ()),
+    )  # fmt: skip
+    fleet = FleetWithPolicies(
+        {}, {}, settings=Settings(facts["settings"]), findings=found, held=tuple(get_held(facts["held"])),
+        wakes=rest_wakes(state, ()), beyond=Beyond(),
+    )  # fmt: skip
+    run = Run(fleet, question.instant, question.decided)
+    return RunAnswer(
+        Settled(run, run, {}, [], rested=True),
+        {**facts, "commit": question.commit},
+        KeptNeighbourhoods((), ()),
+        frozenset(),
+        "nothing: nothing changed, and nothing is due",
+    )

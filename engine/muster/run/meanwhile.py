@@ -1,0 +1,73 @@
+"""Whether an answer still holds after people committed more while it was made.
+
+It does if what they committed concerns only clusters in which the run wrote nothing: the changed files lie in
+neighbourhoods of such clusters, and these keep their names. Then a run on the later commit writes the same bytes in all
+that this one wrote, for all that these follow from is the same: the files of those neighbourhoods, what is shared, and
+the few numbers that clusters are told. If the run also wrote what many clusters share, or if budgets have a say in it,
+the summaries of what people changed must stay the same, too: those decisions depend on the summaries of all.
+
+What people changed is not decided here: the next run finds it, since what is kept says which commit was decided. A
+commit that speaks to runs (`Muster-Allow-Removal`) must be read by a run, so an answer never holds across one.
+"""
+
+import sqlite3
+from typing import TYPE_CHECKING
+
+from muster.data.locations import FOLDER
+from muster.data.tree import dig
+from muster.fleet.faults import fell_back
+from muster.git.errors import RepositoryError
+from muster.git.history import speaks_to_runs, touched_between
+from muster.git.repository import is_ancestor
+from muster.run.affected import data_of
+from muster.run.homes import read_summaries
+from muster.run.look import run_part
+from muster.run.part import FleetPart, Rest, Touched
+from muster.run.question import Question, WholeNeeded
+
+if TYPE_CHECKING:
+    from muster.run.answer import RunAnswer
+    from muster.run.state import RunState
+
+
+def holds_at(question: Question, found: "RunAnswer", state: "RunState | None", commit: str) -> bool:
+    """Whether an answer also holds at a later `commit`; False if that cannot be told.
+
+    `state` has the answer (`RunAnswer.remember`). RepositoryError if git fails.
+    """
+    repository, decided = question.repository, question.commit
+    if found.facts is None or not is_ancestor(repository, decided, commit):
+        return False
+    try:
+        paths = frozenset(data_of(touched_between(repository, decided, commit)))
+        if any(path.startswith(FOLDER) for path in paths) or speaks_to_runs(repository, decided, commit):
+            return False
+        return not paths or (state is not None and _apart(question, found, state, commit, paths))
+    except RepositoryError:
+        raise
+    except (WholeNeeded, sqlite3.Error):
+        return False
+    except Exception as error:  # noqa: BLE001 - the boundary: the question is decided anew
+        fell_back("looking at what was committed meanwhile", error)
+        return False
+
+
+def _apart(question: Question, found: "RunAnswer", state: "RunState", commit: str, paths: frozenset[str]) -> bool:
+    """Whether the objects in some files, before and after, have nothing to do with what was found."""
+    facts = state.facts()
+    if facts is None or (facts["commit"], facts["now"]) != (question.commit, question.second):
+        return False  # another process has written it since
+    if facts["holds"] or facts["totals"].get("held"):
+        return False
+    written, lost = state.of_files(found.settled.files)
+    homes, unknown = state.of_files(paths)
+    if lost or homes & written or homes & state.whole():
+        return False
+    concerns_all = (
+        bool(written & state.whole() or dig(facts["settings"], "heartbeats", "maxPerSecond"))
+        or any(summary.pressed for _, summary in read_summaries(state.summaries_of(written)))
+    )  # fmt: skip
+    touched = Touched(frozenset(homes), frozenset(unknown), labels=paths)
+    rest = Rest(asks_wide=False, asks_summaries=False, reads_summaries=concerns_all)
+    done = run_part(FleetPart(question.at(commit), state, facts, touched, frozenset(homes), rest=rest))
+    return done.gone is not None and not done.gone & written

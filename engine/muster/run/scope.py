@@ -1,0 +1,41 @@
+"""What one evaluation looks at: the whole fleet, or a part of it beside what is known of the rest.
+
+`muster.run.evaluate.evaluate_snapshot` is the one way from files to decisions. A full run gives it `WHOLE`; an
+incremental run (`muster.run.part`) and a shard (`muster.run.shard`) give it a scope of their own.
+"""
+
+from typing import Final, Protocol
+
+from muster.data.snapshot import Snapshot
+from muster.rules.policies.in_force import FleetWithPolicies
+from muster.run.checking import check_snapshot
+from muster.run.run import Run
+
+
+class Scope(Protocol):
+    """A strategy of an evaluation."""
+
+    def checked(self, snapshot: Snapshot) -> FleetWithPolicies:
+        """Assemble and check a snapshot, or what is to be decided of it."""
+
+    def joined(self, fleet: FleetWithPolicies) -> FleetWithPolicies:
+        """Add what is known of the rest of the fleet, once the agents are heard."""
+
+    def told(self, run: Run) -> Run:
+        """Add what the last run found of the rest of the fleet."""
+
+
+class _Whole:
+    """The whole fleet: there is no rest. Satisfies `Scope`."""
+
+    def checked(self, snapshot: Snapshot) -> FleetWithPolicies:
+        return check_snapshot(snapshot)
+
+    def joined(self, fleet: FleetWithPolicies) -> FleetWithPolicies:
+        return fleet
+
+    def told(self, run: Run) -> Run:
+        return run
+
+
+WHOLE: Final[Scope] = _Whole()
