@@ -19,7 +19,7 @@ def test_every_case_passes() -> None:
 
 def test_every_decided_difference_is_told_to_users() -> None:
     told = (Path(__file__).parents[2] / "docs" / "hyperfleet.md").read_text(encoding="utf-8")
-    table = told.partition("## Decided differences")[2]
+    table = told.partition("## Differences from HyperFleet")[2]
     assert [difference for difference in hyperfleet.DIFFERENCES if f"| {difference} |" not in table] == []
 
 
