@@ -21,7 +21,7 @@ from muster.fleet.objects import Object
 from muster.fleet.settings import DEFAULTS
 from muster.fleet.shared import Shared
 from muster.rules.budgets import stage as budgets
-from muster.rules.conditions.doubt import Doubts
+from muster.rules.conditions.stale_input import StaleInputs
 from muster.rules.failures import Failures
 from muster.rules.pipeline import context_of
 from muster.rules.policies.in_force import NOTHING, FleetWithPolicies
@@ -59,7 +59,7 @@ def main() -> None:
 def one_cluster(fleet: FleetWithPolicies) -> float:
     """Seconds that it takes to find out anew what is asked for on one cluster, everything common being at hand."""
     context = context_of(fleet, NOW)
-    scopes, doubts = Scopes.of(fleet, context.rules, NOW), Doubts.of(fleet, context.rules, NOW)
+    scopes, doubts = Scopes.of(fleet, context.rules, NOW), StaleInputs.of(fleet, context.rules, NOW)
     asking = Remedies.of(fleet, context, scopes, doubts, Failures())
     changed = fleet.clusters()[len(fleet.clusters()) // 2]
     asking.request(changed)

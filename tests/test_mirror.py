@@ -96,7 +96,6 @@ THROUGH = {
     "fleet": {
         "e2e/test_hearing.py": "agent_refs",
         "features/reconcile/test_vanished.py": "vanished/find vanished/search",
-        "features/reconcile/test_vanished_since.py": "vanished/history",
         "fleet/test_agents.py": "agent_messages",
         "fleet/test_derived_parts.py": "derived_messages",
         "fleet/test_hostile.py": "files messages reading",
@@ -104,11 +103,11 @@ THROUGH = {
         "fleet/test_neighbourhoods.py": "view",
         "fleet/test_schema_findings.py": "schemas violations",
         "packaging/test_wheel.py": "builtin bundle",
-        "rules/admission/test_foreigners.py": "foreign",
+        "rules/admission/test_foreign.py": "foreign",
         "rules/budgets/test_stage.py": "fleet",
         "rules/reports/test_acceptance.py": "reports",
         "rules/test_settings.py": "settings",
-        "scenarios/test_scenarios.py": "acceptance approvals assemble deciders",
+        "scenarios/test_scenarios.py": "acceptance approvals assemble",
     },
     "git": {
         "agents/identity/test_authority.py": "signatures/errors signatures/keys",
@@ -123,13 +122,13 @@ THROUGH = {
     "rules": {
         "conformance/test_hive.py": "pools/dependencies pools/rules",
         "e2e/test_derived_files.py": "render",
-        "e2e/test_hearing.py": "heartbeats/hearing",
+        "e2e/test_hearing.py": "heartbeats/agent_refs",
         "e2e/test_signed_reports.py": "registration/identity",
         "features/explain/test_explain.py": "policies/witness",
         "features/notify/test_notify.py": "notifications/transitions",
-        "rules/admission/test_foreigners.py": (
-            "admission/defaults admission/matching admission/policies admission/request admission/resources "
-            "admission/surroundings"
+        "rules/admission/test_foreign.py": (
+            "admission/defaults admission/inputs admission/matching admission/policies admission/request "
+            "admission/resources"
         ),
         "rules/budgets/test_stage.py": "budgets/held effects/allowance effects/population",
         "rules/effects/test_requested.py": "taints/requests",
@@ -148,12 +147,12 @@ THROUGH = {
         "rules/pulses/test_stage.py": "pulses/event pulses/policy",
         "rules/remedies/test_requested.py": "remedies/policy",
         "rules/reports/test_stage.py": "policies/adapters",
-        "rules/test_compiling.py": "conditions/policy conditions/rivals policies/expressions policies/policies",
-        "rules/test_faults.py": "kept",
+        "rules/test_compiling.py": "conditions/conflicts conditions/policy policies/expressions policies/policies",
+        "rules/test_faults.py": "retention",
         "rules/test_pipeline.py": "context stages",
         "scenarios/test_scenarios.py": (
-            "checks/lints checks/validate conditions/add_ons generations heartbeats/durations "
-            "heartbeats/lapses heartbeats/sighting incarnations registration/removal registration/requests "
+            "checks/lints checks/validate conditions/add_ons creation generations "
+            "registration/removal registration/requests "
             "registration/stage remedies/grounds remedies/lint remedies/stage taints/cluster_lint "
             "taints/cluster_stage taints/keys taints/lint taints/policy taints/requested taints/stage "
             "traffic/ingresses traffic/stage"

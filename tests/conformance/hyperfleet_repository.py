@@ -15,7 +15,7 @@ from muster.data.decision import Published, PulseKey
 from muster.data.ids import ObjectId
 from muster.data.kinds import KARMADA_CLUSTER, NODE_POOL, Kind, kind_of
 from muster.data.times import parse_time
-from muster.rules.generations import DIGEST, wish_digest
+from muster.rules.generations import DIGEST, desired_digest
 from muster.run.run import Run
 from tests.conformance.evaluating import evaluated
 
@@ -128,7 +128,7 @@ class CaseFleet:
         return {
             "metadata": {
                 "generation": self.resource["generation"],
-                "annotations": {DIGEST: wish_digest(old["spec"], deleting=deleting)},
+                "annotations": {DIGEST: desired_digest(old["spec"], deleting=deleting)},
             },
             "status": {"conditions": conditions, "muster": {"specChanged": self.changed}},
         }

@@ -29,9 +29,9 @@ class LandedCommit(Protocol):
 
 def told_of(run: "Run") -> list[Finding]:
     """Return what people are told of what a run found: waivers are applied as of its instant."""
-    from muster.rules.checks.waivers import told
+    from muster.rules.checks.waivers import shown
 
-    return told(run.findings, run.now)
+    return shown(run.findings, run.now)
 
 
 def say(*lines: str, err: bool = False) -> None:

@@ -9,7 +9,7 @@ A ref is gone if it was looked for and other agents' refs were found: a place wi
 push. If all are missing at once, every agent may have stopped or this may be the wrong place.
 
 If a ref is gone, or holds nothing from its agent any more, somebody deleted or replaced it. Such a cluster is *lost*:
-its derived state holds until its lease has expired (`muster.rules.heartbeats.unreceived`), and its certificates while
+its derived state holds until its lease has expired (`muster.rules.heartbeats.agent_refs`), and its certificates while
 people accept it.
 """
 

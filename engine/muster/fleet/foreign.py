@@ -70,7 +70,7 @@ def by_kind(found: Iterable[Foreign]) -> ByKind:
     return {kind: tuple(same) for kind, same in grouped(((one.id.group, one.id.kind), one) for one in found).items()}
 
 
-class Opener:
+class BodyLoader:
     """Loads the bodies of foreign objects. Caches the last file, because objects of one file are loaded in a row."""
 
     def __init__(self) -> None:

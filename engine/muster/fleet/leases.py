@@ -217,7 +217,7 @@ def lease_seconds(view: View, cluster: Object, lease: Tree = None, factor: int =
 
 def last_sign(view: View, id_: ObjectId, lease: Tree) -> str | None:
     """The time of a cluster's last sign of life, as written: its Lease's renewal. Without a Lease, a change in a
-    Karmada cluster's reports counts too (upstream's monitor, `muster.rules.heartbeats.sighting`)."""
+    Karmada cluster's reports counts too (upstream's monitor, `muster.rules.heartbeats.silence`)."""
     renewed = renew_time(lease)
     if renewed is None and kind_of(id_) is KARMADA_CLUSTER:
         changed = mapping_at(view.now(id_, *SIGHT) or view.before(id_, *SIGHT)).get("at")

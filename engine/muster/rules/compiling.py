@@ -11,9 +11,9 @@ from muster.fleet.faults import attempt
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.vocabulary import type_of
-from muster.rules.conditions import rivals as messages
-from muster.rules.conditions.policy import CONDITION_POLICIES, ConditionPolicy, in_reading_order
-from muster.rules.conditions.rivals import without_rivals
+from muster.rules.conditions import conflicts as messages
+from muster.rules.conditions.conflicts import without_conflicts
+from muster.rules.conditions.policy import CONDITION_POLICIES, ConditionPolicy, in_dependency_order
 from muster.rules.notifications.policy import NOTIFICATION_POLICIES, NotificationPolicy
 from muster.rules.placements.policy import CompiledPlacement, compile_placement
 from muster.rules.policies.environments import Bounds
@@ -44,8 +44,8 @@ def compile_policies(fleet: Fleet) -> Compiled:
         )
         return [policy for _, policy in found]
 
-    conditions, rivals = without_rivals(policies(CONDITION_POLICIES))
-    ordered, circle = in_reading_order(conditions)
+    conditions, rivals = without_conflicts(policies(CONDITION_POLICIES))
+    ordered, circle = in_dependency_order(conditions)
     findings.extend(rivals)
     findings.extend(messages.policy_circle(policy.source, circle) for policy in circle)
     compiled = {

@@ -76,7 +76,7 @@ def findings_of(failed: Iterable[Failed], fleet: Fleet) -> Iterator[Finding]:
         yield finding(code, text, place, hint=hint, object_=id_, excerpt=excerpt)
 
 
-def fault_of(failed: Iterable[Failed], fleet: Fleet) -> Iterator[Finding]:
+def builtin_fault(failed: Iterable[Failed], fleet: Fleet) -> Iterator[Finding]:
     """Yield one finding for all built-in expressions that failed in a run: they must not fail, so this is a fault in
     muster. Values of the object are not included."""
     ours = [one for one in failed if _is_ours(one, fleet)]

@@ -36,10 +36,10 @@ def stage(view: View, _context: Context, _now: datetime) -> Iterator[Decision | 
 
 def _counted(view: View, obj: Object) -> Iterator[Decision]:
     deleting = is_deleting(view, obj)
-    digest = wish_digest(asked_of_adapters(obj.kind, obj.spec), deleting=deleting)
+    digest = desired_digest(adapter_spec(obj.kind, obj.spec), deleting=deleting)
     known = view.before(obj.id, "metadata", "annotations", DIGEST)
     # Earlier versions digested the whole spec: a new way of counting alone is no change.
-    changed = known != digest and (not obj.kind.of_hub or known != wish_digest(obj.spec, deleting=deleting))
+    changed = known != digest and (not obj.kind.of_hub or known != desired_digest(obj.spec, deleting=deleting))
     yield Decision(obj.id, ("metadata", "generation"), _generation(view, obj, changed=changed), _BECAUSE)
     yield Decision(obj.id, ("metadata", "annotations"), {DIGEST: digest}, _BECAUSE)
 
@@ -54,14 +54,14 @@ def _generation(view: View, obj: Object, *, changed: bool) -> int:
     return max(last + int(changed), own)
 
 
-def asked_of_adapters(kind: Kind, spec: Tree) -> Tree:
+def adapter_spec(kind: Kind, spec: Tree) -> Tree:
     """Return an object's spec without the hub's own fields."""
     if not isinstance(spec, dict) or not any(name in spec for name in kind.of_hub):
         return spec
     return {name: value for name, value in spec.items() if name not in kind.of_hub}
 
 
-def wish_digest(spec: Tree, *, deleting: bool) -> str:
+def desired_digest(spec: Tree, *, deleting: bool) -> str:
     """Return a digest of the desired state: the spec's counted fields, and whether the object is to be deleted."""
     return spec_digest({"deleting": spec}) if deleting else spec_digest(spec)
 

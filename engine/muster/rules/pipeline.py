@@ -6,7 +6,7 @@ new module and one line here.
 A fault in muster costs one object its changes and has no other effect: an object on which a stage fails counts as
 broken, and everything is decided again without it, so it keeps its last derived state. Stages that iterate over objects
 name it (`muster.fleet.faults.each`); for others it is searched for by leaving objects out. If no object causes the
-fault, the stage's last results hold (`muster.rules.kept`), and the other stages decide.
+fault, the stage's last results hold (`muster.rules.retention`), and the other stages decide.
 """
 
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ from muster.data.ids import ObjectId
 from muster.data.source import Part
 from muster.fleet import derived_messages as messages
 from muster.fleet import faults
-from muster.rules import generations, kept, settings
+from muster.rules import generations, retention
 from muster.rules.budgets import held
 from muster.rules.budgets import stage as budgets
 from muster.rules.conditions import add_ons
@@ -29,9 +29,8 @@ from muster.rules.context import Broadcast, Context
 from muster.rules.effects.allowance import Allowance
 from muster.rules.effects.approval import Approvals
 from muster.rules.effects.budget import budgets_of
-from muster.rules.failures import fault_of, findings_of
-from muster.rules.heartbeats import durations, hearing, lapses, sighting, silence, valve
-from muster.rules.heartbeats import hearing as lost
+from muster.rules.failures import builtin_fault, findings_of
+from muster.rules.heartbeats import agent_refs, durations, silence
 from muster.rules.placements import stage as placements
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pools import clusters as pool_clusters
@@ -53,23 +52,23 @@ from muster.rules.taints.cluster_policy import taint_policies as taint_policies_
 from muster.rules.traffic import stage as traffic
 
 STAGES: tuple[Stage, ...] = (
-    kept.STAGE,
-    settings.STAGE,
+    retention.STAGE,
+    retention.SETTINGS,
     removal.FINALIZING,
     generations.STAGE,
-    hearing.STAGE,
-    hearing.DEPARTURES,
+    agent_refs.STAGE,
+    agent_refs.REMOVED_CLUSTERS,
     identity.STAGE,
     registration.STAGE,
-    valve.STAGE,
-    valve.STRETCHING,
+    durations.VALVE,
+    durations.STRETCHING,
     removal.STAGE,
     durations.STAGE,
     reports.STAGE,
-    sighting.STAGE,
+    silence.SIGHTING,
     conditions.STAGE,
     silence.STAGE,
-    lapses.STAGE,
+    silence.LAPSES,
     add_ons.STAGE,
     requests.STAGE,
     first_day.STAGE,
@@ -111,10 +110,10 @@ def run(fleet: FleetWithPolicies, now: datetime) -> Decided:
     Objects on which muster fails are broken, with a finding; so are those whose derived part could not be read again.
     In an incremental run a fault is raised, and a full run is required.
     """
-    fleet = lost.with_lost_kept(fleet, now)
+    fleet = agent_refs.with_lost_retained(fleet, now)
     fleet = _with_removals(fleet, now) if fleet.beyond.asked else fleet
     for number in range(_MOST_RUNS):
-        decided = _through(fleet, now, searching=number < _MOST_SEARCHES)
+        decided = _run_stages(fleet, now, searching=number < _MOST_SEARCHES)
         done = decided.fleet
         found = [one for one in done.findings if one.code == Code.FAULT_AT_OBJECT]
         failed = done.broken.union(one.object for one in found if one.object)
@@ -124,11 +123,11 @@ def run(fleet: FleetWithPolicies, now: datetime) -> Decided:
             if not unwritable:
                 return replace(decided, fleet=replace(done, texts=rendered.texts).sorted_as(done))
             told = [messages.unwritable(id_, _parts(done, id_), why) for id_, why in sorted(unwritable.items())]
-            fleet = _without(fleet, unwritable, told)
+            fleet = _with_broken(fleet, unwritable, told)
             continue
         carried = found if done.broken == fleet.broken else [one for one in done.findings if faults.is_fault(one)]
-        fleet = _without(fleet, failed, carried)
-    return _through(_all_broken(fleet, ()), now, searching=False)
+        fleet = _with_broken(fleet, failed, carried)
+    return _run_stages(_all_broken(fleet, ()), now, searching=False)
 
 
 def _parts(fleet: FleetWithPolicies, id_: ObjectId) -> tuple[Part, ...]:
@@ -145,7 +144,7 @@ def _with_removals(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolicies
         return replace(fleet, unidentified=True, findings=(*fleet.findings, told))
 
 
-def _through(fleet: FleetWithPolicies, now: datetime, *, searching: bool) -> Decided:
+def _run_stages(fleet: FleetWithPolicies, now: datetime, *, searching: bool) -> Decided:
     """Run every stage once. Stops at the first that fails on an object found by searching."""
     before, failed = fleet, list[Failed]()
     try:
@@ -160,27 +159,27 @@ def _through(fleet: FleetWithPolicies, now: datetime, *, searching: bool) -> Dec
         except Exception as error:
             if fleet.partial:
                 raise
-            culprit = _culprit(fleet, context, now, stage) if searching else None
+            culprit = _failing_object(fleet, context, now, stage) if searching else None
             if culprit is not None:
-                return Decided(_without(before, (), [faults.object_fault(before.objects[culprit], error)]), context)
+                return Decided(_with_broken(before, (), [faults.object_fault(before.objects[culprit], error)]), context)
             told = faults.stage_fault(f"deciding {stage.name}", error)
             if stage.foundation and not fleet.objects.keys() <= fleet.broken:
                 return Decided(_all_broken(before, [told]), context)
-            outcomes = [*kept.of_stage(fleet, stage), told]
+            outcomes = [*retention.stage_results(fleet, stage), told]
         context = context.after(outcomes)
         fresh = [one._replace(stage=stage.name) for one in outcomes if isinstance(one, Failed)]
         failed += fresh
         standing = (one for one in fleet.beyond.failed if one.stage == stage.name)
         of_fleet = (outcome for outcome in outcomes if not isinstance(outcome, Broadcast | Failed))
         fleet = fleet.with_outcomes((*of_fleet, *findings_of((*fresh, *standing), fleet)))
-    fleet = fleet.with_outcomes(fault_of((*failed, *fleet.beyond.failed), fleet))
+    fleet = fleet.with_outcomes(builtin_fault((*failed, *fleet.beyond.failed), fleet))
     return Decided(fleet, context, tuple(failed))
 
 
 def context_of(fleet: FleetWithPolicies, now: datetime) -> Context:
     """The context before the first stage."""
     told = (
-        valve.LeaseFloor(fleet.beyond.lease_floor),
+        durations.LeaseFloor(fleet.beyond.lease_floor),
         ClusterTaintPolicies(taint_policies_of(fleet)),
         Allowance(budgets_of(fleet), (), now, Approvals.of(fleet)),
     )
@@ -188,21 +187,21 @@ def context_of(fleet: FleetWithPolicies, now: datetime) -> Context:
 
 
 def _all_broken(fleet: FleetWithPolicies, found: Iterable[Finding]) -> FleetWithPolicies:
-    return _without(fleet, {*fleet.objects, *fleet.previous}, found)
+    return _with_broken(fleet, {*fleet.objects, *fleet.previous}, found)
 
 
-def _without(fleet: FleetWithPolicies, ids: Iterable[ObjectId], found: Iterable[Finding]) -> FleetWithPolicies:
+def _with_broken(fleet: FleetWithPolicies, ids: Iterable[ObjectId], found: Iterable[Finding]) -> FleetWithPolicies:
     """The fleet with more objects counted as broken."""
     return replace(fleet, broken=fleet.broken.union(ids), findings=(*fleet.findings, *found))
 
 
-def _culprit(fleet: FleetWithPolicies, context: Context, now: datetime, stage: Stage) -> ObjectId | None:
+def _failing_object(fleet: FleetWithPolicies, context: Context, now: datetime, stage: Stage) -> ObjectId | None:
     """The object without which, and without all after it, the stage does not fail; None if it fails without any."""
     candidates = sorted(fleet.objects.keys() - fleet.broken)
 
     def fails(number: int) -> bool:
         try:
-            left = _without(fleet, candidates[number:], ())
+            left = _with_broken(fleet, candidates[number:], ())
             list(stage.ask(left, context.for_fleet(context_of(left, now)), now))
         except Exception:  # noqa: BLE001 - the caller reports it
             return True

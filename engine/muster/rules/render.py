@@ -57,7 +57,7 @@ def _render(fleet: Fleet, id_: ObjectId, shards: int, done: Rendered) -> None:
         body = derived_body(id_, fleet.decided[id_])
         if body is None:
             return
-        text = None if _stands(fleet, id_, path, body) else derived_text(body)
+        text = None if _is_written(fleet, id_, path, body) else derived_text(body)
     done.texts[id_] = text
     if text is None:
         done.kept.add(path)
@@ -65,14 +65,14 @@ def _render(fleet: Fleet, id_: ObjectId, shards: int, done: Rendered) -> None:
         done.files[path] = text
 
 
-def _stands(fleet: Fleet, id_: ObjectId, path: str, body: Tree) -> bool:
+def _is_written(fleet: Fleet, id_: ObjectId, path: str, body: Tree) -> bool:
     """Is the file already as it would be written? Nearly all are; comparing trees takes a fifth of creating the
     text."""
     standing = fleet.as_written.get(path)
     return standing is not None and standing is fleet.previous.get(id_) and is_same(standing, body)
 
 
-def changed(fleet: Fleet, rendered: Rendered) -> dict[str, str | None]:
+def changed_files(fleet: Fleet, rendered: Rendered) -> dict[str, str | None]:
     """Return the derived files that differ from the snapshot's; None: to be removed.
 
     Only YAML and JSON files are removed: a person's note under `derived/` stays.

@@ -27,7 +27,7 @@ def condition(
     return decided
 
 
-def saying(
+def condition_decision(
     view: View, id_: ObjectId, type_: str, said: tuple[str, str, str], because: Because, now: datetime,
     horizon: datetime | None = None, generation: int | None = None,
 ) -> Decision:  # fmt: skip
@@ -36,7 +36,7 @@ def saying(
     return Decision(id_, ("status", "conditions", (type_,)), decided, because, horizon)
 
 
-def as_it_was(
+def unchanged_condition(
     id_: ObjectId, type_: str, known: Tree, because: Because, horizon: datetime | None = None
 ) -> Decision:  # fmt: skip
     """Decide a condition with its known value."""

@@ -36,10 +36,10 @@ from muster.git.derivedbranch import has_ancestor
 from muster.git.entries import LINK, SUBMODULE
 from muster.git.errors import RepositoryError
 from muster.git.paths import IGNORE_FILE, is_data
-from muster.rules.admission.judge import looks_further
+from muster.rules.admission.judge import reads_other_objects
 from muster.rules.checks.validate import validate
 from muster.rules.effects.allowance import Allowance
-from muster.rules.heartbeats.valve import LeaseFloor
+from muster.rules.heartbeats.durations import LeaseFloor
 from muster.rules.policies.lazy import cost_share
 from muster.run.homes import CONTEXT, KeptNeighbourhoods, kind_name, read_summaries
 from muster.run.part import FleetPart, Touched
@@ -293,7 +293,7 @@ AFTER_READING: Final[tuple[ChangeRow[Reading], ...]] = (
 def homes_concerned(question: Question, state: RunState, facts: Mapping[str, Tree], touched: Touched) -> frozenset[int]:
     """The neighbourhoods that edits of policies concern, as far as they have summaries. WholeNeeded if that cannot be
     told."""
-    from muster.rules.concern import ConcernsAll, concerned  # a check never asks this
+    from muster.rules.affected import AffectsAll, affected_clusters  # a check never asks this
 
     paths = {file.path for file in state.context()} | touched.unknown
     with question.at(facts["commit"]).base(paths, ()) as then:
@@ -313,8 +313,8 @@ def homes_concerned(question: Question, state: RunState, facts: Mapping[str, Tre
     counts = {kind: totals.get(f"kind {kind_name(kind)}", 0) - len(standing.of(kind)) for kind in ALL}
     standing = replace(standing, beyond=Beyond(counts=counts))
     try:
-        found = concerned(standing, before, after, question.instant, OF_CLUSTERS)
-    except ConcernsAll as error:
+        found = affected_clusters(standing, before, after, question.instant, OF_CLUSTERS)
+    except AffectsAll as error:
         raise WholeNeeded(str(error)) from None
     names = {
         name for name, summary in known.items() if summary.pressed or any(obj.id in found for obj in summary.objects)
@@ -348,7 +348,7 @@ NOT_RECORDED: Final[tuple[ChangeRow[Checking], ...]] = (
     ChangeRow("not every agent could be heard", Affects.FLEET,
         lambda checking: bool(checking.fleet.unheard - checking.fleet.withheld)),
     ChangeRow("an admission policy of the fleet's own speaks of more than objects by themselves", Affects.FLEET,
-        lambda checking: looks_further(checking.fleet)),
+        lambda checking: reads_other_objects(checking.fleet)),
     ChangeRow("a finding speaks of many objects", Affects.FLEET,
         lambda checking: any(found.code in _OF_MANY or is_fault(found) for found in checking.findings)),
 )  # fmt: skip
@@ -510,8 +510,8 @@ def noticed(part: FleetPart, rows: Iterable[ChangeRow[M]], moment: M) -> FleetPa
         if row.affects is Affects.CONCERNED:
             if not part.rest.asks_summaries:
                 raise WholeNeeded(row.change)
-            concerned = homes_concerned(part.question, part.state, part.facts, part.touched)
-            return part.larger(concerned, wide=True, edited=True)
+            affected_clusters = homes_concerned(part.question, part.state, part.facts, part.touched)
+            return part.larger(affected_clusters, wide=True, edited=True)
         if isinstance(found, frozenset):
             return part.larger(found)
     return None

@@ -12,7 +12,7 @@ from muster.data.kinds import is_cluster
 from muster.data.tree import Tree
 from muster.rules.effects.allowance import Allowance, Usage
 from muster.rules.failures import OF_FAILURES
-from muster.rules.heartbeats.valve import LeaseFloor
+from muster.rules.heartbeats.durations import LeaseFloor
 from muster.run.affected import names_of, published_entries, tips_of, withheld_of
 from muster.run.figures import TOTAL_PREFIX, last_words, sorted_words, status_named, status_of
 from muster.run.homes import KeptNeighbourhoods

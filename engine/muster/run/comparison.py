@@ -15,7 +15,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import PLACEMENT_DECISION
 from muster.data.tree import Tree
 from muster.fleet.fleet import Fleet
-from muster.rules.checks.waivers import marked, told
+from muster.rules.checks.waivers import shown, with_waivers
 from muster.run.change import Change
 from muster.run.changes import edited, object_changes, set_of, source_of
 from muster.run.facts import UNTOLD
@@ -58,14 +58,14 @@ def compare(base: Settled, head: Settled, paths: Collection[str]) -> Comparison:
     was, now = _both(derivation_of(base), derivation_of(head))
     differing = sorted(id_ for id_ in {*was, *now} if was.get(id_) != now.get(id_))
     moved, sizes = _placed(head.last.fleet, was, now, differing)
-    told = {change.object for change in moved}
+    shown = {change.object for change in moved}
     found = [
         change
         for id_ in differing if not PLACEMENT_DECISION.has(id_)
         for change in object_changes(
             id_, was.get(id_), now.get(id_), partial(source_of, head.last.fleet, id_), set_of(head.first.fleet, id_)
         )
-        if not (id_ in told and change.fact.sort in UNTOLD)
+        if not (id_ in shown and change.fact.sort in UNTOLD)
     ]  # fmt: skip
     before, after = _declared(base, head, paths)
     edits = list(edited(base.first.fleet, head.first.fleet, _in_files(base, head, paths)))
@@ -80,7 +80,7 @@ def compare(base: Settled, head: Settled, paths: Collection[str]) -> Comparison:
         sizes,
         [held for key, held in new.items() if key not in old],
         [held for key, held in old.items() if key not in new],
-        marked(_only(head.findings, base.findings), head.findings, head.last.now),
+        with_waivers(_only(head.findings, base.findings), head.findings, head.last.now),
         _only(base.findings, head.findings),
     )
 
@@ -89,7 +89,7 @@ def comparison_of(settled: Settled) -> Comparison:
     """What a reconcile would change, told in the same way: what stands compared with what follows."""
     derivation = derivation_of(settled)
     _, sizes = _placed(settled.last.fleet, derivation.before, derivation.after, settled.last.fleet.decided)
-    found = told(settled.findings, settled.last.now)
+    found = shown(settled.findings, settled.last.now)
     return Comparison(settled.changes, len(settled.files), sizes=sizes, held=settled.last.fleet.held, found=found)
 
 

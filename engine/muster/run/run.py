@@ -43,9 +43,9 @@ class Run:
     @cached_property
     def files(self) -> dict[str, str | None]:
         """Derived files that differ from the snapshot's, by path; None: to be removed."""
-        from muster.rules.render import changed
+        from muster.rules.render import changed_files
 
-        return changed(self.fleet, self._rendered)
+        return changed_files(self.fleet, self._rendered)
 
     @property
     def unwritten(self) -> list[Finding]:

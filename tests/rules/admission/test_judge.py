@@ -4,7 +4,7 @@ import pytest
 
 from muster.features.test.memory import MemorySnapshot
 from muster.fleet.assemble import assemble
-from muster.rules.admission.judge import looks_further
+from muster.rules.admission.judge import reads_other_objects
 
 POLICY = """\
 apiVersion: admissionregistration.k8s.io/v1
@@ -48,4 +48,6 @@ OWN = {
     ],
 )
 def test_what_counts_as_further(altered: dict[str, str], further: bool) -> None:
-    assert looks_further(assemble(MemorySnapshot({"policy.yaml": POLICY.format(**{**OWN, **altered})}))) is further
+    assert (
+        reads_other_objects(assemble(MemorySnapshot({"policy.yaml": POLICY.format(**{**OWN, **altered})}))) is further
+    )

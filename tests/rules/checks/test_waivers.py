@@ -9,7 +9,7 @@ from muster.data.codes import Severity
 from muster.data.finding import Finding
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.features.test.memory import MemorySnapshot
-from muster.rules.checks.waivers import told, waiver_advice, waivers_in
+from muster.rules.checks.waivers import shown, waiver_advice, waivers_in
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.checking import check_snapshot
 from muster.run.evaluate import evaluate_snapshot
@@ -56,7 +56,7 @@ WAIVED = (
 
 
 def test_what_is_waived_is_told_with_its_waiver_and_fails_nothing() -> None:
-    one, other = told(fleet(CLUSTERS, *WAIVED).findings, NOW)
+    one, other = shown(fleet(CLUSTERS, *WAIVED).findings, NOW)
     assert (replace(one, waiver=None), replace(other, waiver=None)) == (WARNING, ERROR)
     assert str(one.waiver) == "waived until 2026-03-01 by sre: the vendor mends it"
     assert (one.silenced, one.fails) == (True, False)
@@ -64,7 +64,7 @@ def test_what_is_waived_is_told_with_its_waiver_and_fails_nothing() -> None:
 
 
 def test_the_day_comes() -> None:
-    found = told(fleet(CLUSTERS, *WAIVED).findings, NOW + timedelta(seconds=1))
+    found = shown(fleet(CLUSTERS, *WAIVED).findings, NOW + timedelta(seconds=1))
     assert [one for one in found if one.code != "MUS703"] == [WARNING, ERROR]
     assert [(str(one.object), one.file, one.line) for one in found if one.code == "MUS703"] == [
         ("Waiver/w", "w.yaml", 4), ("Waiver/e", "w.yaml", 15),
@@ -80,13 +80,13 @@ def test_the_day_comes() -> None:
     ],
 )
 def test_it_is_bound_to_the_words_and_not_to_the_line(old: str, new: str, waived: bool) -> None:
-    one = told(fleet(CLUSTERS.replace(old, new), *WAIVED).findings, NOW)[0]
+    one = shown(fleet(CLUSTERS.replace(old, new), *WAIVED).findings, NOW)[0]
     assert (one.waiver is not None) is waived
 
 
 def test_another_problem_of_the_same_object_counts() -> None:
     more = CLUSTERS.replace("hubAcceptClient: true}", "hubAcceptClient: true, taint: []}")
-    errors = [one for one in told(fleet(more, *WAIVED).findings, NOW) if one.severity is Severity.ERROR]
+    errors = [one for one in shown(fleet(more, *WAIVED).findings, NOW) if one.severity is Severity.ERROR]
     assert [one.fails for one in errors] == [False, True]
 
 
@@ -110,8 +110,8 @@ def test_advice_about_waivers() -> None:
     idle = waiver("idle", "MUS222", "ManagedCluster/b", WARNING.digest, "2027-01-01")
     gone = waiver("gone", "MUS222", "ManagedCluster/b", WARNING.digest, "2026-01-01")
     found = waiver_advice(fleet(CLUSTERS, late, idle, gone).findings, NOW)
-    told = sorted((one.code, one.object.name) for one in found if one.object)
-    assert told == [("MUS704", "late"), ("MUS705", "idle")]
+    shown = sorted((one.code, one.object.name) for one in found if one.object)
+    assert shown == [("MUS704", "late"), ("MUS705", "idle")]
     assert [one.code for one in waiver_advice(fleet(CLUSTERS, late).findings, NOW - timedelta(days=1))] == []
 
 
@@ -123,8 +123,8 @@ def test_a_state_keeps_what_was_found_as_it_is() -> None:
 
 def test_standing_waivers_speak_of_a_part_of_what_is_found() -> None:
     standing = fleet(CLUSTERS, *WAIVED).findings
-    (one,) = told([WARNING], NOW, standing)
+    (one,) = shown([WARNING], NOW, standing)
     assert one.waiver is not None
-    assert told([WARNING], NOW + timedelta(days=1), standing) == [WARNING], "what expired elsewhere is told elsewhere"
+    assert shown([WARNING], NOW + timedelta(days=1), standing) == [WARNING], "what expired elsewhere is told elsewhere"
     stranger = replace(WARNING, object=MANAGED_CLUSTER.id("z"))
-    assert told([stranger], NOW, standing) == [stranger]
+    assert shown([stranger], NOW, standing) == [stranger]

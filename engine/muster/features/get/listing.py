@@ -14,7 +14,7 @@ from muster.data.times import format_time
 from muster.data.tree import Tree, dig
 from muster.features.get.jsonpath.template import Template
 from muster.features.get.jsonpath.values import filled
-from muster.rules.checks.waivers import told
+from muster.rules.checks.waivers import shown
 from muster.run.run import Run
 
 
@@ -140,6 +140,6 @@ def run_document(run: Run, objects: list[Tree]) -> Tree:
         "files": run.files,
         "pulses": run.pulses,
         "held": run.held,
-        "findings": [finding_tree(found) for found in told(run.findings, run.now)],
+        "findings": [finding_tree(found) for found in shown(run.findings, run.now)],
         "horizon": None if run.horizon is None else format_time(run.horizon),
     }

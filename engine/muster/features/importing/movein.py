@@ -15,7 +15,7 @@ from muster.data.yaml.emitter import UnwritableError, file_text
 from muster.features.importing import messages
 from muster.features.importing.dump import Dump
 from muster.features.importing.sorting import Sorted, placement_of, sort_object
-from muster.fleet.deciders import Deciders
+from muster.fleet.adoption import Deciders
 from muster.fleet.derived import derived_text
 from muster.fleet.fleet import Fleet
 from muster.fleet.layout import DECLARED, REPORTED, file_places

@@ -23,10 +23,9 @@ from muster.data.kinds import (
 )
 from muster.data.source import Part
 from muster.data.tree import Tree, mapping_at, mappings_at
-from muster.fleet.adoption import PROVISIONED, decided_by_hub
+from muster.fleet.adoption import PROVISIONED, Deciders, decided_by_hub
 from muster.fleet.agents import DECIDED_CONDITIONS
 from muster.fleet.clusters import BUILT_IN, is_managed
-from muster.fleet.deciders import Deciders
 from muster.fleet.derived import in_order
 from muster.fleet.derived_parts import as_derived
 from muster.fleet.merge import element_key

@@ -96,11 +96,11 @@ def _with_waivers(
 ) -> "list[Finding]":
     """Apply waivers, and give advice about them. What they silence may be found by a run alone, so one is made where
     there are any."""
-    from muster.rules.checks.waivers import PROVED, told, waiver_advice, waivers_in
+    from muster.rules.checks.waivers import PROVED, shown, waiver_advice, waivers_in
     from muster.run.evaluate import evaluate_snapshot
 
     standing = waivers_in(fleet.findings)
     if standing:
         everything = {*fleet.findings, *found, *evaluate_snapshot(snapshot, now).findings}
         found = [*found, *waiver_advice(everything, now, unasked=frozenset() if proved else PROVED)]
-    return told((*found, *standing), now)
+    return shown((*found, *standing), now)

@@ -110,7 +110,7 @@ class Meter:
         values, last = self.values, done.settled.last
         held = Counter((one.because.rule, one.effect.partition(" ")[0]) for one in last.fleet.held)
         values.put(metrics.HELD, held.items())
-        known = Counter(found.severity.value for found in waivers.told(done.settled.findings, last.now))
+        known = Counter(found.severity.value for found in waivers.shown(done.settled.findings, last.now))
         values.put(metrics.FINDINGS, [((severity.value,), known[severity.value]) for severity in Severity])
         found = done.figures
         values.put(metrics.CLUSTERS, found.clusters.items())

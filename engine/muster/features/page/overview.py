@@ -25,7 +25,7 @@ from muster.fleet.clusters import CLUSTER_SET, parse_members, state_of
 from muster.fleet.fleet import sorted_objects
 from muster.fleet.neighbourhoods import homes
 from muster.fleet.objects import Object, by_type
-from muster.rules.checks.waivers import told
+from muster.rules.checks.waivers import shown
 from muster.rules.effects.allowance import Allowance
 from muster.rules.placements.reasons import Why, why_each
 from muster.rules.remedies.grounds import ORIGINS
@@ -156,7 +156,7 @@ def overview(run: Run, title: str, known: Singles) -> Tree:
         "findings": [
             {"code": one.code.value, "severity": one.severity.value, "message": one.message, "file": one.file,
              "line": one.line, "hint": one.hint, "object": str(one.object) if one.object else ""}
-            for one in told(run.findings, run.now)
+            for one in shown(run.findings, run.now)
         ],
         "budgets": [used._asdict() for used in (run.context.told(Allowance).usage if run.context else ())],
         "sets": list(_sets(run)),

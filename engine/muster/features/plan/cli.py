@@ -83,18 +83,18 @@ def command(
     reading.tell_age(instant.now, err=output != "table")
     if instant.note:
         click.echo(f"a reconcile would refuse: {instant.note}" if instant.refused else instant.note, err=True)
-    told = _told(settled, found)
+    shown = _told(settled, found)
     for form, target in findings:
-        options.write_findings(told, form, target)
-    code = report(told)
+        options.write_findings(shown, form, target)
+    code = report(shown)
     return 1 if exit_code and (found.comparison if found else settled.files) else code
 
 
 def _told(settled: "Settled", found: "BranchComparison | None") -> "list[Finding]":
     """What a reconcile would find, or what a branch brings; waivers are applied."""
-    from muster.rules.checks.waivers import told
+    from muster.rules.checks.waivers import shown
 
-    return list(found.comparison.found) if found else told(settled.findings, settled.last.now)
+    return list(found.comparison.found) if found else shown(settled.findings, settled.last.now)
 
 
 def _write(out: Path, settled: "Settled", reading: FleetReading) -> None:

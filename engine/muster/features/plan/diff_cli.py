@@ -53,14 +53,14 @@ def command(source: options.Source, state: Path | None, workers: "Workers") -> i
     Exits as kubectl diff does: with 0 where nothing differs, 1 where anything does, and more where the fleet has errors
     or it could not be told.
     """
-    from muster.rules.checks.waivers import told
+    from muster.rules.checks.waivers import shown
 
     with working("evaluating the fleet"):
         reading = replace(source.reading(), state=state)
         settled = settled_of(reading, reading.instant(source.now).now, workers)
     reading.require_heard(settled.first)
     sys.stdout.writelines(f"{line}\n" for line in diff_lines(_before(reading.snapshot, settled), settled.files))
-    code = report(told(settled.findings, settled.last.now))
+    code = report(shown(settled.findings, settled.last.now))
     if code:
         return FAULT if code == FAULT else USAGE
     return FINDINGS if settled.files else FINE

@@ -126,7 +126,7 @@ def reconcile_once(
     from muster.git.recovery import recover
     from muster.git.repository import open_repository
     from muster.git.upkeep import tidy
-    from muster.rules.checks.waivers import told
+    from muster.rules.checks.waivers import shown
 
     with ExitStack() as measured:
         observers = [measured.enter_context(one) for one in _observers(metrics, repo)]
@@ -154,7 +154,7 @@ def reconcile_once(
         say(*(f"held: {one['kind']}/{one['name']}: {one['effect']}: {one['reason']}" for one in done.settled.last.held))
         if verbose:
             _tell_how(repository, done)
-        code = report([*told(done.settled.findings, done.settled.last.now), *publication.faults])
+        code = report([*shown(done.settled.findings, done.settled.last.now), *publication.faults])
         return code or (FINDINGS if refused or troubles else 0)
 
 

@@ -74,9 +74,9 @@ def command(
         from muster.features.validate.touched import touched_findings
 
         findings = touched_findings(fleet, names)
-    from muster.rules.checks.waivers import told
+    from muster.rules.checks.waivers import shown
 
-    findings = told(findings, options.present(), fleet.findings)
+    findings = shown(findings, options.present(), fleet.findings)
     if output != "text":
         from muster.cli.reports import REPORTS
 

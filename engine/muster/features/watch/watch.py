@@ -228,7 +228,7 @@ class Watcher:
             self.say(f"{format_time(done.settled.last.now)} {done.followed}")
         if done.left_behind:
             self.say(f"{format_time(done.settled.last.now)} the local branch stays behind: {done.left_behind}")
-        findings = waivers.told(done.settled.findings, done.settled.last.now)
+        findings = waivers.shown(done.settled.findings, done.settled.last.now)
         restless = {found.object: found.message for found in findings if found.code == Code.DOES_NOT_SETTLE}
         for id_, message in restless.items():
             if id_ not in self._restless:

@@ -33,8 +33,7 @@ from muster.fleet import messages
 from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.misspelt import Guess
 from muster.fleet.reading import NOTHING_DAMAGED, DamagedFiles, FilesRead
-from muster.fleet.vanished.history import accounted_for, by_history
-from muster.fleet.vanished.search import Search, read_again
+from muster.fleet.vanished.search import Search, accounted_for, by_history, read_again
 
 _BETWEEN: Final = re.compile(r"[\s,]+")
 

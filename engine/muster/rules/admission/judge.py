@@ -25,12 +25,12 @@ from muster.fleet.objects import Object
 from muster.fleet.report_parts import has_reports, without_invalid_reports
 from muster.fleet.schema_findings import schema_findings
 from muster.fleet.schemas import is_sound
-from muster.rules.admission.foreigners import Foreigners, foreign_requests
-from muster.rules.admission.messages import NAME, fields_read, noted, place_in, refused, short
+from muster.rules.admission.foreign import ForeignObjects, foreign_requests
+from muster.rules.admission.inputs import AdmissionInputs
+from muster.rules.admission.messages import NAME, audit_annotations, fields_read, place_in, refused, short
 from muster.rules.admission.policies import AdmissionPolicy, Admissions, Binding, Validation
-from muster.rules.admission.request import NOBODY, AdmissionRequest, operation, requests
+from muster.rules.admission.request import UNKNOWN_USER, AdmissionRequest, operation, requests
 from muster.rules.admission.resources import Resource
-from muster.rules.admission.surroundings import AdmissionSurroundings
 from muster.rules.policies.lazy import PolicyScope
 from muster.rules.policies.witness import Witness, WitnessedScope, WitnessNote
 
@@ -43,14 +43,14 @@ _OF_WHAT_IS_THERE: Final = frozenset(("CREATE", "UPDATE"))
 _FURTHER: Final = ("paramKind", "paramRef", "namespaceSelector", "namespaceObject", "params", "userInfo")
 
 
-def looks_further(fleet: Fleet) -> bool:
+def reads_other_objects(fleet: Fleet) -> bool:
     """Does one of the fleet's own policies or bindings read more than single objects: parameters, namespaces, the user,
     removed objects, or unknown kinds?"""
     own = [fleet.objects[id_] for id_ in of_kinds(fleet.objects, *_ADMISSION)]
-    return any(map(_looks_further, own))
+    return any(map(_reads_other_objects, own))
 
 
-def _looks_further(obj: Object) -> bool:
+def _reads_other_objects(obj: Object) -> bool:
     if _mentions(obj.spec) or obj.kind is VALIDATING_ADMISSION_POLICY_BINDING:
         return _mentions(obj.spec)
     rules = mappings_at(obj.spec, "matchConstraints", "resourceRules")
@@ -90,9 +90,9 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Wit
     if not admissions.bindings:
         return Admission(fleet.objects)
     objects, unheard = dict(fleet.objects), list[Finding]()
-    foreigners, earlier = Foreigners.of(fleet, base)
-    surroundings = AdmissionSurroundings(fleet, foreigners, witness)
-    spoken_of = _spoken_of(foreigners, earlier, admissions)
+    foreigners, earlier = ForeignObjects.of(fleet, base)
+    surroundings = AdmissionInputs(fleet, foreigners, witness)
+    spoken_of = _matched_kinds(foreigners, earlier, admissions)
 
     @cache
     def spoken(resource: Resource) -> bool:
@@ -103,7 +103,7 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Wit
         obj = request.object
         ours = obj is not None and obj.id in fleet.objects
         if obj and ours and has_reports(obj) and any(one.severity is Severity.ERROR for one in found):
-            left, dropped = without_invalid_reports(obj, _Judge(surroundings, admissions, request))
+            left, dropped = without_invalid_reports(obj, _Recheck(surroundings, admissions, request))
             if dropped:
                 unheard.extend(dropped)
                 del objects[obj.id]
@@ -122,7 +122,7 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Wit
     return Admission(objects, tuple(unheard), said, _places(fleet, spoken_of, admissions))
 
 
-def _spoken_of(now: Foreigners, base: Foreigners | None, admissions: Admissions) -> list[Resource]:
+def _matched_kinds(now: ForeignObjects, base: ForeignObjects | None, admissions: Admissions) -> list[Resource]:
     """The unknown kinds that a binding matches, by group and kind."""
     kinds = {*now.fleet.foreign, *(base.fleet.foreign if base is not None else ())}
     known = (now.resources.of(*kind) for kind in sorted(kinds))
@@ -157,10 +157,10 @@ def _in_force(base: Fleet, asked: Iterable[AdmissionRequest]) -> Iterator[Admiss
 
 
 @dataclass(frozen=True, slots=True)
-class _Judge:
+class _Recheck:
     """Evaluates the policies for another form of a request's object."""
 
-    surroundings: AdmissionSurroundings
+    surroundings: AdmissionInputs
     admissions: Admissions
     request: AdmissionRequest
 
@@ -170,13 +170,13 @@ class _Judge:
         return [one for one in found if one.severity is Severity.ERROR]
 
 
-def _of_request(around: AdmissionSurroundings, admissions: Admissions, request: AdmissionRequest) -> Iterator[Finding]:
+def _of_request(around: AdmissionInputs, admissions: Admissions, request: AdmissionRequest) -> Iterator[Finding]:
     for binding in admissions.bindings:
         if all(match.matches(request, around.namespace_labels) for match in (binding.policy.match, binding.match)):
-            yield from _judged(around, binding, request)
+            yield from _of_binding(around, binding, request)
 
 
-def _judged(around: AdmissionSurroundings, binding: Binding, request: AdmissionRequest) -> Iterator[Finding]:
+def _of_binding(around: AdmissionInputs, binding: Binding, request: AdmissionRequest) -> Iterator[Finding]:
     params = around.params(binding, request)
     if params.refused and binding.policy.strict:
         yield _refused(binding, request, params.refused)
@@ -184,8 +184,8 @@ def _judged(around: AdmissionSurroundings, binding: Binding, request: AdmissionR
         yield from _of_policy(binding, request, _scope(around, binding, request, body))
 
 
-def _scope(around: AdmissionSurroundings, binding: Binding, request: AdmissionRequest, params: Tree) -> PolicyScope:
-    user = around.user(request) if binding.policy.asks_who else NOBODY
+def _scope(around: AdmissionInputs, binding: Binding, request: AdmissionRequest, params: Tree) -> PolicyScope:
+    user = around.user(request) if binding.policy.asks_who else UNKNOWN_USER
     variables: dict[str, object] = {
         "object": None if request.object is None else around.fleet.declared(request.object).body,
         "oldObject": None if request.old is None else request.old.body,
@@ -202,7 +202,7 @@ def _scope(around: AdmissionSurroundings, binding: Binding, request: AdmissionRe
 
 def _of_policy(binding: Binding, request: AdmissionRequest, scope: PolicyScope) -> Iterator[Finding]:
     policy = binding.policy
-    unsaid = _unmatched(policy, scope)
+    unsaid = _skipped(policy, scope)
     if unsaid is not None:
         if unsaid and policy.strict:
             yield _refused(binding, request, unsaid)
@@ -214,7 +214,7 @@ def _of_policy(binding: Binding, request: AdmissionRequest, scope: PolicyScope) 
                 yield _refused(binding, request, f"the expression {short(rule.expression)} failed: {outcome}")
         elif not outcome:
             yield _refused(binding, request, _message(rule, scope), _place(policy, rule, request, scope))
-    yield from _noted(binding, request, scope)
+    yield from _audit_annotations(binding, request, scope)
 
 
 def _place(policy: AdmissionPolicy, rule: Validation, request: AdmissionRequest, scope: PolicyScope) -> Path | At:
@@ -230,7 +230,7 @@ def _place(policy: AdmissionPolicy, rule: Validation, request: AdmissionRequest,
     return place_in(request.object, fields_read(rule.holds, policy.variables), refuses)
 
 
-def _unmatched(policy: AdmissionPolicy, scope: PolicyScope) -> str | None:
+def _skipped(policy: AdmissionPolicy, scope: PolicyScope) -> str | None:
     """Why the policy does not apply: empty if a match condition is false, else the one that failed; None if all hold. A
     false one has priority over a failed one, as upstream."""
     failed = None
@@ -243,7 +243,7 @@ def _unmatched(policy: AdmissionPolicy, scope: PolicyScope) -> str | None:
     return failed
 
 
-def _noted(binding: Binding, request: AdmissionRequest, scope: PolicyScope) -> Iterator[Finding]:
+def _audit_annotations(binding: Binding, request: AdmissionRequest, scope: PolicyScope) -> Iterator[Finding]:
     """The policy's audit annotations. A failed one counts as a violation if `failurePolicy` says so."""
     policy, said = binding.policy, dict[str, str]()
     for note in policy.notes:
@@ -255,7 +255,7 @@ def _noted(binding: Binding, request: AdmissionRequest, scope: PolicyScope) -> I
             continue
         if isinstance(value, str) and value.strip():
             said[note.key] = value
-    yield from noted(policy.id, request.id, request.object, binding.source, said)
+    yield from audit_annotations(policy.id, request.id, request.object, binding.source, said)
 
 
 def _outcome(program: cel.Program, scope: PolicyScope, at: At) -> bool | str:

@@ -83,7 +83,7 @@ def _with(body: Tree, path: At, value: Tree) -> Tree:
 
 
 _LONGEST = 200
-_SAYS_SO: Final = " says so"
+_HINT: Final = " says so"
 
 
 def refused(
@@ -99,24 +99,20 @@ def refused(
     place = place_of(obj.parts, at) if obj else place_of(binding.parts, NAME)
     gone = "" if obj else f"{id_} cannot be removed: "
     text = f"{gone}{' '.join(message.split())}"
-    return finding(Code.ADMISSION_REFUSED, text, place, hint=says_so(policy), object_=id_, severity=severity)
+    return finding(Code.ADMISSION_REFUSED, text, place, hint=policy_hint(policy), object_=id_, severity=severity)
 
 
-def says_so(policy: ObjectId) -> str:
+def policy_hint(policy: ObjectId) -> str:
     """The hint of a refusal, which names the policy."""
-    return f"{policy}{_SAYS_SO}"
+    return f"{policy}{_HINT}"
 
 
-def speaker(found: Finding) -> str:
+def refusing_policy(found: Finding) -> str:
     """The policy (`Kind/name`) of a refusal or warning; empty for other findings."""
-    return (
-        found.hint.removesuffix(_SAYS_SO)
-        if found.code == Code.ADMISSION_REFUSED and found.hint.endswith(_SAYS_SO)
-        else ""
-    )
+    return found.hint.removesuffix(_HINT) if found.code == Code.ADMISSION_REFUSED and found.hint.endswith(_HINT) else ""
 
 
-def noted(
+def audit_annotations(
     policy: ObjectId, id_: ObjectId, obj: Object | None, binding: Object, notes: Mapping[str, str]
 ) -> Iterable[Finding]:
     """A policy's audit annotations for an object, by key."""

@@ -88,7 +88,7 @@ class Validation:
 
 
 @dataclass(frozen=True, slots=True)
-class AuditNote:
+class AuditAnnotation:
     """An `auditAnnotations` entry."""
 
     key: str
@@ -109,7 +109,7 @@ class AdmissionPolicy:
     guards: tuple[Guard, ...]
     variables: Mapping[str, cel.Program]
     validations: tuple[Validation, ...]
-    notes: tuple[AuditNote, ...]
+    notes: tuple[AuditAnnotation, ...]
     strict: bool
     param_kind: tuple[str, str] | None
     asks_who: bool
@@ -145,7 +145,7 @@ def compile_admissions(fleet: Fleet) -> Admissions:
     sources = {obj.id.name: obj for obj in fleet.policies(VALIDATING_ADMISSION_POLICY)}
     for name, obj in sources.items():
         policy, found = _policy(obj)
-        found = _in_brief(obj, found)
+        found = _merge_authorizer_findings(obj, found)
         findings.extend(found)
         if policy is not None:
             policies[name] = policy
@@ -157,7 +157,7 @@ def compile_admissions(fleet: Fleet) -> Admissions:
             bindings.append(Binding(obj, policies[name], match, _severity(obj.spec["validationActions"])))
         elif name not in sources and not fleet.uncertain(VALIDATING_ADMISSION_POLICY):
             findings.append(_unknown(obj, name, sources))
-    findings.extend(_idle(fleet, bindings))
+    findings.extend(_unmatched_policies(fleet, bindings))
     return Admissions(tuple(bindings), tuple(findings))
 
 
@@ -186,7 +186,7 @@ def _policy(obj: Object) -> tuple[AdmissionPolicy | None, list[Finding]]:
     notes = []
     for index, note in enumerate(mappings_at(obj.spec, "auditAnnotations")):
         where = ("spec", "auditAnnotations", index, "valueExpression")
-        notes.append(AuditNote(str(note["key"]), compiler.value(where), where))
+        notes.append(AuditAnnotation(str(note["key"]), compiler.value(where), where))
     strict, asks_who = obj.spec.get("failurePolicy") != "Ignore", "userInfo" in str(obj.spec)
     policy = AdmissionPolicy(
         obj.id, obj, match, guards, variables, tuple(validations), tuple(notes), strict, param_kind, asks_who
@@ -231,7 +231,7 @@ def _param_kind(obj: Object) -> tuple[str, str] | None:
     return (str(named["apiVersion"]).rpartition("/")[0], str(named["kind"])) if named else None
 
 
-def _in_brief(obj: Object, found: list[Finding]) -> list[Finding]:
+def _merge_authorizer_findings(obj: Object, found: list[Finding]) -> list[Finding]:
     """Findings about a policy; all that concern an authorizer are merged into one."""
     asking = [one for one in found if one.code == Code.CEL_TYPE and _AUTHORIZER.search(one.message)]
     if not asking:
@@ -240,7 +240,7 @@ def _in_brief(obj: Object, found: list[Finding]) -> list[Finding]:
     return [no_authorizer(obj, asking[0]), *rest]
 
 
-def _idle(fleet: Fleet, bindings: Iterable[Binding]) -> Iterator[Finding]:
+def _unmatched_policies(fleet: Fleet, bindings: Iterable[Binding]) -> Iterator[Finding]:
     """Yield findings about policies in force that match no object and no known kind."""
     resources = Resources(fleet.foreign)
     policies = {binding.policy.id: binding.policy for binding in bindings}

@@ -11,7 +11,7 @@ from muster.fleet.objects import Object
 from muster.rules.admission.resources import Resource, resource_of
 
 #: The user if unknown: no name, no groups.
-NOBODY: Mapping[str, Tree] = {"username": "", "uid": "", "groups": [], "extra": {}}
+UNKNOWN_USER: Mapping[str, Tree] = {"username": "", "uid": "", "groups": [], "extra": {}}
 
 
 @dataclass(frozen=True, slots=True)

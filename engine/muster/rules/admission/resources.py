@@ -13,7 +13,7 @@ from typing import Final
 
 from muster.data.kinds import ALL, BY_GROUP_KIND, Kind
 from muster.data.tree import Tree, dig
-from muster.fleet.foreign import ByKind, Foreign, Opener
+from muster.fleet.foreign import BodyLoader, ByKind, Foreign
 
 _DEFINITION: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")
 _VOWELS: Final = frozenset("aeiou")
@@ -103,7 +103,7 @@ class Resources:
     def _defined_in(self, group: str) -> Iterator[Resource]:
         """Yield the kinds that CustomResourceDefinitions of a group define: their name is `<plural>.<group>`."""
         named = [one for one in self._definitions if group and one.id.name.partition(".")[2] == group]
-        opener = Opener()
+        opener = BodyLoader()
         yield from (found for one in named if (found := _defined(group, opener.body(one))))
 
     @cached_property

@@ -1,11 +1,10 @@
-"""Last stage: what was held, on the objects themselves.
+"""Last stage: held effects, recorded on the objects themselves.
 
-`status.muster.held` of an object lists its effects that a budget holds or that wait for approval, so that whoever looks
-at the cluster sees why it stays as it is; and of the latter since when, by which Approvals know them. How many clusters
-of how many stands on the Fleet alone: it would touch every object otherwise.
+`status.muster.held` of an object lists its effects that a budget holds or that wait for approval, so its reader sees
+why it does not change; for the latter since when, which Approvals refer to. Counts of clusters are on the Fleet alone,
+because they would change every object.
 
-What waits for approval on an object that is kept as it was, because of a slip, goes on waiting: nobody has to approve
-it once more when the slip is mended.
+An effect that waits for approval on a broken object goes on waiting, so that nobody has to approve it twice.
 """
 
 from collections.abc import Iterator
@@ -38,7 +37,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | He
             {"effect": effect, "heldBy": rule, **({"since": since} if since else {})} for effect, rule, since in entries
         ]
         path, whole = PATH, view.now(id_, *PATH[:2])
-        if isinstance(whole, dict):  # the stage `kept` has decided the whole of it: replace it as a whole
+        if isinstance(whole, dict):  # the stage `kept` decided all of it: replace it as a whole
             effects = {held.effect for held in found}
             others = [one for one in mappings_at(whole, "held") if one.get("effect") not in effects]
             value = sorted([*others, *value], key=lambda entry: str(entry["effect"]))
@@ -47,7 +46,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | He
 
 
 def _kept(view: View, approvals: Approvals, now: datetime) -> Iterator[Held]:
-    """What goes on waiting on objects that keep what the last run derived."""
+    """Effects that go on waiting on objects that keep their last state."""
     lost = view.previous.keys() - view.objects.keys() if view.unidentified else frozenset[ObjectId]()
     for id_ in sorted(view.broken | lost):
         for entry in mappings_at(view.previous.get(id_), *map(str, PATH)):

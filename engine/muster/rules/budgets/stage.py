@@ -1,10 +1,10 @@
-"""Budgets: is too much of the fleet in trouble at once? Decided between conditions and their effects.
+"""Budgets: are too many clusters disrupted at once? Decided between conditions and their effects.
 
-A cluster is *disrupted* when a disruptive effect stands on it or is asked for. While more clusters are disrupted than a
-budget allows, and for its cooldown after that, new effects are held. When nearly nobody is heard of any more, the
-observer is the first suspect: the Fleet says since when, and what was the last thing received.
+A cluster is *disrupted* while a disruptive effect is present or requested. While more clusters are disrupted than a
+budget allows, and for its cooldown afterwards, new effects are held. If nearly all clusters are silent, muster suspects
+itself first: the Fleet shows since when, and the last lease received.
 
-A budget's past (over since, met since) lies in the Fleet's derived part and changes at transitions only.
+A budget's past (exceeded since, met since) is in the Fleet's derived part and changes at transitions only.
 """
 
 from collections.abc import Iterable, Iterator
@@ -31,7 +31,7 @@ from muster.rules.taints.keys import DISRUPTIVE, taints_by_key
 from muster.rules.taints.policy import TaintPolicy
 from muster.rules.transitions import condition
 
-#: Where the state of the budgets that hold lies, in the derived part of the Fleet.
+#: The field of the Fleet's derived part with the state of holding budgets.
 STATE = ("status", "muster", "budgets")
 HELD = "DisruptionHeld"
 SUSPECT = "ObserverSuspect"
@@ -42,12 +42,12 @@ _EFFECTS = "New taints, remedy actions, traffic blocks and replacements are held
 
 
 def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Allowance]:
-    """Decide which budgets hold, what that allows, and what the Fleet says about it."""
+    """Decide which budgets hold, what they allow, and the Fleet's conditions."""
     budgets = context.told(Allowance).budgets
     id_ = fleet_id(shared)
     past = _past(shared, id_)
     known = holdings(shared.before(past, *STATE), budgets)
-    disrupted = context.disrupted.union(_kept_wishes(shared, context))
+    disrupted = context.disrupted.union(_broken_with_effects(shared, context))
     groups = list(_groups(shared, budgets))
     counts = [sum(obj.id in disrupted for obj in group.members) for group in groups]
     judged = (_judge(group, count, _known(known, group), now) for group, count in zip(groups, counts, strict=True))
@@ -62,7 +62,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision 
 def _allowance(
     shared: Shared, id_: ObjectId, budgets: tuple[Budget, ...], found: list[Holding], now: datetime
 ) -> Allowance:
-    """What may happen. A broken Fleet goes on to say what held at the last run, and that holds."""
+    """What is allowed. A broken Fleet keeps what held at the last run."""
     override = sound_override(shared, id_)
     if override is not None and override.covers(now):
         return Allowance(budgets, (), now)
@@ -70,8 +70,8 @@ def _allowance(
     return Allowance(budgets, tuple(found) or holdings(kept, budgets), now)
 
 
-def _kept_wishes(shared: Shared, context: Context) -> Iterator[ObjectId]:
-    """The broken clusters on which an effect stands, or was held: nothing is asked for anew, but it is not over."""
+def _broken_with_effects(shared: Shared, context: Context) -> Iterator[ObjectId]:
+    """The broken clusters with a present or held effect: nothing new is requested, but it is not over."""
     keys = {(rule.key, rule.effect) for policy in context.rules.compiled.of(TaintPolicy) for rule in policy.taints}
     for obj in kept_clusters(shared):
         body = shared.previous.get(obj.id)
@@ -83,14 +83,14 @@ def _kept_wishes(shared: Shared, context: Context) -> Iterator[ObjectId]:
 
 
 def _past(shared: Shared, id_: ObjectId) -> ObjectId:
-    """The Fleet in whose derived part the last run left its state: another one, where the repository's was renamed."""
+    """The Fleet whose derived part has the last run's state: another one if it was renamed."""
     known = sorted(other for other in shared.previous if (other.group, other.kind) == (id_.group, id_.kind))
     return id_ if id_ in known or not known else known[0]
 
 
 @dataclass(frozen=True, slots=True)
 class _Group:
-    """The clusters that a budget counts together: its population, or the part of it in one failure domain."""
+    """The clusters that a budget counts together: its population, or the part in one failure domain."""
 
     budget: Budget
     domain: str
@@ -104,7 +104,7 @@ class _Group:
 
     @property
     def suspicious(self) -> bool:
-        """Whether so many are silent that it is more likely that muster does not hear them."""
+        """Are so many silent that muster probably does not receive their reports?"""
         silent = len(self.silent)
         return silent > self.allowed and silent * 100 >= len(self.members) * self.budget.suspicious_share
 
@@ -124,7 +124,7 @@ def _known(known: Iterable[Holding], group: _Group) -> Holding | None:
 
 
 def _usage(groups: Iterable[_Group], counts: Iterable[int]) -> Iterator[Usage]:
-    """How much of each budget is used."""
+    """The usage of each budget."""
     nearest: dict[str, Usage] = {}
     for group, count in zip(groups, counts, strict=True):
         found = Usage(group.budget.id.name, count, group.allowed)
@@ -135,8 +135,7 @@ def _usage(groups: Iterable[_Group], counts: Iterable[int]) -> Iterator[Usage]:
 
 
 def _judge(group: _Group, count: int, before: Holding | None, now: datetime) -> Holding | None:
-    """Whether a budget holds in a group, in which so many clusters are disrupted: while it is over, and until its
-    cooldown has passed after that."""
+    """The budget's holding in a group with `count` disrupted clusters; None unless it is exceeded or cooling down."""
     over = count > group.allowed or group.suspicious
     if not over and before is None:
         return None
@@ -149,13 +148,13 @@ def _judge(group: _Group, count: int, before: Holding | None, now: datetime) -> 
 
 
 def _state(shared: Shared, id_: ObjectId, found: list[Holding], because: Because, now: datetime) -> Iterator[Decision]:
-    """The budgets that hold, as the next run needs to know them."""
+    """The holding budgets, for the next run."""
     if not found:
         return
     horizon = earliest(*(holding.until for holding in found), *_expiries(shared, id_, found, now))
     entries = [holding.entry() for holding in found]
     if id_ in shared.broken:
-        # The stage `kept` has decided the whole of status.muster: replace it as a whole.
+        # The stage `kept` decided all of status.muster: replace it as a whole.
         value: Tree = {**mapping_at(shared.previous.get(id_), *STATE[:2]), STATE[2]: entries}
         yield Decision(id_, STATE[:2], value, because, horizon)
     else:
@@ -163,7 +162,7 @@ def _state(shared: Shared, id_: ObjectId, found: list[Holding], because: Because
 
 
 def _expiries(shared: Shared, id_: ObjectId, found: list[Holding], now: datetime) -> list[datetime | None]:
-    """When overrides end: from then on effects are held again."""
+    """When overrides end: effects are held again from then on."""
     counted = (obj for obj in shared.objects.values() if obj.id == id_ or is_cluster(obj.id))
     overrides = [*(sound_override(shared, obj.id) for obj in counted), *(holding.budget.override for holding in found)]
     return [override.expiry for override in overrides if override is not None and override.covers(now)]
@@ -208,15 +207,15 @@ def _sentence(found: Iterable[Holding]) -> str:
 def _suspicion(shared: Shared, group: _Group) -> str:
     where = f" in {group.domain}" if group.domain else ""
     count = f"{len(group.silent)} of {len(group.members)} clusters{where} are silent"
-    instant, name = _last_word(shared, group.silent)
+    instant, name = _latest_renewal(shared, group.silent)
     last = f"the last thing received from any of them was a lease renewed at {instant} by {name}" if instant else (
         "nothing was ever received from any of them"
     )  # fmt: skip
     return f"{count}; {last}. Check that what agents push still arrives, before believing that all clusters failed."
 
 
-def _last_word(shared: Shared, silent: Iterable[Object]) -> tuple[str, str]:
-    """The latest renewal among silent clusters. Those that are heard of would change it with every heartbeat."""
+def _latest_renewal(shared: Shared, silent: Iterable[Object]) -> tuple[str, str]:
+    """The latest renewal among silent clusters. Those of other clusters would change it with every heartbeat."""
     leases = leases_by_cluster(shared)
     renewals = ((try_time(renew_time(leases.get(obj.id.name))), obj.id.name) for obj in silent)
     known = [(instant, name) for instant, name in renewals if instant is not None]
@@ -230,7 +229,7 @@ def _condition(
     shared: Shared, ids: tuple[ObjectId, ObjectId], type_: str, verdict: tuple[str, str, str], because: Because,
     now: datetime,
 ) -> Iterator[Decision]:  # fmt: skip
-    """A condition appears with the first incident, and says from then on how things stand."""
+    """A condition appears with the first incident and stays."""
     (id_, past), (status, reason, _) = ids, verdict
     before = shared.conditions_before(past).get(type_)
     if before is None and status == "False" and reason != "Overridden":

@@ -1,7 +1,7 @@
-"""Advice: what is sound, and decides something else than its author is likely to think, told of a whole fleet.
+"""Advice about a whole fleet: things that are valid but probably unintended.
 
-No word of it keeps anything from being decided: a policy may well be there before the first object that it speaks of.
-So it is given to whoever asks (`muster lint`), and not in every run.
+Advice has no effect on decisions: a policy may exist before the first object that it targets. So only `muster lint`
+gives it, not every run.
 """
 
 from collections.abc import Iterator
@@ -25,12 +25,12 @@ from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.remedies.policy import Remedy
 from muster.rules.taints.policy import TaintPolicy
 
-#: So many objects there must be before it says something that all of them are selected.
+#: The number of objects from which a selector that selects all of them is reported.
 _MANY: Final = 5
 
 
 def advice(fleet: FleetWithPolicies) -> Iterator[Finding]:
-    """Yield what is suspicious in the policies, Remedies and budgets of a fleet; nothing of those that are built in."""
+    """Yield advice about the fleet's policies, Remedies and budgets, without the built-in ones."""
     for policy in (
         *fleet.compiled.of(ConditionPolicy),
         *fleet.compiled.of(TaintPolicy),
@@ -50,7 +50,7 @@ def advice(fleet: FleetWithPolicies) -> Iterator[Finding]:
 
 
 def _targets(fleet: Fleet, policy: Policy) -> Iterator[Finding]:
-    """Whom a policy speaks of: nobody, or everybody where it says whom."""
+    """A policy targets no object, or its selector selects all."""
     objects = fleet.of(*policy.target.kinds)
     selected = [obj for obj in objects if policy.target.selects(obj)]
     kinds = " or ".join(kind.name for kind in policy.target.kinds)
@@ -67,7 +67,7 @@ def _targets(fleet: Fleet, policy: Policy) -> Iterator[Finding]:
 
 
 def _unreachable(policy: Policy) -> Iterator[Finding]:
-    """The rules that come after one which always holds."""
+    """Rules after one that always holds."""
     if not isinstance(policy, ConditionPolicy):
         return
     always = next((rule.name for rule in policy.rules if rule.when is None), None)
@@ -82,7 +82,7 @@ def _unreachable(policy: Policy) -> Iterator[Finding]:
 
 
 def _conditions(fleet: FleetWithPolicies) -> Iterator[Finding]:
-    """The conditions that Remedies wait for and of which nobody ever speaks."""
+    """Conditions that Remedies wait for and nothing ever sets."""
     decided = {
         policy.type
         for policy in fleet.compiled.of(ConditionPolicy)
@@ -101,7 +101,7 @@ def _conditions(fleet: FleetWithPolicies) -> Iterator[Finding]:
 
 
 def _budget(fleet: Fleet, obj: Object, budget: Budget) -> Iterator[Finding]:
-    """A budget that holds nothing, however many clusters fail."""
+    """A budget that never holds anything."""
     counted = sum(budget.selector.matches(labels_of(cluster)) for cluster in fleet.clusters())
     if not counted:
         message = f"{obj.id} counts no cluster"

@@ -1,11 +1,8 @@
-"""What is wrong with objects that their schemas accept, told by looking at each alone: what is written has no effect.
+"""Checks of single objects that are valid by their schemas: what they contain has no effect, or breaks a policy.
 
-Source of the rules for sets and bindings: upstream's webhook of ManagedClusterSetBinding.
-
-The parameters that a Fleet sets for policies: each must be one that a policy has, and one that it can take.
-
-A misspelt threshold would silently leave the policy's own in force, and one of another sort would have a built-in
-policy fail for every cluster.
+Source of the rules for sets and bindings: upstream's webhook of ManagedClusterSetBinding. Policy parameters in the
+Fleet must exist and have the right type: otherwise a misspelt threshold would silently leave the default in force, or a
+built-in policy would fail for every cluster.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -47,8 +44,8 @@ from muster.rules.policies.selectors import selector_mistakes
 
 
 def policy_params_findings(fleet: Fleet) -> Iterator[Finding]:
-    """Yield a warning for each policy and parameter that does not exist, and an error for each value that a built-in
-    policy cannot take."""
+    """Yield a warning for each unknown policy or parameter, and an error for each value that a built-in policy cannot
+    use."""
     known: dict[str, set[str]] = {}
     for obj in (*fleet.of(CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, NOTIFICATION_POLICY), *fleet.builtin.values()):
         known.setdefault(obj.id.name, set()).update(mapping_at(obj.spec, "params"))
@@ -82,7 +79,7 @@ def _unknown(settings: Object, at: tuple[str, ...], message: str, name: str, kno
 
 
 def branch_findings(fleet: Fleet) -> Iterator[Finding]:
-    """Yield an error where the branch of what is derived is named in a file in which nobody looks for it."""
+    """Yield an error if the branch of derived files is set in a file where it is not read."""
     path = ("derived", "branch")
     for obj in fleet.of(FLEET):
         read = (part for part in obj.parts if part.source.path == FLEET_FILE and not part.source.ref)
@@ -98,7 +95,7 @@ def branch_findings(fleet: Fleet) -> Iterator[Finding]:
 
 
 def set_findings(fleet: Fleet) -> Iterator[Finding]:
-    """Yield what is wrong with the sets and bindings of a fleet; only a binding is broken by it."""
+    """Yield findings about sets and bindings; only a binding is broken by them."""
     for obj in fleet.of(MANAGED_CLUSTER_SET):
         written = dig(obj.spec, "clusterSelector")
         if is_managed(obj) and written is not None and written != BUILT_IN[obj.id.name]:
@@ -114,7 +111,7 @@ def set_findings(fleet: Fleet) -> Iterator[Finding]:
 
 
 def override_findings(fleet: Fleet) -> Iterator[Finding]:
-    """Yield a warning for each annotation that has another form, and so lets nothing through."""
+    """Yield a warning for each malformed annotation, which has no effect."""
     for obj in fleet.of(*CLUSTERS, FLEET, DISRUPTION_BUDGET):
         if ALLOW_DISRUPTION in obj.annotations and override_of(obj) is None:
             message = f"{ALLOW_DISRUPTION} lets nothing through: {obj.annotations[ALLOW_DISRUPTION]!r}"
@@ -123,11 +120,11 @@ def override_findings(fleet: Fleet) -> Iterator[Finding]:
 
 
 def lease_findings(fleet: Fleet) -> Iterator[Finding]:
-    """Yield a warning for each lease that is to last longer than any may."""
+    """Yield a warning for each lease longer than the maximum."""
     path = ("spec", "leaseDurationSeconds")
     for obj in fleet.of(MANAGED_CLUSTER, LEASE):
         seconds = dig(obj.body, *path)
-        # The hub does not go by what an agent writes into a cluster's own Lease.
+        # The hub ignores the duration in a cluster's own Lease.
         if isinstance(seconds, int) and seconds > LONGEST_SECONDS and obj.id.name != LEASE_NAME:
             message = f"{'.'.join(path)} of {obj.id} is {seconds}, which counts as {LONGEST_SECONDS}: a day"
             hint = "a cluster that renews its lease less often is not watched; 60 is the default"
@@ -135,7 +132,7 @@ def lease_findings(fleet: Fleet) -> Iterator[Finding]:
 
 
 def request_findings(fleet: Fleet) -> Iterator[Finding]:
-    """Yield a finding for each request that nobody can read."""
+    """Yield a finding for each undecodable certificate request."""
     for obj in fleet.of(CSR):
         if error := decoded(obj)["error"]:
             message = f"spec.request of {obj.id} cannot be decoded: {error}"
@@ -143,7 +140,7 @@ def request_findings(fleet: Fleet) -> Iterator[Finding]:
             yield finding_at(obj, ("spec", "request"), Code.REQUEST_UNDECODABLE, message, hint)
 
 
-#: Where objects select others by their labels; policies of muster's own are looked at when they are compiled.
+#: Selectors in objects; those of muster's own policies are checked when they are compiled.
 _SELECTORS: Final[Mapping[Kind, tuple[tuple[str, ...], ...]]] = {
     MANAGED_CLUSTER_SET: (("clusterSelector", "labelSelector"),),
     DISRUPTION_BUDGET: (("selector",),),
@@ -156,8 +153,7 @@ _SELECTORS: Final[Mapping[Kind, tuple[tuple[str, ...], ...]]] = {
 
 
 def selector_findings(fleet: Fleet) -> Iterator[Finding]:
-    """Yield an error for each selector that no API server takes: an empty set of values would select nothing, and take
-    everything from whoever rests on it."""
+    """Yield an error for each invalid selector: an empty set of values would select nothing."""
     for obj in fleet.of(*_SELECTORS):
         for path in _SELECTORS[obj.kind]:
             for at, mistake in selector_mistakes(mapping_at(obj.spec, *path)):

@@ -31,8 +31,7 @@ _UNAVAILABLE: Final = "cluster.open-cluster-management.io/unavailable"
 
 
 def reference_findings(fleet: Fleet) -> Iterator[Finding]:
-    """Yield a warning for each name of an object that does not exist, and each label that no cluster has. `fleet` is
-    whole."""
+    """Yield a warning for each missing object and each label that no cluster has. `fleet` is the whole fleet."""
     sets = {*BUILT_IN, *(obj.id.name for obj in fleet.of(MANAGED_CLUSTER_SET))}
     for obj in _written(fleet, MANAGED_CLUSTER):
         yield from _named(obj, ("metadata", "labels", CLUSTER_SET), "ManagedClusterSet", sets)
@@ -54,8 +53,8 @@ def reference_findings(fleet: Fleet) -> Iterator[Finding]:
 
 
 def toleration_advice(fleet: Fleet) -> Iterator[Finding]:
-    """Yield advice on Placements that tolerate `unreachable` and not `unavailable`: a cluster that is not available
-    gets its work back when it falls silent."""
+    """Yield advice on Placements that tolerate `unreachable` but not `unavailable`: an unavailable cluster would get
+    its work back when it falls silent."""
     for obj in _written(fleet, PLACEMENT):
         tolerations = [Toleration.read(one) for one in mappings_at(obj.spec, "tolerations")]
         if _tolerates(tolerations, _UNREACHABLE) and not _tolerates(tolerations, _UNAVAILABLE):
@@ -100,7 +99,7 @@ def _placement(
 
 
 def _labels(obj: Object, at: At, known: Iterable[str]) -> Iterator[Finding]:
-    """The labels that a selector asks for and no cluster has."""
+    """Labels that a selector requires and no cluster has."""
     selector: Tree = obj.body
     for step in at:
         selector = selector[int(step)] if isinstance(selector, list) else mapping_at(selector).get(str(step))

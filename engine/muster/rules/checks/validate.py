@@ -1,7 +1,7 @@
-"""Validation: schemas, then policies. What is wrong breaks the object that it is wrong with, and nothing else.
+"""Validation: schemas, then policies. An error breaks its own object and nothing else.
 
-What checks policies, Remedies and Placements is imported where there are any: the pre-commit hook looks at a file or
-two, and would spend most of its time on it.
+Checks of policies, Remedies and Placements are imported only if there are any: the pre-commit hook reads a file or two,
+and these imports would take most of its time.
 """
 
 from collections.abc import Callable, Iterable, Iterator
@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from muster.rules.policies.witness import Witness
 
 _Lint: TypeAlias = Callable[[Fleet], Iterable[Finding]]
-#: Each goes by itself: a fault of ours in one leaves out no other.
+#: A fault in one leaves out no other.
 _LINTS: tuple[_Lint, ...] = (
     set_findings, selector_findings, lease_findings, request_findings, override_findings, policy_params_findings,
     branch_findings, decided_taints, waiver_findings,
@@ -45,14 +45,14 @@ _LINTS: tuple[_Lint, ...] = (
 
 
 def every_policy(fleet: Fleet) -> Compiled:
-    """Compile all policies of a fleet, and those of the bundle that it does not replace."""
+    """Compile the fleet's policies, and the built-in ones that it does not replace."""
     from muster.rules.compiling import compile_policies
 
     return compile_policies(fleet)
 
 
 def remedies_only(fleet: Fleet) -> Compiled:
-    """Compile the Remedies alone: all that checking looks at of policies that have not changed."""
+    """Compile the Remedies alone: enough for checks if no policy has changed."""
     if not fleet.of(REMEDY):
         return NOTHING
     from muster.rules.compiling import compile_remedies
@@ -66,8 +66,8 @@ def validate(
 ) -> FleetWithPolicies:  # fmt: skip
     """Return the fleet with its policies compiled and every invalid object among the broken ones.
 
-    `base` is the fleet that it is compared with, for rules that speak of changes; as assembled is enough. `policies`
-    compiles them, or as many of them as are needed. A `witness` is told how those of admission were evaluated.
+    `base`: the fleet to compare with, for rules about changes; it need not be validated. `policies` compiles all
+    policies or those needed. `witness` records the evaluation of admission policies.
     """
     findings = list(fleet.findings)
     fleet, found, sound = _with_sound_reports(fleet)
@@ -87,7 +87,7 @@ def validate(
 
     admissions = compile_admissions(checked)
     admission = admit(replace(checked, broken=frozenset(broken)), admissions, base, witness)
-    # Of what policies speak, nobody says that it is ignored.
+    # An object that a policy matches is not reported as ignored.
     findings = [one for one in findings if one.code != Code.UNKNOWN_KIND or one.place not in admission.judged]
     findings.extend((*admissions.findings, *admission.unheard, *admission.refused))
     broken.update(errors_of((*admissions.findings, *admission.refused)) & fleet.objects.keys())
@@ -99,12 +99,11 @@ def validate(
 
 
 def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding], set[ObjectId]]:
-    """Leave out the reports that no schema allows; also return what is wrong with them, and which objects in the fleet
-    that is left are known to be sound."""
+    """Leave out invalid reports; also return findings about them, and the objects known to be valid."""
 
     def wrong(obj: Object) -> list[Finding]:
         found = schema_findings(fleet.declared(obj))
-        # What is missing in a broken object may be in the file that cannot be read.
+        # A missing field of a broken object may be in the unreadable file.
         return [one for one in found if one.code != Code.MISSING_FIELD] if obj.id in fleet.broken else found
 
     objects, findings, sound = dict(fleet.objects), list[Finding](), set[ObjectId]()
@@ -113,7 +112,7 @@ def _with_sound_reports(fleet: Fleet) -> tuple[Fleet, list[Finding], set[ObjectI
             continue
         outcome = attempt(obj, lambda obj=obj: without_invalid_reports(obj, wrong) if wrong(obj) else None)  # type: ignore[misc]
         if isinstance(outcome, Finding):
-            continue  # where muster fails on it, that is found below
+            continue  # the fault is reported below
         if outcome is None:
             sound.add(id_)
             continue
@@ -141,7 +140,7 @@ def _with_placements(fleet: Fleet, compiled: Compiled) -> tuple[Compiled, list[F
 
 
 def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
-    """What is wrong with sound objects beside each other."""
+    """Findings about valid objects in relation to each other."""
     yield from each(fleet.of(KARMADA_CLUSTER), repeated_taints)
     lints = _LINTS
     if fleet.of(REMEDY):
@@ -160,5 +159,5 @@ def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
 
 
 def errors_of(findings: Iterable[Finding]) -> set[ObjectId]:
-    """The objects that an error speaks of."""
+    """The objects with an error."""
     return {found.object for found in findings if found.object and found.severity is Severity.ERROR}

@@ -1,13 +1,11 @@
-"""Waivers as they are checked, and as they are told.
+"""Waivers: findings that are silenced until a date.
 
-A Waiver changes nothing of what is decided: it speaks of findings to whoever is told of them, and has no say in
-anything else. So checking makes of each a finding of its own (MUS701), which is kept beside all others; `told` applies
-them.
+A Waiver has no effect on decisions, only on which findings are shown. So validation creates a finding of its own for
+each (MUS701), next to all others; `shown` applies them.
 
-What is waived is bound to what was found: code, object or file, severity and words, without numbers of lines. When the
-same object has another problem, or the same one in other words, that counts. A warning, a note and advice are
-silenced. An error still costs its object its change, so it goes on to be told, with the waiver beside it; but nothing
-fails for it.
+A waiver is bound to a finding: code, object or file, severity and text, without line numbers. Another problem of the
+same object, or a changed text, is not silenced. Warnings, notes and advice are silenced. An error still blocks its
+object's change, so it is shown with the waiver, but does not fail the command.
 """
 
 from collections.abc import Collection, Iterable, Iterator
@@ -27,9 +25,9 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 
-#: What only `muster lint --prove` finds.
+#: Codes that only `muster lint --prove` finds.
 PROVED: Final = frozenset((Code.RULE_NEVER_DECIDES, Code.EXPRESSION_CAN_FAIL, Code.INVARIANT_BROKEN))
-#: What nobody can waive: faults of ours, and what is said of waivers.
+#: Codes that cannot be waived: faults in muster, and findings about waivers.
 NEVER: Final = OURS | {
     Code.WAIVER,
     Code.NOTHING_TO_WAIVE,
@@ -37,12 +35,12 @@ NEVER: Final = OURS | {
     Code.WAIVER_EXPIRES_SOON,
     Code.WAIVER_SILENCES_NOTHING,
 }
-#: So long before its day a waiver is about to expire.
+#: How long before its date a waiver is about to expire.
 _SOON: Final = timedelta(days=14)
 
 
 def waiver_findings(fleet: Fleet) -> Iterator[Finding]:
-    """Yield what each Waiver says, or that it cannot."""
+    """Yield a finding for each Waiver: its content, or why it is invalid."""
     for obj in fleet.of(WAIVER):
         code = obj.spec["code"]
         if code in NEVER:
@@ -66,31 +64,31 @@ def _read(obj: Object) -> Waiver:
 
 
 def waivers_in(findings: Iterable[Finding]) -> list[Finding]:
-    """Return the findings that tell of waivers."""
+    """Return the findings that carry waivers."""
     return [one for one in findings if one.code == Code.WAIVER and one.waiver is not None]
 
 
-def marked(findings: Iterable[Finding], standing: Iterable[Finding], now: datetime) -> list[Finding]:
-    """Return findings, those that one of the `standing` waivers speaks of at an instant with that waiver; by place."""
+def with_waivers(findings: Iterable[Finding], standing: Iterable[Finding], now: datetime) -> list[Finding]:
+    """Return findings sorted by place, each with the `standing` waiver that covers it at `now`."""
     waivers = (one.waiver for one in waivers_in(standing) if one.waiver is not None)
     in_force = grouped(((one.code, one.about), one) for one in waivers if not expired(one, now))
     return sorted({replace(one, waiver=_waiver_of(one, in_force)) for one in findings}, key=Finding.sort_key)
 
 
-def told(findings: Iterable[Finding], now: datetime, standing: Iterable[Finding] | None = None) -> list[Finding]:
-    """Return findings as people are told of them: `marked`, without waivers, but for those that have expired.
+def shown(findings: Iterable[Finding], now: datetime, standing: Iterable[Finding] | None = None) -> list[Finding]:
+    """Return the findings to show: `with_waivers`, without waivers except for expired ones.
 
     The waivers are `standing`, or among the findings.
     """
     findings = list(findings)
     expiries = (_expiry(one, now) for one in waivers_in(findings))
     rest = (one for one in findings if one.code != Code.WAIVER)
-    found = marked(rest, findings if standing is None else standing, now)
+    found = with_waivers(rest, findings if standing is None else standing, now)
     return sorted({*found, *(one for one in expiries if one is not None)}, key=Finding.sort_key)
 
 
 def expired(waiver: Waiver, now: datetime) -> bool:
-    """Whether what it waives counts again."""
+    """Has the waiver ended?"""
     return now.date().isoformat() >= waiver.until
 
 
@@ -111,8 +109,7 @@ def _expiry(stands: Finding, now: datetime) -> Finding | None:
 def waiver_advice(
     findings: Iterable[Finding], now: datetime, unasked: Collection[str] = frozenset()
 ) -> Iterator[Finding]:
-    """Yield what is suspicious in waivers, which are among all that is found in the fleet; of the codes that are
-    `unasked` nobody has looked for anything."""
+    """Yield advice about waivers, given all findings of the fleet; codes in `unasked` were not checked."""
     findings = list(findings)
     for one in waivers_in(findings):
         waiver = one.waiver

@@ -1,10 +1,10 @@
-"""Add-ons: what is known of them while their cluster, or their own agent, is silent.
+"""Add-ons while their cluster, or their own agent, is silent.
 
 Sources: upstream's add-on health check (`pkg/registration/hub/addon/healthcheck_controller.go`): while the cluster is
-Unknown, each of its add-ons is Unknown for the same reason. And its lease controller
-(`pkg/registration/spoke/addon/lease_controller.go`): an add-on whose agent renews a Lease, which is named after the
-add-on and lies in the cluster's namespace, is available while that is fresh, for 5 durations. Then it is Unknown here,
-for nobody knows. What is reported of an add-on counts before a fresh Lease, and without a Lease.
+Unknown, its add-ons are Unknown for the same reason. And its lease controller
+(`pkg/registration/spoke/addon/lease_controller.go`): an add-on with a Lease, named after it in the cluster's namespace,
+is available while that is fresh, for 5 durations. Afterwards it is Unknown here. A report about an add-on has priority
+over a fresh Lease.
 """
 
 from collections.abc import Iterator
@@ -22,7 +22,7 @@ from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.context import Context
 from muster.rules.stages import CONDITIONS, Local
-from muster.rules.transitions import saying
+from muster.rules.transitions import condition_decision
 
 _OF_CLUSTER: Final[Path] = ("status", "conditions", (MANAGED_CLUSTER.headline,))
 _AVAILABLE: Final = "Available"
@@ -32,7 +32,7 @@ _STOPPED, _UPDATED = "ManagedClusterAddOnLeaseUpdateStopped", "ManagedClusterAdd
 
 
 def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision | Wake | Finding]:
-    """Decide the availability of the add-ons of clusters that are Unknown, and of those that renew a Lease."""
+    """Decide the availability of add-ons of Unknown clusters, and of those with a Lease."""
     leases = {lease.id: lease for lease in view.of(LEASE)}
 
     def available(add_on: Object) -> Iterator[Decision | Wake]:
@@ -40,7 +40,7 @@ def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision | W
         cluster = view.now(of, *_OF_CLUSTER)
         if isinstance(cluster, dict) and cluster.get("status") == "Unknown":
             said = ("Unknown", cluster["reason"], cluster["message"])
-            yield saying(
+            yield condition_decision(
                 view, add_on.id, _AVAILABLE, said, Because("add-ons", (Input(_OF_CLUSTER, of),), _UNKNOWN), now
             )
         elif lease := leases.get(LEASE.id(add_on.id.name, add_on.id.namespace)):
@@ -50,7 +50,7 @@ def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision | W
 
 
 def _leased(view: View, add_on: Object, lease: Object, now: datetime) -> Iterator[Decision | Wake]:
-    """What an add-on's Lease says of it."""
+    """Decide by the add-on's Lease."""
     renewed = try_time(renew_time(lease.body))
     if renewed is None:
         return
@@ -59,10 +59,10 @@ def _leased(view: View, add_on: Object, lease: Object, now: datetime) -> Iterato
     because = Because("add-ons", (Input(_RENEWED, lease.id),))
     if end is not None and now >= end:
         said = ("Unknown", _STOPPED, f"{add_on.id.name} add-on stopped updating its lease.")
-        yield saying(view, add_on.id, _AVAILABLE, said, because, now)
+        yield condition_decision(view, add_on.id, _AVAILABLE, said, because, now)
     elif _AVAILABLE not in view.reported(add_on.id):
         said = ("True", _UPDATED, f"{add_on.id.name} add-on is available.")
-        yield saying(view, add_on.id, _AVAILABLE, said, because, now, end)
+        yield condition_decision(view, add_on.id, _AVAILABLE, said, because, now, end)
     elif end is not None:
         yield Wake(add_on.id, because, end)
 

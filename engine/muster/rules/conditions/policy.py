@@ -1,4 +1,4 @@
-"""ConditionPolicies, compiled: each decides one condition, by the first of its rules that holds."""
+"""Compiled ConditionPolicies: each decides one condition, by the first of its rules that holds."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,16 +17,16 @@ from muster.rules.policies.expressions import Compiler, TextExpression, reads_le
 from muster.rules.policies.policies import Policy, PolicyFields, PolicyKind
 
 _PARAMS = "params."
-#: The field of a rule that says which generation a condition speaks of.
+#: The field of a rule with the generation that a condition is about.
 OBSERVED = "observedGenerationExpression"
-#: The field that says whether an outcome has to last.
+#: The field with the condition under which an outcome is damped.
 HOLD_WHEN = "holdWhen"
 
 
 @dataclass(frozen=True, slots=True)
 class Rule:
-    """One rule of a ConditionPolicy; the first whose `when` holds decides. No `when` always holds. `of_lease`: it looks
-    at how long ago the cluster was heard of."""
+    """One rule of a ConditionPolicy; the first whose `when` holds decides. Without `when` it always holds. `of_lease`:
+    it reads the time since the cluster's last heartbeat."""
 
     name: str
     when: cel.Program | None
@@ -43,8 +43,8 @@ class Rule:
 class ConditionPolicy(Policy):
     """Decides one condition.
 
-    `hold_for`: how long an outcome must last before it is adopted, by status; `hold_unhealthy`: whether that goes for
-    changes between False and Unknown too; `hold_when`: whether at all (None: always).
+    `hold_for`: how long an outcome must last before it is adopted, by status; `hold_unhealthy`: also for changes
+    between False and Unknown; `hold_when`: only if this holds (None: always).
     """
 
     type: str
@@ -56,7 +56,7 @@ class ConditionPolicy(Policy):
 
     @property
     def damping(self) -> Input:
-        """Where it says how long an outcome must last."""
+        """The policy's field with the damping."""
         return Input(("spec", "holdFor"), self.id)
 
 
@@ -103,8 +103,8 @@ def _hold_for(obj: Object, compiler: Compiler) -> dict[str, timedelta]:
     return found
 
 
-def in_reading_order(policies: Iterable[ConditionPolicy]) -> tuple[list[ConditionPolicy], list[ConditionPolicy]]:
-    """Return the policies so that each comes after those whose conditions it reads, and those in a circle."""
+def in_dependency_order(policies: Iterable[ConditionPolicy]) -> tuple[list[ConditionPolicy], list[ConditionPolicy]]:
+    """Return the policies, each after those whose conditions it reads, and the policies in a circle."""
     waiting = sorted(policies, key=lambda policy: policy.id)
     decided_by: dict[str, set[ObjectId]] = {}
     for policy in waiting:

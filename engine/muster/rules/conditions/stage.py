@@ -1,13 +1,12 @@
 """Conditions: each ConditionPolicy's first rule that holds decides.
 
-Policies run in the order in which they read each other's conditions. An expression that fails never counts as
-true and never as healthy: the condition becomes Unknown with reason `PolicyError` and says which rule failed.
+Policies run in the order in which they read each other's conditions. A failed expression never counts as true or
+healthy: the condition becomes Unknown with reason `PolicyError` and names the rule.
 
-Damping: a new outcome must last for a while before it is adopted, in both directions.
-
-Karmada's thresholds as a feature of every ConditionPolicy (`holdFor`). The pending outcome and since when it lasts lie
-in the derived file (`status.muster.pending`), so a restart loses nothing: in Karmada the first probe after a restart is
-believed at once. The window begins anew whenever the status that is observed changes; its end is the horizon.
+Damping (`holdFor`, Karmada's thresholds for every ConditionPolicy): a new outcome must last for a while before it is
+adopted, in both directions. The pending outcome and its start are in the derived file (`status.muster.pending`), so a
+restart loses nothing; Karmada adopts the first probe after a restart at once. The window restarts whenever the observed
+status changes; its end is the horizon.
 """
 
 from collections.abc import Iterable, Iterator
@@ -32,7 +31,7 @@ from muster.rules.policies.policies import Guard
 from muster.rules.policies.scopes import Scopes
 from muster.rules.policies.variables import generation_of
 from muster.rules.stages import CONDITIONS, Local
-from muster.rules.transitions import as_it_was, condition
+from muster.rules.transitions import condition, unchanged_condition
 
 PENDING: Path = ("status", "muster", "pending")
 _NO_TIME = timedelta(0)
@@ -40,7 +39,7 @@ _NO_TIME = timedelta(0)
 
 @dataclass(frozen=True, slots=True)
 class Pending:
-    """An outcome that is not adopted yet: its status and reason, since when it lasts, and when its window ends."""
+    """An outcome not adopted yet: its status and reason, its start, and the end of its window."""
 
     status: str
     reason: str
@@ -48,18 +47,17 @@ class Pending:
     until: datetime | None
 
     def entry(self) -> Tree:
-        """The pending outcome as it stands in the derived file."""
+        """The form stored in the derived part."""
         return {"status": self.status, "reason": self.reason, "since": format_time(self.since)}
 
 
 def pending(
     policy: ConditionPolicy, status: str, reason: str, *, current: Tree, known: Tree, now: datetime
 ) -> Pending | None:
-    """Return the outcome as pending while `current` stays, or None where it is to be adopted now.
+    """Return the outcome as pending while `current` stays, or None to adopt it now.
 
-    `current` is the condition as the last run derived it, `known` the entry of the outcome that was pending then;
-    either may be None. What is said for the first time is adopted at once, and so are another reason and message of
-    the same status. The window is over at its end exactly: `now == since + holdFor` adopts.
+    `current`: the last run's condition; `known`: the outcome pending then; either may be None. A first outcome is
+    adopted at once, and so are another reason and message with the same status. `now == since + holdFor` adopts.
     """
     before = current.get("status") if isinstance(current, dict) else None
     if not isinstance(before, str):
@@ -68,14 +66,14 @@ def pending(
     if before == status or hold <= _NO_TIME or _is_no_recovery(policy, before, status):
         return None
     since = try_time(known.get("since")) if isinstance(known, dict) and known.get("status") == status else None
-    # A time ahead of now is one that muster did not write: a window must not be lengthened by hand.
+    # A future time was not written by muster: an edit must not lengthen a window.
     since = min(since or now, now)
     until = later(since, hold)
     return None if until is not None and now >= until else Pending(status, reason, since, until)
 
 
 def _is_no_recovery(policy: ConditionPolicy, before: str, status: str) -> bool:
-    """Whether the change is one between False and Unknown that the policy does not damp."""
+    """Is the change between False and Unknown, and not damped by the policy?"""
     return not policy.hold_unhealthy and "True" not in (before, status)
 
 
@@ -85,8 +83,8 @@ _KEPT = Because("kept", OF_ITSELF, "a policy has an error, so the conditions tha
 
 @dataclass(frozen=True, slots=True)
 class Statement:
-    """What a policy says of an object: the condition's status, reason and message, why it says so, and the
-    generation that it speaks of where that is another than the object's own. `must_last`: not damped already."""
+    """A policy's result for an object: status, reason and message, why, and the observed generation if it is not the
+    object's own. `must_last`: damping applies."""
 
     status: str
     reason: str
@@ -97,10 +95,9 @@ class Statement:
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Failed | Finding]:
-    """Decide every condition that a policy of the fleet or the bundle decides.
+    """Decide every condition of the policies in force.
 
-    Not those of ClusterDeployments: files may hold a report of one and no more, and the stage "pool clusters" asks
-    about the whole object.
+    ClusterDeployments are decided by the stage "pool clusters", because their files hold only a report.
     """
     targets = {kind for policy in context.rules.compiled.of(ConditionPolicy) for kind in policy.target.kinds}
     kinds = (kind for kind in ALL if kind is not CLUSTER_DEPLOYMENT and (kind.counted or kind in targets))
@@ -110,7 +107,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fa
 def of_objects(
     view: View, objects: Iterable[Object], context: Context, now: datetime
 ) -> Iterator[Decision | Failed | Finding]:
-    """Decide every condition of some objects, of which the view has all that policies read of them."""
+    """Decide the conditions of some objects; the view has everything that policies read."""
     scopes, failures = Scopes.of(view, context.rules, now), Failures()
     kept = context.shared.uncertain(CONDITION_POLICY)
     yield from each(objects, lambda obj: object_conditions(scopes, obj, now, failures, kept=kept))
@@ -122,18 +119,18 @@ def object_conditions(
 ) -> Iterator[Decision]:
     """Decide the conditions of one object.
 
-    Where several policies may decide one condition, the first by name that says anything does. `kept`: a policy cannot
-    be read, and what it may have decided before stays.
+    If several policies decide one condition, the first by name with a result does. `kept`: a policy cannot be read, so
+    earlier decisions stay.
     """
     base = scopes.base(obj)
     conditions: dict[str, Tree] = base["conditions"]  # type: ignore[assignment]
     generation = generation_of(scopes.view, obj.id) if obj.kind.counted else None
-    silent: dict[str, Decision] = {}  # what said nothing may say something later: its horizon counts
+    silent: dict[str, Decision] = {}  # a policy without a result may have one later: its horizon counts
     spoken: set[str] = set()
     for policy in scopes.rules.compiled.of(ConditionPolicy):
         if policy.type in spoken or obj.kind not in policy.target.kinds or not policy.target.selects(obj):
             continue
-        statement = _judged(scopes, policy, base, obj, failures)
+        statement = _evaluated(scopes, policy, base, obj, failures)
         earlier = silent.pop(policy.type, None)
         horizon = earliest(scopes.clock.horizon, earlier.horizon if earlier else None)
         path: Path = ("status", "conditions", (policy.type,))
@@ -157,13 +154,13 @@ def object_conditions(
         yield from _kept(scopes, obj, conditions)
 
 
-def _judged(
+def _evaluated(
     scopes: Scopes, policy: ConditionPolicy, base: dict[str, object], obj: Object, failures: Failures
 ) -> Statement | None:
-    """What the policy says of the object; an expression that fails says Unknown. The clock then has the horizon."""
+    """The policy's result; Unknown if an expression fails. Sets the clock's horizon."""
     scopes.clock.reset()
     try:
-        return judge(policy, scopes.for_policy(policy, base, obj.id))
+        return evaluate_policy(policy, scopes.for_policy(policy, base, obj.id))
     except PolicyFailure as failure:
         failures.add(policy, failure, obj.id)
         return Statement("Unknown", POLICY_ERROR, f"{policy.label}: {failure}", _of_failure(policy, failure))
@@ -176,7 +173,7 @@ def _of_failure(policy: ConditionPolicy, failure: PolicyFailure) -> Because:
 def damped(
     view: View, policy: ConditionPolicy, obj: Object, statement: Statement, now: datetime
 ) -> tuple[Statement, Because, Decision | None]:
-    """The statement that counts, why, and what is remembered while a new outcome has not lasted long enough."""
+    """The result that counts, why, and what to record while a new outcome is pending."""
     because = statement.because
     if not statement.must_last or not policy.hold_for:
         return statement, because, None
@@ -193,21 +190,21 @@ def damped(
 
 
 def _as_it_was(current: Tree, statement: Statement) -> Statement:
-    """The condition as it stands, while a new outcome has not lasted long enough."""
+    """The present condition, kept while a new outcome is pending."""
     generation = None if statement.generation is None else current.get("observedGeneration")
     reason, message = current.get("reason", ""), current.get("message", "")
     return Statement(current["status"], reason, message, statement.because, generation)
 
 
 def _kept(scopes: Scopes, obj: Object, conditions: dict[str, Tree]) -> Iterator[Decision]:
-    """While a policy cannot be read, what it decided before stays: an error in a rule is no news of a cluster."""
+    """Earlier decisions stay while a policy cannot be read: an error in a rule says nothing about a cluster."""
     for type_, before in scopes.view.conditions_before(obj.id).items():
         if type_ not in conditions:
-            yield as_it_was(obj.id, type_, before, _KEPT)
+            yield unchanged_condition(obj.id, type_, before, _KEPT)
 
 
-def judge(policy: ConditionPolicy, scope: PolicyScope) -> Statement | None:
-    """Return what the policy says, or None where it says nothing of this object. PolicyFailure where it fails."""
+def evaluate_policy(policy: ConditionPolicy, scope: PolicyScope) -> Statement | None:
+    """Return the policy's result, None if it does not apply. Raises PolicyFailure."""
     if not guards_hold(policy.guards, scope):
         return None
     for rule in policy.rules:
@@ -221,12 +218,12 @@ def judge(policy: ConditionPolicy, scope: PolicyScope) -> Statement | None:
 
 
 def guards_hold(guards: Iterable[Guard], scope: PolicyScope) -> bool:
-    """Whether all `matchConditions` hold. PolicyFailure where one cannot be evaluated."""
+    """Do all `matchConditions` hold? Raises PolicyFailure."""
     return all(holds(guard.when, scope, guard.name, guard.at) for guard in guards)
 
 
 def holds(program: cel.Program, scope: PolicyScope, rule: str, at: At) -> bool:
-    """Whether the expression gives true. PolicyFailure where it fails or gives no bool."""
+    """Is the expression true? Raises PolicyFailure if it fails or is no bool."""
     value = _value(program, scope, rule, at)
     if not isinstance(value, bool):
         raise PolicyFailure(rule, at, cel.EvaluationError(f"the expression gave {value!r}, not true or false"))

@@ -1,11 +1,11 @@
-"""Allowances: what the budgets that hold let happen.
+"""Allowance: which effects the holding budgets allow.
 
-Which budgets hold at present is decided once, by the stage `budgets` (`muster.rules.budgets.stage`), and stands in the
-Fleet's status; every stage that would cause a new effect asks here:
+The stage `budgets` (`muster.rules.budgets.stage`) decides once which budgets hold and records it in the Fleet's status.
+Every stage that would cause a new effect asks here:
 
     context.told(Allowance).holds(view, cluster_id, "remedy TrafficControl")  # Held, or None: go ahead
 
-Conditions are never held: they tell the truth. What stands already is not asked for again, and recovery is free.
+Conditions are never held, existing effects are not asked for again, and recovery is always allowed.
 """
 
 from collections.abc import Collection, Iterable
@@ -27,7 +27,8 @@ from muster.rules.effects.population import headline, in_service, sound_override
 
 @dataclass(frozen=True, slots=True)
 class Holding:
-    """A budget that holds, in one of its domains: over since `since`, met again since `met` (None while it is over)."""
+    """A budget that holds in one of its domains: exceeded since `since`, met again since `met` (None while
+    exceeded)."""
 
     budget: Budget
     domain: str
@@ -40,12 +41,12 @@ class Holding:
 
     @property
     def until(self) -> datetime | None:
-        """When it lets go if nothing else happens; None while it is over."""
+        """When it ends if nothing else happens; None while exceeded."""
         return None if self.met is None else later(self.met, self.budget.cooldown) or LAST
 
     @property
     def text(self) -> str:
-        """What holds and why, in one sentence without its full stop."""
+        """What holds and why, as one sentence without a full stop."""
         where = f" in {self.domain}" if self.domain else ""
         name = f"budget {self.budget.id.name!r}"
         since = f"since {format_time(self.since)}"
@@ -57,17 +58,17 @@ class Holding:
 
     @property
     def because(self) -> Because:
-        """Why what it holds is held."""
+        """Why its effects are held."""
         return Because(str(self.budget.id), (Input(("spec", "maxDisrupted"), self.budget.id),), self.text)
 
     def terms(self, now: datetime) -> Tree:
-        """What clusters are answered by: everything about it but how many of them are disrupted."""
+        """Everything that affects clusters: all but the number of disrupted ones."""
         override = self.budget.override
         until = None if self.until is None else format_time(self.until)
         return [str(self.budget.id), self.domain, until, override is not None and override.covers(now)]
 
     def entry(self) -> Tree:
-        """The holding as it stands in the Fleet's derived part."""
+        """The form stored in the Fleet's derived part."""
         entry: Tree = {"budget": self.budget.id.name}
         if self.domain:
             entry["domain"] = self.domain
@@ -81,7 +82,7 @@ class Holding:
 
 
 def holdings(state: Tree, budgets: Iterable[Budget]) -> tuple[Holding, ...]:
-    """Read back what `Holding.entry` wrote; entries of budgets that are gone are left out."""
+    """Parse the results of `Holding.entry`, without those of removed budgets."""
     by_name = {budget.id.name: budget for budget in budgets}
     found = []
     for entry in mappings_at({"entries": state}, "entries"):
@@ -100,13 +101,12 @@ def holdings(state: Tree, budgets: Iterable[Budget]) -> tuple[Holding, ...]:
     return tuple(found)
 
 
-#: A budget, and the domain of it in which it counts; empty for all of its clusters together.
+#: A budget and a domain of it; empty for all of its clusters together.
 Place: TypeAlias = tuple[str, str]
 
 
 class Usage(NamedTuple):
-    """How much of a budget is used: so many clusters are disrupted, and so many may be, in that of its domains in which
-    the fewest more may be."""
+    """The use of a budget: disrupted and allowed clusters, in its domain with the fewest left."""
 
     budget: str
     disrupted: int
@@ -115,11 +115,11 @@ class Usage(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Allowance(Broadcast):
-    """Tells the stages after `budgets` whether a new disruptive effect may happen. Asking changes no answer.
+    """Tells the stages after `budgets` whether a new disruptive effect may happen. Asking does not change an answer.
 
-    `holding`: what holds; nothing while the Fleet's annotation lets all through. `approvals`: what waits for a person.
-    `usage` is for people to see. `asked`: who has asked so far, whatever the answer was. Only they are decided by what
-    budgets hold, so they are looked at again when that changes.
+    `holding`: the holding budgets, none if the Fleet's annotation allows everything. `approvals`: what waits for a
+    person. `usage`: for display. `asked`: the objects asked about so far. Only they depend on budgets, so only they are
+    decided again if the budgets' terms change.
     """
 
     budgets: tuple[Budget, ...]
@@ -130,12 +130,11 @@ class Allowance(Broadcast):
     asked: set[ObjectId] = field(default_factory=set, compare=False)
 
     def holds(self, view: View, cluster: ObjectId, effect: str, *, by_person: bool = False) -> Held | None:
-        """Return why a *new* effect on a cluster (or a pool's ClusterDeployment) is held, or None where it may happen.
+        """Return why a *new* effect on a cluster (or a pool's ClusterDeployment) is held, or None if it may happen.
 
-        `effect` names it for people: `taint key:NoSelect`, `remedy TrafficControl`, `replacement`. Callers ask for
-        effects that do not stand yet; a cluster that no earlier run has seen was never in service, so what keeps work
-        away from it disrupts nothing. One that has never been available is not counted, but held like any other.
-        `by_person`: no budget holds what a person asks for; it may wait for approval.
+        `effect` is its name: `taint key:NoSelect`, `remedy TrafficControl`, `replacement`. A cluster that no earlier
+        run has seen was never in service, so keeping work away disrupts nothing. One that was never available is not
+        counted, but held like any other. `by_person`: no budget holds what a person requests; it may wait for approval.
         """
         if is_cluster(cluster) and cluster not in view.previous:
             return None
@@ -154,33 +153,33 @@ class Allowance(Broadcast):
 
     @property
     def terms(self) -> list[Tree]:
-        """What every cluster is answered by. While these are the same, so is each answer, in other words at the most
-        (`in_words_of_now`): a cluster more or less that is disrupted is not everybody's concern."""
+        """The terms that apply to clusters. While they are equal, so is each answer, apart from its text
+        (`in_words_of_now`): one more disrupted cluster does not affect the others."""
         return [holding.terms(self.now) for holding in self.holding]
 
     def changed(self, before: Iterable[Tree]) -> frozenset[Place]:
-        """Where other terms hold than at an earlier run."""
+        """The places with other terms than at an earlier run."""
         terms, known = self.terms, list(before)
         differing = (*(one for one in terms if one not in known), *(one for one in known if one not in terms))
         return frozenset((one[0], one[1]) for one in differing)
 
     def concerned(self, view: View, cluster: ObjectId, changed: Collection[Place]) -> bool:
-        """Whether a cluster, which is there, counts where terms have changed."""
+        """Is an existing cluster counted where terms have changed?"""
         obj = view.objects[cluster]
         return any((str(budget.id), budget.domain(obj)) in changed for budget in self.budgets)
 
     def in_words_of_now(self, view: View, held: Held) -> Held:
-        """What an earlier run held by terms that are the same, with what is to be said of it now."""
+        """An effect held by unchanged terms, with the present text."""
         holding = self._holding(view, held.object)
         if holding is None or held.because.rule != str(holding.budget.id):
-            return held  # it waits for a person
+            return held  # it waits for approval
         return replace(held, reason=holding.text, because=holding.because)
 
     def freezes(self, view: View, cluster: ObjectId) -> bool:
-        """Whether the effects on a cluster stay exactly as they are: its budget holds, and nothing is heard of it.
+        """Must the cluster's effects stay exactly as they are: its budget holds, and it is silent?
 
-        Silence is no recovery: while the observer is under suspicion it must not take effects off either. Callers ask
-        where there is an effect to take off.
+        Silence is no recovery: while muster suspects itself it must not remove effects either. Ask only if there is an
+        effect to remove.
         """
         obj = view.objects.get(cluster)
         if obj is None or headline(view, obj) != "Unknown":
@@ -189,7 +188,7 @@ class Allowance(Broadcast):
         return self._holding(view, cluster) is not None
 
     def min_backends(self, view: View, cluster: ObjectId) -> tuple[int, ObjectId | None]:
-        """How many clusters must go on serving a backend that this cluster serves, and which budget says so."""
+        """How many clusters must keep serving a backend of this cluster, and by which budget."""
         obj = view.objects.get(cluster)
         if obj is None:
             return 0, None
@@ -198,7 +197,7 @@ class Allowance(Broadcast):
         return (most, min(id_ for number, id_ in wanted if number == most)) if most else (0, None)
 
     def _holding(self, view: View, cluster: ObjectId) -> Holding | None:
-        """The first budget that holds and counts this object."""
+        """The first holding budget that counts this object."""
         obj = view.objects.get(cluster)
         labels = labels_of(obj) if obj else {}
         for holding in self.holding:
@@ -210,9 +209,9 @@ class Allowance(Broadcast):
                 if obj is not None and in_service(obj) and budget.domain(obj) == holding.domain:
                     return holding
             elif not holding.domain:
-                return holding  # a pool's cluster is no place of work yet: it waits while the fleet as a whole does
+                return holding  # a pool's cluster has no work yet: it waits for budgets of the whole fleet only
         return None
 
 
-#: What is allowed while no budget holds, and before any was asked.
+#: Everything is allowed, as before any budget was evaluated.
 EVERYTHING = Allowance((), (), LAST)

@@ -1,10 +1,10 @@
-"""Approval: effects that wait until a person has merged a proposal of them (`Fleet.spec.approval`).
+"""Approvals: effects that wait until a person merges their proposal (`Fleet.spec.approval`).
 
-What waits is remembered with the instant since which it does, under `status.muster.held` of its object. An Approval
-names object, effect and that instant, so it covers what was proposed and nothing else: when the effect has happened, or
-is not asked for any more, the wait is over, and one that begins later is another.
+A waiting effect is recorded with its start under `status.muster.held` of its object. An Approval names object, effect
+and start, so it covers only what was proposed: once the effect has happened or is no longer requested, the wait is
+over, and a later one is another.
 
-Like a budget it holds what is new: what stands already is not asked for again, and nobody approves a recovery.
+As with budgets, only new effects wait: existing ones are not requested again, and recovery needs no approval.
 """
 
 from collections.abc import Mapping
@@ -22,23 +22,23 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.view import View
 from muster.rules.effects.population import fleet_id
 
-#: How the deletion of a pool's cluster is called among effects; the others' names are those of their stages.
+#: The effect of deleting a pool's cluster; other names are those of their stages.
 DELETION: Final = "deletion"
-#: How a held removal of a cluster is called among effects.
+#: The effect of removing a cluster.
 REMOVAL: Final = "removal"
-#: A taint that moves work off its cluster, where that is told from other taints.
+#: A taint that moves work off its cluster, if it has a topic of its own.
 EVICTION: Final = "eviction"
-#: What `heldBy` of a wait begins with, before the topic.
+#: The start of `heldBy` of a waiting effect, before the topic.
 HELD_BY: Final = "approval"
 _NOBODY: Final = FLEET.id("")
 
 
 @dataclass(frozen=True, slots=True)
 class Approvals:
-    """Which effects wait for approval, and what was approved.
+    """Which effects need approval, and which were approved.
 
-    `topics` says under which topic an effect of a sort is proposed; `given` names what was approved by object, effect
-    and since when that waited; `fleet` is the object that asks for all this.
+    `topics`: the topic for each sort of effect; `given`: approved effects by object, effect and start; `fleet`: the
+    object that requires approval.
     """
 
     topics: Mapping[str, str] = field(default_factory=dict)
@@ -47,7 +47,7 @@ class Approvals:
 
     @classmethod
     def of(cls, fleet: Fleet) -> "Approvals":
-        """Return what a fleet asks for, and what its Approvals say. The first topic that names an effect has it."""
+        """Return a fleet's topics and Approvals. An effect belongs to the first topic that names it."""
         topics: dict[str, str] = {}
         for topic in mappings_at(fleet.settings.spec, "approval", "topics"):
             for sort in topic.get("effects") or ():
@@ -60,15 +60,14 @@ class Approvals:
         return cls(topics, given, fleet_id(fleet))
 
     def topic(self, effect: str) -> str:
-        """The topic under which an effect is proposed; empty for one that waits for nobody."""
+        """The topic of an effect; empty if it needs no approval."""
         sort = effect.partition(" ")[0]
         if sort == "taint" and effect.endswith(":NoExecute") and EVICTION in self.topics:
             sort = EVICTION
         return self.topics.get(sort, "")
 
     def wait(self, view: View, id_: ObjectId, effect: str, now: datetime) -> ApprovalWait | None:
-        """Return since when an effect that is asked for waits, and whether it was approved meanwhile; None where it
-        needs nobody's approval."""
+        """Return since when a requested effect waits, and whether it is approved; None if it needs no approval."""
         topic = self.topic(effect)
         if not topic:
             return None
@@ -79,11 +78,11 @@ class Approvals:
         return ApprovalWait(topic, known, approved=(str(id_), effect, format_time(known)) in self.given)
 
     def held(self, id_: ObjectId, effect: str, wait: ApprovalWait) -> Held:
-        """An effect that waits."""
+        """The effect as held."""
         because = Because(f"{HELD_BY} {wait.topic}", (Input(("spec", "approval"), self.fleet),), awaits(wait.topic))
         return Held(id_, effect, because.text, because, wait=wait)
 
 
 def awaits(topic: str) -> str:
-    """Say what lets a held effect happen, in a sentence without its full stop."""
+    """What releases a held effect, as a sentence without a full stop."""
     return f"awaits approval: merge {proposal_branch(topic)}"

@@ -1,16 +1,16 @@
-"""Disruption budgets, read: how much of the fleet may be in trouble, or be removed, at once.
+"""Disruption budgets: how many clusters may be disrupted or removed at once.
 
 A disruptive effect is a taint that a policy adds, a remedy action, a traffic block, or a pool's replacement of a
 cluster.
 
-Overrides: a person says that the disruption is real, why, and until when.
+Overrides: a person states that the disruption is real, why, and until when.
 
     metadata:
       annotations:
         muster.dev/allow-disruption: "until 2026-01-01T13:00:00Z: the fire in eu-1 is confirmed"
 
-On a cluster it lets that cluster's effects through, on a DisruptionBudget that budget's, on the Fleet all. It ends by
-itself, and it cannot be given without a reason: an exception that nobody can explain is one that nobody removes.
+On a cluster it allows that cluster's effects, on a DisruptionBudget that budget's, on the Fleet all. It expires, and
+requires a reason, so that it is not left in place.
 """
 
 import re
@@ -34,24 +34,24 @@ _FORM = re.compile(r"\s*until\s+(\S+?):\s+(\S.*?)\s*", re.ASCII | re.DOTALL)
 
 @dataclass(frozen=True, slots=True)
 class Override:
-    """Disruption is allowed before `expiry`, for a reason."""
+    """Disruption is allowed until `expiry`, for a reason."""
 
     expiry: datetime
     reason: str
 
     def covers(self, now: datetime) -> bool:
-        """Whether it is in force at an instant."""
+        """Is it in force at an instant?"""
         return now < self.expiry
 
 
 def override_of(obj: Object) -> Override | None:
-    """Return the override that an object's annotation gives; None without one, or where it is malformed."""
+    """Return the override in an object's annotation; None if missing or malformed."""
     text = obj.annotations.get(ALLOW_DISRUPTION)
     return parse_override(text) if isinstance(text, str) else None
 
 
 def parse_override(text: str) -> Override | None:
-    """Read `until <time>: <reason>`; None where the text has another form."""
+    """Parse `until <time>: <reason>`, else None."""
     match = _FORM.fullmatch(text)
     expiry = try_time(match[1]) if match else None
     return Override(expiry, match[2]) if match and expiry else None
@@ -59,7 +59,7 @@ def parse_override(text: str) -> Override | None:
 
 @dataclass(frozen=True, slots=True)
 class Budget:
-    """A DisruptionBudget, read. `share` is in percent of the population where `most` is None, `share_removed` where
+    """A parsed DisruptionBudget. `share` is in percent of the population if `most` is None, `share_removed` if
     `most_removed` is."""
 
     id: ObjectId
@@ -77,7 +77,7 @@ class Budget:
 
     @classmethod
     def parse(cls, obj: Object, spec: Mapping[str, Tree]) -> "Budget":
-        """Read a budget whose spec its schema has accepted; what it does not say takes the schema's defaults."""
+        """Parse a budget with a valid spec; missing fields have the schema's defaults."""
         most = spec.get("maxDisrupted", "55%")
         removed = spec.get("maxRemoved", "10%")
         cooldown = try_duration(spec.get("cooldown", "10m"))
@@ -97,26 +97,26 @@ class Budget:
         )
 
     def allowed(self, population: int) -> int:
-        """How many of so many clusters may be disrupted; a share is rounded down."""
+        """How many clusters of a population may be disrupted; a share is rounded down."""
         limit = self.most if self.most is not None else population * self.share // 100
         return max(limit, self.ignored)
 
     def removable(self, population: int) -> int:
-        """How many of so many clusters may be removed at once; a share is rounded down, and never less than two."""
+        """How many clusters of a population may be removed at once; a share is rounded down, and at least two."""
         return max(2, population * self.share_removed // 100) if self.most_removed is None else self.most_removed
 
     def domain(self, obj: Object) -> str:
-        """The failure domain in which the budget counts a cluster; empty for the fleet as a whole."""
+        """A cluster's failure domain; empty for the fleet as a whole."""
         domain = obj.labels.get(self.domain_label, "") if self.domain_label else ""
-        return domain if isinstance(domain, str) else ""  # of one that may be broken
+        return domain if isinstance(domain, str) else ""  # in a broken object it may have any type
 
     def counts(self, obj: Object) -> bool:
-        """Whether its selector takes in a cluster, which is in service."""
+        """Does its selector select a cluster in service?"""
         return not self.selector.requirements or self.selector.matches(labels_of(obj))
 
 
 def labels_of(obj: Object) -> dict[str, str]:
-    """The labels of an object that may be broken: what is no text is left out."""
+    """The labels of an object that may be broken, without values that are no text."""
     return {name: value for name, value in obj.labels.items() if isinstance(value, str)}
 
 
@@ -127,8 +127,7 @@ def _percent(value: Tree) -> int:
 def budgets_of(fleet: Fleet) -> tuple[Budget, ...]:
     """Return the budgets in force, by name.
 
-    A budget with an error in it is no licence: until it is mended, the built-in one of its name counts in its place,
-    else the defaults.
+    For a broken budget, the built-in one of its name counts until it is repaired, else the defaults.
     """
     found = [Budget.parse(obj, obj.spec) for obj in fleet.policies(DISRUPTION_BUDGET)]
     for id_ in fleet.broken:

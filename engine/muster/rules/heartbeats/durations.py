@@ -1,25 +1,29 @@
-"""What muster tells a cluster's agent of its lease: how long it lasts, and that it became shorter a moment ago.
+"""Lease durations: the load valve that stretches them, and what agents need to know about their leases.
 
-The agent renews as the hub says (seed 000: "managed agent can adjust the lease update time accordingly"). It reads one
-derived file, so a duration that is not the default stands there: as an annotation where the cluster's own spec says it,
-as `status.muster.leaseDurationSeconds` where the load valve stretches it.
+A cluster's `leaseDurationSeconds` says how often its agent renews (seed 000: the hub's administrator sets it by load,
+"managed agent can adjust the lease update time accordingly"). If the Fleet sets a rate, muster decides: the shortest
+duration at which all accepted clusters together stay within `heartbeats.maxPerSecond`. A cluster with a longer one
+keeps it. Durations change in steps, and get shorter only by two steps or more, so that one cluster more or less rarely
+rewrites anything.
 
-When a duration gets shorter, the agent learns that with its next renewal, which is still due by the old one: a cluster
-that goes from 300 to 10 seconds may be silent for 300 more, and is no less alive. So a Lease from before the change is
-good until that renewal is due, and the new grace after it.
+An agent reads one derived file, so a duration that is not the default is there: as an annotation if the cluster's own
+spec sets it, as `status.muster.leaseDurationSeconds` if the valve stretches it.
 
-When a duration gets longer, a lease that has run out stays run out: silence ends by news only. What the load valve
-stretches counts from the next renewal on.
+If a duration gets shorter, the agent learns this at its next renewal, which is due by the old duration: a cluster that
+goes from 300 to 10 seconds may be silent for 300 more. So a Lease from before the change lasts until that renewal is
+due, plus the new grace. If a duration gets longer, an expired lease stays expired: only new input ends silence. What
+the valve stretches counts from the next renewal on.
 """
 
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator
 from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
 from muster.data.decision import Because, Decision, Input
 from muster.data.finding import Finding
-from muster.data.kinds import ACCEPTED, MANAGED_CLUSTER
+from muster.data.kinds import ACCEPTED, FLEET, MANAGED_CLUSTER
 from muster.data.tree import Tree, dig, mapping_at
 from muster.fleet.acceptance import is_accepted
 from muster.fleet.faults import each
@@ -35,14 +39,17 @@ from muster.fleet.leases import (
     effective_leases,
     lease_seconds,
     leases_by_cluster,
+    own_lease_seconds,
     renew_time,
 )
 from muster.fleet.objects import Object
+from muster.fleet.shared import Shared
 from muster.fleet.view import View
-from muster.rules.context import Context
+from muster.rules.context import Broadcast, Context
+from muster.rules.effects.population import fleet_id
 from muster.rules.generations import DIGEST
 from muster.rules.policies.staleness import expiry
-from muster.rules.stages import Local
+from muster.rules.stages import Local, Wide
 
 _SECONDS: Final = (Input(("spec", "leaseDurationSeconds")),)
 _BECAUSE: Final = Because("durations", _SECONDS, "its agent renews the lease as often as this says")
@@ -52,8 +59,7 @@ _LONGER: Final = Because("durations", _SECONDS, "it was renewed before its lease
 
 @dataclass(frozen=True, slots=True)
 class _Term:
-    """How long a cluster's lease lasts in this run, how long it lasted in the last one, and for how many of these
-    durations the cluster may be silent."""
+    """A cluster's lease duration in this run and in the last one, and the number of durations it may be silent."""
 
     seconds: int
     before: int
@@ -62,7 +68,7 @@ class _Term:
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
-    """Decide what the agents of accepted clusters have to know of their leases, and what is remembered of them."""
+    """Decide what agents of accepted clusters need to know about their leases, and what to record."""
     own, leases, factor = leases_by_cluster(view), effective_leases(view), context.rules.grace
 
     def of_cluster(obj: Object) -> Iterator[Decision]:
@@ -88,7 +94,7 @@ def _told(view: View, obj: Object, lease: Tree, term: _Term) -> Iterator[Decisio
 
 
 def _shortened(view: View, obj: Object, lease: Tree, term: _Term) -> Shortened | None:
-    """The shortening that the cluster's agent may not know of yet."""
+    """The shortening that the cluster's agent may not know yet."""
     known = Shortened.parse(view.before(obj.id, "metadata", "annotations", SHORTENED), term.factor)
     if 0 < term.seconds < term.before:
         known = Shortened(max(term.before, known.seconds if known else 0), term.now, term.factor)
@@ -98,10 +104,10 @@ def _shortened(view: View, obj: Object, lease: Tree, term: _Term) -> Shortened |
 
 
 def _renewed(view: View, obj: Object, lease: Tree, term: _Term) -> Iterator[Decision]:
-    """Remember the renewal that came before the lease was made longer.
+    """Record the renewal before the lease was made longer.
 
-    What the load valve stretches counts from the next renewal on. What people write counts at once (upstream), except
-    for a lease that had run out.
+    What the load valve stretches counts from the next renewal on. A person's change counts at once (upstream), except
+    for an expired lease.
     """
     renewal = Renewal.parse(view.before(obj.id, *RENEWAL))
     covered = renewal is not None and renewal.covers(lease)
@@ -111,13 +117,13 @@ def _renewed(view: View, obj: Object, lease: Tree, term: _Term) -> Iterator[Deci
         if stretched or _has_run_out(view, obj, lease, limit, term):
             yield Decision(obj.id, RENEWAL, Renewal(renewed, limit).entry, _LONGER)
             return
-    # One that a later renewal made void stays while leases are stretched: else every cluster would be written again.
+    # An obsolete record stays while leases are stretched: otherwise every cluster would be written again.
     if renewal is not None and renewal.seconds < term.seconds and (covered or stretched):
         yield Decision(obj.id, RENEWAL, renewal.entry, _LONGER)
 
 
 def _has_run_out(view: View, obj: Object, lease: Tree, seconds: int, term: _Term) -> bool:
-    """Whether a Lease has run out that was renewed when leases were so long, or had become shorter a moment ago."""
+    """Has the Lease expired by the old duration, considering a recent shortening?"""
     shortened = Shortened.parse(view.before(obj.id, "metadata", "annotations", SHORTENED), term.factor)
     lasted = shortened.allowed(seconds) if shortened and not shortened.known_to(lease) else seconds
     until = expiry(obj, lease, term.factor * lasted)
@@ -125,13 +131,80 @@ def _has_run_out(view: View, obj: Object, lease: Tree, seconds: int, term: _Term
 
 
 def _before(view: View, obj: Object, seconds: int) -> int:
-    """How long the lease lasted at the last run; as now, where that cannot be told."""
+    """The lease duration at the last run; the present one if unknown."""
     previous = view.previous.get(obj.id)
     if view.conditions_before(obj.id).get(ACCEPTED, {}).get("status") != "True":
         return seconds
     if dig(previous, "metadata", "annotations", DIGEST) is None:
-        return seconds  # a live hub decided it, and told its agent
+        return seconds  # a live hub decided it and informed its agent
     return derived_lease_seconds(previous)
 
 
 STAGE = Local("durations", stage, derives=(((MANAGED_CLUSTER,), (("metadata", "annotations"), RENEWAL)),))
+
+
+#: Multiples of 15 s, each at most 1.5 times the one before. They end after half a day, because a cluster heard of less
+#: often is not watched.
+STEPS: tuple[int, ...] = tuple(sorted(15 * factor << power for power in range(13) for factor in (2, 3)))[:22]
+_MANY = "so many clusters are accepted that leases last longer to keep heartbeats bearable"
+_RATE = ("spec", "heartbeats", "maxPerSecond")
+
+
+@dataclass(frozen=True, slots=True)
+class LeaseFloor(Broadcast):
+    """The minimum lease duration of every accepted cluster."""
+
+    seconds: int
+
+
+def lease_floor(shared: Shared, context: Context, _now: datetime) -> Iterator[Decision | LeaseFloor]:
+    """Decide the minimum lease duration of accepted clusters."""
+    limit = context.rules.settings.get("heartbeats", "maxPerSecond")
+    fleet = fleet_id(shared)
+    if (
+        (fleet not in shared.objects and fleet not in shared.previous)
+        or isinstance(limit, bool)
+        or not isinstance(limit, int | float)
+        or limit <= 0
+    ):
+        return
+    least = _least(shared, (obj for obj in shared.of(MANAGED_CLUSTER) if is_accepted(obj)), float(limit))
+    if least:
+        if fleet not in shared.broken:  # a broken Fleet keeps its last state
+            yield Decision(fleet, LEASE_SECONDS, least, Because("valve", (Input(_RATE),), _MANY))
+        yield LeaseFloor(least)
+
+
+def stretched(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
+    """Decide the duration of each accepted cluster with a shorter lease."""
+    because = Because("valve", (Input(_RATE, fleet_id(context.shared)), Input(("spec", "leaseDurationSeconds"))), _MANY)
+    for obj in view.of(MANAGED_CLUSTER):
+        if is_accepted(obj) and 0 < own_lease_seconds(obj) < context.told(LeaseFloor).seconds:
+            yield Decision(obj.id, LEASE_SECONDS, context.told(LeaseFloor).seconds, because)
+
+
+def _least(shared: Shared, clusters: Iterable[Object], limit: float) -> int:
+    """The step to use; 0 if the clusters' own durations suffice."""
+    durations = Counter(seconds for obj in clusters if (seconds := own_lease_seconds(obj)) > 0)
+    needed = least_duration(durations, limit)
+    before = shared.before(fleet_id(shared), *LEASE_SECONDS)
+    if before in STEPS and needed < before and STEPS.index(before) - (STEPS.index(needed) if needed else -1) < 2:
+        return int(before)
+    return needed
+
+
+def least_duration(durations: Counter[int], limit: float) -> int:
+    """The shortest step that keeps these leases within `limit` renewals per second; 0 for none, the longest step if no
+    step does."""
+    for step in (0, *STEPS):
+        if sum(count / max(seconds, step) for seconds, count in durations.items()) <= limit:
+            return step
+    return STEPS[-1]
+
+
+VALVE = Wide("valve", lease_floor, derives=(((FLEET,), (("status", "muster", "leaseDurationSeconds"),)),))
+
+
+STRETCHING = Local(
+    "stretching", stretched, derives=(((MANAGED_CLUSTER,), (("status", "muster", "leaseDurationSeconds"),)),)
+)

@@ -1,4 +1,4 @@
-"""NotificationPolicies, compiled: which transitions are told, to whom, what is told together, and when nobody is."""
+"""Compiled NotificationPolicies: which transitions are notified, to whom, in which groups, and the quiet hours."""
 
 from dataclasses import dataclass
 from datetime import datetime, time, timedelta
@@ -15,9 +15,9 @@ from muster.fleet.objects import Object
 from muster.rules.policies.expressions import Compiler
 from muster.rules.policies.policies import Policy, PolicyFields, PolicyKind
 
-#: Names of days as policies write them, in the order of `datetime.weekday`.
+#: Names of days in policies, in the order of `datetime.weekday`.
 DAYS: Final = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
-#: What expressions see of a transition: of which object, what changed (`condition`, `Ready`), from what to what, why.
+#: A transition in expressions: the object, what changed (`condition`, `Ready`), before, after, why.
 CHANGE: Final = ObjectType(
     "change",
     required(**dict.fromkeys(("kind", "namespace", "object", "sort", "name", "before", "after", "reason"), STRING)),
@@ -26,8 +26,8 @@ CHANGE: Final = ObjectType(
 
 @dataclass(frozen=True, slots=True)
 class QuietHours:
-    """When nobody is told: from `begin` to `end` in a time zone, where they begin on one of `days` (as `weekday`
-    counts); what is of a severity in `told` is told nevertheless."""
+    """No messages from `begin` to `end` in a time zone, if they begin on one of `days` (as in `weekday`), except for
+    the severities in `told`."""
 
     zone: ZoneInfo
     begin: time
@@ -36,7 +36,7 @@ class QuietHours:
     told: frozenset[str]
 
     def over(self, at: datetime) -> datetime:
-        """Return when the quiet hours are over that an instant lies in; the instant itself where it lies in none."""
+        """Return the end of the quiet hours that an instant is in; the instant itself if in none."""
         here = at.astimezone(self.zone)
         for first in (here.date(), here.date() - timedelta(days=1)):
             if first.weekday() in self.days:
@@ -50,8 +50,8 @@ class QuietHours:
 
 @dataclass(frozen=True, slots=True)
 class NotificationPolicy(Policy):
-    """Tells of transitions. `sinks` are the names of those that are told; none means all. `by` gives what the
-    transitions of one message have in common, which waits for `window`."""
+    """Notifies of transitions. `sinks`: names of receivers; empty means all. `by`: the group of a transition; a group's
+    message waits for `window`."""
 
     when: cel.Program
     by: cel.Program | None
@@ -82,7 +82,7 @@ def _quiet_hours(obj: Object, compiler: Compiler) -> QuietHours | None:
     name = str(quiet.get("timeZone", "UTC"))
     try:
         zone = ZoneInfo(name)
-    except (ValueError, OSError, KeyError):  # what is no name, a folder, or not there
+    except (ValueError, OSError, KeyError):  # invalid name, a folder, or missing
         hint = "take a name of the IANA database, such as Europe/Berlin or UTC"
         compiler.refuse(
             ("spec", "quietHours", "timeZone"), Code.VALUE_NOT_ALLOWED, f"no time zone is called {name!r}", hint

@@ -1,7 +1,7 @@
-"""Which transitions are told to people, together with which, and from when on.
+"""From committed transitions to messages: which are notified, in which groups, and from when on.
 
-Unlike the stages this decides about what has been committed: transitions go in, messages come out, which are remembered
-before anything is sent. What a policy cannot decide is told: silence would be taken for good news.
+Unlike stages this runs after the commit. Messages are stored before anything is sent. If a policy fails, the transition
+is notified: silence would be taken for good news.
 """
 
 from collections.abc import Iterable
@@ -22,9 +22,9 @@ from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.lazy import PolicyScope
 from muster.rules.policies.scopes import Scopes
 
-#: So many transitions are in one message: receivers refuse what is too long.
+#: Transitions per message: receivers refuse long ones.
 MOST_TOGETHER: Final = 1000
-#: So many wait at the most, some ten MB: where a sink is gone for good, the oldest messages are given up.
+#: Waiting transitions, some ten MB: if a sink is gone for good, the oldest messages are dropped.
 MOST_WAITING: Final = 20_000
 _WHEN, _BY = ("spec", "when"), ("spec", "group", "by")
 
@@ -32,8 +32,7 @@ _WHEN, _BY = ("spec", "when"), ("spec", "group", "by")
 def messages(
     fleet: FleetWithPolicies, notices: Iterable[Notice], standing: Iterable[Message], now: datetime
 ) -> list[Message]:
-    """Return the messages that stand, and what of these transitions the policies of a fleet tell, in those or in new
-    ones; sorted by when they are due."""
+    """Return the `standing` messages with these transitions added, to them or to new ones; sorted by due time."""
     found = {message.id: message for message in standing}
     open_ = {_group(message): message.id for message in found.values() if message.due > now}
     scopes = Scopes.of(fleet, fleet.rules, now)
@@ -54,7 +53,7 @@ def messages(
 
 
 def bounded(waiting: Iterable[Message]) -> frozenset[str]:
-    """Return the ids of as many of the messages, the newest, as may wait."""
+    """Return the ids of the newest messages within the limit."""
     kept, room = set[str](), MOST_WAITING
     for message in sorted(waiting, key=lambda message: (message.due, message.id), reverse=True):
         room -= len(message.notices)
@@ -77,7 +76,7 @@ def _message(policy: NotificationPolicy, key: str, notice: Notice, now: datetime
 
 
 def _told(scopes: Scopes, policy: NotificationPolicy, notice: Notice) -> str | None:
-    """What the transition has in common with others of its message; None where the policy does not tell it."""
+    """The group of the transition; None if the policy does not notify it."""
     kind = kind_of(notice.object)
     if kind not in policy.target.kinds:
         return None
@@ -90,12 +89,12 @@ def _told(scopes: Scopes, policy: NotificationPolicy, notice: Notice) -> str | N
         if not (guards_hold(policy.guards, scope) and holds(policy.when, scope, "when", _WHEN)):
             return None
     except PolicyFailure:
-        pass  # nobody knows whether it is news: so it is
+        pass  # unknown whether to notify: notify
     return _key(policy, scope)
 
 
 def _bare(notice: Notice) -> Object:
-    """An object that is gone: what is known of it is what it was called."""
+    """A removed object: only its name is known."""
     id_ = notice.object
     namespace = {"namespace": id_.namespace} if id_.namespace else {}
     return Object(id_, {"kind": id_.kind, "metadata": {"name": id_.name, **namespace}}, ())
@@ -111,7 +110,7 @@ def _key(policy: NotificationPolicy, scope: PolicyScope) -> str:
 
 
 def change_tree(notice: Notice) -> Tree:
-    """Return what expressions and receivers see of a transition."""
+    """Return a transition as expressions and receivers see it."""
     id_ = notice.object
     return {
         "kind": id_.kind, "namespace": id_.namespace, "object": id_.name, "sort": notice.sort, "name": notice.name,

@@ -1,8 +1,8 @@
-"""What all Placements of a run look at: the clusters that may be chosen, turned round for fast selection.
+"""The clusters that Placements may choose, indexed for fast selection.
 
-Only accepted clusters that are not being deleted are candidates; upstream looks at taints alone and so may choose a
-cluster before anybody let it in. A cluster whose file has an error, or may be in a file that could not be read, is no
-candidate, but stays where it was chosen before: nobody knows what it should be, and a typo is no reason to move.
+Candidates are accepted clusters that are not being deleted; upstream looks at taints alone, and may choose a cluster
+before it is accepted. A cluster with a broken or unreadable file is no candidate, but stays where it was chosen: a
+typing error is no reason to move work.
 """
 
 import re
@@ -32,12 +32,12 @@ _FACTORS = {
 }  # fmt: skip
 
 
-#: A quantity that is larger is capped (the API conventions' "no number may be greater than 2^63-1 in magnitude").
+#: Larger quantities are capped (the API conventions' "no number may be greater than 2^63-1 in magnitude").
 _MOST = float(2**63)
 
 
 def approximate(value: Tree) -> float | None:
-    """Return the number that a quantity stands for, as a float; None where it is no quantity."""
+    """Return a quantity's value as a float; None if it is no quantity."""
     if isinstance(value, bool):
         return None
     if isinstance(value, int | float):
@@ -51,26 +51,27 @@ def approximate(value: Tree) -> float | None:
 
 
 def is_candidate(obj: Object) -> bool:
-    """Whether a sound cluster may be chosen at all."""
+    """May a sound cluster be chosen?"""
     return is_accepted(obj) and not obj.deleting
 
 
 @dataclass(frozen=True, slots=True)
 class ReportedScores:
-    """What one AddOnPlacementScore says: values by score, and the instant up to which they count (None for ever)."""
+    """The content of one AddOnPlacementScore: values by score, and the instant until which they count (None:
+    always)."""
 
     values: Mapping[str, int]
     until: datetime | None
 
     @classmethod
     def read(cls, body: Tree) -> "ReportedScores":
-        """Read the object; of scores of one name the first counts."""
+        """Parse the object; of several scores with one name the first counts."""
         entries = [entry for entry in mappings_at(body, "status", "scores") if "name" in entry and "value" in entry]
         values = {entry["name"]: entry["value"] for entry in reversed(entries)}
         return cls(values, try_time(dig(body, "status", "validUntil")))
 
     def value(self, score: str, now: datetime) -> int:
-        """The value of a score at an instant; 0 where there is none, or none any more."""
+        """The value of a score at an instant; 0 if missing or expired."""
         return self.values.get(score, 0) if self.until is None or now <= self.until else 0
 
 
@@ -79,9 +80,9 @@ NO_SCORES = ReportedScores({}, None)
 
 @dataclass(frozen=True)
 class Candidates:
-    """The clusters of a fleet as Placements see them. Everything is looked up once, and only if it is needed.
+    """The clusters of a fleet as Placements see them. Indexes are built on first use.
 
-    `names` are sorted. `taints` has the tainted clusters only, with what this run decided.
+    `names` are sorted. `taints` has the tainted clusters only, by this run's decisions.
     """
 
     fleet: View
@@ -94,7 +95,7 @@ class Candidates:
 
     @classmethod
     def of(cls, view: View, settings: Settings) -> "Candidates":
-        """Gather the candidates of a fleet whose taints have been decided."""
+        """Collect the candidates of a fleet after its taints are decided."""
         objects = {obj.id.name: obj for obj in view.of(MANAGED_CLUSTER) if is_candidate(obj)}
         tainted = ((name, tuple(_taints(view, obj.id))) for name, obj in objects.items())
         return cls(
@@ -109,24 +110,24 @@ class Candidates:
 
     @cached_property
     def claims(self) -> Facets:
-        """The clusters by the facts that they report in `status.clusterClaims`."""
+        """The clusters indexed by their `status.clusterClaims`."""
         return Facets({name: _claims(obj.body) for name, obj in self.objects.items()})
 
     @cached_property
     def bindings(self) -> Mapping[str, tuple[str, ...]]:
-        """The sets that each namespace is bound to and that exist, by namespace."""
+        """The existing sets bound to each namespace."""
         named = ((obj.id.namespace, obj.spec["clusterSet"]) for obj in self.fleet.of(MANAGED_CLUSTER_SET_BINDING))
         found = grouped((namespace, name) for namespace, name in named if name in self.sets)
         return {namespace: tuple(sorted(set(names))) for namespace, names in found.items()}
 
     @cached_property
     def doubtful_namespaces(self) -> frozenset[str]:
-        """The namespaces of bindings whose file has an error."""
+        """The namespaces of broken bindings."""
         kind = MANAGED_CLUSTER_SET_BINDING
         return frozenset(id_.namespace for id_ in self.fleet.broken if kind.has(id_))
 
     def uncertain(self, name: str) -> bool:
-        """Whether nobody knows what the cluster should be: it is broken, or may be in a file that cannot be read."""
+        """Is the cluster broken, or possibly in an unreadable file?"""
         id_ = MANAGED_CLUSTER.id(name)
         return id_ in self.fleet.broken or (self.fleet.unidentified and id_ not in self.fleet.objects)
 
@@ -138,7 +139,7 @@ class Candidates:
 
     @cached_property
     def view(self) -> Callable[[str], ClusterView]:
-        """The whole cluster of a name, decisions of this run included, as expressions see it."""
+        """The whole cluster with this run's decisions, for expressions, by name."""
         fleet, scores = self.fleet, self.scores
         return cache(lambda name: ClusterView(fleet.whole(MANAGED_CLUSTER.id(name)), scores.get(name, {})))
 
@@ -152,7 +153,7 @@ class Candidates:
 
     @cached_property
     def reported_scores(self) -> Callable[[str], Mapping[str, ReportedScores]]:
-        """What each cluster's AddOnPlacementScore of a name says, read once for all placements."""
+        """The scores of one AddOnPlacementScore name by cluster, parsed once for all Placements."""
         scores = self.scores
         return cache(lambda resource: {
             cluster: ReportedScores.read(by_name[resource])
@@ -161,7 +162,7 @@ class Candidates:
 
     @cached_property
     def allocatable(self) -> Callable[[str], Mapping[str, float]]:
-        """How much of a resource each cluster has to give, of those that report both allocatable and capacity."""
+        """The allocatable amount of a resource by cluster, if it reports allocatable and capacity."""
         objects = self.objects
         return cache(lambda resource: dict(_allocatable(objects, resource)))
 

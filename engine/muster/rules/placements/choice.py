@@ -1,9 +1,9 @@
 """The choice of one Placement at one instant: tolerate, score, rank, select.
 
-Scores, from -100 to 100 per prioritizer; a cluster's rank is the sum of scores times weights.
+Scores are from -100 to 100 per prioritizer; a cluster's rank follows from the sum of scores times weights.
 
-Source: upstream's plugins balance, steady, resource and addon. Balance counts what other Placements have chosen: as
-decided in this run, or before it for those whose turn comes later.
+Source: upstream's plugins balance, steady, resource and addon. Balance counts what other Placements have chosen: in
+this run, or before it for those that come later.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
@@ -22,8 +22,8 @@ from muster.rules.placements.spread import spread_out
 MOST = 100
 _RESOURCES = {CPU: "cpu", MEMORY: "memory"}
 
-#: The score of each cluster, in the order of the names that were asked for. Lists, because positions cost less than
-#: names where there are a million of them.
+#: The scores of clusters, in the order of their names. Lists, because positions cost less than names for a million of
+#: them.
 Scores = list[int]
 
 
@@ -40,7 +40,7 @@ class ScoringContext:
 
 
 def scores(candidates: Candidates, prioritizer: Prioritizer, names: Sequence[str], around: ScoringContext) -> Scores:
-    """Return the score of each cluster; one that has none gets 0."""
+    """Return the score of each cluster; 0 without one."""
     if prioritizer.add_on is not None:
         return _add_on(candidates, prioritizer.add_on, names, around.now)
     if prioritizer.name == BALANCE:
@@ -63,7 +63,7 @@ def totals(
 
 
 def effective_weight(prioritizer: Prioritizer) -> int:
-    """The weight; a negative one of Steady counts as 0, because it would move the clusters in every run for ever."""
+    """The weight; a negative one of Steady counts as 0, because it would move the clusters in every run."""
     return max(prioritizer.weight, 0) if prioritizer.name == STEADY else prioritizer.weight
 
 
@@ -105,9 +105,9 @@ def expiries(candidates: Candidates, prioritizers: Iterable[Prioritizer], names:
 
 @dataclass(frozen=True)
 class PlacementChoice:
-    """What was chosen, and from what. `kept` are the clusters that stay because nobody knows what they should be.
+    """The choice and its basis. `kept`: clusters that stay because their files cannot be read.
 
-    `ranked` are the clusters that passed, best first; empty where all of them were taken.
+    `ranked`: the clusters that passed, best first; empty if all of them were taken.
     """
 
     tolerated: Tolerated
@@ -124,7 +124,7 @@ class PlacementChoice:
 
 @dataclass(frozen=True)
 class Contest:
-    """One Placement before the candidates of a run: what does not depend on time or on other Placements."""
+    """One Placement with its eligible clusters: what does not depend on time or on other Placements."""
 
     id: ObjectId
     spec: PlacementSpec
@@ -142,23 +142,23 @@ class Contest:
         predicates: Iterable[Predicate],
         standing: frozenset[str],
     ) -> "Contest":
-        """Apply sets and predicates; `standing` is what the last run chose."""
+        """Apply sets and predicates; `standing`: the last run's choice."""
         found = eligible(candidates, id_.namespace, spec.cluster_sets, predicates, standing)
         return cls(id_, spec, candidates, found, standing, TolerationLimits(spec.tolerations))
 
     @cached_property
     def kept(self) -> frozenset[str]:
-        """The standing clusters that are no candidates because their files cannot be understood."""
+        """The chosen clusters that are no candidates because their files cannot be read."""
         lost = self.standing - self.candidates.objects.keys()
         return frozenset(name for name in lost if self.candidates.uncertain(name))
 
     @cached_property
     def restless(self) -> bool:
-        """Whether what others choose, or what stands, can change the choice."""
+        """Can other Placements, or the present choice, change the choice?"""
         return self.spec.limited
 
     def choose(self, around: ScoringContext, *, sticky: bool = False) -> PlacementChoice:
-        """Choose. `sticky` ranks what stands before all else: the way out where choices chase each other for ever."""
+        """Choose clusters. `sticky` ranks the present choice first, to end an endless exchange between Placements."""
         found = tolerated(self.candidates, self.eligible, self.patience, around.standing, around.now)
         passing, room = found.passing, self._room(found)
         if room is None:
@@ -170,18 +170,18 @@ class Contest:
         return PlacementChoice(found, around, tuple(ranked), self.kept, self.kept.union(taken))
 
     def _room(self, found: Tolerated) -> int | None:
-        """How many may still be taken; None where all that pass are, whatever their rank."""
+        """How many clusters may be taken; None for all that pass, whatever their rank."""
         wanted = self.spec.wanted
         room = len(found.passing) if wanted is None else max(0, wanted - len(self.kept))
         hard = any(constraint.hard for constraint in self.spec.spread)
         return None if room >= len(found.passing) and not hard else room
 
     def horizon(self, choice: PlacementChoice, others: Mapping[str, int]) -> datetime | None:
-        """The first second at which time alone makes this another choice; `others` is what the others chose at last.
+        """The first second at which time alone changes the choice; `others`: the final choices of other Placements.
 
-        The end of a toleration that a chosen cluster needs is certain to. What else turns with time (a preference, the
-        scores of an add-on, a rival's toleration) can only matter where there is less room than clusters; then it is
-        tried out, at most `_MOST_TRIALS` times, and the next instant is taken as it is.
+        The end of a toleration that a chosen cluster needs is certain to change it. Other instants (a preference, an
+        add-on's scores, a rival's toleration) matter only if there are more clusters than room; then the choice is
+        tried at each, at most `_MOST_TRIALS` times, and the next instant is taken untried.
         """
         ends = choice.tolerated.ends
         certain = min((ends[name] for name in choice.selected if name in ends), default=None)
@@ -201,8 +201,8 @@ _MOST_TRIALS = 32
 
 
 def _ranked(names: Sequence[str], scores: Sequence[int], avoided: frozenset[str], first: frozenset[str]) -> list[str]:
-    """By score, best first, then by name; avoided clusters after all others, and `first` before them."""
-    order = sorted(range(len(names)), key=scores.__getitem__, reverse=True)  # stable: the names come sorted
+    """By score, best first, then by name; avoided clusters last, and `first` before all others."""
+    order = sorted(range(len(names)), key=scores.__getitem__, reverse=True)  # stable: the names are sorted
     ranked = [names[position] for position in order]
     if avoided:
         ranked.sort(key=avoided.__contains__)

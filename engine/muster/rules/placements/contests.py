@@ -1,11 +1,11 @@
-"""All Placements of a run, one after the other, until none wants to change its choice.
+"""All Placements of a run, in turn, until none changes its choice.
 
-Balance looks at what the others have chosen, and Steady at what stands. So the Placements choose in the order of their
-names, each seeing what those before it have just chosen, and again until a round changes nothing: a second evaluation
-then finds every choice as it is. Rounds converge quickly, because Steady makes moving dearer than staying; where odd
-weights let choices chase each other, the last round ranks what stands before all else.
+Balance depends on other Placements' choices, and Steady on the present one. So the Placements choose in the order of
+their names, each seeing the new choices of those before it, and again until a round changes nothing: a second
+evaluation then gives the same. Rounds converge quickly, because Steady makes moving more expensive than staying; if
+unusual weights make choices alternate, the last round ranks present choices first.
 
-A Placement that is misconfigured, broken, on its way out or whose scheduling is switched off keeps what stands.
+A Placement that is misconfigured, broken, being deleted or not scheduled keeps its choice.
 """
 
 from collections import Counter
@@ -31,10 +31,10 @@ _NOBODY: Mapping[str, int] = {}
 
 @dataclass(frozen=True, slots=True)
 class Chosen:
-    """One Placement's choice, with the contest that it came from.
+    """One Placement's choice and its contest.
 
-    `choice` is from the round in which it last changed, so its scores tell why; `others` is what the other Placements
-    have chosen in the end.
+    `choice` is from the round in which it last changed, so its scores explain it; `others`: the final choices of the
+    other Placements.
     """
 
     contest: Contest
@@ -43,20 +43,20 @@ class Chosen:
 
 
 class Entries(dict[str, Tree]):
-    """The entry of a cluster in PlacementDecisions: one for all of them, because trees are shared."""
+    """The entry of a cluster in PlacementDecisions: one object for all of them, because trees are shared."""
 
     def __missing__(self, name: str) -> Tree:
-        """Make the entry."""
+        """Create the entry."""
         entry = self[name] = {"clusterName": name, "reason": ""}
         return entry
 
 
 @dataclass(frozen=True, slots=True)
 class Contests:
-    """What all Placements of a fleet choose.
+    """The choices of all Placements of a fleet.
 
-    `standing`: the last run's shards by Placement. `chosen`: those that were scheduled; every other Placement of
-    `standing` that still exists, or may, is in `kept` with the clusters that remain.
+    `standing`: the last run's shards by Placement. `chosen`: the scheduled Placements; every other one in `standing`
+    that exists, or may exist, is in `kept` with its remaining clusters.
     """
 
     candidates: Candidates
@@ -67,7 +67,7 @@ class Contests:
 
 
 def hold(view: View, rules: InForce, now: datetime, *, scored: bool = False) -> Contests:
-    """Let all Placements choose. `scored`: count rivals also where no score can change a choice."""
+    """Schedule all Placements. `scored`: count rivals even if no score can change a choice."""
     candidates = Candidates.of(view, rules.settings)
     standing = standing_shards(view)
     contests: list[Contest] = []
@@ -87,17 +87,17 @@ def hold(view: View, rules: InForce, now: datetime, *, scored: bool = False) -> 
 
 
 def placements_of(rules: InForce) -> dict[ObjectId, CompiledPlacement]:
-    """Return the compiled Placements by their ids."""
+    """Return the compiled Placements by id."""
     return {placement.id: placement for placement in rules.compiled.of(CompiledPlacement)}
 
 
 def is_paused(obj: Object) -> bool:
-    """Whether nobody is to schedule this Placement: it is on its way out, or its annotation says so."""
+    """Is the Placement being deleted, or its scheduling disabled by annotation?"""
     return obj.deleting or obj.annotations.get(SCHEDULING_DISABLED) == "true"
 
 
 def stays(candidates: Candidates, name: str) -> bool:
-    """Whether a chosen cluster may stay without being asked for: denied and removed ones leave whatever happens."""
+    """May a chosen cluster stay without being asked for? Denied and removed ones always leave."""
     return name in candidates.objects or candidates.uncertain(name)
 
 

@@ -1,6 +1,6 @@
-"""Which clusters a Placement may choose: by set, by predicate, by taint. In this order, as upstream's scheduler has it.
+"""The clusters that a Placement may choose: by set, by predicate, by taint, in the order of upstream's scheduler.
 
-Sets and predicates do not depend on time; taints do, so `tolerated` is asked again for every instant of interest.
+Sets and predicates do not depend on time; taints do, so `tolerated` is evaluated for each instant of interest.
 """
 
 from collections.abc import Iterable, Mapping
@@ -19,10 +19,10 @@ _NONE: frozenset[str] = frozenset()
 
 @dataclass(frozen=True, slots=True)
 class Eligible:
-    """The clusters that sets and predicates let through, and what was asked of the sets.
+    """The clusters that pass sets and predicates.
 
-    `bound` says whether the namespace is bound to any set that exists; `sets` are those of them that the Placement
-    wants; `available` are their members, `matching` those that a predicate matches, `names` the same in order.
+    `bound`: is the namespace bound to an existing set? `sets`: those that the Placement uses; `available`: their
+    members; `matching`: those that a predicate matches; `names`: the same in order.
     """
 
     bound: bool
@@ -39,10 +39,10 @@ def eligible(
     predicates: Iterable[Predicate],
     standing: frozenset[str],
 ) -> Eligible:
-    """Apply sets and predicates. Without `cluster_sets`, every set that is bound counts.
+    """Apply sets and predicates. Without `cluster_sets`, every bound set counts.
 
-    While a set or binding has an error in it, the clusters that stand chosen count as available: whether they left the
-    set is not known.
+    While a set or binding is broken, the chosen clusters count as available, because it is unknown whether they left
+    the set.
     """
     bindings = candidates.bindings.get(namespace, ())
     sets = tuple(name for name in bindings if not cluster_sets or name in cluster_sets)
@@ -59,7 +59,7 @@ def _in_doubt(candidates: Candidates, namespace: str, sets: Iterable[str]) -> bo
 
 
 def matching(candidates: Candidates, names: frozenset[str], predicates: Iterable[Predicate]) -> frozenset[str]:
-    """The clusters among `names` that any of the predicates lets through; all of them where there is none."""
+    """The clusters among `names` that any predicate matches; all if there is none."""
     alternatives = tuple(predicates)
     if not alternatives:
         return names
@@ -74,7 +74,7 @@ def _one(candidates: Candidates, names: frozenset[str], predicate: Predicate) ->
     share = cost_share(candidates.settings.policy_cost, candidates.settings.expression_cost, len(names))
     budgets = {name: cel.CostBudget(share) for name in names} if predicate.expressions else {}
     for program in predicate.expressions:
-        # An expression that fails for a cluster lets it not through: an error never counts as true.
+        # A failed expression does not match: an error never counts as true.
         names = frozenset(
             name
             for name in names
@@ -85,11 +85,11 @@ def _one(candidates: Candidates, names: frozenset[str], predicate: Predicate) ->
 
 @dataclass(frozen=True, slots=True)
 class Tolerated:
-    """What taints leave of the eligible clusters at one instant.
+    """The eligible clusters that taints allow at one instant.
 
-    `refused`: cluster -> the first taint that keeps it out. `avoided`: those with a PreferNoSelect taint that nothing
-    tolerates; they come after all others. `ends`: cluster -> first second at which a NoSelect taint will keep it out.
-    `turns`: further instants at which a cluster becomes refused or avoided, unless it is chosen before.
+    `refused`: the first taint that excludes a cluster. `avoided`: clusters with a PreferNoSelect taint that is not
+    tolerated; they come last. `ends`: the first second at which a NoSelect taint will exclude a cluster. `turns`:
+    further instants at which a cluster becomes refused or avoided, unless it is chosen before.
     """
 
     passing: tuple[str, ...]
@@ -102,7 +102,7 @@ class Tolerated:
 def tolerated(
     candidates: Candidates, eligible: Eligible, patience: TolerationLimits, standing: frozenset[str], now: datetime
 ) -> Tolerated:
-    """Apply the taints; `standing` are the clusters that are chosen already, which NoSelectIfNew does not touch."""
+    """Apply the taints; `standing`: the chosen clusters, which NoSelectIfNew does not affect."""
     refused: dict[str, Taint] = {}
     avoided: set[str] = set()
     ends: dict[str, datetime] = {}

@@ -1,4 +1,4 @@
-"""One Placement, compiled: its spec and predicates, or why it cannot be carried out."""
+"""A compiled Placement: its spec and predicates, or why it is misconfigured."""
 
 from dataclasses import dataclass
 
@@ -13,7 +13,7 @@ from muster.rules.placements.spec import Misconfigured, PlacementSpec, read_spec
 
 @dataclass(frozen=True, slots=True)
 class CompiledPlacement:
-    """`spec` is None where the Placement is misconfigured; `error` then says `<plugin>:<message>`."""
+    """`spec` is None for a misconfigured Placement; `error` is then `<plugin>:<message>`."""
 
     id: ObjectId
     wanted: int | None
@@ -23,7 +23,7 @@ class CompiledPlacement:
 
 
 def compile_placement(obj: Object) -> tuple[CompiledPlacement, list[Finding]]:
-    """Compile a Placement that its schema has accepted, and say what is wrong with it.
+    """Compile a valid Placement, with findings.
 
     A mistake does not break the object: it keeps its last decisions, and its condition says why.
     """

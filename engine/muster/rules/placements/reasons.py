@@ -1,6 +1,6 @@
-"""Why a cluster is chosen by a Placement, or is not: the first thing that decided it, in words.
+"""Why a Placement chooses a cluster or not: the first step that decided it, as text.
 
-The words complete the sentence "cluster X left placement Y because ..."; `rule` names the step: `removed`, `denied`,
+The text completes the sentence "cluster X left placement Y because ..."; `rule` names the step: `removed`, `denied`,
 `pending`, `deleting`, `set`, `predicate`, `taint`, `limit`, `spread`, `selected` or `kept`.
 """
 
@@ -30,10 +30,10 @@ class Score:
 
 @dataclass(frozen=True, slots=True)
 class Why:
-    """One cluster and one Placement. `rank` counts from 1 among those that passed; 0 where it did not, or all do.
+    """One cluster and one Placement. `rank` counts from 1 among those that passed; 0 if it did not, or all were taken.
 
-    `rule` and `text` are those of `muster.rules.placements.reasons`. A cluster that passed sets, predicates and
-    taints has its scores; `total` is their weighted sum.
+    `rule` and `text`: see `muster.rules.placements.reasons`. A cluster that passed sets, predicates and taints has
+    scores; `total` is their weighted sum.
     """
 
     cluster: str
@@ -46,15 +46,15 @@ class Why:
 
 
 def why(fleet: FleetWithPolicies, now: datetime, placement: ObjectId) -> tuple[Why, ...]:
-    """Return the reasons of every cluster, sorted by name; of an evaluated fleet, or of one before `placements` ran.
+    """Return the reasons of every cluster by name, for an evaluated fleet or one before `placements` ran.
 
-    Empty for a Placement that does not exist. One that keeps its last decisions has no scores.
+    Empty for a missing Placement. One that keeps its last decisions has no scores.
     """
     return _why(fleet, hold(fleet, fleet.rules, now, scored=True), placement)
 
 
 def why_each(fleet: FleetWithPolicies, now: datetime, placements: Iterable[ObjectId]) -> Iterator[tuple[Why, ...]]:
-    """Yield the same for each of some Placements: all of them choose once, however many are asked about."""
+    """Yield the same for each of some Placements, which are all scheduled once."""
     contests = hold(fleet, fleet.rules, now, scored=True)
     yield from (_why(fleet, contests, placement) for placement in placements)
 
@@ -91,14 +91,14 @@ def _scheduled(chosen: Chosen, names: list[str]) -> tuple[Why, ...]:
 
 @dataclass(frozen=True, slots=True)
 class Reason:
-    """The step that decided about a cluster, and what it says."""
+    """The step that decided about a cluster, and its text."""
 
     rule: str
     text: str
 
 
 def reason_of(chosen: Chosen, name: str) -> Reason:
-    """Return why a Placement that was scheduled chose a cluster, or did not."""
+    """Return why a scheduled Placement chose a cluster, or did not."""
     contest, choice = chosen.contest, chosen.choice
     if name in choice.kept:
         return Reason("kept", "nobody can tell what it should be while its file has an error, so it stays")

@@ -1,8 +1,8 @@
 """The selectors of Placements, compiled once: by labels, by claims and by expressions.
 
-An expression sees `managedCluster`, the whole object with what was decided; `managedCluster.scores(name)`, the scores
-of the cluster's AddOnPlacementScore of that name, and `text.parseJSON()`. An expression that does not compile makes its
-Placement misconfigured: it keeps its last decisions, and the finding says where the mistake is.
+Expressions read `managedCluster`, the whole object with this run's decisions; `managedCluster.scores(name)`, the scores
+of the cluster's AddOnPlacementScore of that name; and `text.parseJSON()`. A Placement with an expression that does not
+compile is misconfigured: it keeps its last decisions, with a finding at the mistake.
 """
 
 from collections.abc import Mapping
@@ -23,14 +23,14 @@ from muster.rules.policies.types import object_type
 
 
 class ClusterView(dict[str, Tree]):
-    """A cluster as expressions see it, with the AddOnPlacementScores that its method `scores` reads, by name."""
+    """A cluster as expressions see it, with its AddOnPlacementScores by name."""
 
     def __init__(self, body: Tree, scores: Mapping[str, Tree]) -> None:
         super().__init__(body)
         self.by_name = scores
 
     def scores(self, name: str) -> Tree:
-        """The scores of an AddOnPlacementScore: a list of name and value. KeyError where the cluster has none."""
+        """The scores of an AddOnPlacementScore: a list of name and value. KeyError if the cluster has none."""
         if name not in self.by_name:
             raise KeyError(f"the cluster has no AddOnPlacementScore {name!r}")
         return [
@@ -41,7 +41,7 @@ class ClusterView(dict[str, Tree]):
 
 @dataclass(frozen=True, slots=True)
 class Predicate:
-    """One alternative of `spec.predicates`; all its parts must hold, and one without parts holds for every cluster."""
+    """One alternative of `spec.predicates`; all its parts must match, and one without parts matches every cluster."""
 
     labels: LabelSelector
     claims: LabelSelector
@@ -49,7 +49,7 @@ class Predicate:
 
 
 def compile_predicates(obj: Object) -> tuple[tuple[Predicate, ...], list[Finding], str]:
-    """Compile the predicates of a Placement; also return what is wrong with them, and the first error as a message."""
+    """Compile a Placement's predicates; also return findings, and the first error as a message."""
     predicates: list[Predicate] = []
     findings: list[Finding] = []
     message = ""
@@ -79,7 +79,7 @@ def compile_predicates(obj: Object) -> tuple[tuple[Predicate, ...], list[Finding
 
 @cache
 def environment() -> cel.Env:
-    """What the expressions of a Placement see."""
+    """The environment of a Placement's expressions."""
     cluster = object_type(MANAGED_CLUSTER)
     score = ObjectType("score", required(name=STRING, value=INT))
     return cel.Env(

@@ -1,13 +1,11 @@
-"""What a Placement asks for, read once: wanted number, tolerations, weights, spread, groups.
+"""A Placement's spec, parsed once: wanted number, tolerations, weights, spread, groups.
 
-What upstream's scheduler refuses raises `Misconfigured` with upstream's plugin and message; the condition then says
-`<plugin>:<message>`. Selectors are compiled by `muster.rules.placements.selectors`.
+What upstream's scheduler refuses raises `Misconfigured` with upstream's plugin and message; the condition is then
+`<plugin>:<message>`. Selectors are compiled in `muster.rules.placements.policy`.
 
-Taints and tolerations: does a Placement bear a cluster's taint, and until when.
-
-Source: seed 002 and upstream's TaintToleration plugin. A toleration with `tolerationSeconds` holds while
-`now < timeAdded + seconds`; of several that match, the most patient one counts. A taint without a time counts as
-added at the beginning of time.
+Tolerations follow seed 002 and upstream's TaintToleration plugin. One with `tolerationSeconds` holds while `now <
+timeAdded + seconds`; of several that match, the longest counts. A taint without a time counts as added at the beginning
+of time.
 """
 
 import re
@@ -24,13 +22,13 @@ from muster.data.tree import At, Tree, dig, mapping_at, mappings_at
 from muster.rules.policies.selectors import LabelSelector
 
 NO_SELECT, PREFER_NO_SELECT, NO_SELECT_IF_NEW = "NoSelect", "PreferNoSelect", "NoSelectIfNew"
-#: Longer than any instant that can be written is away; such a toleration never ends.
+#: Longer than the calendar: such a toleration never ends.
 _AGES = 10**11
 _EVER = datetime.min.replace(tzinfo=UTC)
 
 
 class Taint(NamedTuple):
-    """A taint of a cluster. `added` is None where nothing says when."""
+    """A cluster's taint. `added` is None if unknown."""
 
     key: str
     value: str
@@ -39,7 +37,7 @@ class Taint(NamedTuple):
 
     @classmethod
     def read(cls, key: str, effect: str, fields: Tree) -> "Taint":
-        """Read a taint from its key, its effect and its other fields."""
+        """Parse a taint from its key, its effect and its other fields."""
         return cls(key, fields.get("value") or "", effect, try_time(fields.get("timeAdded")))
 
     def __str__(self) -> str:
@@ -49,7 +47,7 @@ class Taint(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Toleration:
-    """One entry of `spec.tolerations`; `seconds` None means for ever."""
+    """One entry of `spec.tolerations`; `seconds` None: no limit."""
 
     key: str
     operator: str
@@ -59,7 +57,7 @@ class Toleration:
 
     @classmethod
     def read(cls, entry: Mapping[str, Tree]) -> "Toleration":
-        """Read an entry that its schema has accepted. An empty operator means Equal."""
+        """Parse a valid entry. An empty operator means Equal."""
         return cls(
             entry.get("key") or "",
             entry.get("operator") or "Equal",
@@ -69,29 +67,29 @@ class Toleration:
         )
 
     def matches(self, key: str, value: str, effect: str) -> bool:
-        """Whether it speaks of such a taint. An operator that is neither Exists nor Equal never does."""
+        """Does it match such a taint? An operator that is neither Exists nor Equal never does."""
         if self.effect not in ("", effect) or self.key not in ("", key):
             return False
         return self.operator == "Exists" or (self.operator == "Equal" and self.value == value)
 
 
 class TolerationLimits:
-    """How long the tolerations of one Placement bear a taint; remembered per kind of taint."""
+    """How long one Placement's tolerations tolerate a taint; cached by key, value and effect."""
 
     def __init__(self, tolerations: Iterable[Toleration]) -> None:
-        """Answer for these tolerations."""
+        """Use these tolerations."""
         self._tolerations = tuple(tolerations)
         self._seconds: dict[tuple[str, str, str], int] = {}
 
     @cached_property
     def limited(self) -> bool:
-        """Whether time can end any of them."""
+        """Can time end any of them?"""
         return any(toleration.seconds is not None for toleration in self._tolerations)
 
     def until(self, taint: Taint) -> datetime | None:
-        """The first whole second at which the taint is no longer borne; None: borne for ever.
+        """The first whole second at which the taint is no longer tolerated; None: always tolerated.
 
-        A taint that nothing tolerates, and one without a time whose tolerations all end, is not borne since ever.
+        The beginning of time for a taint that nothing tolerates, and for one without a time whose tolerations all end.
         """
         kind = taint[:3]
         seconds = self._seconds.get(kind)
@@ -107,7 +105,7 @@ class TolerationLimits:
 
 
 def _after(added: datetime, seconds: int) -> datetime | None:
-    """The first whole second that is at least so long after an instant; None past the end of the calendar."""
+    """The first whole second at least so long after an instant; None past the end of the calendar."""
     return second_at(later(added, timedelta(seconds=seconds)))
 
 
@@ -120,7 +118,7 @@ _PERCENTAGE = re.compile(r"([0-9]+)%", re.ASCII)
 
 
 class Misconfigured(Exception):  # noqa: N818 - the condition's name for it
-    """The Placement cannot be carried out as it is written; `path` is the field below `spec` that says so."""
+    """The Placement cannot be scheduled as written; `path` is the field below `spec`."""
 
     def __init__(self, plugin: str, message: str, *path: str | int) -> None:
         super().__init__(f"{plugin}:{message}")
@@ -139,7 +137,7 @@ class Prioritizer:
 
 @dataclass(frozen=True, slots=True)
 class Spread:
-    """One constraint: `claim` tells whether the key is a claim's or a label's, `hard` whether it stops the choice."""
+    """One constraint: `claim`: the key is a claim's, not a label's; `hard`: it ends the choice if violated."""
 
     key: str
     claim: bool
@@ -149,7 +147,7 @@ class Spread:
 
 @dataclass(frozen=True, slots=True)
 class Group:
-    """A named decision group and who belongs to it."""
+    """A named decision group and its selectors."""
 
     name: str
     labels: LabelSelector
@@ -158,7 +156,7 @@ class Group:
 
 @dataclass(frozen=True, slots=True)
 class PlacementSpec:
-    """A Placement's spec. `wanted` None means every cluster that qualifies."""
+    """A Placement's spec. `wanted` None: every cluster that qualifies."""
 
     wanted: int | None
     cluster_sets: tuple[str, ...]
@@ -170,17 +168,17 @@ class PlacementSpec:
 
     @property
     def limited(self) -> bool:
-        """Whether scores and spread can matter: otherwise all that qualify are chosen."""
+        """Can scores and spread matter? Otherwise all that qualify are chosen."""
         return self.wanted is not None or any(constraint.hard for constraint in self.spread)
 
     def group_length(self, selected: int) -> int:
-        """How many clusters one group may have, of so many selected ones; at least 1."""
+        """The number of clusters per group for so many selected ones; at least 1."""
         size = ceil(self.group_size * selected) if isinstance(self.group_size, Fraction) else self.group_size
         return size if 0 < size < selected else max(selected, 1)
 
 
 def read_spec(spec: Tree) -> PlacementSpec:
-    """Read a spec that its schema has accepted. Raises Misconfigured for what upstream refuses when it schedules."""
+    """Parse a valid spec. Raises Misconfigured for what upstream refuses when it schedules."""
     strategy = mapping_at(spec, "decisionStrategy", "groupStrategy")
     return PlacementSpec(
         wanted=wanted(spec),
@@ -194,7 +192,7 @@ def read_spec(spec: Tree) -> PlacementSpec:
 
 
 def wanted(spec: Tree) -> int | None:
-    """How many clusters are asked for; None for all."""
+    """The number of clusters; None for all."""
     number = dig(spec, "numberOfClusters")
     return number if isinstance(number, int) else None
 
@@ -213,7 +211,7 @@ def _tolerations(entries: Iterable[Mapping[str, Tree]]) -> Iterable[Toleration]:
 
 
 def _prioritizers(policy: Mapping[str, Tree]) -> tuple[Prioritizer, ...]:
-    """The scores that count, by name. Additive starts from Balance and Steady with weight 1 each."""
+    """The prioritizers by name. Additive starts from Balance and Steady with weight 1 each."""
     mode = policy.get("mode") or "Additive"
     if mode not in ("Additive", "Exact"):
         raise Misconfigured("", f"incorrect prioritizer policy mode: {mode}", *_PRIORITIES, "mode")

@@ -1,13 +1,13 @@
-"""Choosing so many clusters in the order of their rank while constraints keep the topologies even.
+"""Chooses clusters by rank while constraints keep the topologies even.
 
-Upstream has only the API of this. The rule here: the best-ranked cluster is taken next whose topology would then have
-at most `maxSkew` more chosen clusters than the one with fewest. Where none is left, a constraint that says
-DoNotSchedule ends the choice; one that says ScheduleAnyway gives way, the least important first, and as little as
-possible. The topologies are those of the clusters to choose from. A cluster without the label or claim is in none:
-DoNotSchedule keeps it out, ScheduleAnyway takes it after all others.
+Upstream has only the API. The rule here: next is the best-ranked cluster whose topology would then have at most
+`maxSkew` more chosen clusters than the one with fewest. If there is none, a DoNotSchedule constraint ends the choice;
+ScheduleAnyway constraints are violated as little as possible, the least important first. The topologies are those of
+the clusters to choose from. A cluster without the label or claim is excluded by DoNotSchedule and comes last with
+ScheduleAnyway.
 
-Clusters of equal topologies form a cell. A heap has the cells that may be taken from, by the rank of their best
-cluster; a cell whose topology is full waits with that topology until the fewest have caught up.
+Clusters with equal topologies form a cell. A heap has the cells that may be taken from, by the rank of their best
+cluster; a cell with a full topology waits with it until the fewest have caught up.
 """
 
 from collections import Counter, defaultdict
@@ -18,7 +18,7 @@ from heapq import heappop, heappush
 from muster.rules.placements.candidates import Candidates
 from muster.rules.placements.spec import Spread
 
-#: The topologies of one cell, one per constraint; None where the clusters have no such label or claim.
+#: The topologies of one cell, one per constraint; None without the label or claim.
 Cell = tuple[str | None, ...]
 
 
@@ -33,7 +33,7 @@ def spread_out(candidates: Candidates, ranked: Sequence[str], limit: int, constr
 
 @dataclass
 class _Level:
-    """One constraint's topologies: how many of each are chosen, and how many topologies have each number."""
+    """One constraint's topologies: how many clusters of each are chosen, and how many topologies have each number."""
 
     constraint: Spread
     chosen: dict[str, int]
@@ -42,7 +42,7 @@ class _Level:
     waiting: dict[str, list[Cell]] = field(default_factory=lambda: defaultdict(list))
 
     def excess(self, topology: str | None) -> int:
-        """By how much one more cluster of this topology would pass the skew; 0 where it may be taken."""
+        """By how much one more cluster of this topology would exceed the skew; 0 if it may be taken."""
         if topology is None:
             return 1
         return max(0, self.chosen[topology] + 1 - self.least - self.constraint.max_skew)
@@ -62,7 +62,7 @@ class _Level:
 
 
 class _Choice:
-    """The state of one choice. `cells` have their clusters in the order of rank."""
+    """The state of one choice. `cells` have their clusters by rank."""
 
     def __init__(self, constraints: Sequence[Spread], cells: dict[Cell, list[tuple[int, str]]]) -> None:
         self.left = {cell: list(reversed(members)) for cell, members in cells.items()}
@@ -77,7 +77,7 @@ class _Choice:
         return _Level(constraint, dict.fromkeys(topologies, 0), Counter({0: len(topologies)}))
 
     def _open(self, cell: Cell) -> None:
-        """Put a cell where it belongs: into the heap, or to wait for the first topology that is full."""
+        """Put a cell into the heap, or let it wait for its first full topology."""
         if not self.left[cell]:
             return
         for level, topology in zip(self.levels, cell, strict=True):
@@ -109,7 +109,7 @@ class _Choice:
         return None
 
     def _least_bad(self) -> Cell | None:
-        """The cell that passes the skews least, the first constraint counting most; None where hard ones forbid all."""
+        """The cell with the least excess, the first constraint counting most; None if hard constraints forbid all."""
         best: tuple[tuple[tuple[int, ...], int], Cell] | None = None
         for cell in self._waiting():
             excesses = self._excesses(cell)

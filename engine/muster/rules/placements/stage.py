@@ -1,12 +1,11 @@
-"""The stage: PlacementDecisions, and what Placements say of them.
+"""The stage of Placements: PlacementDecisions and conditions.
 
-Every run decides all PlacementDecisions again, so a cluster is never between two shards: they are one commit. A
-cluster that leaves is told by a decision of the Placement with the value None, at `left_path`, whose reason says why.
+Every run decides all PlacementDecisions again, so a cluster is never between two shards: they are one commit. For a
+cluster that leaves, the Placement has a decision with the value None at `left_path`, whose reason says why.
 
-From the chosen clusters to PlacementDecisions: groups, chunks of a group's length, shards of at most 100.
-
-Source: upstream's scheduling controller. Named groups come first, each cluster in the first that selects it; the rest
-is the group without a name. A Placement that chooses nothing has one empty PlacementDecision.
+PlacementDecisions are groups, chunks of a group's length, and shards of at most 100. Source: upstream's scheduling
+controller. Named groups come first, each cluster in the first that selects it; the rest is a group without a name. A
+Placement that chooses nothing has one empty PlacementDecision.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
@@ -31,13 +30,13 @@ from muster.rules.placements.reasons import Reason, reason_of, removal_of
 from muster.rules.placements.spec import PlacementSpec
 from muster.rules.placements.standing import PLACEMENT_LABEL, DecisionShard, clusters_of
 from muster.rules.stages import METADATA, STATUS, Wide
-from muster.rules.transitions import as_it_was, saying
+from muster.rules.transitions import condition_decision, unchanged_condition
 
 SATISFIED, MISCONFIGURED = "PlacementSatisfied", "PlacementMisconfigured"
 
 
 class PlacementCondition(NamedTuple):
-    """What a condition says."""
+    """The content of a condition."""
 
     status: str
     reason: str
@@ -47,8 +46,8 @@ class PlacementCondition(NamedTuple):
 def satisfied(
     eligible: Eligible, cluster_sets: tuple[str, ...], wanted: int | None, selected: int
 ) -> PlacementCondition:
-    """Say whether as many clusters are chosen as are wanted; the first reason that applies. So it is where a choice
-    is kept because the Placement is misconfigured, too."""
+    """Are as many clusters chosen as wanted? Gives the first reason that applies, also for a misconfigured
+    Placement."""
     if not selected:
         if not eligible.bound:
             message = "No valid ManagedClusterSetBindings found in placement namespace"
@@ -68,7 +67,7 @@ def satisfied(
 
 
 def misconfigured(error: str) -> PlacementCondition:
-    """Say whether the Placement can be carried out as it is written."""
+    """Can the Placement be scheduled as written?"""
     if error:
         return PlacementCondition("True", "Misconfigured", error)
     return PlacementCondition("False", "Succeedconfigured", "Placement configurations check pass")
@@ -80,7 +79,7 @@ MOST_PER_DECISION = 100
 def shards_of(
     candidates: Candidates, placement: str, spec: PlacementSpec, selected: Iterable[str]
 ) -> tuple[DecisionShard, ...]:
-    """Return the PlacementDecisions of a choice; their names number through all groups."""
+    """Return the PlacementDecisions of a choice, numbered across all groups."""
     names = sorted(selected)
     length = spec.group_length(len(names))
     shards: list[DecisionShard] = []
@@ -131,7 +130,7 @@ _GONE = Because("placements", OF_ITSELF, "the placement no longer needs this sha
 
 
 def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Finding]:
-    """Decide what every Placement chooses."""
+    """Decide every Placement's choice."""
     placements, contests = placements_of(context.rules), hold(shared, context.rules, now)
 
     def placed(obj: Object) -> Iterator[Decision]:
@@ -149,7 +148,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision 
 
 
 def left_path(cluster: str) -> Path:
-    """Where a Placement's decision says why a cluster is no longer chosen."""
+    """The path of a Placement's decision about a cluster that is no longer chosen."""
     return ("status", "muster", "left", cluster)
 
 
@@ -174,7 +173,7 @@ def _summary(chosen: Chosen) -> str:
 def _unscheduled(
     shared: Shared, contests: Contests, obj: Object, compiled: CompiledPlacement, now: datetime
 ) -> Iterator[Decision]:
-    """A Placement that is misconfigured or paused."""
+    """A misconfigured or paused Placement."""
     paused = is_paused(obj)
     if paused and obj.id not in contests.standing:
         return
@@ -190,12 +189,12 @@ def _unscheduled(
         yield from _conditions(shared, obj.id, said, misconfigured(compiled.error), now)
     else:
         for type_, before in shared.conditions_before(obj.id).items():
-            yield as_it_was(obj.id, type_, before, because)
+            yield unchanged_condition(obj.id, type_, before, because)
     yield from _left(contests, obj.id, selected, None)
 
 
 def remaining(contests: Contests, id_: ObjectId) -> tuple[DecisionShard, ...]:
-    """The shards that stand, without the clusters that no Placement may keep."""
+    """The last run's shards, without the clusters that no Placement may keep."""
     kept = contests.kept.get(id_, frozenset())
     return tuple(
         DecisionShard(shard.name, shard.group, shard.index, tuple(name for name in shard.clusters if name in kept))
@@ -206,7 +205,7 @@ def remaining(contests: Contests, id_: ObjectId) -> tuple[DecisionShard, ...]:
 def _decisions(
     shared: Shared, contests: Contests, id_: ObjectId, shards: Iterable[DecisionShard], because: Because
 ) -> Iterator[Decision]:
-    """The PlacementDecisions of one Placement. Those that an earlier stage kept and that are not among them go."""
+    """The PlacementDecisions of one Placement; others that an earlier stage kept are removed."""
     names: set[str] = set()
     owner = _owner(shared, id_)
     for shard in shards:
@@ -224,7 +223,7 @@ def _decisions(
 
 
 def _owner(shared: Shared, id_: ObjectId) -> dict[str, str | bool] | None:
-    """The reference to the Placement, where its uid is known: an API server refuses one without."""
+    """The owner reference, if the Placement's uid is known: an API server requires it."""
     obj = shared.objects.get(id_)
     uid = dig(obj.body, "metadata", "uid") if obj else None
     if not isinstance(uid, str) or not uid:
@@ -247,11 +246,11 @@ def _conditions(
     shared: Shared, id_: ObjectId, enough: PlacementCondition, sound: PlacementCondition, now: datetime
 ) -> Iterator[Decision]:
     for type_, said, because in ((SATISFIED, enough, _BECAUSE), (MISCONFIGURED, sound, _SCHEDULABLE)):
-        yield saying(shared, id_, type_, said, because, now)
+        yield condition_decision(shared, id_, type_, said, because, now)
 
 
 def _left(contests: Contests, id_: ObjectId, selected: frozenset[str], chosen: Chosen | None) -> Iterator[Decision]:
-    """Say of every cluster that stood and stands no more why it left."""
+    """Decide for every cluster no longer chosen why it left."""
     for name in sorted(clusters_of(contests.standing.get(id_, ())) - selected):
         reason = removal_of(contests.candidates, name) if chosen is None else reason_of(chosen, name)
         yield Decision(id_, left_path(name), None, _because(reason))

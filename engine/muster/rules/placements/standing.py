@@ -1,4 +1,4 @@
-"""What the last run chose: the PlacementDecisions under `derived/`, by the Placement that they belong to."""
+"""The last run's choice: the PlacementDecisions under `derived/`, by Placement."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -24,12 +24,12 @@ class DecisionShard:
 
     @property
     def labels(self) -> Mapping[str, str]:
-        """The labels of its group, as upstream sets them; the Placement's comes on top."""
+        """The labels of its group, as upstream sets them, without the Placement's."""
         return {GROUP_NAME_LABEL: self.group, GROUP_INDEX_LABEL: str(self.index)}
 
 
 def standing_shards(view: View) -> Mapping[ObjectId, tuple[DecisionShard, ...]]:
-    """Return the last run's decisions by Placement, in the order of their groups and names."""
+    """Return the last run's decisions by Placement, ordered by group and name."""
     found: dict[ObjectId, list[DecisionShard]] = {}
     for id_, body in view.previous.items():
         if not PLACEMENT_DECISION.has(id_):
@@ -58,5 +58,5 @@ def _shard(id_: ObjectId, body: Tree) -> DecisionShard:
 
 
 def _order(shard: DecisionShard) -> tuple[int, int, str]:
-    """Names end in a number, so the shorter one of a group comes first."""
+    """Names end in a number, so the shorter name of a group comes first."""
     return (shard.index, len(shard.name), shard.name)

@@ -1,6 +1,6 @@
-"""What expressions see of adapters: `reports`, `adapters`, `updated`, `deleting` and `children`.
+"""Adapters in expressions: `reports`, `adapters`, `updated`, `deleting` and `children`.
 
-Looked up once per stage and view, so that each object costs a few dictionary reads.
+Looked up once per stage and view, so each object costs a few dictionary reads.
 """
 
 from collections.abc import Iterator, Mapping
@@ -17,9 +17,9 @@ from muster.fleet.reports import accepted_by_target, required_adapters
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
 
-#: How many there may be, for the estimate of what an expression costs.
+#: The maximum number, for cost estimates.
 MOST_ADAPTERS = 64
-#: The type of a node pool among the `children` of a cluster.
+#: The type of a node pool in a cluster's `children`.
 CHILD = ObjectType(
     "child",
     required(
@@ -31,7 +31,7 @@ CHILD = ObjectType(
 
 @dataclass(frozen=True, slots=True)
 class Adapters:
-    """The adapters' side of one stage: accepted payloads by object, required names by kind, node pools by cluster."""
+    """Accepted payloads by object, required adapters by kind, node pools by cluster."""
 
     reports: Mapping[ObjectId, list[Tree]]
     required: Mapping[Kind, list[str]]
@@ -44,28 +44,28 @@ class Adapters:
         return cls(accepted_by_target(view), required, dict(_pools(view, required[NODE_POOL])))
 
     def children(self, obj: Object) -> list[Tree]:
-        """The node pools of a cluster; others have no children."""
+        """The node pools of a cluster; other objects have no children."""
         return [] if obj.kind is NODE_POOL else self.pools.get(obj.id.name, [])
 
 
 def spec_changed(view: View, id_: ObjectId) -> datetime | None:
-    """Since when an object that adapters look after has its present spec; None for objects that none looks after."""
+    """Since when an object has its present spec; None if no adapter reports on it."""
     return try_time(view.now(id_, "status", "muster", "specChanged"))
 
 
 def is_deleting(view: View, obj: Object) -> bool:
-    """Whether the object is marked for deletion, by a person or because its cluster is."""
+    """Is the object marked for deletion, by a person or because its cluster is?"""
     return obj.deleting or view.now(obj.id, "metadata", "deletionTimestamp") is not None
 
 
 def owner_cluster(pool: Object) -> str:
-    """The name of the cluster that a node pool belongs to."""
+    """The name of a node pool's cluster."""
     named = dig(pool.body, "spec", "clusterName")
     return named if isinstance(named, str) else pool.id.namespace
 
 
 def _pools(view: View, required: list[str]) -> Iterator[tuple[str, list[Tree]]]:
-    """Node pools by cluster, those with an error in them too: what cannot be read has not gone."""
+    """Node pools by cluster, including broken ones, which still exist."""
     found: dict[str, list[Tree]] = {}
     broken = (view.objects[id_] for id_ in sorted(view.broken & view.objects.keys()) if kind_of(id_) is NODE_POOL)
     for pool in (*view.of(NODE_POOL), *broken):

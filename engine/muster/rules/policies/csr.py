@@ -1,7 +1,7 @@
-"""Certificate signing requests, decoded: what policies see of the PEM that an agent sends.
+"""Decoded certificate signing requests, as policies see the PEM that an agent sends.
 
-The decoder is imported when the first request is met: most runs have none. What cannot be decoded is an empty request
-with an `error`, which no approval policy can take for anything; nothing in it is ever executed or trusted.
+The decoder is imported for the first request: most runs have none. An undecodable request is empty, with an `error`, so
+no policy can approve it; nothing in it is executed or trusted.
 """
 
 import base64
@@ -18,7 +18,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.objects import Object
 
-#: What policies see of one request.
+#: One request in expressions.
 Decoded = Mapping[str, Tree]
 REQUEST = ObjectType(
     "csr",
@@ -33,9 +33,9 @@ _APPROVAL = CONDITION_POLICY.id("csr-approval")
 def decoded(obj: Object) -> Decoded:
     """Return `pemType`, `commonName`, `organizations` and `error` of a CertificateSigningRequest, `agentOf` and `ref`.
 
-    `error` is empty where the request could be read; otherwise the first three are. `agentOf` is the cluster whose
-    agent may have such a certificate; empty for none. `ref` is `agents/<cluster>` where the request came through an
-    agent's branch: whoever may push there made it. It is empty where it is in a file.
+    Either `error` or the first three are empty. `agentOf`: the cluster whose agent may have such a certificate, or
+    empty. `ref`: `agents/<cluster>` if the request came through an agent's branch, so whoever may push there wrote it;
+    empty for a file.
     """
     refs = (part.source.ref for part in obj.parts if "spec" in part.body)
     ref = next((f"agents/{cluster_of(ref)}" for ref in refs if ref), "")
@@ -44,14 +44,14 @@ def decoded(obj: Object) -> Decoded:
 
 
 def agent_signers(fleet: Fleet) -> list[Tree]:
-    """Who signs for agents, as the approval policy in force says; the built-in one where that says nothing of it."""
+    """The signers for agents, by the approval policy in force, else by the built-in one."""
     in_force = (obj for obj in fleet.policies(CONDITION_POLICY) if obj.id == _APPROVAL)
     named = (dig(obj.spec, "params", "signers") for obj in (*in_force, builtin_objects()[_APPROVAL]))
     return next(signers for signers in named if isinstance(signers, list))
 
 
 def is_of(obj: Object, cluster: str, signers: list[Tree]) -> bool:
-    """Whether a request to one of these signers asks for what an agent of this cluster may have."""
+    """Does a request to one of these signers ask for what an agent of this cluster may have?"""
     return (
         obj.labels.get(CLUSTER_NAME) == cluster
         and obj.spec.get("signerName") in signers
@@ -61,8 +61,8 @@ def is_of(obj: Object, cluster: str, signers: list[Tree]) -> bool:
 
 def agent_of(request: Decoded) -> str:
     """Return the cluster whose agent a request is for, by upstream's rule: its name is
-    `system:open-cluster-management:<cluster>:<agent>`, and it is in the cluster's group and no other but
-    that of all."""
+    `system:open-cluster-management:<cluster>:<agent>`, and its groups are the cluster's and possibly that of all
+    clusters."""
     cluster = agent_named(request["commonName"])
     group, groups = f"{GROUP}{cluster}", set(request["organizations"])
     sound = request["pemType"] == "CERTIFICATE REQUEST" and {group} <= groups <= {group, f"{GROUP}managed-clusters"}
@@ -73,7 +73,7 @@ def _content(text: str) -> Decoded:
     try:
         return _decode(text)
     except (ValueError, TypeError, KeyError, AttributeError, OverflowError, RecursionError) as error:
-        # What the decoder raises for bytes that are no request depends on where they stop making sense.
+        # The decoder's exception for invalid bytes depends on their content.
         return {"pemType": "", "commonName": "", "organizations": [], "error": _line(error)}
 
 
@@ -100,7 +100,7 @@ def _decode(text: str) -> Decoded:
     common = names.get("common_name", [""])
     return {
         "pemType": str(type_),
-        "commonName": common[-1],  # the last one counts, as where certificates are signed
+        "commonName": common[-1],  # the last one counts, as in signing
         "organizations": names.get("organization_name", []),
         "error": "",
     }

@@ -1,4 +1,4 @@
-"""The environments of policies: what their expressions see, and what they may cost."""
+"""The environments of policies: their variables and functions, and cost limits."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
@@ -17,7 +17,7 @@ _STATUS = StringType(values=("True", "False", "Unknown"))
 
 
 def status(conditions: Mapping[str, Tree], type_: str) -> str:
-    """The status of the condition of that type; Unknown where there is none: silence is not health."""
+    """The status of the condition of that type; Unknown if missing: silence is not health."""
     condition = conditions.get(type_)
     value = condition.get("status") if isinstance(condition, dict) else None
     return value if isinstance(value, str) else "Unknown"
@@ -25,18 +25,18 @@ def status(conditions: Mapping[str, Tree], type_: str) -> str:
 
 @cache
 def fleet_functions(condition: Type) -> Mapping[str, Function]:
-    """Return the functions that policies see, `condition` being the type of one condition."""
+    """Return the functions of policies; `condition` is the type of one condition."""
     return {"status": Function(status, (MapType(STRING, condition), STRING), _STATUS, moving=TimeUse.CARRIED)}
 
 
-#: Sizes that no schema bounds are assumed to be large, so an estimate may be this many times what a run may cost.
+#: Unbounded sizes are assumed to be large, so an estimate may be this many times the limit of a run.
 _GENEROSITY = 10
 
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """What bounds all expressions of a fleet: `max_cost` in units, and the condition types that are `known`, which
-    somebody decides or reports; without any, none is doubted."""
+    """Limits for all expressions of a fleet: `max_cost` in units, and the `known` condition types; if empty, none is
+    checked."""
 
     max_cost: int | None = None
     known: frozenset[str] = frozenset()
@@ -51,9 +51,9 @@ def policy_environment(
     further: Mapping[str, Type] | None = None,
     bounds: Bounds = UNBOUNDED,
 ) -> cel.Env:
-    """Return what the expressions of a policy over objects of these kinds see.
+    """Return the environment of a policy over objects of these kinds.
 
-    `variables` are those that the policy defines for itself, with their types; `further` what its kind sees besides.
+    `variables`: the policy's own, with their types; `further`: those of its kind.
     """
     targets = tuple(kinds)
     return cel.Env(

@@ -1,4 +1,4 @@
-"""The expressions of one object: compiled in one environment, each problem reported at its place in the file."""
+"""The expressions of one object, compiled in one environment, with each problem at its place in the file."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field, replace
@@ -16,13 +16,13 @@ from muster.data.tree import At, Tree
 from muster.fleet.objects import Object
 from muster.fleet.places import expression_place, plain_steps
 
-#: The variables that map condition types to conditions of this run; reading one makes a policy depend on another.
+#: The map of this run's conditions; reading it makes a policy depend on another.
 _CONDITIONS = "conditions"
 
 
 @dataclass(frozen=True, slots=True)
 class TextExpression:
-    """A text that is either written out or computed: `reason` or `reasonExpression`."""
+    """A literal or computed text: `reason` or `reasonExpression`."""
 
     literal: str = ""
     program: cel.Program | None = None
@@ -30,7 +30,7 @@ class TextExpression:
 
 @dataclass
 class Compiler:
-    """Compiles an object's expressions, collects what is wrong with them, and which conditions they read."""
+    """Compiles an object's expressions; collects findings and the conditions that they read."""
 
     source: Object
     environment: cel.Env
@@ -41,7 +41,7 @@ class Compiler:
 
     @property
     def failed(self) -> bool:
-        """Whether any expression has an error."""
+        """Does any expression have an error?"""
         return any(found.severity is Severity.ERROR for found in self.findings)
 
     @property
@@ -51,30 +51,30 @@ class Compiler:
 
     @property
     def of_silence(self) -> bool:
-        """Whether any of the expressions says itself what silence means to it."""
+        """Does any expression handle silence itself?"""
         return bool(self._of_silence)
 
     def with_variables(self, further: Mapping[str, cel.types.Type]) -> "Compiler":
-        """Return a compiler that also knows these variables, and reports to the same findings."""
+        """Return a compiler with further variables and the same findings."""
         variables = {**self.environment.variables, **further}
         return Compiler(
             self.source, replace(self.environment, variables=variables), self.findings, self._reads, self._of_silence
         )
 
     def condition(self, path: At) -> cel.Program:
-        """Compile the expression at `path`, which must give a bool."""
+        """Compile the expression at `path`, which must be a bool."""
         return self._compile(path, self._that_gives(BOOL))
 
     def number(self, path: At) -> cel.Program:
-        """Compile the expression at `path`, which must give an int."""
+        """Compile the expression at `path`, which must be an int."""
         return self._compile(path, self._that_gives(INT))
 
     def words(self, path: At) -> cel.Program:
-        """Compile the expression at `path`, which must give a string."""
+        """Compile the expression at `path`, which must be a string."""
         return self._compile(path, self._that_gives(STRING))
 
     def value(self, path: At) -> cel.Program:
-        """Compile the expression at `path`, which may give anything."""
+        """Compile the expression at `path`, of any type."""
         return self._compile(path, self.environment)
 
     def text(self, at: At, name: str) -> TextExpression:
@@ -86,13 +86,13 @@ class Compiler:
         return TextExpression(literal=str(rule.get(name, "")))
 
     def refuse(self, path: At, code: Code, message: str, hint: str) -> None:
-        """Note that the field at `path` is wrong in a way that no schema tells."""
+        """Record an error at `path` that no schema finds."""
         place = field_place(self.source, path)
         self.findings.append(finding(code, message, place, hint=hint, object_=self.source.id))
 
     def _that_gives(self, type_: Type) -> cel.Env:
-        """The environment of expressions of this type: one for all of them, since to describe one takes longer than to
-        look up a program for it."""
+        """The environment of expressions of this type, shared by all of them: creating one takes longer than finding a
+        program."""
         known = self._giving.get(type_)
         if known is None or known.variables is not self.environment.variables:
             known = self._giving[type_] = replace(self.environment, result=type_)
@@ -114,7 +114,7 @@ class Compiler:
 
 @cache
 def _unsound() -> cel.Program:
-    """Stands for an expression with an error: who has one is dropped whole, so this is never run."""
+    """Replaces an expression with an error; its policy is dropped, so this never runs."""
     return cel.compile("dyn(null)", cel.Env())
 
 
@@ -139,7 +139,7 @@ def issue_finding(obj: Object, path: At, issue: cel.Issue, code: Code) -> Findin
 
 
 def conditions_read(node: ast.Node, variable: str = _CONDITIONS) -> Iterator[str]:
-    """Yield the condition types that an expression reads of a variable.
+    """Yield the condition types that an expression reads from a variable.
 
     As in `conditions['X']`, `'X' in conditions`, `status(conditions, 'X')`.
     """
@@ -156,7 +156,7 @@ def conditions_read(node: ast.Node, variable: str = _CONDITIONS) -> Iterator[str
 
 
 def speaks_of_silence(node: ast.Node) -> bool:
-    """Whether an expression says itself what silence means to it: it names the status Unknown, or asks for `stale`."""
+    """Does the expression handle silence itself: does it contain the status Unknown, or read `stale`?"""
     for inner in ast.walk(node):
         if isinstance(inner, ast.Literal) and inner.value == "Unknown":
             return True
@@ -167,14 +167,14 @@ def speaks_of_silence(node: ast.Node) -> bool:
     return False
 
 
-#: What tells how long ago a cluster was heard of: variables, and a field of what is reported.
+#: Variables and the field that depend on the time since a cluster's last heartbeat.
 _OF_LEASE = frozenset(("lease", "leaseDurationSeconds", "silent"))
 _STALE = "stale"
 
 
 def reads_lease(program: cel.Program, variables: Mapping[str, cel.Program]) -> bool:
-    """Whether an expression asks how long ago a cluster was heard of, by itself or through a policy's variables."""
-    # Each variable once: one that reads the one before it twice would double the work at each step.
+    """Does the expression depend on the last heartbeat, directly or through a policy's variables?"""
+    # Each variable once: chains of variables would otherwise double the work at each step.
     waiting, seen = [program], set[str]()
     while waiting:
         program = waiting.pop()
@@ -201,6 +201,6 @@ def _literal(node: ast.Node) -> Iterator[str]:
 
 
 def field_place(obj: Object, path: At) -> Place:
-    """Where a field of the object stands; for messages."""
+    """The place of an object's field."""
     place, _ = expression_place(obj.parts, plain_steps(obj.body, path, kind_of(obj.id).list_keys), 0)
     return place

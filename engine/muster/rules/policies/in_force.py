@@ -1,4 +1,4 @@
-"""What is in force for every object of a fleet alike: its settings, its compiled policies, and what they may cost."""
+"""What is in force for all objects of a fleet: settings, compiled policies, and cost limits."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
@@ -19,10 +19,8 @@ P = TypeVar("P")
 
 @dataclass(frozen=True, slots=True)
 class Compiled:
-    """The sound policies of a fleet by their type; the unsound ones are in `findings` and decide nothing.
-
-    Of the Placements the misconfigured ones are among them.
-    """
+    """The valid policies of a fleet by type; invalid ones are in `findings` and decide nothing. Misconfigured
+    Placements are included."""
 
     policies: Mapping[type, tuple[Any, ...]]
     findings: tuple[Finding, ...] = ()
@@ -43,8 +41,8 @@ NOTHING = Compiled({})
 class InForce:
     """The settings and policies in force.
 
-    `grace`: for how many durations of its lease a cluster may be silent. `counts`: how many sound objects of each kind
-    there are in the fleet. `witness`: whom to tell how expressions were evaluated.
+    `grace`: the lease durations that a cluster may be silent. `counts`: sound objects of each kind in the fleet.
+    `witness`: records evaluations of expressions.
     """
 
     settings: Settings
@@ -55,7 +53,7 @@ class InForce:
     _shares: dict[tuple[Kind, ...], int] = field(default_factory=dict)
 
     def share(self, kinds: tuple[Kind, ...]) -> int:
-        """The units that a policy over objects of these kinds may cost for each."""
+        """The cost units that a policy over objects of these kinds may take for each."""
         known = self._shares.get(kinds)
         if known is None:
             from muster.rules.policies.lazy import cost_share
@@ -67,18 +65,17 @@ class InForce:
 
 @dataclass(frozen=True)
 class FleetWithPolicies(Fleet):
-    """A fleet, and its policies as compiled from it (`muster.rules.compiling`). `witness`: whom to tell how
-    their expressions were evaluated."""
+    """A fleet and its compiled policies (`muster.rules.compiling`). `witness`: records evaluations of expressions."""
 
     compiled: Compiled = NOTHING
     witness: "Witness | None" = None
 
     @classmethod
     def by(cls, compiled: Compiled, fleet: Fleet) -> "FleetWithPolicies":
-        """Return the fleet under these policies."""
+        """Return the fleet with these policies."""
         return cls(**{field.name: getattr(fleet, field.name) for field in fields(Fleet)}, compiled=compiled)
 
     @property
     def rules(self) -> InForce:
-        """What rules every object of it alike."""
+        """What is in force for all objects."""
         return InForce(self.settings, self.compiled, grace_factor(self), self.counts(), self.witness)

@@ -1,4 +1,4 @@
-"""What the expressions of one policy see of one object: the variables, and what all of them may cost together."""
+"""The scope of one policy's expressions for one object: the variables, and a common cost limit."""
 
 from collections.abc import Callable, Mapping
 from typing import Any
@@ -7,14 +7,14 @@ from weakref import ref
 from muster import cel
 from muster.data.tree import At
 
-#: Where a policy's variables stand; their names are what follows.
+#: The path of a policy's variables; their names follow.
 VARIABLES_AT: At = ("spec", "variables")
 
 
 class Variables(dict[str, object]):
-    """Variables by name, each of which is computed when an expression first reads it, and then kept.
+    """Variables by name, each computed on first use and then kept.
 
-    Most policies read two or three of twenty. Built over another's `__getitem__`, they share what that one computes.
+    Most policies read two or three of twenty. A scope built over another's `__getitem__` shares its values.
     """
 
     def __init__(self, compute: Callable[[str], object]) -> None:
@@ -22,15 +22,15 @@ class Variables(dict[str, object]):
         self._compute = compute
 
     def __missing__(self, name: str) -> object:
-        """Compute a variable. KeyError for a name that there is not."""
+        """Compute a variable. KeyError for an unknown name."""
         value = self[name] = self._compute(name)
         return value
 
 
 class PolicyScope(Variables):
-    """The variables of a policy's expressions, its own `variables` among them.
+    """The variables of a policy's expressions, including its own `variables`.
 
-    Everything that the policy asks of the object shares one budget: a chain of variables spends no more than one
+    All expressions of the policy for the object share one budget: a chain of variables may cost no more than one
     expression.
     """
 
@@ -39,9 +39,8 @@ class PolicyScope(Variables):
         self.budget = cel.CostBudget(limit)
         self._programs = programs
 
-    def evaluate(self, program: cel.Program, at: At) -> Any:  # noqa: ARG002 - who witnesses it wants to know
-        """Return the value of the policy's expression `at` a place, and spend what it costs. EvaluationError where it
-        fails."""
+    def evaluate(self, program: cel.Program, at: At) -> Any:  # noqa: ARG002 - WitnessedScope uses it
+        """Return the value of the policy's expression `at` a path, at its cost. Raises EvaluationError."""
         return program.value(self, self.budget)
 
     def __missing__(self, name: str) -> object:
@@ -53,9 +52,9 @@ class PolicyScope(Variables):
 
 
 class _LazyVariables(dict[str, object]):
-    """A policy's `variables`: each is evaluated when an expression first asks for it, and never again.
+    """A policy's `variables`: each is evaluated once, on first use.
 
-    They do not hold the scope that holds them: nothing here is garbage for the collector, with a whole fleet behind it.
+    They do not reference their scope strongly: a cycle would keep the whole fleet until garbage collection.
     """
 
     def __init__(self, programs: Mapping[str, cel.Program], scope: PolicyScope) -> None:
@@ -65,7 +64,7 @@ class _LazyVariables(dict[str, object]):
         self._failed: dict[str, cel.EvaluationError] = {}
 
     def __missing__(self, name: str) -> object:
-        """Evaluate the variable. KeyError for a name that the policy has not; EvaluationError where it fails."""
+        """Evaluate the variable. KeyError for an unknown name; EvaluationError if it fails."""
         error = self._failed.get(name)
         if error is None:
             scope = self._scope()
@@ -76,26 +75,25 @@ class _LazyVariables(dict[str, object]):
                 error = self._failed[name] = failed
             else:
                 return value
-        # A new one each time: an exception that is raised again and again remembers every place.
+        # A new one each time: an exception that is raised repeatedly collects tracebacks.
         if isinstance(error, cel.BudgetExceeded):
             raise cel.BudgetExceeded(f"variables.{name.removeprefix('.')} {error.message}")
         raise type(error)(error.message, error.offset)
 
     def __contains__(self, name: object) -> bool:
-        """Whether the policy has the variable, evaluated or not: what `has(variables.x)` asks, as on an API server."""
+        """Does the policy have the variable, evaluated or not? `has(variables.x)` asks this, as on an API server."""
         return name in self._programs
 
 
 def cost_share(run_limit: int, expression_limit: int, objects: int) -> int:
-    """Return the units that a policy may spend on each of so many objects.
+    """Return the cost units that a policy may spend on each of so many objects.
 
-    All that one expression may cost while the run's limit allows it for all objects; else an equal share of the run's
-    limit, and never less than `LEAST_SHARE`. The number of objects counts as the next power of two, so that the share
-    stays the same while a fleet grows a little.
+    The limit of one expression if the run's limit allows it for all objects; else an equal share of the run's limit,
+    but at least `LEAST_SHARE`. The number of objects is rounded up to a power of two, so that the share rarely changes.
     """
     share = run_limit // (1 << max(objects - 1, 0).bit_length())
     return min(expression_limit, max(share, LEAST_SHARE))
 
 
 LEAST_SHARE = 50_000
-"""A hundred times what a rule mostly costs: so much a policy may always spend on an object."""
+"""What a policy may always spend on an object: a hundred times the cost of a usual rule."""

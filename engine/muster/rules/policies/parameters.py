@@ -1,6 +1,6 @@
-"""What a Fleet may set the parameters of a built-in policy to: another value of the same sort.
+"""Allowed values of a built-in policy's parameters in the Fleet: other values of the same type.
 
-Built-in policies are proved never to fail for any value that is allowed here.
+Built-in policies are proved never to fail for an allowed value.
 """
 
 from datetime import timedelta
@@ -9,15 +9,15 @@ from typing import Final
 from muster.data.times import parse_duration
 from muster.data.tree import Tree
 
-#: The least and the most that a number may be: how many durations of a lease a cluster may be silent, for example.
+#: The range of a number, for example of lease durations without a heartbeat.
 LEAST: Final = 1
 MOST: Final = 100
-#: The longest that a duration may be: a year.
+#: The longest duration: a year.
 LONGEST: Final = timedelta(days=366)
 
 
 def is_duration(value: Tree) -> bool:
-    """Whether a value spells a duration, such as `30s`."""
+    """Is the value a duration, such as `30s`?"""
     try:
         return isinstance(value, str) and parse_duration(value) is not None
     except ValueError:
@@ -25,7 +25,7 @@ def is_duration(value: Tree) -> bool:
 
 
 def wanted(own: Tree, given: Tree) -> str:
-    """Return what a parameter must be whose own value is `own`; empty where `given` is that."""
+    """Return what a parameter with the default `own` must be; empty if `given` is valid."""
     match own:
         case bool():
             return "" if isinstance(given, bool) else "true or false"

@@ -1,7 +1,7 @@
-"""Policies, compiled: from objects of the policy kinds to rules that can be asked.
+"""Compiles objects of the policy kinds to policies that can be evaluated.
 
-Compiling finds what is wrong with a policy once, at its place in the file; deciding only evaluates. The
-expressions of one policy share one environment, so that the checker knows every name and field.
+Compiling reports mistakes once, at their place in the file. The expressions of one policy share one environment, so the
+checker knows every name and field.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -26,14 +26,14 @@ from muster.rules.policies.selectors import LabelSelector, selector_mistakes
 
 @dataclass(frozen=True, slots=True)
 class Target:
-    """Which objects a policy speaks of."""
+    """The objects of a policy."""
 
     kinds: tuple[Kind, ...]
     selector: LabelSelector
     namespaces: frozenset[str]
 
     def selects(self, obj: Object) -> bool:
-        """Whether the policy applies to an object of one of its kinds."""
+        """Does the policy apply to an object of one of its kinds?"""
         if self.namespaces and obj.id.namespace not in self.namespaces:
             return False
         return not self.selector.requirements or self.selector.matches(obj.labels)
@@ -41,7 +41,7 @@ class Target:
 
 @dataclass(frozen=True, slots=True)
 class Guard:
-    """A `matchConditions` entry: where one does not hold, the policy says nothing."""
+    """A `matchConditions` entry: if it does not hold, the policy does not apply."""
 
     name: str
     when: cel.Program
@@ -50,7 +50,7 @@ class Guard:
 
 @dataclass(frozen=True, slots=True)
 class Policy:
-    """What all compiled policies share. `params` is the policy's own map, `variables` are evaluated lazily."""
+    """The fields of all compiled policies. `params`: the policy's map; `variables` are evaluated lazily."""
 
     id: ObjectId
     source: Object
@@ -61,12 +61,12 @@ class Policy:
 
     @property
     def label(self) -> str:
-        """How reasons and messages name the policy."""
+        """The policy's name in reasons and messages."""
         return str(self.id)
 
     @property
     def because(self) -> Because:
-        """Why, where no single rule of it is the reason."""
+        """The reason if it is no single rule."""
         return Because(self.label, (Input(("spec",), self.id),))
 
 
@@ -87,20 +87,19 @@ _MOST_REMEMBERED = 5_000
 
 @dataclass(frozen=True, slots=True)
 class PolicyKind(Generic[P]):
-    """How the policies of one kind are compiled: `build` makes one of what all share and what is its own; `further` are
-    the variables that its expressions see besides."""
+    """Compiles the policies of one kind: `build` creates one from the common fields and its own; `further`: further
+    variables of its expressions."""
 
     kind: Kind
     build: Callable[[Object, Compiler, PolicyFields], P]
     further: Mapping[str, Type] = field(default_factory=dict)
-    #: By what they were compiled from: content by blob id, so that a change is never missed.
+    #: Results by blob ids of the files, so a change is never missed.
     _known: dict[tuple[object, ...], tuple[P | None, list[Finding]]] = field(default_factory=dict)
 
     def compile(self, obj: Object, bounds: Bounds = UNBOUNDED) -> tuple[P | None, list[Finding]]:
-        """Compile a policy; None where it has an error. How the same files compiled within the same bounds is
-        remembered: passes and watches ask again."""
+        """Compile a policy; None if it has an error. Results are cached by files and bounds, for later passes."""
         files = tuple((part.source.label, part.source.oid, part.index, part.item) for part in obj.parts)
-        # A fleet may set parameters of a policy from elsewhere, so they are not told by the policy's files.
+        # Parameters may come from the Fleet, not from the policy's files.
         key = (obj.id, bounds, files, repr(mapping_at(obj.spec, "params")))
         known = self._known.get(key) if all(part.source.oid for part in obj.parts) else None
         if known is None:
@@ -115,7 +114,7 @@ class PolicyKind(Generic[P]):
         compiler.findings.extend(_target_findings(obj))
         types: dict[str, Type] = {}
         variables: dict[str, cel.Program] = {}
-        # Each sees those above it, with their types, and all else sees all.
+        # Each variable sees those above it with their types; everything else sees all.
         for index, variable in enumerate(mappings_at(obj.spec, "variables")):
             program = compiler.value(("spec", "variables", index, "expression"))
             variables[variable["name"]], types[variable["name"]] = program, program.type or DYN
@@ -136,7 +135,7 @@ def guards_of(obj: Object, compiler: Compiler) -> Iterator[Guard]:
 
 
 def _target_findings(obj: Object) -> list[Finding]:
-    """A target that no kind is called is a slip, and the policy would silently decide nothing."""
+    """An unknown kind in a target is a mistake: the policy would silently decide nothing."""
     target = mapping_at(obj.spec, "target")
     named: dict[At, Tree] = {("kind",): target["kind"]} if "kind" in target else {}
     named |= {("kinds", index): name for index, name in enumerate(target.get("kinds") or ())}

@@ -1,4 +1,4 @@
-"""The scopes of one stage: what the expressions of a policy see of an object, and what they may cost together."""
+"""The scopes of one stage."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from muster.rules.policies.witness import WitnessedScope, WitnessNote
 
 @dataclass(frozen=True)
 class Scopes(Sight):
-    """Makes the scopes of one stage."""
+    """Creates the scopes of one stage."""
 
     rules: InForce
 
@@ -26,7 +26,7 @@ class Scopes(Sight):
         return cls(view, rules.settings, cel.Clock(now), rules.grace, rules)
 
     def for_policy(self, policy: Policy, base: Mapping[str, object], about: ObjectId) -> PolicyScope:
-        """The base with the policy's own `params` and `variables`, and what the policy may cost for one object."""
+        """The base with the policy's own `params` and `variables`, and its cost limit for one object."""
         share, note = self.rules.share(policy.target.kinds), self.note(policy.id, about)
         if note is None:
             scope = PolicyScope(base, policy.variables, share)
@@ -36,6 +36,6 @@ class Scopes(Sight):
         return scope
 
     def note(self, policy: ObjectId, about: ObjectId) -> WitnessNote | None:
-        """Where evaluations about an object are to be noted; None where nobody asks."""
+        """Where to record evaluations about an object; None if not requested."""
         witness = self.rules.witness
         return WitnessNote(witness, about, policy, self.clock) if witness is not None and witness.about(about) else None

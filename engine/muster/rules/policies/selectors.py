@@ -1,4 +1,4 @@
-"""Label selectors, as Kubernetes has them: `matchLabels` and `matchExpressions`, all ANDed."""
+"""Label selectors, as in Kubernetes: `matchLabels` and `matchExpressions`, all ANDed, and an index for many objects."""
 
 import re
 from collections.abc import Iterator, Mapping
@@ -21,7 +21,7 @@ class Requirement:
     values: frozenset[str]
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether the labels meet the requirement. NotIn holds for a missing label, as in Kubernetes."""
+        """Do the labels meet the requirement? NotIn holds for a missing label, as in Kubernetes."""
         if self.operator == "In":
             return labels.get(self.key) in self.values
         if self.operator == "NotIn":
@@ -35,13 +35,13 @@ class Requirement:
 
 @dataclass(frozen=True, slots=True)
 class LabelSelector:
-    """A parsed selector. Without requirements it matches everything; what an absent one means is its user's affair."""
+    """A parsed selector. Without requirements it matches everything; the caller decides what a missing one means."""
 
     requirements: tuple[Requirement, ...] = ()
 
     @classmethod
     def parse(cls, tree: Tree) -> "LabelSelector":
-        """Read a selector that its schema has accepted; None and `{}` give one without requirements."""
+        """Parse a valid selector; None and `{}` give one without requirements."""
         labels = mapping_at(tree, "matchLabels")
         requirements = [Requirement(key, "In", frozenset((value,))) for key, value in sorted(labels.items())]
         for entry in mappings_at(tree, "matchExpressions"):
@@ -51,9 +51,9 @@ class LabelSelector:
 
     @classmethod
     def written(cls, text: str) -> "LabelSelector":
-        """Read a selector as kubectl takes it: `region=eu,env!=edge,tier in (gold,silver),canary,!legacy`.
+        """Parse a selector in kubectl's form: `region=eu,env!=edge,tier in (gold,silver),canary,!legacy`.
 
-        ValueError for what is none, and for an empty one.
+        ValueError for an invalid or empty one.
         """
         found = []
         for term in re.split(r",(?![^(]*\))", text):
@@ -70,13 +70,13 @@ class LabelSelector:
         return cls(tuple(found))
 
     def matches(self, labels: Mapping[str, str]) -> bool:
-        """Whether all requirements hold for the labels."""
+        """Do the labels meet all requirements?"""
         return all(requirement.matches(labels) for requirement in self.requirements)
 
 
 def selector_mistakes(tree: Tree) -> Iterator[tuple[At, str]]:
-    """Yield what an API server refuses of a selector that its schema has accepted, each with its place in it: `In` and
-    `NotIn` need values, and `Exists` and `DoesNotExist` take none."""
+    """Yield what an API server refuses in a selector that its schema accepts, with its path: `In` and `NotIn` need
+    values, `Exists` and `DoesNotExist` take none."""
     for index, entry in enumerate(mappings_at(tree, "matchExpressions")):
         operator, values = entry.get("operator"), entry.get("values")
         if operator in ("In", "NotIn") and not values:

@@ -1,8 +1,7 @@
-"""Staleness: what an agent reported is as old as its lease.
+"""Staleness: an agent's report is as old as its lease.
 
-A reported condition has a field `stale`, which is true once the Lease of its cluster has expired: nobody has said since
-then that it still holds. It stays true until the cluster renews its Lease. It is computed when an expression reads it,
-so that only decisions that rest on it get its horizon.
+A reported condition has a field `stale`, true from the expiry of its cluster's Lease until the next renewal. It is
+computed when an expression reads it, so only decisions that depend on it get its horizon.
 """
 
 from collections.abc import Mapping
@@ -16,16 +15,16 @@ from muster.data.tree import Tree, dig
 from muster.fleet.leases import LONGEST_SECONDS, renew_time
 from muster.fleet.objects import Object
 
-#: Karmada waits for one duration of the Lease's own.
+#: Karmada waits for one duration of the Lease.
 _KARMADA_SECONDS = 40
 
 
 class ReportedCondition(dict[str, Any]):
-    """A reported condition that answers `stale` besides what was reported."""
+    """A reported condition with `stale`."""
 
     def __init__(self, condition: Mapping[str, Tree], stale_from: datetime | None, clock: cel.Clock) -> None:
         super().__init__(condition)
-        self.pop("stale", None)  # only muster says so
+        self.pop("stale", None)  # only muster sets it
         self._stale_from = stale_from
         self._clock = clock
 
@@ -33,7 +32,7 @@ class ReportedCondition(dict[str, Any]):
         return name == "stale" or super().__contains__(name)
 
     def __missing__(self, name: str) -> bool:
-        """Return whether the condition is stale, and note when that will change. KeyError for any other field."""
+        """Return `stale`, and record when it will change. KeyError for any other field."""
         if name != "stale":
             raise KeyError(name)
         if self._stale_from is None:
@@ -48,9 +47,9 @@ def reported_conditions(
     reported: Mapping[str, Tree], cluster: Object | None, lease: Tree, grace_seconds: int, clock: cel.Clock, *,
     silent: bool = False,
 ) -> dict[str, Tree]:  # fmt: skip
-    """Return an object's reported conditions with `stale`, `cluster` being the one that it is or belongs to.
+    """Return an object's reported conditions with `stale`; `cluster`: itself, or the one it belongs to.
 
-    `grace_seconds` is how long a ManagedCluster may be silent; `silent`: it fell silent before, and still is.
+    `grace_seconds`: how long a ManagedCluster may be silent; `silent`: it fell silent before, and still is.
     """
     stale_from = expiry(cluster, lease, grace_seconds) if cluster is not None and reported else None
     if silent:
@@ -59,7 +58,7 @@ def reported_conditions(
 
 
 def expiry(cluster: Object, lease: Tree, grace_seconds: int) -> datetime | None:
-    """Return the first whole second at which a cluster's Lease has expired; None without one: then nobody knows."""
+    """Return the first whole second at which a cluster's Lease has expired; None without a Lease."""
     renewed = try_time(renew_time(lease))
     if renewed is None:
         return None

@@ -1,4 +1,4 @@
-"""The types of what expressions see, read from the schemas. Dates and durations are timestamps and durations here."""
+"""The types of variables in expressions, from the schemas, with dates and durations as timestamps and durations."""
 
 from collections.abc import Mapping
 from functools import cache
@@ -18,7 +18,7 @@ def object_type(kind: Kind) -> Type:
 
 @cache
 def spec_type(kind: Kind) -> Type:
-    """The type of the spec of a kind."""
+    """The type of a kind's spec."""
     schema = mapping_at(schema_of(kind), "properties", "spec")
     return type_from_schema(schema, temporal=True, name=f"{kind.name}.spec", documents=_documents())
 

@@ -1,7 +1,6 @@
-"""What expressions see of one object: each variable's type beside its value, so that the two cannot drift.
+"""The variables of expressions about one object: each one's type next to its value, so that they cannot differ.
 
-`schemas/README.md` has the table for people. The values are the very trees that loading gave; nothing is copied or
-converted.
+`schemas/README.md` has the table for users. The values are the loaded trees themselves, without copies or conversions.
 """
 
 from collections.abc import Callable, Mapping
@@ -59,13 +58,14 @@ from muster.rules.policies.types import condition_type, object_type, spec_type
 
 #: The variables that map condition types to conditions.
 CONDITION_MAPS = ("reported", "previous", "conditions")
-#: How many there may be, for the estimate of what an expression costs.
+#: The maximum number, for cost estimates.
 _MOST_CONDITIONS = 128
 
 
 @dataclass(frozen=True)
 class Sight:
-    """A view as the expressions of one stage see it: what is the same for all objects is looked up once, if at all."""
+    """A view as the expressions of one stage see it; what is the same for all objects is looked up once, on first
+    use."""
 
     view: View
     settings: Settings
@@ -79,11 +79,11 @@ class Sight:
 
     @cached_property
     def adapters(self) -> Adapters:
-        """What adapters say."""
+        """Adapters' reports."""
         return Adapters.of(self.view, self.settings)
 
     def base(self, obj: Object) -> Variables:
-        """The variables that every policy sees of an object. `conditions` is this one's own and may be added to."""
+        """The variables of every policy for an object. `conditions` is a separate map that may be added to."""
         cluster, kinds = cluster_of(obj), (obj.kind,)
 
         def compute(name: str) -> object:
@@ -92,13 +92,13 @@ class Sight:
                 raise KeyError(name)
             try:
                 return row.value(self, obj, cluster)
-            except KeyError as error:  # expressions would take it for a variable that there is not
+            except KeyError as error:  # expressions would take it for an unknown variable
                 raise LookupError(*error.args) from error
 
         return Variables(compute)
 
     def seconds(self, cluster: str) -> int:
-        """How long the lease of a ManagedCluster of this name lasts; 0 where there is none."""
+        """The lease duration of a ManagedCluster of this name; 0 if missing."""
         id_ = MANAGED_CLUSTER.id(cluster)
         obj = self.view.objects.get(id_)
         if obj is not None:
@@ -115,22 +115,22 @@ class Sight:
         return expiry(cluster, self.leases.get(name), self.grace_seconds(name))
 
     def silent(self, cluster: str, kind: Kind) -> bool:
-        """Whether a cluster of this name fell silent, and still is; of `kind` if there are several."""
+        """Did a cluster of this name fall silent, and still is? Of `kind` if there are several."""
         id_ = cluster_named(self.view, cluster, kind)
         return id_ is not None and is_silent(self.view, id_, leases_by_cluster(self.view), self.clock.now)
 
 
 @dataclass(frozen=True, slots=True)
 class Variable:
-    """A name in expressions. `type` is given the kinds of which the policy speaks; `value` what the stage sees, the
-    object, and the name of the cluster that it is or belongs to. `only`: no policy over other kinds sees it."""
+    """A name in expressions. `type` is a function of the policy's kinds; `value` of the stage's view, the object, and
+    the name of its cluster. `only`: the only kind whose policies have it."""
 
     type: Callable[[tuple[Kind, ...]], Type]
     value: Callable[[Sight, Object, str], object]
     only: Kind | None = None
 
     def is_seen(self, kinds: tuple[Kind, ...]) -> bool:
-        """Whether policies over these kinds see it."""
+        """Do policies over these kinds have it?"""
         return self.only is None or kinds == (self.only,)
 
 
@@ -157,14 +157,14 @@ def _reported(sight: Sight, obj: Object, name: str) -> Mapping[str, Tree]:
 
 
 def _accepted(sight: Sight, obj: Object, cluster: str) -> bool:
-    """Whether the cluster that the object is or belongs to is accepted: a ManagedCluster has to be, others are."""
+    """Is the object's cluster accepted? Only a ManagedCluster can be not accepted."""
     id_ = MANAGED_CLUSTER.id(cluster)
     if obj.kind is KARMADA_CLUSTER or (id_ not in sight.view.objects and id_ not in sight.view.previous):
         return True
     return bool(dig(sight.view.conditions(id_).get(ACCEPTED), "status") == "True")
 
 
-#: What every policy sees, beside its own `params` and `variables`.
+#: The variables of every policy, besides its own `params` and `variables`.
 VARIABLES: Final[Mapping[str, Variable]] = {
     "self": Variable(lambda kinds: object_type(kinds[0]) if len(kinds) == 1 else DYN, lambda _, obj, __: obj.body),
     "lease": Variable(lambda _: object_type(LEASE), lambda sight, _, cluster: sight.leases.get(cluster, {})),
@@ -188,14 +188,14 @@ VARIABLES: Final[Mapping[str, Variable]] = {
     "generation": Variable(lambda _: INT, lambda sight, obj, _: generation_of(sight.view, obj.id)),
     "fleet": Variable(lambda _: spec_type(FLEET), lambda sight, _, __: sight.settings.spec),
     "now": Variable(lambda _: TIMESTAMP, lambda sight, _, __: sight.clock.now),
-    # Since when the agent of a Karmada cluster that renews no Lease says what it says; now where there is none such.
+    # The start of the present report of a Karmada cluster without a Lease; now for others.
     "heard": Variable(
         lambda _: TIMESTAMP,
         lambda sight, obj, _: mapping_at(sight.view.now(obj.id, *SIGHT)).get("at") or sight.clock.now,
         only=KARMADA_CLUSTER,
     ),
-    # What policies over requests for certificates see besides: the request as decoded, and the cluster that its label
-    # names, with what muster decided of it; empty where there is none.
+    # For policies over certificate requests: the decoded request, and its label's cluster with muster's decisions;
+    # empty if missing.
     "csr": Variable(lambda _: REQUEST, lambda _, obj, __: decoded(obj), only=CSR),
     "cluster": Variable(
         lambda _: object_type(MANAGED_CLUSTER),
@@ -204,7 +204,7 @@ VARIABLES: Final[Mapping[str, Variable]] = {
     ),
 }
 
-#: What PulsePolicies see beside the rest: the last pulse of the policy for the object; before the first without `time`.
+#: For PulsePolicies: the last pulse of the policy for the object; before the first without `time`.
 PULSE_VARIABLES: Final[Mapping[str, Type]] = {
     "pulsed": ObjectType(
         "pulsed",
@@ -218,8 +218,8 @@ PULSE_VARIABLES: Final[Mapping[str, Type]] = {
 
 
 def pulsed(last: Published | None, base: Mapping[str, object]) -> dict[str, object]:
-    """What expressions see of the last pulse. Where nothing is remembered, a generation of which an adapter has
-    reported must have been announced somehow; 0 where none has."""
+    """The last pulse in expressions. Without one, the latest generation that an adapter has reported must have been
+    announced before; 0 if none has."""
     if last is not None:
         return {"generation": last.generation, "time": last.time, "count": last.count}
     reports = base["reports"]

@@ -1,7 +1,7 @@
-"""A witness of deciding: how the expressions about some objects were evaluated, for whoever asks why.
+"""Records how expressions about some objects were evaluated, for explanations.
 
-A run that has one decides what it would without. What is noted costs several evaluations each, so it is noted for the
-objects that somebody asks about and for no others.
+The decisions are the same with and without it. Recording costs several evaluations each, so it is done only for the
+objects asked about.
 """
 
 from collections.abc import Callable, Mapping
@@ -16,8 +16,8 @@ from muster.rules.policies.lazy import PolicyScope
 
 @dataclass(frozen=True, slots=True)
 class Evaluation:
-    """One expression of a policy or Remedy, as it was evaluated about an object, and with what result, its trace
-    included. `at` is where it stands in the policy; of a variable its name, after `VARIABLES_AT`."""
+    """The evaluation of a policy's or Remedy's expression for an object, with its result and trace. `at`: the
+    expression's path in the policy; for a variable its name after `VARIABLES_AT`."""
 
     object: ObjectId
     policy: ObjectId
@@ -28,14 +28,14 @@ class Evaluation:
 
 @dataclass(frozen=True, slots=True)
 class Witness:
-    """Notes every evaluation about the objects that it is `about`, in their order; a variable before what reads it."""
+    """Records every evaluation for the objects that it is `about`, in order; a variable before its reader."""
 
     about: Callable[[ObjectId], bool]
     seen: list[Evaluation] = field(default_factory=list)
 
 
 class WitnessedScope(PolicyScope):
-    """A scope in which every evaluation is noted."""
+    """A scope that records every evaluation."""
 
     def __init__(
         self, base: Mapping[str, object], programs: Mapping[str, cel.Program], limit: int, noted: "WitnessNote"
@@ -44,7 +44,7 @@ class WitnessedScope(PolicyScope):
         self._noted = noted
 
     def evaluate(self, program: cel.Program, at: At) -> Any:
-        """Return the value of an expression, and note how it came about. EvaluationError where it fails."""
+        """Return the value of an expression, and record its evaluation. Raises EvaluationError."""
         result = program.run(self, clock=self._noted.clock, budget=self.budget, trace=True)
         self._noted.take(program, at, result)
         if result.error is not None:
@@ -54,8 +54,8 @@ class WitnessedScope(PolicyScope):
 
 @dataclass(frozen=True, slots=True)
 class WitnessNote:
-    """Where the evaluations of one policy about one object are noted; `clock` is the one they tell their horizons, None
-    where they see no `now`."""
+    """Where evaluations of one policy for one object are recorded; `clock` collects their horizons, None without
+    `now`."""
 
     witness: Witness
     object: ObjectId
@@ -63,5 +63,5 @@ class WitnessNote:
     clock: cel.Clock | None = None
 
     def take(self, program: cel.Program, at: At, result: cel.EvaluationResult) -> None:
-        """Note an evaluation."""
+        """Record an evaluation."""
         self.witness.seen.append(Evaluation(self.object, self.policy, program, at, result))

@@ -1,8 +1,8 @@
-"""Buckets: where each cluster of a pool stands. What counts as assignable, standby and broken is policy.
+"""Buckets: the state of each cluster of a pool. Policies define assignable, standby and broken.
 
 The built-in ConditionPolicies `pool-cluster-assignable`, `pool-cluster-standby` and `pool-cluster-broken` decide the
-conditions of those names on ClusterDeployments; a fleet replaces one by committing another of its name. Only True
-counts: a policy that fails leaves a cluster neither assignable nor broken.
+conditions of those names on ClusterDeployments; a fleet replaces one by its name. Only True counts: if a policy fails,
+a cluster is neither assignable nor broken.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
@@ -12,16 +12,16 @@ from muster.data.ids import ObjectId
 from muster.data.tree import Tree
 from muster.rules.pools.model import RUNNING, Bucket, Cluster, Pool
 
-#: Condition by type, as this run has decided them for a cluster.
+#: Returns a cluster's conditions by type, as this run decided them.
 Decided = Callable[[ObjectId], Mapping[str, Tree]]
 
 
 @dataclass(frozen=True, slots=True)
 class Buckets:
-    """The clusters of a pool by where they stand, each list oldest first (`installing` newest first).
+    """The clusters of a pool by state, each list oldest first (`installing` newest first).
 
-    `standby` is upstream's bucket: installed and neither assignable nor broken, whatever it is doing. Every cluster
-    is in exactly one of the lists from `deleting` to `standby`, and in `stale` too if it is of another pool version.
+    `standby` is upstream's bucket: installed and neither assignable nor broken. Every cluster is in exactly one of the
+    lists from `deleting` to `standby`, and in `stale` too if it has another pool version.
     """
 
     deleting: tuple[Cluster, ...] = ()
@@ -35,12 +35,12 @@ class Buckets:
 
     @property
     def unclaimed(self) -> int:
-        """How many clusters count toward the pool's size: broken ones do, marked and deleting ones do not."""
+        """How many clusters count toward the pool's size: including broken ones, without marked and deleting ones."""
         return len(self.broken) + len(self.assignable) + len(self.installing) + len(self.standby)
 
     @property
     def total(self) -> int:
-        """Every cluster of the pool."""
+        """The number of clusters of the pool."""
         return self.unclaimed + len(self.deleting) + len(self.marked) + len(self.claimed)
 
     def __iter__(self) -> Iterator[Cluster]:
@@ -60,18 +60,18 @@ class Buckets:
 @dataclass(frozen=True, slots=True)
 class Stale:
     """Unclaimed clusters that do not match their pool: of an unknown version, of another version, or with a
-    customization that has left the inventory. Oldest first."""
+    customization that is no longer in the inventory. Oldest first."""
 
     unknown: tuple[Cluster, ...] = ()
     mismatched: tuple[Cluster, ...] = ()
     uncustomized: tuple[Cluster, ...] = ()
 
     def __iter__(self) -> Iterator[Cluster]:
-        """In the order in which they are replaced."""
+        """In the order of replacement."""
         yield from (*self.unknown, *self.mismatched, *self.uncustomized)
 
     def without(self, names: Container[str]) -> "Stale":
-        """Those of other names: what a claim has got meanwhile is no longer the pool's to replace."""
+        """Those of other names: an assigned cluster is no longer the pool's to replace."""
 
         def left(clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
             return tuple(cluster for cluster in clusters if cluster.name not in names)
@@ -80,7 +80,7 @@ class Stale:
 
 
 def classify(pool: Pool, clusters: Iterable[Cluster], versions: Container[str], decided: Decided) -> Buckets:
-    """Sort a pool's clusters, given oldest first, into buckets. `versions` are those that match the pool."""
+    """Sort a pool's clusters, given oldest first, into buckets. `versions`: those that match the pool."""
     found: dict[Bucket, list[Cluster]] = {bucket: [] for bucket in Bucket}
     unclaimed: list[Cluster] = []
     for cluster in clusters:
@@ -118,7 +118,7 @@ def bucket_of(cluster: Cluster, conditions: Mapping[str, Tree]) -> Bucket:
 
 
 def shown_bucket(cluster: Cluster, conditions: Mapping[str, Tree]) -> Bucket:
-    """Return the bucket that people see: upstream's standby is told apart by what the cluster is asked to do."""
+    """Return the bucket to show: upstream's standby is split by the requested power state."""
     bucket = bucket_of(cluster, conditions)
     if bucket is not Bucket.STANDBY or _holds(conditions, "Standby"):
         return bucket

@@ -1,14 +1,11 @@
-"""What becomes of a claim: its conditions, its lifetime, and what its end does to the cluster.
+"""Claims: their links to clusters, their conditions and lifetime, and what their end does to the cluster.
 
-Source: upstream's clusterclaim controller. It looks at links as they were before this pass; a
-claim that is assigned now is claimed in the next one. A claim ends when a person removes its file or marks it for
-deletion, or when its lifetime is over; muster cannot remove a person's file, so of an expired claim it keeps the
-deletion on record.
+Source: upstream's clusterclaim controller. It uses links as they were before this pass; a claim assigned now is claimed
+in the next one. A claim ends when a person removes its file or marks it for deletion, or when its lifetime is over;
+muster cannot remove a person's file, so it keeps the deletion of an expired claim on record.
 
-Claims and clusters: links that are half made are completed, then the oldest claim gets the oldest cluster.
-
-Source: upstream's collections. Where claim and cluster contradict each
-other both are left out of this pass: nothing is assigned, demanded or deleted on their account.
+Half-made links are completed, then the oldest claim gets the oldest cluster (upstream's collections). A claim and a
+cluster that contradict each other are left out of the pass: nothing is assigned, created or deleted for them.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,8 +23,8 @@ from muster.rules.pools.survey import Survey
 
 @dataclass(frozen=True, slots=True)
 class ClaimLinks:
-    """What a pass links. `to_claim` and `to_cluster` are the pairs whose claim, or whose cluster, has to be told;
-    `waiting` are the claims that stay without a cluster, oldest first; `assignable` what is left of that bucket."""
+    """The links of a pass. `to_claim` and `to_cluster`: pairs whose claim, or whose cluster, must be changed;
+    `waiting`: claims without a cluster, oldest first; `assignable`: the rest of that bucket."""
 
     to_claim: tuple[tuple[Claim, Cluster], ...]
     to_cluster: tuple[tuple[Claim, Cluster], ...]
@@ -36,7 +33,7 @@ class ClaimLinks:
 
 
 def repair(buckets: Buckets, claims: Iterable[Claim], rules: Rules) -> ClaimLinks:
-    """Complete the links that one side already has; `waiting` are then the claims without any."""
+    """Complete links that one side already has; `waiting` are the claims without any."""
     by_name = {cluster.name: cluster for cluster in sorted(buckets, key=lambda c: c.age_key)}
     claims = tuple(claims)
     known = {claim.name: claim for claim in claims}
@@ -97,9 +94,9 @@ _DELETED = PoolCondition(CLUSTER_RUNNING, "False", "ClusterDeleted", "Assigned c
 
 @dataclass(frozen=True, slots=True)
 class Fate:
-    """What a pass decides of a claim. `ends`: it is marked for deletion now. `released`: nothing is left to do for it,
-    so nothing of it is kept. `cleared`: it loses its assignment. `removes`: its cluster is marked for removal.
-    `owns`: the cluster is its own, and its subjects may use it."""
+    """The decision about a claim. `ends`: it is marked for deletion now. `released`: nothing is left to do, so nothing
+    of it is kept. `cleared`: it loses its assignment. `removes`: its cluster is marked for removal. `owns`: the cluster
+    is its own, and its subjects may use it."""
 
     said: tuple[PoolCondition, ...] = ()
     lifetime: str | None = None
@@ -114,7 +111,7 @@ class Fate:
 def fate_of(
     claim: Claim, view: Survey, pool: Pool | None, conditions: Mapping[str, Tree], now: datetime, rules: Rules
 ) -> Fate:
-    """Return what becomes of a claim. `conditions` are those that the last run derived."""
+    """Decide about a claim. `conditions`: those of the last run."""
     cluster = view.cluster_called(claim.cluster)
     if claim.deleting:
         return _ended(claim, view.holder_of(claim), conditions)
@@ -152,19 +149,19 @@ def _saying(fate: Fate, *said: PoolCondition) -> Fate:
 
 
 def _ended(claim: Claim, cluster: Cluster | None, conditions: Mapping[str, Tree]) -> Fate:
-    """The end of a claim: its own cluster goes with it; once there is none left, nothing remains to be done."""
+    """A claim ends with its own cluster; without one, nothing is left to do."""
     if cluster is None:
         gone = (_DELETED,) if claim.cluster else ()
         return Fate(released=True, said=gone)
     if cluster.deleting or cluster.marked:
         return Fate(said=(_DELETING,))
     if cluster.frozen:
-        return Fate()  # it goes when it can be read again
+        return Fate()  # it ends when its cluster can be read again
     return Fate(removes=cluster, said=(_DELETING,) if conditions.get(CLUSTER_RUNNING) else ())
 
 
 def _lifetime(claim: Claim, pool: Pool | None) -> timedelta | None:
-    """The claim's own lifetime, else the pool's default, and never more than the pool's maximum."""
+    """The claim's own lifetime, else the pool's default, at most the pool's maximum."""
     own = try_duration(dig(claim.body, "spec", "lifetime"))
     if pool is None:
         return own

@@ -1,7 +1,7 @@
-"""The stage before pools: what each of their clusters says by itself, and what policies say of it.
+"""The stage before pools: each pool cluster's own statements, and the policies' conditions.
 
-What is stated of a cluster's power, and which waits are over, is decided first, because the policies that sort clusters
-into buckets read it. The manifest of a cluster is carried from the last run; its pool changes it where it wants to.
+Power statements and expired waits are decided first, because the policies that sort clusters into buckets read them. A
+cluster's manifest is carried over from the last run; its pool may change it.
 """
 
 from collections.abc import Iterator, Mapping
@@ -25,7 +25,7 @@ from muster.rules.pools.rules import Rules, rules_of
 from muster.rules.pools.survey import clusters_of, pools_of
 from muster.rules.pools.timeouts import failed_condition, wait_of
 from muster.rules.stages import Local
-from muster.rules.transitions import as_it_was
+from muster.rules.transitions import unchanged_condition
 
 ASKED = "powerStateSince"
 _POWER = Because("pools power state", (Input(("spec", "powerState")), Input(("status", "conditions"))))
@@ -36,10 +36,10 @@ _STATED = frozenset(("Hibernating", "Ready"))
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[ClusterStatement | Failed | Finding]:
-    """State what there is to say of every ClusterDeployment that can be read.
+    """Decide the statements about every readable ClusterDeployment.
 
-    Policies see a cluster with muster's spec in it, the reported status, and as `status.muster` when muster last asked
-    for a power state.
+    Policies see a cluster with muster's spec, the reported status, and in `status.muster` the time of muster's last
+    power request.
     """
     rules, ledger = rules_of(context.rules.settings), Ledger()
     clusters = [found for _, found in clusters_of(view, now, rules) if found is not None and not found.frozen]
@@ -64,7 +64,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[ClusterStatem
 
 
 def asked_since(view: View, cluster: Cluster, now: datetime) -> datetime:
-    """When muster last changed the cluster's power state; for one of a pool that it has just met, now."""
+    """When muster last changed the cluster's power state; now for a cluster new to a pool."""
     return instant(view.previous.get(cluster.id), "status", "muster", ASKED) or now
 
 
@@ -77,7 +77,7 @@ def _as_policies_see_it(view: View, cluster: Cluster, now: datetime) -> Object:
 
 @dataclass(frozen=True, slots=True)
 class _Alone:
-    """States what clusters say by themselves. `limits` are the timeouts that those of each pool inherit."""
+    """States what depends on one cluster alone. `limits`: the timeouts inherited from each pool."""
 
     view: View
     ledger: Ledger
@@ -86,16 +86,16 @@ class _Alone:
     now: datetime
 
     def state(self, cluster: Cluster) -> None:
-        """Carry what muster declared of a cluster, and decide its power state's conditions, hibernateAfter and
-        timeouts. One that is deleted because it is broken goes on to say why."""
+        """Carry over a cluster's declared fields, and decide its power conditions, hibernateAfter and timeouts. A
+        cluster that is deleted because it is broken keeps that condition."""
         self._carry(cluster)
         self._power(cluster)
         broken = self.view.conditions_before(cluster.id).get("Broken", {})
         if cluster.deleting and broken.get("status") == "True":
-            self.ledger.add(as_it_was(cluster.id, "Broken", broken, _BROKEN))
+            self.ledger.add(unchanged_condition(cluster.id, "Broken", broken, _BROKEN))
 
     def _carry(self, cluster: Cluster) -> None:
-        """Decide again what muster has declared of a cluster; only the timeouts follow its pool."""
+        """Decide again what muster declared about a cluster; only the timeouts follow its pool."""
         fields = carried(self.view.previous.get(cluster.id))
         if cluster.told:
             fields.pop(("spec", "powerState"), None)
@@ -113,7 +113,7 @@ class _Alone:
         power = power_view(cluster, before, self.now, keeps_failures=self.rules.keeps_failures)
         path, wanted = ("status", "conditions", ("Hibernating",)), ("spec", "powerState")
         for type_, said in {**_stated_before(cluster, before), **power.stated}.items():
-            self.ledger.add(as_it_was(cluster.id, type_, said, _POWER))
+            self.ledger.add(unchanged_condition(cluster.id, type_, said, _POWER))
         state = power.state or (self.view.before(cluster.id, "status", "powerState") if cluster.fake else None)
         if state is not None:
             self.ledger.set(cluster.id, ("status", "powerState"), state, _POWER)
@@ -121,7 +121,7 @@ class _Alone:
             self.ledger.set(cluster.id, wanted, HIBERNATING, _HIBERNATE_AFTER)
         else:
             self.ledger.wake(cluster.id, wanted, _HIBERNATE_AFTER, power.horizon)
-        # Of a cluster without a pool the power state is a person's: it counts from what the cluster itself says.
+        # Without a pool, the power state is a person's: the time in the cluster's own status counts.
         asked = None if cluster.pool is None else asked_since(self.view, cluster, self.now)
         wait = wait_of(cluster, self._limits(cluster), power, asked, self.rules)
         if wait is None:
@@ -132,7 +132,7 @@ class _Alone:
             self.ledger.wake(cluster.id, path, _TIMEOUT, second_at(wait.deadline))
 
     def _limits(self, cluster: Cluster) -> Tree:
-        """The timeouts that apply: what a person wrote on the cluster, else what its pool says now."""
+        """The timeouts in force: a person's on the cluster, else its pool's."""
         own = self._own(cluster)
         written = {name: own[name] for name in (TO_RUNNING, TO_HIBERNATING) if own.get(name) is not None}
         return {**self._inherited(cluster), **written}
@@ -147,7 +147,7 @@ class _Alone:
 
 
 def _stated_before(cluster: Cluster, before: Mapping[str, Tree]) -> dict[str, Tree]:
-    """What muster goes on to say of a fake cluster's power, for nobody else does."""
+    """Earlier statements about a fake cluster's power, which has no other source."""
     return {type_: said for type_, said in before.items() if cluster.fake and type_ in _STATED}
 
 

@@ -1,7 +1,6 @@
-"""The conditions of a pool: its capacity, its dependencies, whether its clusters are current, and what is held.
+"""The conditions of a pool: capacity, dependencies, whether its clusters are current, and what is held.
 
-Reasons and messages are upstream's; `ReplacementHeld` is muster's own and only there while
-something is held.
+Reasons and messages are upstream's; `ReplacementHeld` is muster's own and present only while something is held.
 """
 
 from collections.abc import Iterable
@@ -30,7 +29,7 @@ class PoolCondition(NamedTuple):
 
 
 def capacity(pool: Pool, buckets: Buckets) -> PoolCondition:
-    """Whether the pool may hold more clusters than it does."""
+    """May the pool hold more clusters?"""
     if capacity_of(pool, buckets) > 0:
         return PoolCondition(CAPACITY, "True", "Available", "There is capacity to add more clusters to the pool.")
     message = f"Pool is at maximum capacity of {pool.max_size} waiting and claimed clusters."
@@ -38,14 +37,14 @@ def capacity(pool: Pool, buckets: Buckets) -> PoolCondition:
 
 
 def dependencies(missing: str) -> PoolCondition:
-    """Whether everything is there that a new cluster needs."""
+    """Does everything exist that a new cluster needs?"""
     if missing:
         return PoolCondition(DEPENDENCIES, "True", "Missing", missing)
     return PoolCondition(DEPENDENCIES, "False", "Verified", "Dependencies verified")
 
 
 def current(stale: Stale, deleted: Iterable[str]) -> PoolCondition:
-    """Whether the unclaimed clusters match the pool's spec, those apart that are deleted in this pass."""
+    """Do the unclaimed clusters match the pool's spec, except for those deleted in this pass?"""
     gone = frozenset(deleted)
     if mismatched := _names(stale.mismatched, gone):
         message = f"Some unassigned ClusterDeployments do not match the pool configuration: {mismatched}"
@@ -58,7 +57,7 @@ def current(stale: Stale, deleted: Iterable[str]) -> PoolCondition:
 
 
 def inventory(stock: Inventory) -> PoolCondition:
-    """Whether the inventory's customizations exist and worked."""
+    """Do the inventory's customizations exist, and did they work?"""
     return (
         PoolCondition(INVENTORY, "True", "Valid", "")
         if stock.valid
@@ -67,14 +66,14 @@ def inventory(stock: Inventory) -> PoolCondition:
 
 
 def pending_cleanup(buckets: Buckets) -> PoolCondition:
-    """Which clusters keep a pool from being gone."""
+    """The clusters that keep a pool from being deleted."""
     names = _names(buckets, frozenset())
     message = f"The following ClusterDeployments are pending cleanup: {names}"
     return PoolCondition(DELETION, "False", "ClusterDeploymentsPendingCleanup", message)
 
 
 def held(reason: str, message: str) -> PoolCondition:
-    """That replacements are held back, and until when or by what."""
+    """Replacements are held, until when or by what."""
     return PoolCondition(HELD, "True", reason, message)
 
 

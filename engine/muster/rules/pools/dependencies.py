@@ -1,7 +1,7 @@
 """What a pool needs before it can create clusters: an image set, secrets, a customization.
 
-muster reads no secrets, so it cannot look into them. A dependency is there when an object of the repository is it,
-or `Fleet.spec.pools.externalDependencies` names it (`Kind/name` or `Kind/namespace/name`).
+muster reads no secrets. A dependency exists if it is an object of the repository, or
+`Fleet.spec.pools.externalDependencies` names it (`Kind/name` or `Kind/namespace/name`).
 """
 
 from collections.abc import Iterator
@@ -18,7 +18,7 @@ _CREDENTIALS = ("credentialsSecretRef", "credentialsSecret")
 
 @dataclass(frozen=True, slots=True)
 class Dependencies:
-    """Which objects exist for pools, inside the repository or beside it."""
+    """The objects that exist for pools, inside the repository or outside."""
 
     names: frozenset[str]
 
@@ -31,7 +31,7 @@ class Dependencies:
         return cls(frozenset(names))
 
     def missing(self, pool: Pool) -> str:
-        """Return what is missing, in upstream's words; empty where nothing is."""
+        """Return what is missing, in upstream's words; empty if nothing."""
         found = list(self._missing(pool))
         return f"[{', '.join(found)}]" if len(found) > 1 else "".join(found)
 
@@ -49,7 +49,7 @@ class Dependencies:
 
 
 def secrets_of(pool: Pool) -> Iterator[tuple[str, str]]:
-    """Yield the Secrets in a pool's namespace that it names: what each is for, and its name."""
+    """Yield the purpose and name of each Secret that a pool names."""
     secrets = (
         ("pull secret", text(pool.spec, "pullSecretRef", "name")),
         ("install config template secret", text(pool.spec, "installConfigSecretTemplateRef", "name")),
@@ -59,7 +59,7 @@ def secrets_of(pool: Pool) -> Iterator[tuple[str, str]]:
 
 
 def credentials_of(pool: Pool) -> str:
-    """The name of the secret with the cloud's credentials; empty where the platform names none."""
+    """The name of the secret with cloud credentials; empty if the platform names none."""
     for platform in mapping_at(pool.spec, "platform").values():
         for field in _CREDENTIALS:
             if name := text(platform, field, "name"):

@@ -1,9 +1,8 @@
-"""The inventory: one ClusterDeploymentCustomization per cluster, reserved when the cluster is made.
+"""The inventory: one ClusterDeploymentCustomization per cluster, reserved at creation.
 
-Source: upstream's cdcCollection. A reservation is released when its cluster is gone, restored
-when only the cluster remembers it, and remembers how its last cluster fared, so that the next cluster is made from
-the customization that is least likely to be the trouble. Patches are applied by the provisioner, so a broken syntax is
-its report, never found here.
+Source: upstream's cdcCollection. A reservation is released when its cluster is gone, restored if only the cluster has
+it, and records the cluster's result, so that the next cluster gets the customization least likely to fail. The
+provisioner applies patches and reports syntax errors.
 """
 
 import json
@@ -18,7 +17,7 @@ from muster.data.tree import Tree, mapping_at, mappings_at
 from muster.fleet.view import View
 from muster.rules.pools.buckets import Buckets
 from muster.rules.pools.model import Cluster, Pool, instant, text
-from muster.rules.transitions import as_it_was, condition
+from muster.rules.transitions import condition, unchanged_condition
 
 AVAILABLE, APPLIED = "Available", "ApplySucceeded"
 _FREE = ("True", "Available", "available")
@@ -33,7 +32,7 @@ _BROKEN = (
 
 @dataclass(frozen=True, slots=True)
 class Customization:
-    """One customization: the cluster and pool that have reserved it, and its conditions by type."""
+    """One customization: the cluster and pool that reserved it, and its conditions by type."""
 
     id: ObjectId
     cluster: str
@@ -41,7 +40,7 @@ class Customization:
     conditions: Mapping[str, Tree]
 
     def reason(self, type_: str) -> str:
-        """The reason of a condition; empty where there is none."""
+        """The reason of a condition, or empty."""
         return text(self.conditions.get(type_), "reason")
 
     def stating(self, type_: str, said: tuple[str, str, str], now: datetime) -> "Customization":
@@ -50,7 +49,7 @@ class Customization:
         return replace(self, conditions={**self.conditions, type_: decided})
 
     def order(self, now: datetime) -> tuple[bool, str, datetime, str]:
-        """Sorts those first that succeeded, or were never used; then the one that was used longest ago."""
+        """Sorts successful and unused ones first; then by the time of use, oldest first."""
         applied = self.conditions.get(APPLIED)
         if applied is None or applied.get("status") == "Unknown":
             return (False, "", now, self.id.name)
@@ -63,7 +62,7 @@ class Customization:
 
 @dataclass(slots=True)
 class Stock:
-    """The customizations of a fleet during one pass: pools take from it one after the other."""
+    """The customizations of a fleet during one pass: pools take from it in turn."""
 
     items: dict[ObjectId, Customization]
     now: datetime
@@ -74,15 +73,15 @@ class Stock:
         return cls({obj.id: _read(view, obj.id) for obj in view.of(CUSTOMIZATION)}, now)
 
     def put(self, item: Customization) -> None:
-        """Keep a changed customization."""
+        """Store a changed customization."""
         self.items[item.id] = item
 
     def decisions(self) -> Iterator[Decision]:
-        """Decide what is known of every customization; those that were never used have nothing decided."""
+        """Decide the state of every customization that was ever used."""
         because = Because("inventory", OF_ITSELF, "which cluster has reserved it, and how that fared")
         for id_, item in sorted(self.items.items()):
             for type_, decided in sorted(item.conditions.items()):
-                yield as_it_was(id_, type_, decided, because)
+                yield unchanged_condition(id_, type_, decided, because)
             for name, holder in (("clusterDeploymentRef", item.cluster), ("clusterPoolRef", item.pool)):
                 if holder:
                     yield Decision(id_, ("status", name), {"name": holder}, because)
@@ -98,8 +97,7 @@ def _read(view: View, id_: ObjectId) -> Customization:
 
 @dataclass(frozen=True, slots=True)
 class Inventory:
-    """A pool's inventory after it was brought up to date: the customizations that are free, in the order in which
-    they are used, and what its condition says."""
+    """A pool's updated inventory: its free customizations in order of use, and its condition."""
 
     free: tuple[Customization, ...]
     cloud: tuple[str, ...]
@@ -108,12 +106,12 @@ class Inventory:
 
     @property
     def valid(self) -> bool:
-        """Whether nothing in it is broken or missing."""
+        """Is nothing in it broken or missing?"""
         return not (self.cloud or self.syntax or self.missing)
 
     @property
     def message(self) -> str:
-        """What is wrong, as upstream writes it; empty where nothing is."""
+        """What is wrong, in upstream's form; empty if nothing."""
         if self.valid:
             return ""
         lists = {"BrokenByCloud": self.cloud, "BrokenBySyntax": self.syntax, "Missing": self.missing}
@@ -121,10 +119,8 @@ class Inventory:
 
 
 def synchronize(stock: Stock, pool: Pool, buckets: Buckets, exists: Iterable[str]) -> Inventory | None:
-    """Bring the reservations of a pool's inventory in line with its clusters; None where it has no inventory.
-
-    `exists` are the names of all clusters of the fleet.
-    """
+    """Update the reservations of a pool's inventory by its clusters; None without an inventory. `exists`: the names of
+    all clusters of the fleet."""
     if pool.inventory is None:
         return None
     ids = {name: CUSTOMIZATION.id(name, pool.id.namespace) for name in pool.inventory}
@@ -151,7 +147,7 @@ def synchronize(stock: Stock, pool: Pool, buckets: Buckets, exists: Iterable[str
 
 
 def _restore(stock: Stock, pool: Pool, cluster: Cluster, names: frozenset[str]) -> None:
-    """Reserve again what a cluster uses and nobody has reserved, unless another cluster that exists holds it."""
+    """Reserve again what a cluster uses, unless another existing cluster holds it."""
     item = stock.items.get(CUSTOMIZATION.id(cluster.customization, pool.id.namespace))
     if item is None or text(item.conditions.get(AVAILABLE), "status") == "False":
         return
@@ -161,6 +157,6 @@ def _restore(stock: Stock, pool: Pool, cluster: Cluster, names: frozenset[str]) 
 
 
 def reserve(stock: Stock, item: Customization, cluster: str, pool: Pool, *, installed: bool = False) -> None:
-    """Reserve a customization for a cluster of a pool."""
+    """Reserve a customization for a pool's cluster."""
     taken = replace(item, cluster=cluster, pool=pool.id.name).stating(AVAILABLE, _RESERVED, stock.now)
     stock.put(taken.stating(APPLIED, _SUCCEEDED if installed else _PENDING, stock.now))

@@ -1,9 +1,7 @@
-"""The fields that a pass decides, collected by object; a later word on a field replaces an earlier one.
+"""The fields decided in a pass, by object; a later decision about a field replaces an earlier one.
 
-Why a field is carried from the last run: what was decided of it, and when.
-
-A manifest is decided again in every run (`muster.rules.pools.manifest`), so what says why is made from what it holds:
-an instant that it names is the one at which the field became what it is.
+Manifests are decided again in every run (`muster.rules.pools.manifest`), so the reasons for carried fields are made
+from their content: a time in it is when the field got its value.
 """
 
 from collections.abc import Iterator, Mapping
@@ -28,17 +26,17 @@ _POOL_REF: Final[Path] = ("spec", "clusterPoolRef")
 _POWER: Final[Path] = ("spec", "powerState")
 _BROKEN: Final[Path] = ("status", "conditions", ("Broken",))
 _ASSIGNED: Final[Path] = ("spec", "namespace")
-#: What a run notes for the next.
+#: Bookkeeping for the next run.
 NOTED: Final = Because("pools", OF_ITSELF, "what the next run has to know of the cluster")
-#: Of a claim that nobody declares any more.
+#: About a claim that is no longer declared.
 AWAITED: Final = Because(
     "claims", OF_ITSELF, "no file declares the claim any more; it is remembered until its cluster can be let go"
 )
 
 
 def of_cluster(cluster: Cluster, path: Path, value: Tree, conditions: Mapping[str, Tree], asked: datetime) -> Because:
-    """Say why a field of a pool's cluster is carried. `conditions` are those of the last run, `asked` is when the
-    power state was last changed."""
+    """Why a field of a pool's cluster is carried over. `conditions`: those of the last run; `asked`: when the power
+    state last changed."""
     key = cluster.pool
     rule = f"pools {key.namespace}/{key.name}" if key is not None else "pools"
     if path == _DELETED:
@@ -66,7 +64,7 @@ def _deleted(rule: str, cluster: Cluster, value: Tree, conditions: Mapping[str, 
 
 
 def of_claim(path: Path, value: Tree) -> Because:
-    """Say why a field of a claim is carried."""
+    """Why a field of a claim is carried over."""
     if path == _ASSIGNED and isinstance(value, str):
         given = Input(_POOL_REF, CLUSTER_DEPLOYMENT.id(value, value))
         return Because("claims", (given,), "the claim was given this cluster, and keeps it until it ends")
@@ -78,7 +76,7 @@ def of_claim(path: Path, value: Tree) -> Because:
 
 
 def of_condition(before: Tree) -> Because:
-    """Say why a condition of a claim stands about which a run has nothing new to say."""
+    """Why a claim's condition is unchanged."""
     return Because("claims", OF_SPEC, f"it is so since {dig(before, 'lastTransitionTime')}: nothing has changed it")
 
 
@@ -88,8 +86,8 @@ _KINDS = frozenset((CLUSTER_CLAIM.name, CLUSTER_DEPLOYMENT.name))
 
 @dataclass(frozen=True, slots=True)
 class ClusterStatement(ObjectBroadcast):
-    """What a ClusterDeployment says by itself, and policies say of it, for its pool to go on from. `wakes`: when time
-    alone would change a field, unless the pool does."""
+    """The statements of a ClusterDeployment and of policies about it, for its pool. `wakes`: when time alone would
+    change a field, unless the pool does."""
 
     decisions: tuple[Decision, ...]
     wakes: Mapping[Path, Wake]
@@ -97,13 +95,13 @@ class ClusterStatement(ObjectBroadcast):
 
 @dataclass(slots=True)
 class Ledger:
-    """What a pass decides so far."""
+    """The decisions of a pass so far."""
 
     entries: dict[ObjectId, dict[Path, Decision]] = field(default_factory=dict)
     wakes: dict[ObjectId, dict[Path, Wake]] = field(default_factory=dict)
 
     def set(self, id_: ObjectId, path: Path, value: Tree, because: Because, horizon: datetime | None = None) -> None:
-        """Decide a field; None decides that it is absent."""
+        """Decide a field; None: it is absent."""
         self.add(Decision(id_, path, value, because, horizon))
 
     def set_all(self, id_: ObjectId, fields: Mapping[Path, Tree], because: Because) -> None:
@@ -112,40 +110,40 @@ class Ledger:
             self.set(id_, path, value, because)
 
     def add(self, decision: Decision) -> None:
-        """Take a decision as it is."""
+        """Add a decision as it is."""
         self.wakes.get(decision.object, {}).pop(decision.path, None)
         self.entries.setdefault(decision.object, {})[decision.path] = decision
 
     def stated(self, id_: ObjectId) -> ClusterStatement:
-        """Return what is decided of an object so far, for another ledger to go on from."""
+        """Return the decisions about an object so far, for another ledger."""
         return ClusterStatement(id_, tuple(self.entries.get(id_, {}).values()), self.wakes.get(id_, {}))
 
     def take(self, stated: ClusterStatement) -> None:
-        """Go on from what is stated of an object."""
+        """Start from the statements about an object."""
         for decision in stated.decisions:
             self.add(decision)
         self.wakes[stated.object] = dict(stated.wakes)
 
     def wake(self, id_: ObjectId, path: Path, because: Because, horizon: datetime | None) -> None:
-        """Have the object looked at again when time alone would change a field, unless that is decided otherwise."""
+        """Evaluate the object again when time alone would change a field, unless that is decided otherwise."""
         if horizon is not None:
             self.wakes.setdefault(id_, {})[path] = Wake(id_, because, horizon)
 
     def value(self, id_: ObjectId, path: Path) -> Tree:
-        """What is decided for a field so far; None where nothing is."""
+        """The value decided for a field so far, or None."""
         decision = self.entries.get(id_, {}).get(path)
         return None if decision is None else decision.value
 
     def forget(self, id_: ObjectId) -> None:
-        """Decide nothing about an object."""
+        """Drop all decisions about an object."""
         self.entries.pop(id_, None)
         self.wakes.pop(id_, None)
 
     def outcomes(self, view: View, now: datetime) -> Iterator[Decision | Wake]:
         """Yield every decision, by object and path, and every wake.
 
-        Where any decision changes what the last run derived, or something of it is not decided again, another pass
-        at the same instant may go on from there: then one wake is `now`.
+        If a decision changes the last run's result, or part of that is not decided again, another pass at the same
+        instant may continue: then one wake is `now`.
         """
         changed = self._drops(view)
         for id_, by_path in sorted(self.entries.items()):
@@ -159,7 +157,7 @@ class Ledger:
             yield from wakes.values()
 
     def _drops(self, view: View) -> bool:
-        """Whether the last run derived something of a cluster or claim that nobody decides any more."""
+        """Is something that the last run derived for a cluster or claim not decided again?"""
         for id_, before in view.previous.items():
             if id_.kind not in _KINDS or id_ in view.broken:
                 continue

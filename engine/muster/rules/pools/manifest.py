@@ -1,16 +1,13 @@
-"""The manifest of a cluster that a pool declares: made once, carried from run to run, changed field by field.
+"""The manifest of a cluster that a pool declares: created once, carried over from run to run, changed by field.
 
-Derived files hold only what a run decides again, so a manifest is carried: each field of the last run's metadata
-and spec is decided again, unless the pass changes it. An existing cluster never follows a change of its pool's
-template (it becomes stale instead); the timeouts alone do, because they say how long to wait and not what the
-cluster is.
-
-The version that a pool's clusters had on the hub from which they moved in.
+Derived files hold only what a run decides again, so each field of the last run's metadata and spec is decided again,
+unless the pass changes it. An existing cluster never follows a change of its pool's template (it becomes stale
+instead), except for the timeouts, which are waiting times and not part of the cluster.
 
 Hive marks each cluster of a pool with a hash of the pool's spec (annotation `cluster-pool-spec-hash`) and replaces
-those that bear another one. muster's hash of the same spec is another text, so on the day on which a pool moves in all
-its clusters would be replaced. What the hub said of them counts instead: the hash of those that it did not call stale
-is remembered beside the version that the pool has on that day, and is as good as it, until the pool's spec changes.
+those with another one. muster's hash of the same spec differs, so an imported pool would have all its clusters
+replaced. Instead, the hash of those that the hub did not call stale is recorded with the pool's version at import, and
+counts as equal to it until the pool's spec changes.
 """
 
 from collections.abc import Iterable, Mapping
@@ -26,9 +23,9 @@ _CURRENT = "AllClustersCurrent"
 
 
 def hub_version(view: View, pool: Pool, clusters: Iterable[Cluster], version: str) -> Tree:
-    """Return what is to be remembered: the hub's `hash`, and the `version` that it stands for. None for nothing.
+    """Return the record: the hub's `hash`, and the equivalent `version`; None for nothing.
 
-    `version` is the pool's now. A pool of which a run of muster remembers anything does not move in any more.
+    `version`: the pool's now. A pool with bookkeeping of an earlier run is not imported again.
     """
     unclaimed = [cluster for cluster in clusters if cluster.version and not cluster.claim]
     book = view.before(pool.id, "status", "muster")
@@ -37,7 +34,7 @@ def hub_version(view: View, pool: Pool, clusters: Iterable[Cluster], version: st
         return known if any(cluster.version == dig(known, "hash") for cluster in clusters) else None
     said = view.conditions_before(pool.id).get(_CURRENT)
     if said is None:
-        return None  # no hub has looked at the pool
+        return None  # no hub controlled the pool
     stale = _called_stale(said)
     hashes = {cluster.version for cluster in unclaimed if cluster.name not in stale and not cluster.deleting}
     if len(hashes) != 1 or version in hashes:
@@ -46,12 +43,12 @@ def hub_version(view: View, pool: Pool, clusters: Iterable[Cluster], version: st
 
 
 def matching(version: str, hub: Tree) -> frozenset[str]:
-    """Return the versions of clusters that match a pool: its own, and the hub's word for it."""
+    """Return the versions of clusters that match a pool: its own, and the hub's hash for it."""
     return frozenset((version, hub["hash"])) if hub is not None and hub["version"] == version else frozenset((version,))
 
 
 def _called_stale(said: Tree) -> frozenset[str]:
-    """The clusters that the hub calls stale: its condition names them at the end of its message."""
+    """The clusters that the hub calls stale: its condition's message ends with their names."""
     if dig(said, "status") == "True":
         return frozenset()
     message = dig(said, "message")
@@ -65,12 +62,12 @@ TO_HIBERNATING = "powerstateTransitionToHibernatingTimeout"
 _VERSIONED = ("platform", "baseDomain", "imageSetRef", "installConfigSecretTemplateRef", "customizationRef")
 _IDENTITY = frozenset(("name", "namespace"))
 
-#: The fields of a derived part by path, not yet decisions.
+#: Fields of a derived part by path, not yet decisions.
 Fields = dict[Path, Tree]
 
 
 def version_of(spec: Tree) -> str:
-    """Return the pool version: 16 hex digits that change when clusters of the old spec are stale.
+    """Return the pool version: 16 hex digits that change if clusters of the old spec become stale.
 
     Size, counts, labels, timeouts and the inventory's content do not count; whether there is an inventory does.
     """
@@ -80,7 +77,7 @@ def version_of(spec: Tree) -> str:
 
 
 def newborn(pool: Pool, name: str, version: str, customization: str, now: datetime) -> Fields:
-    """Return the manifest of a new cluster of a pool, its power state apart."""
+    """Return the manifest of a pool's new cluster, without its power state."""
     spec = pool.spec
     labels = dict(mapping_at(spec, "labels"))
     labels[f"{HIVE}/clusterpool-name"], labels[f"{HIVE}/clusterpool-namespace"] = pool.id.name, pool.id.namespace
@@ -111,8 +108,8 @@ def newborn(pool: Pool, name: str, version: str, customization: str, now: dateti
 
 
 def timeouts(pool: Pool) -> Fields:
-    """Return the timeouts that clusters of a pool inherit; upstream's `hibernationConfig.resumeTimeout` is another
-    name for the first."""
+    """Return the timeouts that a pool's clusters inherit; upstream's `hibernationConfig.resumeTimeout` is another name
+    for the first."""
     running = pool.spec.get(TO_RUNNING) or mapping_at(pool.spec, "hibernationConfig").get("resumeTimeout")
     stopping = pool.spec.get(TO_HIBERNATING)
     return {("spec", name): value for name, value in ((TO_RUNNING, running), (TO_HIBERNATING, stopping)) if value}

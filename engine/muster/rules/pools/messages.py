@@ -1,4 +1,4 @@
-"""What the pools stage says of mistakes and of what it holds back: all texts in one place and one voice."""
+"""Messages of the pools stage."""
 
 from datetime import datetime
 
@@ -13,13 +13,13 @@ from muster.rules.pools.model import PROTECTED, Claim, Cluster, PoolKey
 
 
 def backing_off(failures: int, due: datetime | None) -> str:
-    """A replacement that broke too."""
+    """A replacement is broken too."""
     count = "a replacement" if failures == 0 else f"{failures + 1} replacements in a row"
     return f"{count} broke as well; the next one is made at {'some time' if due is None else format_time(due)}"
 
 
 def hibernation_unsupported(obj: Object, running: int, size: int) -> Finding:
-    """A pool on a platform whose clusters cannot hibernate, that wants some to."""
+    """A pool wants hibernating clusters on a platform that does not support it."""
     return finding_at(
         obj,
         ("spec", "runningCount"),
@@ -43,7 +43,7 @@ def orphaned(key: PoolKey, names: list[str], some: Object | None) -> Finding:
 
 
 def protected(cluster: Cluster, obj: Object | None) -> Finding:
-    """A cluster that would be deleted if nobody protected it."""
+    """A cluster that would be deleted if it were not protected."""
     return finding(
         Code.CLUSTER_PROTECTED,
         f"{cluster.id} is to be deleted and stays: it is protected",
@@ -54,7 +54,7 @@ def protected(cluster: Cluster, obj: Object | None) -> Finding:
 
 
 def keeps_its_cluster(claim: Claim, cluster: Cluster, obj: Object) -> Finding:
-    """A claim that names another pool than the one that its cluster is of."""
+    """A claim names another pool than its cluster's."""
     pool = cluster.pool.name if cluster.pool is not None else ""
     return finding(
         Code.CLAIM_MOVED_POOL,
@@ -66,7 +66,7 @@ def keeps_its_cluster(claim: Claim, cluster: Cluster, obj: Object) -> Finding:
 
 
 def unknown_pool(claim: Claim, obj: Object) -> Finding:
-    """A claim on a pool that does not exist."""
+    """A claim on a missing pool."""
     return finding(
         Code.UNKNOWN_REFERENCE,
         f"{claim.id} claims from ClusterPool {claim.pool.name!r}, and namespace {claim.pool.namespace!r} has none such",

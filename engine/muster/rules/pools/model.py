@@ -1,7 +1,7 @@
-"""Typed views of pools, claims and clusters, read once per run.
+"""Typed views of pools, claims and clusters, parsed once per run.
 
-A view is what the objects said *before* this pass: inputs, and over them what the last run derived. The status of
-a cluster is the provisioner's word alone; what muster made of it is decided anew in each run.
+A view shows the objects *before* this pass: inputs, overlaid by what the last run derived. A cluster's status is the
+provisioner's alone; muster's part of it is decided anew in each run.
 """
 
 from dataclasses import dataclass
@@ -21,24 +21,24 @@ FAKE = f"{HIVE}/fake-cluster"
 PROTECTED = f"{HIVE}/protected-delete"
 
 RUNNING, HIBERNATING = "Running", "Hibernating"
-#: Before every instant that a file can name: the age of what has none, by upstream's rule.
+#: The creation time of objects without one, by upstream's rule: before any other.
 OLDEST = datetime.min.replace(tzinfo=UTC)
 
-#: What Go's strconv.ParseBool takes, which decides about annotations.
+#: The texts that Go's strconv.ParseBool accepts, for annotations.
 _BOOLS = dict.fromkeys(("1", "t", "T", "true", "TRUE", "True"), True) | dict.fromkeys(
     ("0", "f", "F", "false", "FALSE", "False"), False
 )
 
 
 class PoolKey(NamedTuple):
-    """What a cluster's clusterPoolRef names."""
+    """The pool that a cluster's clusterPoolRef names."""
 
     namespace: str
     name: str
 
 
 class Bucket(Enum):
-    """Where an object of a pool stands. The first that applies, in this order, is the cluster's bucket."""
+    """The state of a pool's cluster: the first of these that applies."""
 
     DELETING = "deleting"
     MARKED = "marked"
@@ -52,7 +52,7 @@ class Bucket(Enum):
 
 
 class _Aged:
-    """What has a name and an age."""
+    """An object with a name and an age."""
 
     __slots__ = ()
     id: ObjectId
@@ -60,12 +60,12 @@ class _Aged:
 
     @property
     def name(self) -> str:
-        """Its name; a cluster's is its namespace, too."""
+        """Its name; for a cluster also its namespace."""
         return self.id.name
 
     @property
     def age_key(self) -> tuple[datetime, str, str]:
-        """Sorts oldest first, ties by namespace and name."""
+        """Sorts oldest first, then by namespace and name."""
         return (self.created, self.id.namespace, self.id.name)
 
 
@@ -73,10 +73,10 @@ class _Aged:
 class Cluster(_Aged):
     """A ClusterDeployment.
 
-    `body` is the object with muster's metadata and spec over the inputs, and the reported status. `pool` is None for
-    a cluster of no pool; `claim` is empty while nobody has it. `wanted` and `power` are spec.powerState and the
-    reported status.powerState; `told`: a person asks for the former, and may. `frozen`: a part of it cannot be read, so
-    it is counted and not touched. `declared`: whether muster declares it (else a person does).
+    `body`: the inputs, overlaid by muster's metadata and spec, with the reported status. `pool`: None without a pool;
+    `claim`: empty if unclaimed. `wanted` and `power`: spec.powerState and the reported status.powerState; `told`: a
+    person requests the former, and may. `frozen`: part of it is unreadable, so it is counted but not changed.
+    `declared`: by muster, not by a person.
     """
 
     id: ObjectId
@@ -97,24 +97,24 @@ class Cluster(_Aged):
 
     @property
     def fake(self) -> bool:
-        """Whether there are no machines behind it."""
+        """Is it a cluster without machines?"""
         return annotated(self.body, FAKE) is True
 
     @property
     def protected(self) -> bool:
-        """Whether somebody forbids to delete it; Hive's webhook refuses then."""
+        """Is its deletion forbidden? Hive's webhook refuses it then."""
         return annotated(self.body, PROTECTED) is True
 
     @property
     def deletable(self) -> bool:
-        """Whether muster may delete it, should it have to go."""
+        """May muster delete it?"""
         return not (self.frozen or self.protected)
 
 
 @dataclass(frozen=True, slots=True)
 class Claim(_Aged):
-    """A ClusterClaim. `cluster` is the name of the assigned cluster, empty while there is none; `deleting` says that
-    a person or its lifetime has ended it. `frozen` as for clusters."""
+    """A ClusterClaim. `cluster`: the assigned cluster's name, or empty; `deleting`: a person or its lifetime has ended
+    it. `frozen` as for clusters."""
 
     id: ObjectId
     body: Tree
@@ -127,8 +127,8 @@ class Claim(_Aged):
 
 @dataclass(frozen=True, slots=True)
 class Pool:
-    """A ClusterPool. None for `max_size` and `max_concurrent` means no limit; `inventory` None means that it has none,
-    which is not the same as an empty one."""
+    """A ClusterPool. `max_size` and `max_concurrent` None: no limit; `inventory` None: it has none, which differs from
+    an empty one."""
 
     id: ObjectId
     spec: Tree
@@ -141,12 +141,12 @@ class Pool:
 
     @property
     def key(self) -> PoolKey:
-        """What its clusters name it by."""
+        """The key that its clusters name."""
         return PoolKey(self.id.namespace, self.id.name)
 
     @classmethod
     def of(cls, id_: ObjectId, body: Tree, *, deleting: bool) -> "Pool":
-        """Read a pool that its schema has accepted."""
+        """Parse a valid pool."""
         spec = mapping_at(body, "spec")
         inventory = spec.get("inventory")
         return cls(
@@ -164,33 +164,33 @@ class Pool:
 
 
 def whole(tree: Tree, name: str) -> int | None:
-    """The whole number under a name; None where there is none."""
+    """The whole number under a name, or None."""
     value = dig(tree, name)
     return value if isinstance(value, int) and not isinstance(value, bool) else None
 
 
 def text(tree: Tree, *path: str) -> str:
-    """The text at a path; empty where there is none."""
+    """The text at a path, or empty."""
     value = dig(tree, *path)
     return value if isinstance(value, str) else ""
 
 
 def instant(tree: Tree, *path: str) -> datetime | None:
-    """The instant at a path; None where there is none."""
+    """The instant at a path, or None."""
     return try_time(dig(tree, *path))
 
 
 def span(tree: Tree, *path: str) -> timedelta | None:
-    """The duration at a path; None where there is none or it is zero, which upstream reads as no limit."""
+    """The duration at a path; None if missing or zero, which upstream reads as no limit."""
     return try_duration(dig(tree, *path)) or None
 
 
 def annotated(body: Tree, name: str) -> bool | None:
-    """What an annotation says as a boolean; None where it is missing or no boolean."""
+    """An annotation's boolean value; None if missing or no boolean."""
     return _BOOLS.get(text(body, "metadata", "annotations", name))
 
 
 def marked_for_removal(body: Tree) -> bool:
-    """Whether the removal annotation is set. The first of the two names that says yes or no decides."""
+    """Is the removal annotation set? The first of its two names with a boolean decides."""
     current = annotated(body, REMOVE)
     return bool(annotated(body, REMOVE_LEGACY) if current is None else current)

@@ -1,7 +1,7 @@
 """One pass over one pool: from its clusters and claims to what is created, assigned, resumed and deleted.
 
-The order is upstream's: links first, then the counts that people see, then assignment, then
-size, then power. Counts are those before this pass acts, except of a pool that is being deleted.
+The order is upstream's: links first, then the status counts, then assignment, size and power. Counts are those before
+this pass acts, except for a pool that is being deleted.
 """
 
 from collections import Counter
@@ -43,18 +43,18 @@ from muster.rules.pools.scaling import (
 )
 from muster.rules.pools.survey import Survey
 from muster.rules.pools.timeouts import Streak
-from muster.rules.transitions import as_it_was, saying
+from muster.rules.transitions import condition_decision, unchanged_condition
 
 _KEPT_CONDITIONS = (words.CAPACITY, words.DEPENDENCIES, words.CURRENT, words.INVENTORY, words.DELETION)
-#: How many clusters that failed a pool remembers.
+#: How many failed clusters a pool records.
 _MOST_FAILURES = 5
 _NO_HIBERNATION = ("openstack", "vsphere")
 
 
 @dataclass(slots=True)
 class PoolsPass:
-    """What the pools of a run share. Each pass writes what the next ones have to know into `ledger`, `stock`, `taken`
-    (the names of clusters) and `owners` (who may use a cluster, by its name)."""
+    """What the pools of a run share. Each pass updates `ledger`, `stock`, `taken` (names of clusters) and `owners` (the
+    subjects that may use a cluster, by its name) for the next."""
 
     fleet: Shared
     view: Survey
@@ -68,7 +68,7 @@ class PoolsPass:
     rules: Rules
 
     def decided(self, id_: ObjectId) -> Mapping[str, Tree]:
-        """Condition by type, as this run has decided them for a cluster."""
+        """A cluster's conditions by type, as this run has decided them."""
         entries = self.ledger.entries.get(id_, {})
         return {
             path[2][0]: decision.value
@@ -78,7 +78,7 @@ class PoolsPass:
 
 
 def pass_over(world: PoolsPass, pool: Pool) -> Iterator[Outcome]:
-    """Decide one pass over a pool; yield what is held back and what is wrong."""
+    """Decide one pass over a pool; yield held effects and findings."""
     always_running = any(name in _NO_HIBERNATION for name in mapping_at(pool.spec, "platform"))
     if always_running and pool.running_count != pool.size and not pool.deleting:
         _PoolPass(world, pool).keep()
@@ -142,7 +142,7 @@ class _PoolPass:
         yield from self.consent.held()
 
     def keep(self) -> None:
-        """Leave everything as the last run left it."""
+        """Keep the last run's state."""
         for name in ("size", "standby", "ready"):
             self._set(("status", name), self.world.fleet.before(self.pool.id, "status", name))
         kept = mapping_at(self.world.fleet.previous.get(self.pool.id), "status", "muster")
@@ -196,7 +196,7 @@ class _PoolPass:
     # -- what may be replaced
 
     def _replaceable(self, cluster: Cluster) -> bool:
-        """Whether a broken or stale cluster may be replaced now; remembers why not."""
+        """May a broken or stale cluster be replaced now? Records why not."""
         if cluster.name in self.broken and not self.streak.may_replace(cluster, self.world.now, self.rules):
             due = self.streak.next_at(self.rules)
             self.holds[cluster.name] = ReplacementHold(
@@ -220,10 +220,14 @@ class _PoolPass:
 
     def _say(self, said: words.PoolCondition, horizon: datetime | None = None) -> None:
         world = self.world
-        self.ledger.add(saying(world.fleet, self.pool.id, said.type, said[1:], self.because, world.now, horizon))
+        self.ledger.add(
+            condition_decision(world.fleet, self.pool.id, said.type, said[1:], self.because, world.now, horizon)
+        )
 
     def _say_to(self, claim: Claim, said: words.PoolCondition) -> None:
-        self.ledger.add(saying(self.world.fleet, claim.id, said.type, said[1:], self.because, self.world.now))
+        self.ledger.add(
+            condition_decision(self.world.fleet, claim.id, said.type, said[1:], self.because, self.world.now)
+        )
 
     def _say_of_means(self, step: Plan, missing: str, inventory: Inventory | None) -> None:
         if step.asked or self.rules.checks_dependencies_always:
@@ -238,11 +242,11 @@ class _PoolPass:
         self._keep_conditions()
 
     def _keep_conditions(self) -> None:
-        """What this pass did not look at stays said."""
+        """Conditions that this pass did not decide stay."""
         for type_ in _KEPT_CONDITIONS:
             path = ("status", "conditions", (type_,))
             if type_ in self.before and self.ledger.value(self.pool.id, path) is None:
-                self.ledger.add(as_it_was(self.pool.id, type_, self.before[type_], self.because))
+                self.ledger.add(unchanged_condition(self.pool.id, type_, self.before[type_], self.because))
 
     def _record(self, step: Plan, links: ClaimLinks, born: list[str]) -> None:
         following = max((self._next_ordinal(), *(ordinal_of(name, self.stem) + 1 for name in born)))
@@ -261,7 +265,7 @@ class _PoolPass:
         self._book(record)
 
     def _failures(self) -> list[Tree]:
-        """The clusters that were deleted last because they were broken: what became of them is else forgotten."""
+        """The clusters that were last deleted as broken, for the record."""
         known = self.world.fleet.before(self.pool.id, "status", "muster", "failures")
         return known if isinstance(known, list) else []
 
@@ -278,7 +282,7 @@ class _PoolPass:
         return dict(sorted(counts.items()))
 
     def _book(self, record: Tree) -> None:
-        """Record what the next pass has to know; beside what other stages note of the pool."""
+        """Record what the next pass needs, next to other stages' bookkeeping."""
         for name, value in record.items():
             self._set(("status", "muster", name), value)
 
@@ -289,7 +293,7 @@ class _PoolPass:
     # -- the end of a pool
 
     def _wind_down(self, buckets: Buckets) -> None:
-        """Delete what nobody has claimed; when the last cluster is gone nothing of the pool is kept."""
+        """Delete unclaimed clusters; after the last one, nothing of the pool is kept."""
         if buckets.total == 0:
             return
         step = self.consent.within(self.pool, lambda pool, may_go: wind_down(pool, buckets, may_go))
@@ -303,7 +307,7 @@ class _PoolPass:
 
 
 def _after(buckets: Buckets, links: ClaimLinks) -> Buckets:
-    """The buckets after linking: what is no longer assignable counts as claimed, also where claims contradict it."""
+    """The buckets after linking: clusters no longer assignable count as claimed, even if claims contradict it."""
     left = {cluster.name for cluster in links.assignable}
     assignable = tuple(cluster for cluster in buckets.assignable if cluster.name in left)
     taken = tuple(cluster for cluster in buckets.assignable if cluster.name not in left)

@@ -1,20 +1,16 @@
-"""What a cluster is asked to be and what it says it is: the hub's half of hibernation.
+"""A cluster's requested and reported power state, and which unclaimed clusters of a pool run.
 
-The provisioner starts and stops machines and reports what it sees. Between muster's request and that report the
-cluster would look as if nobody had asked; so muster states the request itself, with the reasons that upstream's
-hibernation controller gives, and is silent as soon as the provisioner speaks. Fake clusters have no provisioner:
-their power state follows at once (with `hibernateAfter` in two passes, as upstream's), and what muster has stated of it
-stands. What only a look at machines and nodes can tell is never decided here.
-
+The provisioner starts and stops machines and reports. Between muster's request and that report the cluster would look
+unrequested; so muster states the request itself, with the reasons of upstream's hibernation controller, until the
+provisioner reports. Fake clusters have no provisioner: their power state follows at once (with `hibernateAfter` in two
+passes, as upstream's), and muster's statements hold. Whatever needs a look at machines and nodes is not decided here.
 Source: upstream's hibernation controller, without its probes.
 
-Which unclaimed clusters of a pool run and which hibernate.
-
-As many run as the pool asks for and claims wait. By upstream's rules the oldest do, also those that are still being
-installed (reconcileRunningClusters, reference section 2, step 10): one that never comes up, or that no claim may get,
-then stands in the way of all claims. By the seed's rules the pool's own running clusters are the oldest; for the claims
-that wait, clusters are resumed that can serve them: what is resuming already, else what stands by, the oldest first,
-and what is still stopping or being installed only where that is not enough.
+As many unclaimed clusters run as the pool requests and claims wait. By upstream's rules the oldest do, including those
+being installed (reconcileRunningClusters, reference section 2, step 10): one that never comes up, or that no claim may
+get, then blocks all claims. By the seed's rules the pool's own running clusters are the oldest; for waiting claims,
+clusters are resumed that can serve them: those resuming already, else those standing by, oldest first, and stopping or
+installing ones only if needed.
 """
 
 from collections.abc import Iterable, Mapping
@@ -32,7 +28,7 @@ from muster.rules.transitions import condition
 def power_states(
     pool: Pool, buckets: Buckets, deleted: Iterable[str], born: Iterable[str], waiting: int, rules: Rules
 ) -> Mapping[str, str]:
-    """Return spec.powerState by cluster name. `deleted` are left alone; `born` are the youngest, in that order."""
+    """Return spec.powerState by cluster name. `deleted` are left out; `born` are the youngest, in that order."""
     gone = frozenset(deleted)
     members: Iterable[Cluster] = (*buckets.assignable, *buckets.installing, *buckets.standby)
     aged = sorted((c for c in members if c.name not in gone and not c.frozen), key=lambda c: c.age_key)
@@ -49,14 +45,14 @@ def _distance(cluster: Cluster) -> int:
     if not cluster.installed:
         return 3
     if cluster.wanted == RUNNING:
-        return 0  # it runs or resumes; another one in its place would begin anew
+        return 0  # running or resuming; another one would start later
     return 1 if cluster.power == HIBERNATING else 2
 
 
 RESUMING, STOPPING = "ResumingOrRunning", "Stopping"
-#: Reasons under which a resume is under way: upstream's, and the seed's, with which the condition may be True.
+#: Reasons of a resume in progress: upstream's, and the seed's, which may have the status True.
 RESUME_REASONS = frozenset((RESUMING, "Resuming"))
-#: Reasons of the Hibernating condition under which a stop is under way.
+#: Reasons of the Hibernating condition for a stop in progress.
 STOP_REASONS = frozenset((STOPPING, "WaitingForMachinesToStop"))
 FAILED_TO_START, FAILED_TO_STOP = "FailedToStart", "FailedToStop"
 FAILURES = frozenset((FAILED_TO_START, FAILED_TO_STOP))
@@ -70,11 +66,10 @@ Conditions = Mapping[str, Tree]
 
 @dataclass(frozen=True, slots=True)
 class PowerView:
-    """What is known of a cluster's power: the conditions and the power state as the provisioner reports them, with
-    muster's own statements over them.
+    """A cluster's power: conditions and power state as reported, overlaid by muster's own statements.
 
-    `stated` are the conditions, and `state` the power state, that muster states itself; `hibernate` asks for
-    spec.powerState Hibernating because hibernateAfter has passed; `machines` says what the request amounts to.
+    `stated` and `state`: the conditions and power state that muster states itself; `hibernate`: hibernateAfter has
+    passed, so spec.powerState becomes Hibernating; `machines`: what the request does to machines.
     """
 
     conditions: Conditions
@@ -86,19 +81,19 @@ class PowerView:
     horizon: datetime | None = None
 
     def saying(self, type_: str, said: Tree) -> "PowerView":
-        """The same with one more condition stated."""
+        """The same with one more stated condition."""
         return replace(self, conditions={**self.conditions, type_: said}, stated={**self.stated, type_: said})
 
 
 def reported_conditions(cluster: Cluster) -> dict[str, Tree]:
-    """Condition by type, as the provisioner reports them (for a fake cluster: as muster stated them)."""
+    """Conditions by type, as the provisioner reports them (for a fake cluster: as muster stated them)."""
     return {str(c.get("type")): c for c in mappings_at(cluster.body, "status", "conditions")}
 
 
 def power_view(cluster: Cluster, before: Conditions, now: datetime, *, keeps_failures: bool) -> PowerView:
-    """Return what muster states about a cluster's power. `before` are the conditions that the last run derived.
+    """Return muster's statements about a cluster's power. `before`: the last run's conditions.
 
-    `keeps_failures`: that a cluster failed to start or to stop stands, also while it is deleted for it.
+    `keeps_failures`: a failure to start or stop stays, even while the cluster is deleted because of it.
     """
     reported = reported_conditions(cluster)
     silent = PowerView(reported, cluster.power)
@@ -130,7 +125,7 @@ def power_view(cluster: Cluster, before: Conditions, now: datetime, *, keeps_fai
 
 
 def _has_failed(cluster: Cluster, reported: Conditions) -> bool:
-    """Whether the provisioner says, on a condition or as the power state, that it could not do what is asked for."""
+    """Does the provisioner report, by a condition or the power state, that the request failed?"""
     words = {reported.get("Hibernating", {}).get("reason"), reported.get("Ready", {}).get("reason"), cluster.power}
     return not words.isdisjoint((FAILED_TO_STOP,) if cluster.wanted == HIBERNATING else _FAILED_STARTS)
 
@@ -176,11 +171,10 @@ def _ask_to_run(cluster: Cluster, reported: Conditions, writer: "_Writer") -> Po
 
 
 def _hibernate_due(cluster: Cluster, reported: Conditions) -> datetime | None:
-    """The instant after which hibernateAfter asks for hibernation; None where it never does.
+    """The instant after which hibernateAfter applies, or None.
 
-    Clusters of a pool wait until they are claimed, and a person's word is never worked against. The clock runs from
-    the latest of installation, claim and the moment at which the cluster became ready. A platform that cannot
-    hibernate runs on.
+    A pool's clusters wait until they are claimed, and a person's power state has priority. The time counts from the
+    latest of installation, claim and becoming ready. A platform without hibernation keeps running.
     """
     if cluster.told or reported.get("Hibernating", {}).get("reason") == _UNSUPPORTED:
         return None
@@ -199,13 +193,13 @@ def _hibernate_due(cluster: Cluster, reported: Conditions) -> datetime | None:
     ]
     known = [moment for moment in since if moment is not None]
     if not known and not cluster.fake:
-        return OLDEST  # nobody knows since when it is installed: as upstream, since before any limit
+        return OLDEST  # unknown installation time: as upstream, before any limit
     return later(max(known), limit) if known else None
 
 
 @dataclass(frozen=True, slots=True)
 class _Writer:
-    """Writes conditions so that lastTransitionTime moves only with the status, whoever said the last word."""
+    """Creates conditions whose lastTransitionTime changes only with the status, from whichever source."""
 
     reported: Conditions
     before: Conditions

@@ -1,7 +1,6 @@
-"""The two rulebooks: the seed's, which is the default, and upstream Hive's, kept to the letter.
+"""The two rulebooks: the seed's, which is the default, and upstream Hive's, exactly.
 
-`Fleet.spec.pools.compatibility` chooses. Everything in which the two differ is named here and nowhere else, so that
-a reader finds the whole difference in one place.
+`Fleet.spec.pools.compatibility` chooses. Everything in which the two differ is named here and nowhere else.
 """
 
 from dataclasses import dataclass
@@ -16,21 +15,18 @@ LONGEST_BACKOFF = timedelta(hours=4)
 
 @dataclass(frozen=True, slots=True)
 class Rules:
-    """What differs between the rulebooks.
+    """The differences between the rulebooks.
 
-    `stamps_creation`: an object without a creationTimestamp counts as created when it is first seen; upstream sorts
-    it before all others. `assigns_stale`: whether a claim may get a cluster of an older pool version.
-    `links_leaving_clusters`: whether a claim without a cluster is linked to one that names it and is on its way out.
-    `resumes_what_can_serve`: whether for a waiting claim a cluster is resumed that it could get, and not just the
-    oldest.
-    `serves_deleting_claims`: whether a claim that is being deleted still gets a cluster. `starved_by_dependencies`:
-    whether a creation that cannot be carried out keeps broken clusters from being deleted.
-    `checks_dependencies_always`: whether MissingDependencies is kept current between creations. `stop_timeout`:
-    whether powerstateTransitionToHibernatingTimeout exists. `names_conflicts`: whether a claim is told that its
-    cluster went to another. `asks_budgets`: whether a DisruptionBudget may hold a replacement. `keeps_failures`:
-    whether a report of having failed to stop stands (upstream tries again), as does any failure while the cluster is
-    deleted for it. `first_backoff` and `longest_backoff` bound the wait before a replacement is replaced again; None:
-    no wait.
+    `stamps_creation`: an object without a creationTimestamp counts as created when first seen; upstream sorts it before
+    all others. `assigns_stale`: a claim may get a cluster of an older pool version. `links_leaving_clusters`: a claim
+    without a cluster is linked to one that names it and is being removed. `resumes_what_can_serve`: for a waiting claim
+    a cluster is resumed that it can get, not the oldest. `serves_deleting_claims`: a claim that is being deleted still
+    gets a cluster. `starved_by_dependencies`: a creation that is not possible keeps broken clusters from being deleted.
+    `checks_dependencies_always`: MissingDependencies is kept current between creations. `stop_timeout`:
+    powerstateTransitionToHibernatingTimeout exists. `names_conflicts`: a claim's condition says that its cluster went
+    to another. `asks_budgets`: a DisruptionBudget may hold a replacement. `keeps_failures`: a reported failure to stop
+    stays (upstream tries again), as does any failure while the cluster is deleted because of it. `first_backoff` and
+    `longest_backoff`: limits of the wait before a replacement is replaced again; None: no wait.
     """
 
     stamps_creation: bool
@@ -66,7 +62,7 @@ UPSTREAM = Rules(
 
 
 def rules_of(settings: Settings) -> Rules:
-    """Return the rulebook that a fleet has chosen, with its own back-off where it sets one."""
+    """Return a fleet's rulebook, with its own back-off if set."""
     if settings.get("pools", "compatibility") == "hive":
         return UPSTREAM
     return Rules(

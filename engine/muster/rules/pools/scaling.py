@@ -1,19 +1,17 @@
-"""How many clusters a pool creates and which it deletes in one pass, within its budgets.
+"""How many clusters a pool creates and which it deletes in one pass, within its limits.
 
-Source: upstream's reconcile. After clusters that are marked for removal, a
-pass does one thing only: create, or delete the broken, or the excess, or one stale cluster. Creating goes first, so
-that a waiting claim is served before anything is tidied up; the next pass does the rest. A hold concerns
-replacements: a pool that shrinks loses its broken clusters first, held or not, and then those that work.
+Source: upstream's reconcile. After clusters marked for removal, a pass does one thing only: create, or delete the
+broken, or the excess, or one stale cluster. Creation has priority, so that a waiting claim is served first; the next
+pass does the rest. Holds concern replacements only: a pool that shrinks deletes its broken clusters first, held or not,
+and then working ones.
 
-Consent: the clusters that a pool would delete, where a person has to approve that first (`Fleet.spec.approval`).
+Deletions may need approval (`Fleet.spec.approval`). All that would be deleted sooner or later is proposed at once,
+whatever `maxConcurrent`; of that, approved ones are deleted as if nothing else could. So a waiting cluster uses its own
+place in the pool and no other cluster's turn.
 
-All that would go sooner or later is proposed at once, whatever `maxConcurrent` says; of that, what is approved goes as
-if nothing else could. So a cluster that waits takes up its place in the pool, and nobody else's turn.
-
-Names of new clusters: the pool's name and an ordinal that is never given twice.
-
-A cluster's name is its namespace too, so it must be a DNS label. Where a pool's own name cannot begin one, or two
-namespaces have a pool of that name, five hex digits of a hash of namespace and name tell them apart.
+New clusters are named by the pool and an ordinal that is never reused. A cluster's name is its namespace too, so it
+must be a DNS label. If a pool's name cannot begin one, or two namespaces have a pool of that name, five hex digits of a
+hash of namespace and name are added.
 """
 
 import hashlib
@@ -33,11 +31,11 @@ from muster.rules.pools.model import Cluster, Pool, PoolKey
 from muster.rules.pools.rules import Rules
 
 _LABEL = re.compile(r"[a-z0-9]([-a-z0-9]*[a-z0-9])?", re.ASCII)
-_LONGEST_STEM = 50  # of the 63 characters of a label: the rest is for the hash and the ordinal
+_LONGEST_STEM = 50  # of a label's 63 characters; the rest is for the hash and the ordinal
 
 
 def stem(key: PoolKey, *, unique: bool) -> str:
-    """Return what the names of a pool's clusters begin with. `unique`: no other namespace has a pool of the name."""
+    """Return the start of a pool's cluster names. `unique`: no other namespace has a pool of this name."""
     if unique and len(key.name) <= _LONGEST_STEM and _LABEL.fullmatch(key.name):
         return key.name
     digest = hashlib.sha256(f"{key.namespace}/{key.name}".encode()).hexdigest()[:5]
@@ -45,13 +43,13 @@ def stem(key: PoolKey, *, unique: bool) -> str:
 
 
 def ordinal_of(name: str, beginning: str) -> int:
-    """Return the ordinal in a cluster's name; 0 where it has another form."""
+    """Return the ordinal in a cluster's name, or 0."""
     head, _, tail = name.rpartition("-")
     return int(tail) if head == beginning and tail.isascii() and tail.isdigit() and len(tail) < 18 else 0
 
 
 def free_ordinals(beginning: str, first: int, taken: Collection[str]) -> Iterator[tuple[int, str]]:
-    """Yield ordinals from `first` on, with the names that they give, without the names that are taken."""
+    """Yield ordinals from `first` on, with their names, without taken names."""
     ordinal = first
     while True:
         name = f"{beginning}-{ordinal}"
@@ -65,7 +63,7 @@ EFFECT = "replacement"
 
 @dataclass(frozen=True, slots=True)
 class ReplacementHold:
-    """Why a replacement waits: a reason for programs, a sentence for people, and when time alone ends the wait."""
+    """Why a replacement waits: a reason, a message, and when time alone ends the wait."""
 
     reason: str
     message: str
@@ -73,7 +71,7 @@ class ReplacementHold:
 
 
 def held_by_budget(view: View, allowance: Allowance, cluster: Cluster, rules: Rules) -> ReplacementHold | None:
-    """Return what a DisruptionBudget says against replacing a cluster; None where it may go."""
+    """Return a DisruptionBudget's hold on replacing a cluster, or None."""
     held = allowance.holds(view, cluster.id, EFFECT) if rules.asks_budgets else None
     return (
         None
@@ -87,9 +85,9 @@ _UNLIMITED = 1 << 31
 
 @dataclass(frozen=True, slots=True)
 class Plan:
-    """What a pass does: `create` that many clusters, and mark these for deletion, in order. `replaced` are those of
-    them that are broken; `held` are broken or stale clusters that something holds back. `blocked` says that clusters
-    should be created and a dependency is missing, `asked` that dependencies had to be looked at."""
+    """The actions of a pass: `create` so many clusters, and mark `delete` for deletion, in order. `replaced`: the
+    broken ones among them; `held`: broken or stale clusters that are held. `blocked`: clusters should be created but a
+    dependency is missing, `asked`: dependencies were checked."""
 
     create: int = 0
     delete: tuple[Cluster, ...] = ()
@@ -101,8 +99,8 @@ class Plan:
 
 @dataclass(frozen=True, slots=True)
 class Means:
-    """What stands in the way of a pass: whether a dependency is missing, how many customizations are free (None: the
-    pool has no inventory), which clusters may be replaced now, and which may be deleted at all."""
+    """Limits of a pass: is a dependency missing, how many customizations are free (None: no inventory), which clusters
+    may be replaced now, and which may be deleted at all."""
 
     missing: bool
     customizations: int | None
@@ -123,7 +121,7 @@ def concurrency_of(pool: Pool, buckets: Buckets) -> int:
 
 
 def plan(pool: Pool, buckets: Buckets, waiting: int, means: Means, rules: Rules) -> Plan:
-    """Return what a pass does with a pool that is kept. `buckets` are those after assignment."""
+    """Plan a pass for a pool that is kept. `buckets`: those after assignment."""
     slots = concurrency_of(pool, buckets)
     marked = _movable(buckets.marked, means.may_go)[:slots]
     slots -= len(marked)
@@ -150,7 +148,7 @@ def plan(pool: Pool, buckets: Buckets, waiting: int, means: Means, rules: Rules)
 
 
 def _shed(held: tuple[Cluster, ...], number: int) -> tuple[tuple[Cluster, ...], tuple[Cluster, ...]]:
-    """Broken clusters that go although their replacement is held, for nothing is made in their place; and the rest."""
+    """Broken clusters to delete although their replacement is held, because none is created for them; and the rest."""
     number = max(0, number)
     return held[:number], held[number:]
 
@@ -158,7 +156,7 @@ def _shed(held: tuple[Cluster, ...], number: int) -> tuple[tuple[Cluster, ...], 
 def _replaced(
     buckets: Buckets, drift: int, slots: int, means: Means
 ) -> tuple[tuple[Cluster, ...], tuple[Cluster, ...]]:
-    """The broken clusters, or the one stale cluster, that go now, and those that are held back."""
+    """The broken clusters, or the one stale cluster, to replace now, and those that are held."""
     candidates = _movable(buckets.broken, means.may_go)
     if not candidates and drift == 0 and not buckets.installing:
         candidates = _movable(buckets.stale, means.may_go)
@@ -173,31 +171,31 @@ def _replaced(
 
 
 def _excess(buckets: Buckets, number: int, means: Means) -> tuple[Cluster, ...]:
-    """The clusters that could serve a claim last go first: installing, newest first; then standby, then assignable,
+    """Clusters in excess, the last to serve a claim first: installing, newest first; then standby, then assignable,
     oldest first."""
     ordered = _movable(chain(buckets.installing, buckets.standby, buckets.assignable), means.may_go)
     return ordered[: max(0, number)]
 
 
 def wind_down(pool: Pool, buckets: Buckets, may_go: Callable[[Cluster], bool] = lambda _: True) -> Plan:
-    """Return what a pass does with a pool that is being deleted: what is marked goes, then all that is unclaimed."""
+    """Plan a pass for a pool that is being deleted: marked clusters first, then all unclaimed."""
     unclaimed = chain(buckets.marked, buckets.installing, buckets.standby, buckets.assignable, buckets.broken)
     return Plan(delete=_movable(unclaimed, may_go)[: concurrency_of(pool, buckets)])
 
 
 def _movable(clusters: Iterable[Cluster], may_go: Callable[[Cluster], bool]) -> tuple[Cluster, ...]:
-    """Without the clusters that cannot be read, are protected or may not go."""
+    """Without clusters that are unreadable, protected or may not be deleted."""
     return tuple(cluster for cluster in clusters if cluster.deletable and may_go(cluster))
 
 
-#: Makes a plan for a pool, from those clusters that may be deleted.
+#: Plans a pool's pass, given which clusters may be deleted.
 MakePlan = Callable[[Pool, Callable[[Cluster], bool]], Plan]
 _TURN = "its deletion is approved, and waits for its turn (spec.maxConcurrent of its pool)"
 
 
 @dataclass(slots=True)
 class Consent:
-    """What of the deletions of one pass waits for somebody, by cluster; those that happen are not among them."""
+    """The deletions of one pass that wait for approval, by cluster, without those that happen."""
 
     view: View
     allowance: Allowance
@@ -205,7 +203,7 @@ class Consent:
     because: Because = field(default=Because("pools", (Input(("spec", "maxConcurrent")),), _TURN))
 
     def within(self, pool: Pool, make: MakePlan) -> Plan:
-        """Return the plan for a pool in which nothing goes that is not approved."""
+        """Return the pool's plan with approved deletions only."""
         if not self.allowance.approvals.topic(DELETION):
             return make(pool, lambda _: True)
         self.because = self.because._replace(inputs=(Input(("spec", "maxConcurrent"), pool.id),))
@@ -217,14 +215,14 @@ class Consent:
         return step
 
     def approved(self, cluster: Cluster) -> bool:
-        """Whether a cluster that is to go may; remembers since when it waits."""
+        """May the cluster be deleted? Records since when it waits."""
         wait = self.allowance.approvals.wait(self.view, cluster.id, DELETION, self.allowance.now)
         if wait is not None:
             self.waits[cluster.id] = wait
         return wait is None or wait.approved
 
     def held(self) -> Iterator[Held]:
-        """The deletions that wait: for approval, or for their turn."""
+        """The deletions that wait for approval, or for their turn."""
         for id_, wait in sorted(self.waits.items()):
             if wait.approved:
                 yield Held(id_, DELETION, _TURN, self.because, wait=wait)

@@ -1,8 +1,8 @@
-"""The pools stage: one pass over all pools, claims and clusters, as upstream's controllers would make one.
+"""The pools stage: one pass over all pools, claims and clusters, like one of upstream's controllers.
 
-It goes on from what is stated of each cluster (`muster.rules.pools.clusters`). First each pool; then the claims, which
-look at links as they were before the pass. The manifests of clusters and claims are carried from the last run and
-changed where the pass changes them. Everything is read once (`survey`) and the cost is linear.
+It starts from the statements about each cluster (`muster.rules.pools.clusters`). Pools come first, then claims, which
+use links from before the pass. Manifests of clusters and claims are carried over from the last run, with the pass's
+changes. Everything is read once (`survey`) and the cost is linear.
 """
 
 from collections.abc import Iterator
@@ -32,7 +32,7 @@ from muster.rules.pools.rules import rules_of
 from muster.rules.pools.scaling import Consent
 from muster.rules.pools.survey import survey
 from muster.rules.stages import METADATA, SPEC, STATUS, Wide
-from muster.rules.transitions import as_it_was, saying
+from muster.rules.transitions import condition_decision, unchanged_condition
 
 OWNER_ROLE = "hive-claim-owner"
 _ORPHANED = Because("pools", (Input(("spec", "clusterPoolRef")),), "its pool is gone, and it is marked for removal")
@@ -66,7 +66,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Outcome]:
             ledger.take(stated)
     _carry(world)
     for pool in view.pools:
-        yield from pass_over(world, pool)  # a fault here is found by the pipeline: the ledger is shared by all pools
+        yield from pass_over(world, pool)  # the pipeline handles a fault here: all pools share the ledger
     yield from _claims(world, pools)
     yield from _orphans(world, pools)
     yield from _protected(world, pools)
@@ -77,7 +77,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Outcome]:
 
 
 def _carry(world: PoolsPass) -> None:
-    """Decide again what muster has declared of claims."""
+    """Decide again what muster declared about claims."""
     for claim in world.view.claims.values():
         if not claim.frozen:
             fields = carried(world.fleet.previous.get(claim.id))
@@ -88,7 +88,7 @@ def _carry(world: PoolsPass) -> None:
 
 
 def _claims(world: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
-    """Decide what becomes of every claim, and mark the clusters of those that have ended."""
+    """Decide about every claim, and mark the clusters of those that ended."""
     for claim in world.view.claims.values():
         if claim.frozen:
             assigned = CLUSTER_DEPLOYMENT.id(claim.cluster, claim.cluster)
@@ -118,11 +118,12 @@ def _claims(world: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
 
 
 def _await_report(world: PoolsPass, claim: ObjectId) -> None:
-    """A claim whose file is gone stays on record while nothing may be done to its cluster: else it is never let go."""
+    """A claim without a file stays on record while its cluster may not be changed, so that the cluster is released
+    later."""
     before = world.fleet.previous[claim]
     world.ledger.set_all(claim, carried(before), AWAITED)
     for type_, said in world.fleet.conditions_before(claim).items():
-        world.ledger.add(as_it_was(claim, type_, said, AWAITED))
+        world.ledger.add(unchanged_condition(claim, type_, said, AWAITED))
     if (lifetime := dig(before, "status", "lifetime")) is not None:
         world.ledger.set(claim, ("status", "lifetime"), lifetime, AWAITED)
 
@@ -138,16 +139,16 @@ def _carry_out(world: PoolsPass, claim: Claim, fate: Fate) -> None:
         ledger.set(claim.id, ("spec", "namespace"), None, _CLAIMS)
     unread = CLUSTER_POOL.id(claim.pool.name, claim.pool.namespace) in world.fleet.broken
     before_it = world.fleet.before(claim.id, "status", "lifetime")
-    # A live hub writes `8h0m0s`: another spelling of a duration is no change.
+    # A live hub writes `8h0m0s`: another form of the duration is no change.
     same = fate.lifetime is not None and try_duration(before_it) == try_duration(fate.lifetime)
     lifetime = before_it if claim.deleting or unread or same else fate.lifetime
     if lifetime is not None:
         ledger.set(claim.id, ("status", "lifetime"), lifetime, _CLAIMS)
     for said in fate.said:
-        ledger.add(saying(world.fleet, claim.id, said.type, said[1:], _CLAIMS, world.now))
+        ledger.add(condition_decision(world.fleet, claim.id, said.type, said[1:], _CLAIMS, world.now))
     for type_ in (PENDING, CLUSTER_RUNNING):
         if type_ in before and ledger.value(claim.id, ("status", "conditions", (type_,))) is None:
-            ledger.add(as_it_was(claim.id, type_, before[type_], of_condition(before[type_])))
+            ledger.add(unchanged_condition(claim.id, type_, before[type_], of_condition(before[type_])))
     ledger.wake(claim.id, ("metadata", "deletionTimestamp"), _CLAIMS, fate.horizon)
     if fate.removes is not None:
         _mark(world, fate.removes)
@@ -156,14 +157,14 @@ def _carry_out(world: PoolsPass, claim: Claim, fate: Fate) -> None:
 
 
 def _mark(world: PoolsPass, cluster: Cluster) -> None:
-    """Ask the pool to delete a cluster, within its budget."""
+    """Ask the pool to delete a cluster, within its limits."""
     path = ("metadata", "annotations")
     annotations = {**mapping_at(world.ledger.value(cluster.id, path)), REMOVE: "true"}
     world.ledger.set(cluster.id, path, dict(sorted(annotations.items())), _CLAIMS)
 
 
 def _orphans(world: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Finding | Held]:
-    """Clusters whose pool is gone stay; those that are marked go, for nobody else will delete them."""
+    """Clusters without a pool stay; those marked for removal are deleted here."""
     if world.fleet.unidentified:
         return
     consent = Consent(world.fleet, world.allowance)
@@ -183,7 +184,7 @@ def _orphans(world: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Finding |
 
 
 def _protected(world: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
-    """Clusters that are to go and that somebody protects stay, and take up their place until that is over."""
+    """Protected clusters that should be deleted stay, and use their place in the pool."""
     for cluster in world.view.clusters.values():
         if not cluster.protected or cluster.pool is None or cluster.deleting or cluster.frozen:
             continue
@@ -194,7 +195,7 @@ def _protected(world: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Finding
 
 
 def _remember(world: PoolsPass) -> None:
-    """Record what the next run has to know of each cluster, and who may use it."""
+    """Record each cluster's state for the next run, and its owner."""
     known = world.view.clusters
     for id_, entries in tuple(world.ledger.entries.items()):
         if not CLUSTER_DEPLOYMENT.has(id_):

@@ -1,4 +1,4 @@
-"""One look at everything that pools are made of: pools, claims and clusters, sorted and joined, in linear time."""
+"""All pools, claims and clusters, parsed, sorted and joined in linear time."""
 
 from collections import defaultdict
 from collections.abc import Collection, Iterator, Mapping
@@ -28,11 +28,10 @@ from muster.rules.pools.rules import Rules
 
 @dataclass(frozen=True, slots=True)
 class Survey:
-    """What the pools stage looks at, as it was before this pass.
+    """The state before this pass.
 
-    `clusters` holds every ClusterDeployment that still exists, by name and namespace in that order of the id;
-    `gone` those that the provisioner has reported to be gone since. `lost_claims` are claims whose file a person
-    has removed. `stems` counts in how many namespaces a pool of each name lives.
+    `clusters`: every existing ClusterDeployment; `gone`: those that the provisioner has reported gone since.
+    `lost_claims`: claims whose file was removed. `namesakes`: in how many namespaces a pool of each name exists.
     """
 
     pools: tuple[Pool, ...]
@@ -46,11 +45,11 @@ class Survey:
     namesakes: Mapping[str, int]
 
     def cluster_called(self, name: str) -> Cluster | None:
-        """The cluster in the namespace of its own name: how claims name clusters."""
+        """The cluster in the namespace of its own name, as claims name clusters."""
         return self.clusters.get(CLUSTER_DEPLOYMENT.id(name, name)) if name else None
 
     def holder_of(self, claim: "Claim") -> Cluster | None:
-        """The cluster that is the claim's own, of whichever pool; None while it has none."""
+        """The claim's own cluster, of any pool, or None."""
         cluster = self.cluster_called(claim.cluster)
         if cluster is None or cluster.pool is None or cluster.pool.namespace != claim.id.namespace:
             return None
@@ -63,18 +62,18 @@ def pools_of(view: View) -> tuple[Pool, ...]:
 
 
 def clusters_of(view: View, now: datetime, rules: Rules) -> Iterator[tuple[ObjectId, Cluster | None]]:
-    """Yield every ClusterDeployment; None for one that exists no more."""
+    """Yield every ClusterDeployment; None for one that is gone."""
     missing = _missing(now, rules)
     return ((id_, _cluster(view, id_, missing)) for id_ in _ids(view, CLUSTER_DEPLOYMENT))
 
 
 def _missing(now: datetime, rules: Rules) -> datetime:
-    """When an object was created that does not say it."""
+    """The creation time of an object without one."""
     return now if rules.stamps_creation else OLDEST
 
 
 def survey(view: View, now: datetime, rules: Rules, undeclared: Collection[ObjectId] = ()) -> Survey:
-    """Read the fleet; of what is `undeclared` there are no more than reports."""
+    """Read the fleet; `undeclared` objects have nothing but reports."""
     pools, missing = pools_of(view), _missing(now, rules)
     clusters: dict[ObjectId, Cluster] = {}
     gone: set[ObjectId] = set()
@@ -103,24 +102,24 @@ def survey(view: View, now: datetime, rules: Rules, undeclared: Collection[Objec
         claims_on={key: tuple(waiting) for key, waiting in claims_on.items()},
         gone=frozenset(gone),
         lost_claims=lost,
-        # What a provisioner still says of a cluster that is gone would be taken for the word on a new one of its name.
+        # A remaining report about a gone cluster would count for a new one of its name.
         names=frozenset(id_.name for id_ in (*clusters, *undeclared) if id_.kind == CLUSTER_DEPLOYMENT.name),
         namesakes=namesakes,
     )
 
 
 def _ids(view: View, kind: Kind) -> Iterator[ObjectId]:
-    """Every object of a kind in the inputs or in the last run's derived part, sorted."""
+    """Every object of a kind in the inputs or the last run's derived parts, sorted."""
     return iter(sorted({*of_kinds(view.objects, kind), *of_kinds(view.previous, kind)}))
 
 
 def _declared(view: View, id_: ObjectId) -> bool:
-    """Whether an input still stands for the object, or may stand in a file that could not be read."""
+    """Does an input declare the object, or may an unreadable file?"""
     return id_ in view.objects or id_ in view.broken or view.unidentified
 
 
 def _cluster(view: View, id_: ObjectId, missing: datetime) -> Cluster | None:
-    """The view of a cluster; None for one that is gone, or that no more than a report speaks of."""
+    """The view of a cluster; None if it is gone, or only reported."""
     obj, before = view.objects.get(id_), view.previous.get(id_)
     declared = dig(before, "spec", "clusterName") is not None
     frozen = id_ in view.broken or (obj is None and view.unidentified)
@@ -149,10 +148,10 @@ def _cluster(view: View, id_: ObjectId, missing: datetime) -> Cluster | None:
 
 
 def _is_gone(obj: Object | None, before: Tree, *, declared: bool) -> bool:
-    """Whether the object exists no more.
+    """Is the object gone?
 
-    A person's own object is gone with its file. One that muster declares is gone when it was marked for deletion
-    and the provisioner either says so (condition Provisioned, reason Deprovisioned) or has removed its report.
+    A person's own object is gone with its file. One that muster declares is gone when it was marked for deletion and
+    the provisioner either reports it (condition Provisioned, reason Deprovisioned) or has removed its report.
     """
     if not declared:
         return obj is None or dig(obj.body, "spec", "clusterName") is None
@@ -168,7 +167,7 @@ def _is_gone(obj: Object | None, before: Tree, *, declared: bool) -> bool:
 
 
 def _joined(reported: Tree, before: Tree, obj: Object | None) -> Tree:
-    """Inputs with muster's metadata and spec over them. Of a fake cluster muster itself decides the status."""
+    """Inputs overlaid by muster's metadata and spec. For a fake cluster muster itself decides the status."""
     over = {name: before[name] for name in ("metadata", "spec") if name in before} if before else {}
     if _own_word(obj, before) and "spec" in over:
         over["spec"] = {name: value for name, value in over["spec"].items() if name != "powerState"}
@@ -180,7 +179,7 @@ def _joined(reported: Tree, before: Tree, obj: Object | None) -> Tree:
 
 
 def _own_word(obj: Object | None, before: Tree) -> bool:
-    """Whether a person's power state counts: of a cluster of no pool, and of one that muster has given to a claim."""
+    """Does a person's power state count? For a cluster without a pool, and one assigned to a claim."""
     if obj is None or not text(obj.body, "spec", "powerState"):
         return False
     references = (dig(before, "spec", "clusterPoolRef"), dig(obj.body, "spec", "clusterPoolRef"))

@@ -1,18 +1,14 @@
-"""Clusters that never woke up or never fell asleep: the two timeouts of the seed.
+"""Timeouts of resuming and hibernating clusters (the seed's two), and back-off of replacements.
 
-A wait begins when the power state was asked for and the Hibernating condition's reason says that the change is under
-way (its status differs between versions of Hive). It counts from the latest of the condition's transition, the moment
-the cluster was last ready, and the request. So a request that came while an earlier stop was unfinished counts from
-the request, and a cluster that has run for days is not given up for one bad poll. When the limit is reached the
-Hibernating condition says FailedToStart or FailedToStop. There is no limit by default, and none for fake clusters,
-whose power state changes at once.
+A wait begins when the power state was requested and the Hibernating condition's reason says that the change is in
+progress (its status differs between versions of Hive). It counts from the latest of the condition's transition, the
+time the cluster was last ready, and the request. So a request during an unfinished stop counts from the request, and a
+cluster that has run for days is not given up for one failed poll. At the limit the Hibernating condition becomes
+FailedToStart or FailedToStop. There is no limit by default, and none for fake clusters.
 
-Replacements of replacements wait, each time twice as long.
-
-A broken cluster is replaced at once. When the cluster that was made in its place breaks too, something else may be
-wrong (a credential, a quota), and deleting and creating in circles only costs money. So what was made since the first
-failure is replaced only after a wait that doubles, until a claim gets a cluster that was made since, or nothing has
-failed for twice the longest wait.
+A broken cluster is replaced at once. If its replacement breaks too, something else may be wrong (a credential, a
+quota), and repeated creation only costs money. So clusters created since the first failure are replaced only after a
+wait that doubles each time, until a claim gets one of them, or nothing has failed for twice the longest wait.
 """
 
 from collections.abc import Iterable
@@ -39,7 +35,7 @@ from muster.rules.transitions import condition
 
 @dataclass(frozen=True, slots=True)
 class Streak:
-    """A row of failures: when the first and the last replacement was made, and how many replacements failed since."""
+    """A series of failures: when the first and the last replacement was created, and how many failed since."""
 
     first: datetime | None = None
     last: datetime | None = None
@@ -47,17 +43,17 @@ class Streak:
 
     @classmethod
     def read(cls, tree: Tree) -> "Streak":
-        """Read what the last run recorded."""
+        """Parse the last run's record."""
         return cls(instant(tree, "first"), instant(tree, "last"), whole(tree, "failures") or 0)
 
     def tree(self) -> Tree:
-        """What is recorded; None where nothing has failed."""
+        """The form to record; None without failures."""
         if self.first is None or self.last is None:
             return None
         return {"first": format_time(self.first), "last": format_time(self.last), "failures": self.failures}
 
     def repeats(self, cluster: Cluster) -> bool:
-        """Whether a cluster is itself a replacement of this row."""
+        """Is the cluster itself a replacement of this series?"""
         return self.first is not None and cluster.created >= self.first
 
     def next_at(self, rules: Rules) -> datetime | None:
@@ -68,12 +64,12 @@ class Streak:
         return later(self.last, wait)
 
     def may_replace(self, cluster: Cluster, now: datetime, rules: Rules) -> bool:
-        """Whether a broken cluster may be replaced now."""
+        """May a broken cluster be replaced now?"""
         due = self.next_at(rules) if self.repeats(cluster) else None
         return due is None or now >= due
 
     def after(self, replaced: Iterable[Cluster], now: datetime, rules: Rules) -> "Streak":
-        """The row after these broken clusters were marked for deletion."""
+        """The series after these broken clusters were marked for deletion."""
         clusters = tuple(replaced)
         if not clusters or rules.first_backoff is None:
             return self
@@ -85,7 +81,7 @@ class Streak:
         return self
 
     def served(self, clusters: Iterable[Cluster]) -> "Streak":
-        """The row after these clusters were given to claims: one that was made since the first failure ends it."""
+        """The series after these clusters were given to claims: one created since the first failure ends it."""
         return Streak() if any(self.repeats(cluster) for cluster in clusters) else self
 
 
@@ -94,7 +90,7 @@ _WORDS: Final = {FAILED_TO_START: ("start", "resume"), FAILED_TO_STOP: ("stop", 
 
 @dataclass(frozen=True, slots=True)
 class PowerWait:
-    """A change of power state that has a limit: until when it may take, and what is said when it took longer."""
+    """A limited change of power state: its deadline, and the failure to report afterwards."""
 
     deadline: datetime
     reason: str
@@ -104,10 +100,9 @@ class PowerWait:
 def wait_of(
     cluster: Cluster, timeouts: Tree, view: PowerView, asked: datetime | None, rules: Rules
 ) -> PowerWait | None:
-    """Return the limited wait that a cluster is in; None where it waits for nothing or has no limit.
+    """Return the limited wait of a cluster, or None.
 
-    `timeouts` are the limits that apply, by the names of their fields; `asked` is when muster last changed
-    spec.powerState.
+    `timeouts`: the limits in force, by field name; `asked`: when muster last changed spec.powerState.
     """
     if cluster.fake or not cluster.installed or cluster.deleting:
         return None
@@ -125,7 +120,7 @@ def wait_of(
 
 
 def _since(view: PowerView, asked: datetime | None) -> datetime | None:
-    """From when on the wait counts: a condition's transition, but not before the cluster stopped being ready."""
+    """When the wait began: a condition's transition, but not before the cluster stopped being ready."""
     ready = view.conditions.get("Ready", {})
     moments = [
         instant(view.conditions.get("Hibernating", {}), "lastTransitionTime"),
@@ -150,7 +145,7 @@ def _upstream_wait(cluster: Cluster, timeouts: Tree) -> PowerWait | None:
 def _wait(
     timeouts: Tree, field: str, since: datetime | None, asked: datetime | None, reason: str
 ) -> PowerWait | None:  # fmt: skip
-    """The wait that counts `since` an instant; `asked`: when muster asked for it, None where a person did."""
+    """The wait that counts from `since`; `asked`: muster's request, None for a person's."""
     limit = span(timeouts, field)
     deadline = later(since, limit) if since is not None and limit is not None else None
     if limit is None or since is None or deadline is None:
@@ -164,5 +159,5 @@ def _wait(
 
 
 def failed_condition(wait: PowerWait, before: Tree, now: datetime) -> Tree:
-    """Return the Hibernating condition of a cluster whose wait is over."""
+    """Return the Hibernating condition after a wait has failed."""
     return condition(before, "False", wait.reason, wait.message, now=now)

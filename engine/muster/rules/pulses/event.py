@@ -1,8 +1,8 @@
 """The CloudEvent of a pulse (CloudEvents 1.0), in its JSON form.
 
-Thin on purpose, as HyperFleet's is: it names an object and why to look at it; what is true of the object, the
-receiver reads for itself. The id follows from the object, the policy and the pulse before, so that a pulse that is
-published again because nobody knows whether it went out is the same event to its receivers.
+It is small, like HyperFleet's: it names an object and the reason to look at it; receivers read the object themselves.
+The id follows from the object, the policy and the pulse before, so a pulse that is published again after an unclear
+failure is the same event for its receivers.
 """
 
 import json
@@ -27,8 +27,8 @@ def pulse_event(
     policy: PulsePolicy, id_: ObjectId, scope: Mapping[str, object], last: Published | None, now: datetime,
     created: Tree = None,
 ) -> Tree:  # fmt: skip
-    """Return the event of a pulse as JSON would carry it. `scope` has `reason` and `generation` in it; `created` is
-    when the object came to be, as text, where that is known."""
+    """Return a pulse's event as JSON. `scope` has `reason` and `generation`; `created`: when the object was created, as
+    text, if known."""
     from cloudevents.core.formats.json import JSONFormat
     from cloudevents.core.v1.event import CloudEvent
 
@@ -51,10 +51,9 @@ def pulse_event(
 def event_id(
     policy: PulsePolicy, id_: ObjectId, scope: Mapping[str, object], last: Published | None, created: Tree = None
 ) -> str:
-    """Return a UUID that is the same for every attempt at one pulse, and another for every pulse.
+    """Return a UUID that is the same for every attempt at one pulse, and differs between pulses.
 
-    Where nothing is remembered, the last word of the adapters tells one pulse from the next, and the time at which the
-    object came to be its first one from that of a predecessor.
+    Without a record, the latest adapter report distinguishes pulses, and the creation time those of an earlier object.
     """
     reports = scope["reports"]
     assert isinstance(reports, list)
@@ -74,7 +73,7 @@ def _data(payload: PulsePayload | None, id_: ObjectId, scope: Mapping[str, objec
 
 
 def _computed(payload: PulsePayload, scope: Mapping[str, object]) -> Tree:
-    """The payload's values. What fails or is null is left out, and so is a mapping in which nothing is left."""
+    """The payload's values. Failed and null values are left out, and so are empty mappings."""
     values: Tree = {}
     for name, part in payload.fields.items():
         value = _computed(part, scope) if isinstance(part, PulsePayload) else _value(part, scope)
@@ -90,7 +89,7 @@ def _value(program: cel.Program, scope: Mapping[str, object]) -> Tree:
 
 
 def _plain(value: object) -> Tree:
-    """A CEL value as JSON can say it; None where it cannot."""
+    """A CEL value as JSON; None if that is not possible."""
     if isinstance(value, datetime):
         return format_time(value)
     if isinstance(value, Mapping):

@@ -1,4 +1,4 @@
-"""PulsePolicies, compiled: when pulses go out, how often, to whom, and what their events say."""
+"""Compiled PulsePolicies: when pulses are published, how often, to whom, and what their events contain."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -26,7 +26,7 @@ class PulsePayload:
 
 @dataclass(frozen=True, slots=True)
 class EventTemplate:
-    """How a PulsePolicy's events look; empty texts and None stand for the defaults."""
+    """The form of a PulsePolicy's events; empty texts and None are the defaults."""
 
     type: str
     source: str
@@ -36,7 +36,7 @@ class EventTemplate:
 
 @dataclass(frozen=True, slots=True)
 class PulseRule:
-    """One rule of a PulsePolicy, and the reason that it gives."""
+    """One rule of a PulsePolicy, and its reason."""
 
     name: str
     when: cel.Program
@@ -47,7 +47,7 @@ class PulseRule:
 
 @dataclass(frozen=True, slots=True)
 class Backoff:
-    """By what the interval grows with each pulse that nobody answers, and how long it may become."""
+    """The factor by which the interval grows with each unanswered pulse, and its maximum."""
 
     factor: float
     longest: timedelta
@@ -55,7 +55,7 @@ class Backoff:
 
 @dataclass(frozen=True, slots=True)
 class PulsePolicy(Policy):
-    """Asks for pulses. `sinks` are the names of those that get them; none means all."""
+    """Requests pulses. `sinks`: names of receivers; empty means all."""
 
     rules: tuple[PulseRule, ...]
     interval: timedelta

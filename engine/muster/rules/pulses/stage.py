@@ -1,17 +1,12 @@
 """The pulses stage: which CloudEvents are due at this instant.
 
-Source: seed 004 ("Sentinel will publish messages whenever ..."), and HyperFleet's Sentinel. What a policy cannot
-decide asks for nothing: an error never makes noise.
+Source: seed 004 ("Sentinel will publish messages whenever ..."), and HyperFleet's Sentinel. A failed policy requests
+nothing. The result depends on the fleet, the instant and the pulses published before; publishing and recording happen
+elsewhere. A pulse that was due and not published is due again in the next run.
 
-The list is a function of the fleet, the instant and what was published before; who publishes it, and remembers that,
-is the shell's business. A pulse that was due and never went out is due again in the next run.
-
-How soon an object may have its next pulse.
-
-A rule such as "the oldest report is older than 30 minutes" holds until somebody reports, so without a pace a run per
-second would be a pulse per second. HyperFleet's Sentinel polls every 5 seconds and pulses at each poll; the policy's
-`interval` says the same, and its `backoff` makes it longer while nobody answers. A generation that was not announced
-yet does not wait: it is news.
+A rule such as "the oldest report is older than 30 minutes" holds until a report arrives, so pulses need a minimum
+interval. HyperFleet's Sentinel polls every 5 seconds and pulses at each poll; the policy's `interval` is the same, and
+its `backoff` makes it longer while there is no answer. A generation not announced yet does not wait.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -28,8 +23,8 @@ from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.conditions.stage import guards_hold, holds
 from muster.rules.context import Context
+from muster.rules.creation import CREATED, last_pulse
 from muster.rules.failures import Failures, PolicyFailure
-from muster.rules.incarnations import CREATED, of_this
 from muster.rules.policies.lazy import PolicyScope, Variables
 from muster.rules.policies.scopes import Scopes
 from muster.rules.policies.variables import generation_of, pulsed
@@ -39,24 +34,21 @@ from muster.rules.stages import Local
 
 
 def unanswered(last: Published | None, reports: Iterable[Tree]) -> int:
-    """How many pulses in a row no accepted report has followed."""
+    """How many pulses in a row have no accepted report after them."""
     if last is None or any(parse_time(report["observed_time"]) >= last.time for report in reports):
         return 0
     return last.count
 
 
 def not_before(policy: PulsePolicy, last: Published | None, generation: int, waiting: int) -> datetime | None:
-    """The first instant at which the next pulse may go; None where it need not wait.
-
-    `waiting` is the number of pulses without an answer.
-    """
+    """The earliest time of the next pulse; None: at once. `waiting`: the number of unanswered pulses."""
     if last is None or generation > last.generation:
         return None
     return later(last.time, pause(policy, waiting)) or LAST
 
 
 def pause(policy: PulsePolicy, waiting: int) -> timedelta:
-    """How long to wait after a pulse that is the `waiting`th without an answer, in whole seconds, rounded up."""
+    """How long to wait after the `waiting`th unanswered pulse, in whole seconds, rounded up."""
     span, backoff = policy.interval, policy.backoff
     if backoff is not None and backoff.factor > 1 and span:
         for _ in range(1, waiting):
@@ -68,7 +60,7 @@ def pause(policy: PulsePolicy, waiting: int) -> timedelta:
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake | Failed | Finding]:
-    """Decide the pulses of every object that a PulsePolicy speaks of."""
+    """Decide the pulses of every object that a PulsePolicy targets."""
     scopes, failures = Scopes.of(view, context.rules, now), Failures()
     bases: dict[object, Variables] = {}
 
@@ -92,8 +84,8 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake 
 def _of_object(
     scopes: Scopes, context: Context, policy: PulsePolicy, obj: Object, base: Mapping[str, object], now: datetime
 ) -> Iterator[Pulse | Wake]:
-    """The pulse of one object, or when there may be one. PolicyFailure where an expression fails."""
-    last = of_this(scopes.view, context, obj.id, context.published.get(PulseKey(obj.id, policy.id.name)))
+    """One object's pulse, or when there may be one. Raises PolicyFailure."""
+    last = last_pulse(scopes.view, context, obj.id, context.published.get(PulseKey(obj.id, policy.id.name)))
     generation = generation_of(scopes.view, obj.id)
     reports = scopes.adapters.reports.get(obj.id, [])
     rule, scope = _asked(scopes, policy, base, obj.id, last)
@@ -117,7 +109,7 @@ def _of_object(
 def _asked(
     scopes: Scopes, policy: PulsePolicy, base: Mapping[str, object], about: ObjectId, last: Published | None
 ) -> tuple[PulseRule | None, PolicyScope]:
-    """The first rule that asks for a pulse, and the scope in which it does."""
+    """The first rule that requests a pulse, and its scope."""
     scopes.clock.reset()
     scope = scopes.for_policy(policy, base, about)
     scope["pulsed"] = pulsed(last, base)
@@ -129,7 +121,7 @@ def _asked(
 def _after(
     scopes: Scopes, policy: PulsePolicy, base: Mapping[str, object], about: ObjectId, sent: Published
 ) -> datetime | None:
-    """When the next pulse is due if this one goes out now and nobody answers it."""
+    """When the next pulse is due if this one is published now and not answered."""
     try:
         rule, _ = _asked(scopes, policy, base, about, sent)
     except PolicyFailure:

@@ -1,12 +1,11 @@
-"""A cluster's first day: until it has been available once, budgets do not count it.
+"""First day: budgets do not count a cluster until it has been available once.
 
-A cluster that is being set up is silent, or says that it is not ready, and nothing runs there yet. It is neither
-disrupted nor news about the observer: ten clusters that join an established fleet of ten must hold nobody's remedy.
+A cluster that is being set up is silent, or not ready, and nothing runs there yet. It is neither disrupted nor a sign
+about the observer: ten clusters that join a fleet of ten must hold no remedies.
 
-What is remembered is the exception: an annotation on the derived part of a cluster that has never been available,
-written when the cluster is first decided and taken off when it first is available. A derived part without it, of
-whatever age, is that of a cluster that was: a fleet that was derived before this was remembered loses none of its
-protection in the middle of an outage.
+Recorded is the exception: an annotation on the derived part of a cluster that has never been available, set when the
+cluster is first decided and removed when it is first available. A derived part without it is that of a cluster that
+was: so a fleet derived by an earlier version keeps its protection during an outage.
 """
 
 from collections.abc import Iterator
@@ -27,18 +26,18 @@ from muster.rules.stages import Local
 
 _PATH: Path = ("metadata", "annotations")
 _BECAUSE = Because("first day", OF_CONDITIONS, "it has never been available, so budgets do not count it yet")
-#: True of every cluster that was let in: no word about its health.
+#: True for every accepted cluster: not about its health.
 _FORMALITIES = frozenset((ACCEPTED, JOINED))
 
 
 def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | Finding]:
-    """Remember which clusters have never been available."""
+    """Record which clusters have never been available."""
     judged = {kind for policy in context.rules.compiled.of(ConditionPolicy) for kind in policy.target.kinds
               if policy.type == kind.headline}  # fmt: skip
 
     def remembered(obj: Object) -> Iterator[Decision]:
         recorded = NEVER_AVAILABLE in mapping_at(view.previous.get(obj.id), *map(str, _PATH))
-        # Where no policy of the fleet says whether clusters of a kind are available, all of them count.
+        # If no policy decides the availability of a kind, all its clusters count.
         waiting = (
             obj.kind in judged and (in_service(obj) or recorded) and not _was_available(view, obj, recorded=recorded)
         )
@@ -50,21 +49,21 @@ def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | F
 
 
 def _was_available(view: View, obj: Object, *, recorded: bool) -> bool:
-    """Whether the cluster is available, or was in an earlier run, or says that it was."""
+    """Is the cluster available, or was it in an earlier run, or does it report so?"""
     return _is_healthy(view, obj) or (_served(view, obj) and not recorded)
 
 
 def _served(view: View, obj: Object) -> bool:
-    """Whether the last run found the cluster in service, and so would have recorded it."""
+    """Did the last run find the cluster in service, and so would have recorded it?"""
     if obj.kind is MANAGED_CLUSTER:
         return ACCEPTED in view.conditions_before(obj.id)
     return obj.id in view.previous
 
 
 def _is_healthy(view: View, obj: Object) -> bool:
-    """Whether anybody says that the cluster is healthy: its agent's last word counts, however old it is.
+    """Does anything say that the cluster is healthy? Its agent's last report counts, however old.
 
-    Where nobody judges the cluster as a whole (no probe, no agent), any condition that holds is a sign of life.
+    If nothing decides the cluster's headline condition (no probe, no agent), any true condition counts.
     """
     status = headline(view, obj)
     reported = view.reported(obj.id)

@@ -1,7 +1,7 @@
-"""Whether it is known who is behind what an agent says, where agents have to sign (`Fleet.spec.agents.signing`).
+"""The condition `AgentIdentityVerified`, if agents must sign (`Fleet.spec.agents.signing`).
 
-Who that is was found where refs are read (`muster.git.identities`), and what is not known to be an agent's was not
-received: of that its lease tells in time. Here it is said, of every cluster that is let in and speaks through a ref.
+Signers are verified where refs are read (`muster.git.identities`), and reports without a verified signer are not
+received, so the lease will expire. The condition is decided for every accepted cluster with a ref.
 """
 
 from collections.abc import Iterator
@@ -19,7 +19,7 @@ from muster.fleet.view import View
 from muster.rules.context import Context
 from muster.rules.heartbeats.silence import kept_clusters
 from muster.rules.stages import CONDITIONS, Local
-from muster.rules.transitions import saying
+from muster.rules.transitions import condition_decision
 
 _BECAUSE = Because("identity", OF_ITSELF, "the signature of the newest commit on its agent's ref")
 
@@ -39,7 +39,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fi
         said = ("True", "SignatureVerified", f"What its agent says is signed by {known.user}.")
         if known.reason:
             said = ("False", known.reason, f"Not received: {known.doubt}.")
-        yield saying(view, obj.id, VERIFIED, said, _BECAUSE, now)
+        yield condition_decision(view, obj.id, VERIFIED, said, _BECAUSE, now)
 
     yield from each(view.of(*CLUSTERS), judged)
     yield from each((obj for obj in kept_clusters(view, context) if obj.id in context.lost), judged)

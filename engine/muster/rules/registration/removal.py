@@ -1,18 +1,14 @@
-"""Removal: a ManagedCluster that is marked for deletion, and what of it is still in the repository.
+"""Deletion of a ManagedCluster: what is left of it in the repository, and its node pools.
 
-Source: seed 002 (removal) and upstream's gc controller. A cluster whose file is deleted is gone, and what was derived
-of it with it. One that carries `deletionTimestamp` is on its way out: the condition `Deleting` counts what is left in
-its namespace, add-ons before works as upstream removes them, and is True when nothing is. The files are people's, and
-theirs to remove.
+Source: seed 002 (removal) and upstream's gc controller. A cluster whose file is deleted is gone, with its derived part.
+For one with `deletionTimestamp` the condition `Deleting` counts what is left in its namespace, add-ons before works as
+upstream removes them, and is True when nothing is. People remove the files.
 
-Finalizing: a cluster that is marked for deletion takes its node pools with it.
-
-Source: HyperFleet's delete life cycle. The mark is a person's `metadata.deletionTimestamp`; on the node pools of such
-a cluster it is derived. Like any API server would, the mark counts as a change that adapters have to answer for: the
-generation goes up, and Ready is asked of `Finalized` instead of `Available` (policies/adapters-ready.yaml). Once every
-required adapter has let go, the condition `Finalized` says so (policies/adapters-finalized.yaml); the files are
-people's, and theirs to remove. Nobody has to let go of node pools that no adapter is required for, so they go with
-their cluster at once, as HyperFleet deletes such a kind on the spot.
+A cluster marked for deletion takes its node pools with it (HyperFleet's delete life cycle): their mark is derived. As
+on an API server, the mark is a change that adapters must react to: the generation grows, and Ready is decided by
+`Finalized` instead of `Available` (policies/adapters-ready.yaml). Once every required adapter has finished, the
+condition `Finalized` says so (policies/adapters-finalized.yaml). Node pools without required adapters are deleted with
+their cluster at once, as HyperFleet does.
 """
 
 from collections.abc import Iterator
@@ -28,7 +24,7 @@ from muster.fleet.view import View
 from muster.rules.context import Context
 from muster.rules.policies.adapters import owner_cluster
 from muster.rules.stages import CONDITIONS, Local
-from muster.rules.transitions import saying
+from muster.rules.transitions import condition_decision
 
 _DELETED: Path = ("metadata", "deletionTimestamp")
 _CASCADE = "its cluster is being deleted"
@@ -36,10 +32,10 @@ _GONE = "no cluster that can be read is there, and its cluster was being deleted
 
 
 def finalizing(view: View, _context: Context, now: datetime) -> Iterator[Decision]:
-    """Mark the node pools of clusters that are being deleted, whether or not an adapter has to let go of them.
+    """Mark the node pools of clusters that are being deleted.
 
-    A derived mark stays unless the cluster is there and is not being deleted: a cluster with an error in it, and one
-    whose file went first, have not taken it back.
+    A derived mark stays unless the cluster exists and is not being deleted: a broken cluster, or one whose file was
+    removed first, does not withdraw it.
     """
     going = {obj.id.name: obj.deleting for obj in view.of(*CLUSTERS)}
     going |= {obj.id.name: True for obj in view.of(*CLUSTERS) if obj.deleting}
@@ -62,7 +58,7 @@ _BECAUSE = Because("removal", (Input(("metadata", "deletionTimestamp")),), "what
 
 
 def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision]:
-    """Decide the condition of every cluster that is marked for deletion."""
+    """Decide the condition of every cluster marked for deletion."""
     going = [obj for obj in view.of(MANAGED_CLUSTER) if obj.deleting]
     left = {kind: grouped((obj.id.namespace, obj) for obj in view.of(kind)) for kind in _RESOURCES} if going else {}
     for obj in going:
@@ -71,11 +67,11 @@ def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision]:
             said = ("True", "NoResource", "No cleaned resource in cluster ns.")
         else:
             said = ("False", "ResourceRemaining", _remaining(kind, left[kind][obj.id.name]))
-        yield saying(view, obj.id, DELETING, said, _BECAUSE, now)
+        yield condition_decision(view, obj.id, DELETING, said, _BECAUSE, now)
 
 
 def _remaining(kind: Kind, objects: list[Object]) -> str:
-    """Upstream's words, which tools look for: the misspelling is theirs."""
+    """Upstream's text, which tools search for, including its misspelling."""
     pending = sum(bool(dig(obj.body, "metadata", "finalizers")) for obj in objects)
     return (
         f"The resource {kind.plural} is remaning, the remaining count is {len(objects)}, "

@@ -1,13 +1,13 @@
-"""Removals: clusters whose files are gone, and whether so many may go at once.
+"""Removals: clusters whose files are gone, and whether so many may be removed at once.
 
-One cluster that nobody declares any more is removed. Many at once are more likely a bad merge or a lost folder: while
-more are gone than a budget's `maxRemoved` allows, none of them is removed. They keep the whole of what was derived,
-stay chosen where they were, count in every budget, and the Fleet says which they are.
+One cluster that is no longer declared is removed. Many at once are probably a bad merge or a lost folder: while more
+are gone than a budget's `maxRemoved` allows, none is removed. They keep their derived state, stay chosen by placements,
+count in every budget, and the Fleet lists them.
 
-What lets them go: fewer of them; the Fleet's (or the budget's) annotation `muster.dev/allow-disruption`; the trailer
-`Muster-Allow-Removal: <names>` of the very commit that removes them (`muster.fleet.vanished.find`); or an Approval
-that names them, where `Fleet.spec.approval` has removals proposed. Decided before all else, because what is held back
-is in the fleet for every stage.
+They are released by: fewer removals; the annotation `muster.dev/allow-disruption` on the Fleet or the budget; the
+trailer `Muster-Allow-Removal: <names>` of the very commit that removes them (`muster.fleet.vanished.find`); or an
+Approval, if `Fleet.spec.approval` has a topic for removals. Decided before all else, because held clusters are in the
+fleet for every stage.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -37,10 +37,9 @@ _MOST_HINTED = 50
 
 @dataclass(frozen=True, slots=True)
 class Removals:
-    """The clusters that are to be removed, and how many there are with them; without those that a commit or an Approval
-    lets go.
+    """The clusters to be removed and the population, without those that a commit or an Approval allows.
 
-    `budget` is the one that holds all of them back; None: they go. `waits` says of each that is proposed since when.
+    `budget`: the one that holds all of them; None: they are removed. `waits`: since when each proposed one waits.
     """
 
     gone: tuple[ObjectId, ...]
@@ -51,12 +50,12 @@ class Removals:
 
     @property
     def topic(self) -> str:
-        """The topic under which they are proposed; empty where they are not."""
+        """The topic of their proposal; empty if none."""
         return next((wait.topic for wait in self.waits.values()), "")
 
     @property
     def text(self) -> str:
-        """What is held and why, in one sentence without its full stop."""
+        """What is held and why, as one sentence without a full stop."""
         name = self.budget.id.name if self.budget else ""
         count = f"{len(self.gone)} of {self.population} clusters are no longer declared"
         proposal = f": {awaits(self.topic)}" if self.topic else ""
@@ -64,13 +63,13 @@ class Removals:
 
 
 def removals(fleet: Fleet, now: datetime) -> Removals:
-    """Return which clusters nobody declares any more, and whether a budget holds their removal."""
+    """Return the clusters that are no longer declared, and whether a budget holds their removal."""
     known = (id_ for id_ in fleet.previous if is_cluster(id_) and was_in_service(fleet, id_))
     gone = tuple(sorted(id_ for id_ in known if not _stays(fleet, id_)))
     approvals = Approvals.of(fleet)
     waits = {id_: wait for id_ in gone if (wait := approvals.wait(fleet, id_, REMOVAL, now))}
     gone = tuple(id_ for id_ in gone if id_ not in fleet.allowed and not (id_ in waits and waits[id_].approved))
-    # Newcomers count: what stands on the next run must be judged as it was on this one.
+    # New clusters count, so that the next run decides the same.
     total = len(gone) + len(list(kept_clusters(fleet))) + sum(map(in_service, fleet.clusters()))
     none = Removals(gone, total, None, 0)
     if not gone:
@@ -86,15 +85,15 @@ def removals(fleet: Fleet, now: datetime) -> Removals:
 
 
 def _stays(fleet: Fleet, id_: ObjectId) -> bool:
-    """Whether a cluster of the last run is still there, or is kept on account of a slip."""
+    """Is a cluster of the last run declared, or kept because of a damaged file?"""
     obj = fleet.objects.get(id_)
     declared = obj is not None and not is_only_reported(id_, obj.parts, fleet.previous.get(id_))
     return declared or id_ in fleet.broken or fleet.unidentified
 
 
 def _asked(fleet: Fleet, now: datetime) -> Iterator[Budget]:
-    """The budgets that have a say: those with a selector only where there are no others, because of a cluster that is
-    gone nobody knows the labels."""
+    """The budgets that apply: those with a selector only if there are no others, because a missing cluster's labels are
+    unknown."""
     budgets = budgets_of(fleet)
     for budget in [budget for budget in budgets if not budget.selector.requirements] or budgets:
         if budget.override is None or not budget.override.covers(now):
@@ -102,7 +101,7 @@ def _asked(fleet: Fleet, now: datetime) -> Iterator[Budget]:
 
 
 def withheld(fleet: AnyFleet, now: datetime) -> AnyFleet:
-    """Return the fleet in which clusters whose removal is held are among those that keep what they had."""
+    """Return the fleet with held clusters counted as broken, so they keep their state."""
     found = removals(fleet, now)
     fleet = replace(fleet, findings=(*fleet.findings, *_findings(fleet, found)))
     if found.budget is None:
@@ -113,9 +112,9 @@ def withheld(fleet: AnyFleet, now: datetime) -> AnyFleet:
 
 
 def removal_findings(fleet: Fleet, now: datetime) -> list[Finding]:
-    """Return what a run would say of removals: for whoever only checks files, and has perhaps not heard the agents.
+    """Return a run's findings about removals, for checks that may not see agents' refs.
 
-    Clusters that nobody but their agents declares may then be in sight of those alone.
+    Clusters that only their agents declare may be visible to agents' refs alone.
     """
     fleet = replace(fleet, broken=fleet.broken.union(accepted_by_ref(fleet)))
     return list(_findings(fleet, removals(fleet, now)))
@@ -140,10 +139,10 @@ def _findings(fleet: Fleet, found: Removals) -> Iterator[Finding]:
 
 
 def _names(gone: Sequence[ObjectId]) -> str:
-    """The names as a commit has to say them; so many that nobody would type them are not listed."""
+    """The names for a commit trailer; not listed if too many to type."""
     return ", ".join(id_.name for id_ in gone) if len(gone) <= _MOST_HINTED else "<the names, separated by commas>"
 
 
 def held_removals(view: View) -> list[Held]:
-    """The removals that are held in this run."""
+    """The removals held in this run."""
     return [held for held in view.held if held.effect == REMOVAL]

@@ -1,9 +1,7 @@
-"""Requests for certificates: of which content each was decided, so that another content is a new request, and the
-certificates that were made of them.
+"""Certificate requests: which content was decided, and the certificates issued for them.
 
-What is remembered, and what it is for, is said in `muster.fleet.approvals`. It changes when a decision does, or when
-people say something else. Certificates are made by signers (`muster.features.sign.signing`); here they stand for as
-long as their request is approved.
+See `muster.fleet.approvals` for what is recorded and why. It changes with a decision, muster's or a person's. Signers
+issue certificates (`muster.features.sign.signing`); here they are kept while their request is approved.
 """
 
 from collections.abc import Iterator
@@ -40,7 +38,7 @@ _SIGNED = Because("requests", OF_CONDITIONS, "a signer made it, and the request 
 
 
 def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | Finding]:
-    """Remember of every request that somebody has decided which one it was, and keep its certificate."""
+    """Record which content of every decided request was meant, and keep its certificate."""
 
     def bound(obj: Object) -> Iterator[Decision]:
         entry: Tree = {}

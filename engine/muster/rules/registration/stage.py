@@ -1,13 +1,12 @@
-"""Registration: is a ManagedCluster accepted, was it denied, and from when on is it expected to renew its lease.
+"""Registration: acceptance and denial of ManagedClusters, joining, and derived Leases.
 
 Source: seed 002 (double opt-in, removal), seed 000 (who creates the Lease) and upstream's managedcluster and lease
-controllers. A cluster that was never accepted gets no condition at all; one that was accepted once and is not any
-more is denied. An accepted cluster without a Lease gets a derived one that was renewed just now, so that a new
-cluster has a full grace period; it goes when the agent's own Lease exists.
+controllers. A cluster that was never accepted has no condition; one that was accepted once and is no longer is denied.
+An accepted cluster without a Lease gets a derived one, renewed now, so that it has a full grace period; it goes when
+the agent's own Lease exists.
 
-A cluster joined the fleet, in upstream's words, when its agent has said a first word after it was accepted: with its
-own Lease, or by reporting that it joined. Where the fleet's agents need certificates, only when a request of its agent
-is signed, too. That it joined is never taken back.
+A cluster has joined, in upstream's words, when its agent has reported after acceptance: with its own Lease, or by the
+condition itself. If agents need certificates, a request of its agent must be signed, too. Joining is never withdrawn.
 """
 
 from collections.abc import Iterator, Set
@@ -29,7 +28,7 @@ from muster.fleet.view import View
 from muster.rules.context import Context
 from muster.rules.heartbeats.silence import kept_clusters
 from muster.rules.stages import CONDITIONS, METADATA, SPEC, Local
-from muster.rules.transitions import condition, saying
+from muster.rules.transitions import condition, condition_decision
 
 _BECAUSE = Because("registration", (Input(("spec", "hubAcceptsClient")),))
 _AUTOMATIC = Because("registration", OF_ITSELF, "the Fleet accepts clusters of which nobody has said anything else")
@@ -39,7 +38,7 @@ _JOINED_BEFORE = Because("registration", OF_ITSELF, "it joined before, and joini
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
-    """Decide acceptance, joining, and the leases that are waited for."""
+    """Decide acceptance, joining, and derived Leases."""
     leases, certificates = leases_by_cluster(view), context.rules.settings.certificates_required
 
     def registered(obj: Object) -> Iterator[Decision]:
@@ -67,15 +66,15 @@ def _acceptance(view: View, obj: Object, now: datetime) -> Decision | None:
         said = ("True", "HubClusterAdminAccepted", "Accepted by hub cluster admin")
     elif before is not None and before.get("status") == "True":
         said = ("False", "HubClusterAdminDenied", "Denied by hub cluster admin")
-    elif before is not None:  # it was out already, for whatever reason stands there
+    elif before is not None:  # it was denied before, for the recorded reason
         said = ("False", str(before.get("reason", "")), str(before.get("message", "")))
     else:
         return None
-    return saying(view, obj.id, ACCEPTED, said, _BECAUSE, now)
+    return condition_decision(view, obj.id, ACCEPTED, said, _BECAUSE, now)
 
 
 def _automatically(view: View, obj: Object, now: datetime) -> Iterator[Decision]:
-    """What is written of a cluster that the fleet's settings accepted: since when, and that it is."""
+    """The record of automatic acceptance: since when."""
     if not is_accepted_automatically(obj):
         return
     since = view.before(obj.id, "metadata", "annotations", ACCEPTED_ON)
@@ -95,8 +94,8 @@ def _found_certificates(view: View) -> Set[str]:
 
 
 def _joined(view: View, obj: Object, lease: Tree, now: datetime, *, certificates: bool) -> Iterator[Decision]:
-    """Upstream's agent writes this condition of itself: its word counts where it needs no certificate, and is
-    remembered when the agent has gone."""
+    """Upstream's agent writes this condition itself: it counts if no certificate is needed, and is kept when the agent
+    is gone."""
     reported = view.reported(obj.id).get(JOINED)
     said = reported if not certificates and reported is not None and reported.get("status") == "True" else None
     known = view.conditions_before(obj.id).get(JOINED)
@@ -115,7 +114,7 @@ def _joined(view: View, obj: Object, lease: Tree, now: datetime, *, certificates
 
 
 def _spoken(lease: Tree) -> Input:
-    """Where an agent has spoken: in its Lease, else in the conditions that it reports."""
+    """Where an agent has reported: in its Lease, else in its conditions."""
     if renew_time(lease) is None:
         return Input(("status", "conditions"))
     metadata = mapping_at(lease, "metadata")

@@ -1,10 +1,10 @@
-"""Grounds: on what each Remedy stands that acts on a cluster, so that silence takes nothing off.
+"""Grounds: why each Remedy acts on a cluster, recorded so that silence ends no action.
 
-An action stands while a match of its Remedy holds, and while nothing new is known of a condition for which it held
-(`muster.rules.conditions.doubt`). What is remembered of that lies in `status.muster.grounds` and changes at transitions
-only: per Remedy a digest of what it matches and of the clusters that it names, the conditions that it matched, and
-whether an expression held. A Remedy with the same digest is the same one, whatever its name and its actions are now.
-With another digest it is another Remedy, which decides anew.
+An action stays while a match of its Remedy holds, and while a condition for which it held has no new input
+(`muster.rules.conditions.stale_input`). The record is `status.muster.grounds` and changes at transitions only: per
+Remedy a digest of its matches and clusters, the matched conditions, and whether an expression held. A Remedy with the
+same digest is the same one, whatever its name and actions. With another digest it is another Remedy, which decides
+anew.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -16,7 +16,7 @@ from muster.data.decision import Path
 from muster.data.ids import ObjectId
 from muster.data.tree import Tree, mappings_at
 from muster.fleet.view import View
-from muster.rules.conditions.doubt import Doubt
+from muster.rules.conditions.stale_input import StaleInput
 from muster.rules.context import ObjectBroadcast
 from muster.rules.generations import spec_digest
 from muster.rules.remedies.policy import Remedy
@@ -24,15 +24,15 @@ from muster.rules.remedies.policy import Remedy
 GROUNDS: Path = ("status", "muster", "grounds")
 ORIGINS: Path = ("status", "muster", "remedies")
 
-#: An action and the name of the Remedy that asks for it.
+#: An action and its Remedy's name.
 Pair: TypeAlias = tuple[str, str]
 
 
 @dataclass(frozen=True, slots=True)
 class Ground:
-    """Why a Remedy acts: the types of the conditions that it matches, and whether an expression of it holds.
+    """Why a Remedy acts: the condition types that it matches, and whether an expression holds.
 
-    `matches` None: a run that kept no such record applied it, and any of its matches may have been why.
+    `matches` None: an earlier version without this record applied it, for an unknown match.
     """
 
     digest: str
@@ -41,11 +41,11 @@ class Ground:
 
     @property
     def stands(self) -> bool:
-        """Whether there is any."""
+        """Is there any?"""
         return self.expression or bool(self.matches)
 
     def entry(self, remedy: str) -> Tree:
-        """The ground as it stands in the derived part."""
+        """The form stored in the derived part."""
         entry: Tree = {"remedy": remedy, "digest": self.digest}
         if self.matches:
             entry["conditions"] = sorted(self.matches)
@@ -55,7 +55,7 @@ class Ground:
 
 
 def grounds_before(body: Tree) -> Mapping[str, Ground]:
-    """The grounds in the derived part of a cluster, by the name of the Remedy. What is none is left out."""
+    """The grounds in a cluster's derived part, by the Remedy's name, without invalid entries."""
     found = {}
     for entry in mappings_at(body, *map(str, GROUNDS)):
         name, digest, types = entry.get("remedy"), entry.get("digest"), entry.get("conditions", [])
@@ -66,12 +66,12 @@ def grounds_before(body: Tree) -> Mapping[str, Ground]:
 
 
 def entries(grounds: Mapping[str, Ground], acting: Iterable[str]) -> list[Tree]:
-    """The grounds of the Remedies that act, as they stand in the derived part."""
+    """The grounds of acting Remedies, in the form stored in the derived part."""
     return [grounds[name].entry(name) for name in sorted(set(acting)) if name in grounds]
 
 
 def digest_of(remedy: Remedy) -> str:
-    """A digest of when a Remedy acts, and on which clusters; the order of what it lists does not count."""
+    """A digest of when a Remedy acts, and on which clusters, independent of the order of its lists."""
     entries = mappings_at(remedy.source.spec, "decisionMatches")
     clusters = sorted(remedy.clusters) if remedy.clusters is not None else None
     return spec_digest({"clusters": clusters, "matches": sorted({spec_digest(entry) for entry in entries})})
@@ -84,10 +84,10 @@ def matched(remedy: Remedy, statuses: Mapping[str, str]) -> Iterator[str]:
             yield match.type
 
 
-def in_doubt(remedy: Remedy, before: Ground | None, doubt: Doubt) -> frozenset[str]:
-    """The types that matched when there was last news of them, and of which nothing new is known.
+def in_doubt(remedy: Remedy, before: Ground | None, doubt: StaleInput) -> frozenset[str]:
+    """The types that matched at their last input and have no new one.
 
-    A Remedy that names the status Unknown of a type says itself what silence means to it.
+    A Remedy that matches a type's status Unknown handles its silence itself.
     """
     if before is None:
         return frozenset()
@@ -96,18 +96,18 @@ def in_doubt(remedy: Remedy, before: Ground | None, doubt: Doubt) -> frozenset[s
 
 
 def pairs_before(view: View, id_: ObjectId) -> list[Pair]:
-    """The actions of the last run, each with its Remedy."""
+    """The actions of the last run with their Remedies."""
     known = mappings_at(view.previous.get(id_), *map(str, ORIGINS))
     return sorted((str(entry.get("action")), str(entry.get("remedy"))) for entry in known)
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedActions(ObjectBroadcast):
-    """What Remedies request on a cluster: actions, each with its Remedy, and on what each Remedy stands, until when.
+    """The actions that Remedies request on a cluster, each with its Remedy, and the grounds of each Remedy, until when.
 
-    `standing`: the actions of the last run that Remedies could still ask for, whatever the conditions say now.
-    `doubtful`: the types of the conditions of which nothing new is known and that alone keep a Remedy standing.
-    `at_once`: the actions of Remedies that wait for no condition. A person asks for them, so budgets do not hold them.
+    `standing`: the last run's actions that Remedies could still request, whatever the conditions are now. `doubtful`:
+    the condition types without new input that alone keep a Remedy acting. `at_once`: actions of Remedies without
+    conditions: a person requests them, so budgets do not hold them.
     """
 
     pairs: frozenset[Pair] = frozenset()
@@ -119,5 +119,5 @@ class RequestedActions(ObjectBroadcast):
 
     @property
     def disrupts(self) -> bool:
-        """Whether any action is requested."""
+        """Is any action requested?"""
         return bool(self.pairs)

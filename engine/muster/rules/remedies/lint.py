@@ -1,4 +1,4 @@
-"""What is suspicious in a sound Remedy: empty values, and words that nothing answers to."""
+"""Warnings about a valid Remedy: empty values, and names that do not exist."""
 
 from collections.abc import Collection, Iterator, Sequence
 
@@ -13,8 +13,7 @@ from muster.rules.remedies.policy import ACTIONS, STATUSES
 
 
 def lint_remedy(obj: Object, clusters: Collection[str]) -> Iterator[Finding]:
-    """Yield warnings about a sound Remedy: explicit empty values, impossible statuses, clusters and actions that do not
-    exist."""
+    """Yield warnings about explicit empty values, impossible statuses, missing clusters and unknown actions."""
     yield from _empty_values(obj)
     yield from _unknown_actions(obj)
     for index, entry in enumerate(mappings_at(obj.spec, "decisionMatches")):
@@ -32,7 +31,8 @@ def lint_remedy(obj: Object, clusters: Collection[str]) -> Iterator[Finding]:
 
 
 def _unknown_actions(obj: Object) -> Iterator[Finding]:
-    """What nobody carries out. It still goes into `status.remedyActions`, as upstream's schema has no list of names."""
+    """Actions that nothing carries out. They are still written to `status.remedyActions`, as upstream's schema has no
+    list."""
     said: Sequence[str] = obj.spec.get("actions") or ()
     for index, action in enumerate(said):
         if action not in ACTIONS and said.index(action) == index:

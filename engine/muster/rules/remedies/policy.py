@@ -1,8 +1,8 @@
-"""Remedies, compiled: which clusters each speaks of, what it waits for, and what it asks for (seed 003).
+"""Compiled Remedies: the clusters of each, its conditions, and its actions (seed 003).
 
-Empty means the same as absent, as the seed's API comments say: no `clusterAffinity` speaks of all clusters, no
+Empty means the same as absent, as the seed's API comments say: no `clusterAffinity` selects all clusters, no
 `decisionMatches` acts at once, no `actions` does nothing. Karmada's controller reads an explicit `{}` or `[]` as
-"nothing", so an explicit empty value gets a warning that says what it means here.
+"nothing", so an explicit empty value gets a warning about its meaning here.
 """
 
 from dataclasses import dataclass, replace
@@ -16,33 +16,32 @@ from muster.fleet.objects import Object
 from muster.rules.policies.environments import policy_environment
 from muster.rules.policies.expressions import Compiler, speaks_of_silence
 
-#: The statuses that a condition can have; comparing with another one is a slip.
+#: The possible statuses of a condition.
 STATUSES = ("True", "False", "Unknown")
 _VARIABLES = ("self", "reported", "previous", "conditions", "fleet", "now")
 
-#: The one action that anything carries out, here as in Karmada: no traffic to the cluster.
+#: The only action that is carried out, as in Karmada: no traffic to the cluster.
 TRAFFIC_CONTROL = "TrafficControl"
-#: The actions that there are.
+#: The known actions.
 ACTIONS = (TRAFFIC_CONTROL,)
 
 
 @dataclass(frozen=True, slots=True)
 class ConditionMatch:
-    """A `clusterConditionMatch`: a condition that a cluster has, with a status that is, or is not, the one given."""
+    """A `clusterConditionMatch`: an existing condition whose status equals, or differs from, the given one."""
 
     type: str
     equal: bool
     status: str
 
     def holds(self, status: str) -> bool:
-        """Whether a condition with this status matches. One that is missing is not asked about: it matches nothing."""
+        """Does an existing condition with this status match?"""
         return (status == self.status) is self.equal
 
 
 @dataclass(frozen=True, slots=True)
 class ExpressionMatch:
-    """An `expression` in place of a `clusterConditionMatch`, and where it stands. `of_silence`: it says itself what
-    silence means to it."""
+    """An `expression` in place of a `clusterConditionMatch`, and its path. `of_silence`: it handles silence itself."""
 
     when: cel.Program
     at: At
@@ -51,7 +50,7 @@ class ExpressionMatch:
 
 @dataclass(frozen=True, slots=True)
 class Remedy:
-    """A compiled Remedy. `clusters` None means all; without any match it acts `immediate`ly."""
+    """A compiled Remedy. `clusters` None: all; without any match it acts `immediate`ly."""
 
     id: ObjectId
     source: Object
@@ -62,16 +61,16 @@ class Remedy:
     actions: tuple[str, ...]
 
     def speaks_of(self, cluster: str) -> bool:
-        """Whether a cluster of this name is in its affinity."""
+        """Is a cluster of this name in its affinity?"""
         return self.clusters is None or cluster in self.clusters
 
     def of_silence(self, type_: str) -> bool:
-        """Whether it says itself what is to happen while the condition of this type is Unknown."""
+        """Does it handle the status Unknown of this condition itself?"""
         return any(match.type == type_ and match.status == "Unknown" for match in self.matches)
 
 
 def compile_remedy(obj: Object) -> tuple[Remedy | None, list[Finding]]:
-    """Compile one Remedy; None where an expression of it has an error."""
+    """Compile one Remedy; None if an expression has an error."""
     environment = policy_environment(CLUSTERS, {})
     seen = {name: type_ for name, type_ in environment.variables.items() if name in _VARIABLES}
     compiler = Compiler(obj, replace(environment, variables=seen))

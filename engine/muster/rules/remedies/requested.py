@@ -1,7 +1,7 @@
-"""What Remedies ask for on a cluster, by its conditions as they are now (seed 003).
+"""The actions that Remedies request on a cluster, by its present conditions (seed 003).
 
-Silence is no recovery: while nothing new is known of the condition behind an action it is asked for, until there is
-news or the Remedy changes (`muster.rules.remedies.grounds`).
+Silence is no recovery: while the condition behind an action has no new input, the action is still requested, until
+there is input or the Remedy changes (`muster.rules.remedies.grounds`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -15,7 +15,7 @@ from muster.data.kinds import CLUSTERS, REMEDY
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.conditions.doubt import Doubt, Doubts, conditions_of, watch
+from muster.rules.conditions.stale_input import StaleInput, StaleInputs, conditions_of, record_reads
 from muster.rules.context import Context
 from muster.rules.effects.population import in_service
 from muster.rules.failures import Failures, PolicyFailure
@@ -37,10 +37,10 @@ from muster.rules.stages import Local
 
 @dataclass(frozen=True)
 class Index:
-    """The Remedies by the clusters that they speak of: all, all with an expression to ask, or the named ones.
+    """The Remedies by their clusters: all, all with an expression, or named ones.
 
-    Those that speak of all clusters are matched once per combination of statuses: a thousand Remedies over ten
-    thousand clusters meet few combinations.
+    Those for all clusters are matched once per combination of statuses: a thousand Remedies over ten thousand clusters
+    meet few combinations.
     """
 
     everywhere: tuple[Remedy, ...]
@@ -51,7 +51,7 @@ class Index:
 
     @classmethod
     def of(cls, remedies: Iterable[Remedy]) -> "Index":
-        """Sort Remedies that do something."""
+        """Index the Remedies that have actions."""
         named: dict[str, list[Remedy]] = {}
         everywhere = []
         for remedy in remedies:
@@ -73,7 +73,7 @@ class Index:
         return [*self._matched[key], *(remedy for remedy in self.named.get(cluster, ()) if _acts(remedy, statuses))]
 
     def expressive(self, cluster: str) -> Iterator[Remedy]:
-        """The Remedies that speak of a cluster and have expressions."""
+        """The Remedies for a cluster that have expressions."""
         yield from self.asked_everywhere
         yield from (remedy for remedy in self.named.get(cluster, ()) if remedy.expressions)
 
@@ -87,7 +87,7 @@ def _acts(remedy: Remedy, statuses: Mapping[str, str]) -> bool:
 
 @dataclass(frozen=True, slots=True)
 class _Answer:
-    """What the expressions of a Remedy say: one holds, one failed, or those that do not looked at what is in doubt."""
+    """The result of a Remedy's expressions: one holds, one failed, or those that do not hold read stale conditions."""
 
     holds: bool = False
     failed: bool = False
@@ -95,14 +95,13 @@ class _Answer:
 
     @property
     def open(self) -> bool:
-        """Whether it is no news."""
+        """Is there no new result?"""
         return self.failed or bool(self.doubtful)
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[RequestedActions | Failed | Finding]:
-    """Say which actions are requested on each cluster: none on one that was never accepted, was denied, or is being
-    deleted."""
-    scopes, doubts, failures = Scopes.of(view, context.rules, now), Doubts.of(view, context.rules, now), Failures()
+    """Decide the requested actions of each cluster; none for one that is not accepted, or is being deleted."""
+    scopes, doubts, failures = Scopes.of(view, context.rules, now), StaleInputs.of(view, context.rules, now), Failures()
     remedies = Remedies.of(view, context, scopes, doubts, failures)
 
     def requested(obj: Object) -> Iterator[RequestedActions]:
@@ -115,26 +114,26 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[RequestedActi
 
 @dataclass(frozen=True, slots=True)
 class Remedies:
-    """Asks the Remedies of one run what they want of a cluster."""
+    """Evaluates the Remedies of one run for clusters."""
 
     view: View
     shared: View
     index: Index
     scopes: Scopes
-    doubts: Doubts
+    doubts: StaleInputs
     failures: Failures
     _by_name: Mapping[str, Remedy]
     _digests: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, view: View, context: Context, scopes: Scopes, doubts: Doubts, failures: Failures) -> "Remedies":
+    def of(cls, view: View, context: Context, scopes: Scopes, doubts: StaleInputs, failures: Failures) -> "Remedies":
         """Prepare for the clusters of a view."""
         remedies = context.rules.compiled.of(Remedy)
         by_name = {remedy.id.name: remedy for remedy in remedies}
         return cls(view, context.shared, Index.of(remedies), scopes, doubts, failures, by_name)
 
     def request(self, obj: Object) -> RequestedActions:
-        """What is requested on a cluster that is in service."""
+        """The requested actions on a cluster in service."""
         self.scopes.clock.reset()
         conditions = conditions_of(self.view, obj.id)
         statuses = {type_: str(condition.get("status")) for type_, condition in conditions.items()}
@@ -185,7 +184,7 @@ class Remedies:
         return self._digests[remedy.id.name]
 
     def _before(self, obj: Object) -> tuple[list[Pair], Mapping[str, Ground]]:
-        """The actions of the last run with their Remedies, and on what those stood, by the names that they have now."""
+        """The last run's actions with their Remedies, and the grounds, by the Remedies' present names."""
         pairs = pairs_before(self.view, obj.id)
         if not pairs:
             return pairs, {}
@@ -195,7 +194,7 @@ class Remedies:
         return now, {names[name]: known[name] for name in sorted(names) if name in known}
 
     def _name_now(self, obj: Object, name: str, ground: Ground | None) -> str:
-        """The name of the Remedy that was called `name`: another one where one that is the same has taken its place."""
+        """The present name of the Remedy called `name`: another one if an equal Remedy has replaced it."""
         if name in self._by_name or ground is None or self._is_out_of_sight(name):
             return name
         same = (one for one in self._by_name.values() if one.actions and one.speaks_of(obj.id.name))
@@ -204,7 +203,7 @@ class Remedies:
     def _standing(
         self, obj: Object, pairs: Iterable[Pair], known: Mapping[str, Ground]
     ) -> Iterator[tuple[str, Ground]]:
-        """The Remedies that acted on the cluster in the last run, are the same today, and still speak of it."""
+        """The Remedies that acted on the cluster in the last run, are unchanged, and still select it."""
         for name in {name for _, name in pairs}:
             remedy = self._by_name.get(name)
             if remedy is None or not remedy.actions or not remedy.speaks_of(obj.id.name):
@@ -213,14 +212,14 @@ class Remedies:
             if ground.digest == self._digest(remedy):
                 yield name, ground
 
-    def _answer(self, remedy: Remedy, obj: Object, scope: Variables, doubt: Doubt) -> _Answer:
-        """What the expressions say. One that fails does not hold, but takes nothing off; nor does one that looked at
-        what is in doubt, unless it says itself what silence means to it."""
+    def _answer(self, remedy: Remedy, obj: Object, scope: Variables, doubt: StaleInput) -> _Answer:
+        """The result of the expressions. A failed one does not hold, but ends nothing; nor does one that read stale
+        conditions, unless it handles silence itself."""
         answer = _Answer()
         budget, note = cel.CostBudget(self.scopes.rules.share(CLUSTERS)), self.scopes.note(remedy.id, obj.id)
         for expression in remedy.expressions:
             seen = Variables(scope.__getitem__)
-            watched = () if expression.of_silence else watch(seen, doubt)
+            watched = () if expression.of_silence else record_reads(seen, doubt)
             result = expression.when.run(seen, clock=self.scopes.clock, budget=budget, trace=note is not None)
             if note is not None:
                 note.take(expression.when, expression.at, result)
@@ -234,12 +233,12 @@ class Remedies:
         return answer
 
     def _kept(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
-        """What a Remedy that cannot be read had asked for: a typo in it is no recovery."""
+        """Earlier requests of an unreadable Remedy: an error in it is no recovery."""
         if self.shared.uncertain(REMEDY):
             yield from ((action, name) for action, name in pairs if self._is_out_of_sight(name))
 
     def _is_out_of_sight(self, name: str) -> bool:
-        """Whether a Remedy cannot be read, or may be in a file that cannot."""
+        """Is the Remedy broken, or possibly in an unreadable file?"""
         id_ = REMEDY.id(name)
         return id_ in self.shared.broken or (self.shared.unidentified and id_ not in self.shared.objects)
 

@@ -1,11 +1,11 @@
-"""Remedies: which actions each cluster needs, from which Remedy, by its conditions as they are now (seed 003).
+"""Remedies: the actions of each cluster, and their Remedies, by its present conditions (seed 003).
 
-Level-based: what Remedies ask for is found out anew in every run (`muster.rules.remedies.requested`), so actions go
-when the condition recovers or the Remedy goes, and nothing that was written by hand survives.
+Level-based: requests are found anew in every run (`muster.rules.remedies.requested`), so an action ends when the
+condition recovers or the Remedy is removed, and manual edits do not survive.
 
-`status.remedyActions` is the sorted set; `status.muster.remedies` says which Remedy each action comes from. A new
-action is a disruptive effect, which a budget may hold, but not if a person asks for it: a Remedy without
-`decisionMatches`. Budgets count it all the same.
+`status.remedyActions` is the sorted set; `status.muster.remedies` has each action's Remedy. A new action is a
+disruptive effect, which a budget may hold, unless a person requests it: a Remedy without `decisionMatches`. Budgets
+count it all the same.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -43,7 +43,7 @@ _KEPT = Because("kept", OF_ITSELF, "the cluster is being removed, so its actions
 
 
 def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | Held | Finding]:
-    """Decide the actions of every cluster, as far as budgets allow what is asked for."""
+    """Decide every cluster's actions, as far as budgets allow the requests."""
     yield from each(view.clusters(), lambda obj: cluster_actions(view, context, obj))
 
 
@@ -76,7 +76,7 @@ def _decide(
     obj: Object, actions: list[str], pairs: Collection[Pair], grounds: Mapping[str, Ground], because: Because,
     horizon: datetime | None,
 ) -> Iterator[Decision]:  # fmt: skip
-    """An empty set is spelled out only where an input says otherwise; otherwise the field is absent."""
+    """An empty set is written only to override an input; otherwise the field is absent."""
     origins = [{"action": action, "remedy": remedy} for action, remedy in pairs]
     overwritten = bool(dig(obj.body, *map(str, ACTIONS)))
     if actions or overwritten or horizon is not None:
@@ -88,8 +88,8 @@ def _decide(
 
 
 def _because(pairs: Iterable[Pair], requested: RequestedActions, *, frozen: bool) -> Because:
-    """The Remedies behind the actions, and the conditions that they match; of very many, the first few Remedies. And
-    what they wait for, where they do. `frozen`: some stay only because a budget holds."""
+    """The Remedies behind the actions (at most `_MOST_NAMED`), their matched conditions, and what they wait for.
+    `frozen`: some stay only because a budget holds."""
     names = sorted({name for _, name in pairs})
     ids = [REMEDY.id(name) for name in names[:_MOST_NAMED]]
     types = sorted(

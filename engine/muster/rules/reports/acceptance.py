@@ -1,11 +1,10 @@
 """Which reports count: HyperFleet's acceptance rules, in their order.
 
 Source: seed 004, "Some other rules for the API", 1 and 2; where the seed is silent, HyperFleet's API. Refusing and
-discarding are one thing here: what is stored stays as it is, and the report says why in its condition `Accepted`.
-What the API checks of one payload alone (a name, a positive generation, statuses that are True, False or Unknown) is
-the schema's business and a finding.
+discarding are the same here: the stored report stays, and the report's condition `Accepted` says why. What the API
+checks of one payload alone (a name, a positive generation, statuses True, False or Unknown) is checked by the schema.
 
-The seed's rule 2 has no exception: an `Available` of Unknown is discarded even where nothing is stored yet, and so can
+The seed's rule 2 has no exception: an `Available` of Unknown is discarded even if nothing is stored yet, so it can
 never make a later report of an older generation stale.
 """
 
@@ -25,7 +24,7 @@ _MANDATORY = ("Available", "Applied", "Health")
 
 @dataclass(frozen=True, slots=True)
 class Limits:
-    """How far a report's `observed_time` may lie before and after the instant at which it is first read."""
+    """How far a report's `observed_time` may be before and after the instant at which it is first read."""
 
     age: timedelta
     ahead: timedelta
@@ -33,9 +32,8 @@ class Limits:
 
 @dataclass(frozen=True, slots=True)
 class Verdict:
-    """Whether a report counts, and why: `reason` in CamelCase, `message` a sentence without any instant in it, so
-    that it stays as it is while an adapter says the same again. `horizon`: when time alone changes the verdict.
-    `repeated`: it is the report that counts already."""
+    """Does a report count, and why? `reason` in CamelCase, `message` without times, so that it does not change while an
+    adapter repeats itself. `horizon`: when time alone changes the verdict. `repeated`: it is the stored report."""
 
     reason: str
     message: str
@@ -44,34 +42,33 @@ class Verdict:
 
     @property
     def accepted(self) -> bool:
-        """Whether the report is the one that counts."""
+        """Is the report the one that counts?"""
         return self.reason == ACCEPTED
 
     @property
     def in_time(self) -> bool:
-        """Whether the report came neither too early nor too late."""
+        """Was the report neither too early nor too late?"""
         return self.reason not in _OUT_OF_TIME
 
 
 @dataclass(frozen=True, slots=True)
 class ParsedReport(ReportPayload):
-    """One report as read: its payload, which satisfies the schema of AdapterReport, and the namespace it lies in.
-    `judged`: a run before this one has read it, in time."""
+    """One report: its payload, valid by the schema of AdapterReport, and its namespace. `judged`: an earlier run has
+    read it, in time."""
 
     spec: Tree
     namespace: str
     judged: bool = False
 
     def status(self, type_: str) -> str | None:
-        """The status of a condition; None where the report has none of that type."""
+        """The status of a condition, or None."""
         return next((c["status"] for c in self.spec["conditions"] if c["type"] == type_), None)
 
 
 @dataclass(frozen=True, slots=True)
 class Situation:
-    """What a report is judged against: the object's name for messages, the cluster that it is or belongs to and its
-    generation (None where there is no such object), what this adapter has said before, the instant and the limits, and
-    since when the object is there (None: nobody knows)."""
+    """What a report is compared with: the object's name, its cluster and its generation (None if it does not exist),
+    the adapter's stored report, the instant, the limits, and the object's creation (None: unknown)."""
 
     target: str
     cluster: str
@@ -86,10 +83,10 @@ Rule: TypeAlias = Callable[[ParsedReport, Situation], Verdict | None]
 
 
 def judge(report: ParsedReport, situation: Situation) -> Verdict:
-    """Return what becomes of a report: the first rule that objects decides.
+    """Return the verdict on a report: the first rule that objects decides.
 
-    A report that is the stored one word for word has been judged before and stays accepted: that verdict is `repeated`.
-    One that came in time grows too old no more, whatever became of it.
+    A report equal to the stored one stays accepted: that verdict is `repeated`. One that was in time does not become
+    too old.
     """
     stored = situation.stored
     if situation.generation is not None and stored is not None and same_report(stored.spec, report.spec):
@@ -121,7 +118,7 @@ def _no_such_object(_: ParsedReport, at: Situation) -> Verdict | None:
 
 
 def _other_cluster(report: ParsedReport, at: Situation) -> Verdict | None:
-    """An agent may write what lies in its cluster's namespace, so nothing there speaks for another cluster."""
+    """Agents write to their cluster's namespace, so nothing there may report on another cluster."""
     if report.namespace == at.cluster:
         return None
     text = f"{at.target} belongs to cluster {at.cluster}, so reports on it live in namespace {at.cluster}."
@@ -129,7 +126,7 @@ def _other_cluster(report: ParsedReport, at: Situation) -> Verdict | None:
 
 
 def _earlier_object(report: ParsedReport, at: Situation) -> Verdict | None:
-    """What was said of another object of that name, which is gone, does not count for the one that took its place."""
+    """A report about an earlier object of that name does not count for its successor."""
     if at.since is None or report.time >= at.since:
         return None
     return Verdict("BeforeObject", f"It was made before {at.target} came to be.")
@@ -173,7 +170,7 @@ def _same_time(report: ParsedReport, at: Situation) -> Verdict | None:
     return Verdict("SameTime", f"Another report of generation {report.generation} at the same instant came first.")
 
 
-#: The rules in HyperFleet's order: a stale report is discarded as stale even where it is incomplete, too.
+#: The rules in HyperFleet's order: a stale report is discarded as stale even if it is incomplete.
 RULES: Sequence[Rule] = (
     _repeated_condition,
     _out_of_time,

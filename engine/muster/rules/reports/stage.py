@@ -1,10 +1,10 @@
-"""The reports stage: judges every AdapterReport, and remembers what was accepted and when specs changed.
+"""The reports stage: decides which AdapterReports count, and records them and when specs changed.
 
-However many files carry reports of one adapter on one object, and in whatever order they arrived, the same one counts:
-the newest by generation and then by time of those that the rules accept.
+Of all reports of one adapter on one object, in any order of arrival, the same one counts: the newest accepted one by
+generation, then by time.
 
-A report comes in time or not when it is first read. One that came in time and does not count is remembered by a digest,
-`status.muster.judged`: it grows too old no more, whoever reads it next.
+Whether a report is in time is decided when it is first read. One that was in time and does not count is recorded by a
+digest, `status.muster.judged`, so that it does not become too old later.
 """
 
 from collections.abc import Iterator, Mapping
@@ -35,12 +35,12 @@ from muster.fleet.reports import (
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
 from muster.rules.context import Context
+from muster.rules.creation import creation_time, record_creations
 from muster.rules.generations import spec_digest
-from muster.rules.incarnations import came_to_be, creations
 from muster.rules.policies.variables import generation_of
 from muster.rules.reports.acceptance import ACCEPTED, Limits, ParsedReport, Situation, Verdict, judge
 from muster.rules.stages import STATUS, Local
-from muster.rules.transitions import saying
+from muster.rules.transitions import condition_decision
 
 _BECAUSE = Because(RULE, OF_SPEC, "what counts of the adapter on the object, for the reports to come")
 _COUNTS = "it is still reported, and nothing newer of the adapter on the object counts"
@@ -50,13 +50,13 @@ _BROKEN = Because(RULE, OF_ITSELF, "the report has an error now; what it said be
 _ONCE = Because("reports", OF_SPEC, "the report came in time, and grows too old no more")
 _CHANGED = Because("reports", OF_SPEC, "when the spec last changed; adapters have to answer from then on")
 _JUDGED = tuple(Input(("spec", name)) for name in ("observed_generation", "observed_time", "conditions"))
-#: Where it is remembered what counts.
+#: The record of what counts.
 MUSTER: Path = ("status", "muster")
 _AGE, _AHEAD = timedelta(minutes=30), timedelta(minutes=5)
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
-    """Decide what becomes of every report, and since when the adapters' objects have their specs."""
+    """Decide about every report, and since when adapters' objects have their specs."""
     stored = remembered(view)
     incoming, limits = _by_adapter(view), _limits(context.rules.settings)
 
@@ -67,12 +67,12 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fi
     keys = sorted({*stored, *incoming})
     yield from each((Reports(key, stored.get(key), tuple(incoming.get(key, ()))) for key in keys), judged)
     yield from _spec_changes(view, context, now)
-    yield from creations(view, context, now)
+    yield from record_creations(view, context, now)
 
 
 @dataclass(frozen=True, slots=True)
 class Reports:
-    """What one adapter says, and has said, on one object: a fault costs the report that came last its verdict."""
+    """One adapter's present and stored reports on one object; a fault affects the latest one's verdict."""
 
     key: tuple[ObjectId, str]
     stored: Accepted | None
@@ -80,17 +80,17 @@ class Reports:
 
     @property
     def id(self) -> ObjectId:
-        """The AdapterReport to which a fault is put down."""
+        """The AdapterReport to which a fault is attributed."""
         return self.incoming[0].id if self.incoming else self.stored.holder if self.stored else self.key[0]
 
     @property
     def parts(self) -> tuple[Part, ...]:
-        """Where that report stands."""
+        """The parts of that report."""
         return self.incoming[0].parts if self.incoming else ()
 
 
 def _by_adapter(view: View) -> Mapping[tuple[ObjectId, str], list[Object]]:
-    """The sound reports by object and adapter, the newest first; of equals the first by name."""
+    """The sound reports by object and adapter, newest first, then by name."""
     found = grouped(
         ((target_of(obj.spec, obj.id.namespace), str(obj.spec["adapter"])), obj) for obj in view.of(ADAPTER_REPORT)
     )
@@ -106,7 +106,7 @@ def _newness(obj: Object) -> tuple[int, datetime]:
 
 
 def _of_adapter(view: View, reports: list[Object], situation: Situation) -> Iterator[Decision]:
-    """Judge the reports of one adapter on one object; what counts in the end is held by one of them."""
+    """Decide about one adapter's reports on one object; one of them holds what counts."""
     counts = situation.stored
     verdicts: list[tuple[Object, Verdict]] = []
     for obj in reports:
@@ -128,7 +128,7 @@ def _of_adapter(view: View, reports: list[Object], situation: Situation) -> Iter
 
 
 def _was_judged(view: View, obj: Object) -> bool:
-    """Whether a run before this one has read the report in time: what it remembers is that report."""
+    """Did an earlier run read the report in time?"""
     known = mapping_at(view.previous.get(obj.id), "status", "muster")
     if "judged" in known and known["judged"] == spec_digest(obj.spec):
         return True
@@ -143,7 +143,7 @@ def _remembered_by(
     left = dict(judged)
     if counts is not None:
         own = left.pop(counts.holder, None)
-        if counts.holder not in said:  # nobody judged it in this run, so what was remembered of it stays
+        if counts.holder not in said:  # not decided in this run, so its record stays
             own = mapping_at(view.previous.get(counts.holder), "status", "muster").get("judged")
         value = {**counts.bookkeeping, "judged": own} if own else counts.bookkeeping
         yield Decision(counts.holder, MUSTER, value, _why(view, counts, before, said))
@@ -154,7 +154,7 @@ def _remembered_by(
 
 
 def _why(view: View, counts: Accepted, before: Accepted | None, said: Mapping[ObjectId, Verdict]) -> Because:
-    """Why a report counts: it was just accepted, it still says the same, or nothing that counts has followed it."""
+    """Why a report counts: it was just accepted, is repeated, or nothing newer counts."""
     if counts is not before:
         return _BECAUSE
     if (same := next((id_ for id_, verdict in said.items() if verdict.repeated), None)) is not None:
@@ -165,28 +165,28 @@ def _why(view: View, counts: Accepted, before: Accepted | None, said: Mapping[Ob
 
 
 def _told(view: View, obj: Object, verdict: Verdict, now: datetime) -> Decision:
-    """The condition that says what became of a report: a discard is never silent."""
+    """The condition with the verdict: no report is discarded silently."""
     said = ("True" if verdict.accepted else "False", verdict.reason, verdict.message)
     because, generation = Because(f"reports#{verdict.reason}", _JUDGED), obj.spec["observed_generation"]
-    return saying(view, obj.id, ACCEPTED, said, because, now, verdict.horizon, generation)
+    return condition_decision(view, obj.id, ACCEPTED, said, because, now, verdict.horizon, generation)
 
 
 def _situation(
     view: View, context: Context, limits: Limits, target: ObjectId, stored: Accepted | None, now: datetime
 ) -> Situation:
-    """What reports on an object are judged against. A broken object is at its last generation."""
+    """What reports on an object are compared with. A broken object has its last generation."""
     obj = view.objects.get(target)
     unseen = obj is None and (view.unidentified or target in view.broken) and target in view.previous
     generation = generation_of(view, target) if obj is not None or unseen else None
     cluster = cluster_of(obj) if obj is not None else target.namespace or target.name
-    since = None if generation is None else came_to_be(view, context, target, now)
+    since = None if generation is None else creation_time(view, context, target, now)
     if stored is not None and since is not None and stored.time < since:
-        stored = None  # it was about a predecessor
+        stored = None  # it was about an earlier object
     return Situation(str(target), cluster, generation, stored, now, limits, since)
 
 
 def _spec_changes(view: View, context: Context, now: datetime) -> Iterator[Decision]:
-    """When each object that adapters look after got its present generation: the time from which silence is counted."""
+    """When each object of adapters got its present generation, from which silence counts."""
     for kind in TARGETS.values():
         if not required_adapters(context.rules.settings, kind):
             continue

@@ -1,10 +1,9 @@
-"""Sets of clusters: who is a member, what the sets and their bindings say of themselves.
+"""Cluster sets: their members, and the conditions of sets and bindings.
 
-Source: upstream's managedclusterset, managedclustersetbinding and default-set controllers. `default` and `global`
-exist in every fleet without being committed, and are written as derived objects where a binding names them; what a
-file says of their selector has no effect unless it carries the annotation
-`cluster.open-cluster-management.io/autoupdate: "false"`. A cluster whose label names no set is in `default`. A denied
-cluster is in no set; one that was never accepted, or is being deleted, still counts as a member.
+Source: upstream's managedclusterset, managedclustersetbinding and default-set controllers. `default` and `global` exist
+in every fleet without being committed, and are derived if a binding names them; a selector in a file has no effect
+unless it has the annotation `cluster.open-cluster-management.io/autoupdate: "false"`. A cluster whose label names no
+set is in `default`. A denied cluster is in no set; one that was never accepted, or is being deleted, is still a member.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -25,7 +24,7 @@ from muster.rules.context import Context
 from muster.rules.policies.facets import Facets
 from muster.rules.policies.selectors import LabelSelector
 from muster.rules.stages import SPEC, STATUS, Local, Wide
-from muster.rules.transitions import as_it_was, saying
+from muster.rules.transitions import condition_decision, unchanged_condition
 
 _EXCLUSIVE = frozenset({"", "ExclusiveClusterSetLabel", "LegacyClusterSetLabel"})
 _MEMBERSHIP = Because("sets", (Input(("metadata", "labels")),), "a cluster that names no set is in `default`")
@@ -38,14 +37,14 @@ _SET_EMPTY = "ClusterSetEmpty"
 
 @dataclass(frozen=True, slots=True)
 class Sets:
-    """The sets of a fleet by name, each with its selector; `doubtful` are those whose file has an error."""
+    """The sets of a fleet by name, with their selectors; `doubtful`: broken ones."""
 
     selectors: Mapping[str, Mapping[str, Tree]]
     doubtful: frozenset[str]
 
     @classmethod
     def of(cls, view: View) -> "Sets":
-        """Read the sets of a fleet, those that every fleet has among them."""
+        """Read the sets of a fleet, including those that every fleet has."""
         selectors: dict[str, Mapping[str, Tree]] = dict(BUILT_IN)
         for obj in view.of(MANAGED_CLUSTER_SET):
             if not is_managed(obj):
@@ -54,11 +53,11 @@ class Sets:
         return cls(selectors, frozenset(doubtful))
 
     def __contains__(self, name: object) -> bool:
-        """Whether a set of that name exists, be it broken."""
+        """Does a set of that name exist, even if broken?"""
         return name in self.selectors or name in self.doubtful
 
     def members(self, name: str, labels: Facets) -> frozenset[str]:
-        """The clusters, among those that `labels` knows, that are in the set; a broken set has none to name."""
+        """The clusters in `labels` that are in the set; none for a broken set."""
         selector = self.selectors.get(name)
         if selector is None:
             return frozenset()
@@ -75,14 +74,14 @@ def cluster_labels(obj: Object) -> Mapping[str, str]:
 
 
 def membership(view: View, _context: Context, _now: datetime) -> Iterator[Decision]:
-    """Decide the label of each cluster that names no set."""
+    """Decide the label of each cluster without a set."""
     for obj in view.of(MANAGED_CLUSTER):
         if not obj.labels.get(CLUSTER_SET) and not was_denied(view, obj.id):
             yield Decision(obj.id, ("metadata", "labels"), {CLUSTER_SET: DEFAULT}, _MEMBERSHIP)
 
 
 def stage(shared: Shared, _context: Context, now: datetime) -> Iterator[Decision | Finding]:
-    """Decide the built-in sets, and what sets and bindings say."""
+    """Decide the built-in sets, and the conditions of sets and bindings."""
     clusters = [obj for obj in shared.of(MANAGED_CLUSTER) if not was_denied(shared, obj.id)]
     kept = [obj for id_ in shared.broken if (obj := shared.objects.get(id_)) and obj.kind is MANAGED_CLUSTER]
     sets = Sets.of(shared)
@@ -99,7 +98,7 @@ def stage(shared: Shared, _context: Context, now: datetime) -> Iterator[Decision
 
 
 def _built_in(shared: Shared, shown: Collection[str]) -> Iterator[Decision]:
-    """Upstream creates these sets and reverts their selectors; so does what lies over the input here."""
+    """Upstream creates these sets and reverts their selectors; the derived part does the same."""
     for name, selector in BUILT_IN.items():
         obj = shared.objects.get(MANAGED_CLUSTER_SET.id(name))
         if name in shown and (obj is None or is_managed(obj)):
@@ -109,7 +108,7 @@ def _built_in(shared: Shared, shown: Collection[str]) -> Iterator[Decision]:
 
 
 def _over(written: Tree, wanted: Tree) -> Tree:
-    """What has to lie over `written` so that `wanted` is seen: null removes a field that only the file has."""
+    """The overlay that turns `written` into `wanted`: null removes a field that only the file has."""
     if not isinstance(written, dict) or not isinstance(wanted, Mapping):
         return wanted
     return {key: _over(written.get(key), wanted.get(key)) for key in sorted({*written, *wanted})}
@@ -120,22 +119,22 @@ def _is_set(id_: ObjectId) -> bool:
 
 
 def was_denied(view: View, id_: ObjectId) -> bool:
-    """Whether a cluster that was accepted once is not any more."""
+    """Was the cluster accepted once, and is no longer?"""
     said = view.now(id_, "status", "conditions", (ACCEPTED,))
     return isinstance(said, dict) and said.get("status") == "False"
 
 
 def _as_it_was(shared: Shared, name: str) -> Decision | None:
-    """What a set said at the last run, while the labels of some cluster are not known; None where all of them are."""
+    """The set's last condition, while some cluster's labels are unknown; None otherwise."""
     id_ = MANAGED_CLUSTER_SET.id(name)
     before = shared.conditions_before(id_).get(_SET_EMPTY)
     if before is None or not (shared.unidentified or any(_is_lost(shared, lost) for lost in shared.broken)):
         return None
-    return as_it_was(id_, _SET_EMPTY, before, _KEPT)
+    return unchanged_condition(id_, _SET_EMPTY, before, _KEPT)
 
 
 def _is_lost(shared: Shared, id_: ObjectId) -> bool:
-    """Whether a cluster of the last run is broken in such a way that nobody knows its labels."""
+    """Is this a cluster of the last run whose labels are unknown now?"""
     obj = shared.objects.get(id_)
     unknown = obj is None or "spec" not in obj.body
     return MANAGED_CLUSTER.has(id_) and unknown and id_ in shared.previous
@@ -143,13 +142,13 @@ def _is_lost(shared: Shared, id_: ObjectId) -> bool:
 
 def _emptiness(shared: Shared, name: str, members: int, now: datetime) -> Decision:
     said = (*(("False", "ClustersSelected") if members else ("True", "NoClusterMatched")), members_text(members))
-    return saying(shared, MANAGED_CLUSTER_SET.id(name), _SET_EMPTY, said, _MEMBERS, now)
+    return condition_decision(shared, MANAGED_CLUSTER_SET.id(name), _SET_EMPTY, said, _MEMBERS, now)
 
 
 def _bound(shared: Shared, obj: Object, sets: Sets, now: datetime) -> Decision:
     exists = obj.spec.get("clusterSet") in sets
     said = ("True", "ClusterSetBound", "") if exists else ("False", "ClusterSetNotFound", "")
-    return saying(shared, obj.id, "Bound", said, _BINDING, now)
+    return condition_decision(shared, obj.id, "Bound", said, _BINDING, now)
 
 
 MEMBERSHIP = Local("membership", membership, derives=(((MANAGED_CLUSTER,), (("metadata", "labels"),)),))

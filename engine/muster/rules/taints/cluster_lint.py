@@ -1,4 +1,4 @@
-"""What is wrong with a ClusterTaintPolicy that its schema has accepted."""
+"""Findings about a valid ClusterTaintPolicy."""
 
 from collections.abc import Iterator, Mapping
 
@@ -15,8 +15,8 @@ from muster.rules.taints.cluster_policy import OPERATORS
 
 
 def taint_policy_findings(obj: Object, settings: Settings) -> Iterator[Finding]:
-    """Yield what Karmada's webhook refuses (a taint twice, and NoExecute where the fleet has not allowed it), and words
-    that can do nothing."""
+    """Yield what Karmada's webhook refuses (a repeated taint, and NoExecute unless the fleet allows it), and values
+    without effect."""
     taints = [(str(taint.get("key")), str(taint.get("effect"))) for taint in mappings_at(obj.spec, "taints")]
     for index, taint in enumerate(taints):
         where = f"spec.taints[{index}]"
@@ -36,7 +36,7 @@ def taint_policy_findings(obj: Object, settings: Settings) -> Iterator[Finding]:
 
 
 def _slips(obj: Object, at: At, entry: Mapping[str, Tree]) -> Iterator[Finding]:
-    """Words that upstream's schema takes and that match nothing."""
+    """Values that upstream's schema accepts and that match nothing."""
     operator = str(entry.get("operator"))
     if operator not in OPERATORS:
         message = f"the operator {operator!r} matches nothing; it is In or NotIn"

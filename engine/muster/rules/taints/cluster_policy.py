@@ -1,4 +1,4 @@
-"""ClusterTaintPolicies (Karmada), read: which clusters each speaks of, and when it adds and removes its taints."""
+"""Parsed ClusterTaintPolicies (Karmada): the clusters of each, and when it adds and removes its taints."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -17,14 +17,14 @@ OPERATORS = ("In", "NotIn")
 
 @dataclass(frozen=True, slots=True)
 class StatusMatch:
-    """A condition that a cluster has, with a status that is (`In`) or is not (`NotIn`) among some."""
+    """A condition whose status is (`In`) or is not (`NotIn`) one of `values`."""
 
     type: str
     operator: str
     values: frozenset[str]
 
     def holds(self, statuses: Mapping[str, str]) -> bool:
-        """Whether it matches. A missing condition matches nothing, and neither does an operator that nobody knows."""
+        """Does it match? A missing condition or an unknown operator never does."""
         status = statuses.get(self.type)
         if status is None or self.operator not in OPERATORS:
             return False
@@ -33,7 +33,7 @@ class StatusMatch:
 
 @dataclass(frozen=True, slots=True)
 class ClusterTaintPolicy:
-    """A ClusterTaintPolicy. `taints` are (key, effect) with their value."""
+    """A ClusterTaintPolicy. `taints`: values by (key, effect)."""
 
     id: ObjectId
     source: Object
@@ -42,19 +42,19 @@ class ClusterTaintPolicy:
     taints: Mapping[tuple[str, str], str]
 
     def adds(self, statuses: Mapping[str, str]) -> bool:
-        """Whether all conditions for adding hold; none at all never do."""
+        """Do all conditions for adding hold? Without any: False."""
         return bool(self.add_on) and all(match.holds(statuses) for match in self.add_on)
 
     def removes(self, statuses: Mapping[str, str]) -> bool:
-        """Whether all conditions for removing hold; none at all never do."""
+        """Do all conditions for removing hold? Without any: False."""
         return bool(self.remove_on) and all(match.holds(statuses) for match in self.remove_on)
 
     def removal_rests_on(self, doubtful: Callable[[str], bool]) -> bool:
-        """Whether the conditions for removing rest on one of which nothing new is known, without naming Unknown."""
+        """Does removal depend on a stale condition, without naming Unknown?"""
         return any(doubtful(match.type) and "Unknown" not in match.values for match in self.remove_on)
 
     def targets(self, cluster: Object) -> bool:
-        """Whether the policy speaks of a cluster: exclusion first, then labels, fields and names. Empty means all."""
+        """Does the policy target a cluster? Exclusion first, then labels, fields and names. Empty means all."""
         target = mapping_at(self.source.spec, "targetClusters")
         if cluster.id.name in (target.get("exclude") or ()):
             return False
@@ -68,7 +68,7 @@ class ClusterTaintPolicy:
 
 
 def _field_matches(entry: Mapping[str, Tree], cluster: Object) -> bool:
-    """Whether a requirement on provider, region or zone holds. All zones of a cluster must be among those of `In`."""
+    """Does a requirement on provider, region or zone hold? `In` needs all zones of a cluster among its values."""
     values, wanted = set(entry.get("values") or ()), entry.get("operator") == "In"
     if entry.get("key") == "zone":
         zones = cluster.spec.get("zones") or [zone for zone in [cluster.spec.get("zone")] if zone]
@@ -84,7 +84,7 @@ class ClusterTaintPolicies(Broadcast):
 
 
 def taint_policies(fleet: Fleet) -> tuple[ClusterTaintPolicy, ...]:
-    """Return the sound policies in the order in which they act: by creation where it is given, then by name."""
+    """Return the sound policies in the order in which they act: by creation if given, then by name."""
     found = [_read(obj) for obj in fleet.of(CLUSTER_TAINT_POLICY)]
     return tuple(sorted(found, key=_order))
 

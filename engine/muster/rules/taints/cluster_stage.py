@@ -1,12 +1,11 @@
 """ClusterTaintPolicies: taints that latch (Karmada).
 
-A policy adds its taints when all its conditions for adding hold, and takes them off when all those for removing do.
-In between nothing changes: neither when the conditions for adding stop to hold, nor when the policy, or what it
-targets, is edited or goes. Which conditions hold was found out before (`muster.rules.taints.requested`); the policies
-act one after the other, removing last, so that the newest wins. The memory of a latch is the derived file: a taint that
-a person deletes there is off.
+A policy adds its taints when all its conditions for adding hold, and removes them when all those for removing do. In
+between nothing changes: neither when the conditions for adding stop to hold, nor when the policy or its target is
+edited or removed. Requests come from `muster.rules.taints.requested`; policies act one after the other, removing last,
+so the newest wins. The derived file records the latch: a taint that a person deletes there is off.
 
-Taints that people commit are theirs: a policy cannot take those off.
+Policies cannot remove taints that people commit.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -33,10 +32,10 @@ _LATCHED = Because("taint policies", OF_CONDITIONS, "what stays until conditions
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
-    """Decide the latching taints of every cluster, as far as budgets allow what is asked for."""
+    """Decide every cluster's latching taints, as far as budgets allow the requests."""
 
     def latching(obj: Object) -> Iterator[Decision | Held]:
-        # What latched stays on a cluster that is being deleted, as any taint of a policy does: nothing is asked of it.
+        # On a cluster that is being deleted, latched taints stay, like those of any policy.
         cluster = _LatchingCluster.of(view, obj)
         requested = context.told_about(RequestedLatches, obj.id)
         yield from cluster.act(requested.latches if requested else (), context.told(Allowance))
@@ -46,7 +45,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | He
 
 
 def would_disrupt(view: View, obj: Object, asked: Iterable[RequestedLatch]) -> bool:
-    """Whether a latching taint keeps work away from a cluster, be it there already or about to be added."""
+    """Would a latching taint, present or requested, keep work away from the cluster?"""
     cluster = _LatchingCluster.of(view, obj)
     for _ in cluster.act(asked, replace(EVERYTHING, asked=set())):
         pass
@@ -55,7 +54,7 @@ def would_disrupt(view: View, obj: Object, asked: Iterable[RequestedLatch]) -> b
 
 @dataclass
 class _LatchingCluster:
-    """One cluster while the policies act on it: `latched` says which policy put each taint there."""
+    """One cluster while the policies act on it: `latched`: each taint's policy."""
 
     view: View
     obj: Object
@@ -75,7 +74,7 @@ class _LatchingCluster:
         return cls(view, obj, before, {key: policy for key, policy in latched.items() if key in before})
 
     def act(self, asked: Iterable[RequestedLatch], allowed: Allowance) -> Iterator[Held]:
-        """Let the policies act in order, and yield what is held."""
+        """Let the policies act in order; yield held effects."""
         for one in asked:
             if one.adds:
                 yield from self._add(one.policy, allowed)
@@ -83,12 +82,12 @@ class _LatchingCluster:
                 self._remove(one.policy, allowed)
 
     def _taints(self, policy: ClusterTaintPolicy) -> Iterator[tuple[TaintKey, str]]:
-        """The policy's taints as they are told apart on this cluster, each with its value."""
+        """The policy's taints by their keys on this cluster, with their values."""
         for (key, effect), value in policy.taints.items():
             yield taint_key(self.obj.kind, {"key": key, "effect": effect, "value": value}), value
 
     def _stands(self, key: TaintKey) -> bool:
-        """Whether the cluster has the taint at this point: from a person, a TaintPolicy or a policy before this one."""
+        """Does the cluster have the taint now: from a person, a TaintPolicy or an earlier policy?"""
         return key in self.latched or (self._decided(key) and key not in self.removed)
 
     def _decided(self, key: TaintKey) -> bool:
@@ -118,7 +117,7 @@ class _LatchingCluster:
             self.removed[key] = policy.id.name
 
     def decisions(self, now: datetime) -> Iterator[Decision]:
-        """What follows."""
+        """The resulting decisions."""
         for key, name in sorted(self.removed.items()):
             if self._decided(key):
                 yield Decision(self.obj.id, ("spec", "taints", key), None, _because(name))
@@ -131,7 +130,7 @@ class _LatchingCluster:
             yield Decision(self.obj.id, LATCHED, entries, _LATCHED)
 
     def _taint(self, key: TaintKey, now: datetime) -> Tree:
-        """The taint as it stands, or as it is added now. What was taken off and put back in one run never went."""
+        """The taint as present, or as added now. One removed and added again in one run keeps its time."""
         known = self.before.get(key)
         if known is not None and self.added.get(key, known.get("value") or "") == (known.get("value") or ""):
             return {name: known[name] for name in ("timeAdded", "value") if name in known}

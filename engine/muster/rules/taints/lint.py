@@ -1,7 +1,7 @@
-"""The taints that people give clusters: none that is a policy's, and on a Karmada Cluster each once by key and effect.
+"""Checks of taints that people set: none that a policy decides, and on a Karmada Cluster each key and effect once.
 
-Source of the latter: upstream's `pkg/util/lifted/validateclustertaints.go`, as its API server has it. Open Cluster
-Management lets one key stand twice.
+Source of the latter: upstream's `pkg/util/lifted/validateclustertaints.go`, as its API server does. Open Cluster
+Management allows repeated keys.
 """
 
 from collections.abc import Iterator
@@ -10,18 +10,18 @@ from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.tree import dig, mappings_at
-from muster.fleet.deciders import Deciders
+from muster.fleet.adoption import Deciders
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at, place_of
 
 
 def decided_taints(fleet: Fleet) -> Iterator[Finding]:
-    """Yield a warning for each taint in a person's file that a policy decides, and that therefore does not count.
+    """Yield a warning for each taint in a person's file that a policy decides, and that is therefore ignored.
 
-    One that says when it was added came from a hub, with its cluster: that is how it moves in.
+    One with `timeAdded` came from a hub with an imported cluster.
     """
-    deciders = None  # few fleets have taints in files
+    deciders = None  # read on first use: few fleets have taints in files
     for obj in fleet.clusters():
         for part in obj.parts:
             taints = dig(part.body, "spec", "taints") if not part.source.ref else None
@@ -37,7 +37,7 @@ def decided_taints(fleet: Fleet) -> Iterator[Finding]:
 
 
 def repeated_taints(obj: Object) -> Iterator[Finding]:
-    """Yield an error for each taint of a Cluster that repeats an earlier one, whatever its value."""
+    """Yield an error for each taint of a Cluster that repeats an earlier key and effect."""
     first: dict[tuple[str, str], int] = {}
     for index, taint in enumerate(mappings_at(obj.spec, "taints")):
         key, effect = str(taint.get("key")), str(taint.get("effect"))

@@ -1,4 +1,4 @@
-"""TaintPolicies, compiled: which taints there are, and when."""
+"""Compiled TaintPolicies: which taints, and when."""
 
 from dataclasses import dataclass
 from typing import Final
@@ -15,7 +15,7 @@ from muster.rules.policies.policies import Policy, PolicyFields, PolicyKind
 
 @dataclass(frozen=True, slots=True)
 class TaintRule:
-    """One taint of a TaintPolicy and when it is there."""
+    """One taint of a TaintPolicy and its condition."""
 
     key: str
     value: str | None
@@ -27,7 +27,7 @@ class TaintRule:
 
 @dataclass(frozen=True, slots=True)
 class TaintPolicy(Policy):
-    """Decides taints. `of_silence`: it says itself what silence means, as one does that has a taint for Unknown."""
+    """Decides taints. `of_silence`: it handles silence itself, for example by a taint for Unknown."""
 
     taints: tuple[TaintRule, ...]
     of_silence: bool = False

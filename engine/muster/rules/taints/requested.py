@@ -1,14 +1,13 @@
 """The taints that TaintPolicies and ClusterTaintPolicies request on a cluster, before budgets allow them.
 
-Policies are asked once in a run, before `budgets`, which counts the clusters with a disruptive effect.
+Policies are evaluated once in a run, before `budgets`, which counts the clusters with a disruptive effect.
 
-A condition that cannot be evaluated never counts as true, so its taint is not asked for; one that stands already is,
-because an error is no recovery. Neither is silence: a policy that looked at a condition of which nothing new is known
-(`muster.rules.conditions.doubt`) goes on asking for a taint of its own, until there is news or the policy changes. A
-policy with a taint for Unknown, as the built-in ones are, says itself what silence means. Of the others
-`status.muster.taints` says which taint each put there. Nor does silence take off what a ClusterTaintPolicy added
-(Karmada): a condition of which nothing new is known fulfils none for removing, unless that one names the status
-Unknown.
+A failed condition never counts as true, so its taint is not requested; a present one still is, because an error is no
+recovery. Neither is silence: a policy that read a stale condition (`muster.rules.conditions.stale_input`) keeps
+requesting its present taint, until there is new input or the policy changes. A policy with a taint for Unknown, as the
+built-in ones have, handles silence itself. For the others `status.muster.taints` records each taint's policy. Nor does
+silence remove a ClusterTaintPolicy's taint (Karmada): a stale condition fulfils none for removing, unless that one
+names the status Unknown.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -23,8 +22,8 @@ from muster.data.tree import Tree
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.conditions.doubt import Doubts, Watched, watch
 from muster.rules.conditions.stage import guards_hold, holds
+from muster.rules.conditions.stale_input import RecordedConditions, StaleInputs, record_reads
 from muster.rules.context import Context
 from muster.rules.failures import Failures, PolicyFailure
 from muster.rules.generations import spec_digest
@@ -43,8 +42,8 @@ _SILENT = "nothing new is known of what the policy looks at, so what stands stay
 def stage(
     view: View, context: Context, now: datetime
 ) -> Iterator[RequestedTaints | RequestedLatches | Failed | Finding]:
-    """Say which taints are requested on each cluster; none on a cluster that is being deleted."""
-    scopes, doubts, failures = Scopes.of(view, context.rules, now), Doubts.of(view, context.rules, now), Failures()
+    """Decide the requested taints of each cluster; none for one that is being deleted."""
+    scopes, doubts, failures = Scopes.of(view, context.rules, now), StaleInputs.of(view, context.rules, now), Failures()
     taints, policies = Taints(view, now, scopes, doubts, failures), context.told(ClusterTaintPolicies).policies
 
     def requested(obj: Object) -> Iterator[RequestedTaints | RequestedLatches]:
@@ -64,23 +63,23 @@ def stage(
 
 @dataclass(frozen=True, slots=True)
 class Taints:
-    """Asks the TaintPolicies of one run what they want of a cluster."""
+    """Evaluates the TaintPolicies of one run for clusters."""
 
     view: View
     now: datetime
     scopes: Scopes
-    doubts: Doubts
+    doubts: StaleInputs
     failures: Failures
     _digests: dict[ObjectId, str] = field(default_factory=dict)
 
     def request(self, obj: Object) -> RequestedTaints:
-        """What is requested on a cluster."""
+        """The requested taints of a cluster."""
         previous = self.view.previous.get(obj.id)
         cluster = _TaintedCluster(self, obj, taints_by_key(obj.kind, previous), put_before(obj.kind, previous))
         return RequestedTaints(obj.id, tuple(cluster.asked()), cluster.put)
 
     def entry(self, policy: TaintPolicy, key: TaintKey) -> Tree:
-        """What is remembered of a taint that a policy put there."""
+        """The record of a policy's taint."""
         if policy.id not in self._digests:
             self._digests[policy.id] = spec_digest(policy.source.spec)
         return {**taint_fields(key), "policy": policy.id.name, "digest": self._digests[policy.id]}
@@ -88,8 +87,8 @@ class Taints:
 
 @dataclass(frozen=True, slots=True)
 class _TaintedCluster:
-    """One cluster that policies are asked about: `before` is what the last run derived, `standing` what it remembered
-    of who put the taints there; `put` is what this run is to remember."""
+    """One cluster for evaluation: `before`: the last run's taints, `standing`: its records of their policies; `put`:
+    this run's records."""
 
     run: Taints
     obj: Object
@@ -98,29 +97,29 @@ class _TaintedCluster:
     put: dict[TaintKey, Tree] = field(default_factory=dict)
 
     def asked(self) -> Iterator[Decision]:
-        """What the policies ask for: a taint, or none until some instant."""
+        """The policies' requests: a taint, or none until some instant."""
         scopes, base = self.run.scopes, None
         for policy in scopes.rules.compiled.of(TaintPolicy):
             if self.obj.kind not in policy.target.kinds or not policy.target.selects(self.obj):
                 continue
             base = scopes.base(self.obj) if base is None else base
-            seen, watched = base, tuple[Watched, ...]()
-            # A policy may speak of clusters of both kinds; none takes the other's effects.
+            seen, watched = base, tuple[RecordedConditions, ...]()
+            # A policy may target clusters of both kinds, which have different effects.
             rules = [rule for rule in policy.taints if rule.effect in TAINT_EFFECTS[self.obj.kind.name]]
             if any(self._put_by(policy, rule_key(self.obj.kind, rule)) for rule in rules):
                 seen = Variables(base.__getitem__)
-                watched = watch(seen, self.run.doubts.about(self.obj))
+                watched = record_reads(seen, self.run.doubts.about(self.obj))
             scope = scopes.for_policy(policy, seen, self.obj.id)
             for rule in rules:
                 yield from self._of_rule(policy, rule, scope, watched)
 
     def _put_by(self, policy: TaintPolicy, key: TaintKey) -> bool:
-        """Whether this policy put the taint there, as it is, and has no word for silence."""
+        """Did this unchanged policy add the taint, and does it not handle silence itself?"""
         known = self.standing.get(key)
         return known is not None and not policy.of_silence and known == self.run.entry(policy, key)
 
     def _of_rule(
-        self, policy: TaintPolicy, rule: TaintRule, scope: PolicyScope, watched: tuple[Watched, ...]
+        self, policy: TaintPolicy, rule: TaintRule, scope: PolicyScope, watched: tuple[RecordedConditions, ...]
     ) -> Iterator[Decision]:
         key, clock = rule_key(self.obj.kind, rule), self.run.scopes.clock
         clock.reset()
@@ -144,12 +143,12 @@ class _TaintedCluster:
             return rule_key(self.obj.kind, rule) in self.before
 
 
-def latches(obj: Object, policies: Iterable[ClusterTaintPolicy], doubts: Doubts) -> tuple[RequestedLatch, ...]:
-    """Return what is requested by each policy that targets the cluster, in the order in which they act."""
+def latches(obj: Object, policies: Iterable[ClusterTaintPolicy], doubts: StaleInputs) -> tuple[RequestedLatch, ...]:
+    """Return the requests of each policy that targets the cluster, in order."""
     return tuple(_latches(obj, policies, doubts)) if policies else ()
 
 
-def _latches(obj: Object, policies: Iterable[ClusterTaintPolicy], doubts: Doubts) -> Iterator[RequestedLatch]:
+def _latches(obj: Object, policies: Iterable[ClusterTaintPolicy], doubts: StaleInputs) -> Iterator[RequestedLatch]:
     doubt = doubts.about(obj)
     statuses = {type_: str(condition.get("status")) for type_, condition in doubt.conditions.items()}
     for policy in policies:

@@ -12,7 +12,7 @@ from muster.rules.taints.keys import DISRUPTIVE, TaintKey
 
 @dataclass(frozen=True, slots=True)
 class RequestedLatch:
-    """What the conditions of a cluster request of a ClusterTaintPolicy: to add its taints, or to take them off."""
+    """What a cluster's conditions request of a ClusterTaintPolicy: to add its taints, or to remove them."""
 
     policy: ClusterTaintPolicy
     adds: bool
@@ -20,31 +20,31 @@ class RequestedLatch:
 
 
 def disrupts(decision: Decision) -> bool:
-    """Whether a decision adds, or keeps, a taint that keeps work away."""
+    """Does a decision add or keep a taint that keeps work away?"""
     return decision.value is not None and decision.path[2][1] in DISRUPTIVE
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedTaints(ObjectBroadcast):
-    """What TaintPolicies request on a cluster; `put` is what is remembered of each taint that a policy put there."""
+    """The taints that TaintPolicies request on a cluster; `put`: the record of each policy's taint."""
 
     decisions: tuple[Decision, ...]
     put: Mapping[TaintKey, Tree]
 
     @property
     def disrupts(self) -> bool:
-        """Whether one of the taints keeps work away."""
+        """Does one of the taints keep work away?"""
         return any(map(disrupts, self.decisions))
 
 
 @dataclass(frozen=True, slots=True)
 class RequestedLatches(ObjectBroadcast):
-    """What ClusterTaintPolicies request on a cluster. `keeps_away`: a taint that keeps work away is latched then."""
+    """What ClusterTaintPolicies request on a cluster. `keeps_away`: a resulting taint keeps work away."""
 
     latches: tuple[RequestedLatch, ...]
     keeps_away: bool
 
     @property
     def disrupts(self) -> bool:
-        """Whether one of the taints keeps work away."""
+        """Does one of the taints keep work away?"""
         return self.keeps_away

@@ -1,8 +1,8 @@
-"""Taints: what TaintPolicies add, and the time at which each taint of a person appeared.
+"""Taints: those of TaintPolicies, and the time at which each person's taint appeared.
 
-`timeAdded` is set once, when the taint appears or its value or effect changes, and kept (upstream's mutating
-webhook; seed 002: "set automatically, the user should not set it"). What policies ask for was found out before
-(`muster.rules.taints.requested`); a new taint that keeps work away is a disruptive effect, which a budget may hold.
+`timeAdded` is set once, when the taint appears or its value or effect changes, and kept (upstream's mutating webhook;
+seed 002: "set automatically, the user should not set it"). Requests come from `muster.rules.taints.requested`; a new
+taint that keeps work away is a disruptive effect, which a budget may hold.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -47,7 +47,7 @@ _REMEMBERED = Because("taints", _TAINTS, "which policy put which taint there")
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
-    """Decide the taints of every cluster, as far as budgets allow what is asked for."""
+    """Decide every cluster's taints, as far as budgets allow the requests."""
     uncertain, policies = context.shared.uncertain(TAINT_POLICY), context.rules.compiled.of(TaintPolicy)
 
     def tainted(obj: Object) -> Iterator[Decision | Held]:
@@ -68,7 +68,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | He
 
 @dataclass(frozen=True, slots=True)
 class _Taints:
-    """The taints of one cluster: `before` is what the last run derived."""
+    """The taints of one cluster: `before`: the last run's."""
 
     view: View
     obj: Object
@@ -83,10 +83,8 @@ class _Taints:
     def within(
         self, allowed: Allowance, policies: Iterable[TaintPolicy], decisions: Iterable[Decision]
     ) -> Iterator[Decision | Held]:
-        """What of the decisions the budgets let through. A held taint is named; where all is silent, nothing goes.
-
-        Nor does it where the cluster itself goes: upstream's controllers leave the taints of such a one alone.
-        """
+        """The decisions that budgets allow, and held taints. While a budget holds and the cluster is silent, none is
+        removed; nor while the cluster is being deleted, as upstream's controllers leave its taints alone."""
         wanted: set[object] = set()
         for decision in decisions:
             new = decision.path[2] not in self.before and decision.because is not _OWN and disrupts(decision)
@@ -111,7 +109,7 @@ class _Taints:
                 yield Decision(self.obj.id, path, without_key(taint), _KEPT)
 
     def remembered(self, put: Mapping[TaintKey, Tree], decided: Iterable[Decision]) -> Iterator[Decision]:
-        """Who put the taints there that stand now: as this run `put` them, or as the last remembered what stays."""
+        """The policies of the present taints: as in `put`, or as the last run recorded for those that stay."""
         before = put_before(self.obj.kind, self.view.previous.get(self.obj.id))
         entries = []
         for decision in decided:

@@ -1,7 +1,7 @@
-"""MultiClusterIngresses: which Services they send traffic to, and on which clusters these run (seed 003).
+"""MultiClusterIngresses: their Services, and the clusters on which these run (seed 003).
 
-A Service's clusters are those of the ResourceBinding that Karmada's scheduler wrote for it, where the repository has
-it, else those that the ingress' own reported `status.serviceLocations` names.
+A Service's clusters are those of the ResourceBinding of Karmada's scheduler, if the repository has it, else those in
+the ingress' own reported `status.serviceLocations`.
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
@@ -19,7 +19,8 @@ from muster.rules.remedies.policy import TRAFFIC_CONTROL, Remedy
 
 
 def lint_ingresses(fleet: Fleet, remedies: Iterable[Remedy]) -> Iterator[Finding]:
-    """Yield warnings for what Remedies that act at once would leave unserved, where no budget holds a block back."""
+    """Yield warnings about Services that Remedies without conditions would leave unserved, unless a budget holds a
+    block."""
     if any(budget.spec.get("minAvailableBackends") for budget in fleet.policies(DISRUPTION_BUDGET)):
         return
     immediate = [remedy for remedy in remedies if remedy.immediate and TRAFFIC_CONTROL in remedy.actions]
@@ -34,7 +35,7 @@ LOCATIONS = ("status", "serviceLocations")
 
 @dataclass(frozen=True, slots=True)
 class Located:
-    """The clusters of each Service by its name; `computed` says whether any was read from a ResourceBinding."""
+    """The clusters of each Service by its name; `computed`: was any read from a ResourceBinding?"""
 
     clusters: Mapping[str, tuple[str, ...]]
     computed: bool
@@ -50,7 +51,7 @@ class Located:
 
 
 def backends(ingress: Object) -> list[str]:
-    """Return the names of the Services that an ingress names, sorted. Backends that are no Service have no clusters."""
+    """Return the names of an ingress' Services, sorted. Other backends have no clusters."""
     spec = ingress.spec
     paths = [path for rule in mappings_at(spec, "rules") for path in mappings_at(rule, "http", "paths")]
     named = [dig(spec, "defaultBackend", "service", "name")]
@@ -59,7 +60,7 @@ def backends(ingress: Object) -> list[str]:
 
 
 def locate(view: View, ingress: Object) -> Located:
-    """Return where the Services of an ingress run. One that nobody has placed is left out."""
+    """Return where an ingress' Services run, without unplaced ones."""
     reported = {
         str(entry.get("name")): tuple(sorted(_names(entry.get("clusters"))))
         for entry in mappings_at(ingress.body, *LOCATIONS)
@@ -73,7 +74,7 @@ def locate(view: View, ingress: Object) -> Located:
 
 
 def _bound_clusters(binding: Object) -> set[str]:
-    """The clusters that a binding is scheduled to, and those of the bindings that need it."""
+    """The clusters of a binding, and of the bindings that require it."""
     lists = [mappings_at(binding.spec, "clusters")]
     lists.extend(mappings_at(required, "clusters") for required in mappings_at(binding.spec, "requiredBy"))
     return {name for clusters in lists for name in _names([cluster.get("name") for cluster in clusters])}
@@ -84,7 +85,7 @@ def _names(values: Tree) -> set[str]:
 
 
 def unserved(ingress: Object, located: Located, blocked: Collection[str]) -> Iterator[Finding]:
-    """Yield a warning for each Service of which every cluster is blocked: nobody serves it any more."""
+    """Yield a warning for each Service whose clusters are all blocked."""
     for service, clusters in sorted(located.clusters.items()):
         if clusters and set(clusters) <= set(blocked):
             message = f"every cluster that serves {service!r} gets no traffic: {', '.join(clusters)}"

@@ -1,8 +1,8 @@
 """Traffic: where the backends of each MultiClusterIngress run, and which of those clusters get no traffic (seed 003).
 
 Both lists are computed in full in every run. A cluster is blocked while it serves a backend and has the action
-`TrafficControl`: by default also the last one, which a warning says. A DisruptionBudget with `minAvailableBackends`
-holds a block back where too few clusters would go on serving a backend; a block that stands already stays.
+`TrafficControl`: by default even the last one, with a warning. A DisruptionBudget with `minAvailableBackends` holds a
+new block if too few clusters would keep serving a backend.
 """
 
 from collections.abc import Iterator
@@ -51,7 +51,7 @@ def ingress_traffic(shared: Shared, allowed: Allowance, ingress: Object) -> Iter
 
 
 def _controlled(shared: Shared, cluster: str) -> bool:
-    """Whether a cluster of that name, of either kind, has the action that takes it out of the load balancers."""
+    """Does a cluster of that name, of either kind, have the action that blocks traffic?"""
     return any(TRAFFIC_CONTROL in (shared.now(kind.id(cluster), *ACTIONS) or ()) for kind in CLUSTERS)
 
 
@@ -63,7 +63,7 @@ def _before(shared: Shared, ingress: Object) -> set[str]:
 def _held(
     shared: Shared, allowed: Allowance, ingress: Object, located: Located, blocked: set[str], cluster: str
 ) -> Held | None:
-    """Why a new block is held: some backend would be left with too few clusters."""
+    """Why a new block is held: a backend would have too few clusters."""
     for kind in CLUSTERS:
         fewest, rule = allowed.min_backends(shared, kind.id(cluster))
         for service, clusters in sorted(located.clusters.items()):
@@ -83,7 +83,7 @@ def _held(
 
 
 def _because(shared: Shared, blocked: set[str]) -> Because:
-    """The Remedies behind the blocks, as the clusters' own decisions name them."""
+    """The Remedies behind the blocks, as in the clusters' decisions."""
     ids = [kind.id(name) for name in sorted(blocked) for kind in CLUSTERS]
     decisions = [decision for id_ in ids if (decision := shared.decisions(id_).get(ACTIONS)) is not None]
     rules = sorted({decision.because.rule for decision in decisions})
@@ -94,7 +94,7 @@ def _because(shared: Shared, blocked: set[str]) -> Because:
 
 
 def _list(ingress: Object, path: Path, value: list[Tree], because: Because) -> Iterator[Decision]:
-    """An empty list is spelled out only where an input says otherwise."""
+    """An empty list is written only to override an input."""
     if value or dig(ingress.body, *map(str, path)):
         yield Decision(ingress.id, path, value, because)
 

@@ -12,7 +12,7 @@ from muster.features.lint.proving.invariants import Invariant
 from muster.features.lint.proving.rules import Validations, asks, in_order
 from muster.fleet.violations import validator_of
 from muster.rules.conditions.policy import ConditionPolicy
-from muster.rules.conditions.stage import POLICY_ERROR, guards_hold, holds, judge
+from muster.rules.conditions.stage import POLICY_ERROR, evaluate_policy, guards_hold, holds
 from muster.rules.failures import PolicyFailure
 from muster.rules.policies.lazy import PolicyScope, Variables
 from muster.rules.policies.policies import Policy
@@ -67,7 +67,7 @@ def _is_text_of(rule: At, place: At) -> bool:
 
 
 def _condition(policy: ConditionPolicy, scope: PolicyScope) -> Evaluated:
-    said = judge(policy, scope)
+    said = evaluate_policy(policy, scope)
     if said is None:
         return Evaluated()
     rule = next(rule for rule in policy.rules if rule.because is said.because)

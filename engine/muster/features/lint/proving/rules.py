@@ -30,7 +30,7 @@ from muster.features.lint.proving.values import (
 )
 from muster.features.lint.proving.world import SymbolicWorld
 from muster.fleet.schemas import common_definitions, load_schema, schema_of
-from muster.rules.admission.policies import AuditNote, Validation
+from muster.rules.admission.policies import AuditAnnotation, Validation
 from muster.rules.conditions.policy import HOLD_WHEN, OBSERVED, ConditionPolicy, Rule
 from muster.rules.conditions.stage import POLICY_ERROR
 from muster.rules.policies.expressions import TextExpression
@@ -104,7 +104,7 @@ class Validations(Policy):
     its expressions see."""
 
     rules: tuple[Validation, ...]
-    notes: tuple[AuditNote, ...]
+    notes: tuple[AuditAnnotation, ...]
     inputs: Mapping[str, Type]
 
 

@@ -4,7 +4,7 @@ import pytest
 
 from muster.features.test.memory import MemorySnapshot
 from muster.fleet.shared import OF_CLUSTERS
-from muster.rules.concern import ConcernsAll, concerned
+from muster.rules.affected import AffectsAll, affected_clusters
 from muster.run.checking import check_snapshot
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.run import Run
@@ -73,7 +73,7 @@ def edit(before: str | None, after: str | None) -> frozenset[str]:
     """The names of those whom an edit concerns; that nobody else is decided otherwise by it is checked."""
     was, is_ = evaluated(before), evaluated(after)
     policies = [check_snapshot(MemorySnapshot({"edited.yaml": text} if text else {})) for text in (before, after)]
-    found = frozenset(id_.name for id_ in concerned(was.fleet, policies[0], policies[1], NOON, OF_CLUSTERS))
+    found = frozenset(id_.name for id_ in affected_clusters(was.fleet, policies[0], policies[1], NOON, OF_CLUSTERS))
     changed = {
         obj.id.name for obj in was.fleet.clusters()
         if was.fleet.whole(obj.id) != is_.fleet.whole(obj.id)
@@ -134,5 +134,5 @@ FLEET = "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\nspec
     ],
 )  # fmt: skip
 def test_what_may_concern_anybody(before: str | None, after: str | None, why: str) -> None:
-    with pytest.raises(ConcernsAll, match=why):
+    with pytest.raises(AffectsAll, match=why):
         edit(before, after)

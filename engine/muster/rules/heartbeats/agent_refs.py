@@ -1,17 +1,12 @@
-"""Hearing: which clusters speak through refs of their own, written down so that the next run knows what it misses.
+"""Agent refs: which clusters have one, recorded so that the next run knows what is missing, and lost clusters.
 
-And which of them people have removed, so that it does not take those for newcomers (`muster.fleet.acceptance`).
+See `muster.fleet.agent_refs`: without this record a checkout without agents' refs would look like a silent fleet.
+Removed clusters are recorded too, so that they do not count as new ones (`muster.fleet.acceptance`).
 
-See `muster.fleet.agent_refs`: without that record a checkout that has no agents' refs would look like a fleet gone
-silent.
-
-Lost agents: a ref that is gone or replaced is no news of its cluster. What was derived stands until the lease ends.
-
-The Lease that the agent renewed went with its ref. The run that notices derives one in its place, renewed at that
-instant, as for a cluster that was accepted just now. Until it has run out the cluster counts as broken: it keeps
-what was derived of it, and so does all that is decided from its agent's words. Then its silence counts like any other.
-
-All of it lies in the derived files, so a clone that never saw the ref decides the same.
+If a cluster's ref is gone or replaced (*lost*), its Lease is gone with it. The run that notices derives a Lease
+instead, renewed at that instant, as for a newly accepted cluster. Until it expires the cluster counts as broken: it
+keeps its derived state, and so does everything that depends on its agent's reports. Then it counts as silent. All of
+this is in the derived files, so a clone that never had the ref decides the same.
 """
 
 from collections.abc import Iterator
@@ -35,8 +30,8 @@ from muster.rules.policies.staleness import expiry
 from muster.rules.stages import Local, Wide
 
 
-def with_lost_kept(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolicies:
-    """Return the fleet in which lost clusters whose leases have not run out keep what was derived of them."""
+def with_lost_retained(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolicies:
+    """Return the fleet with lost clusters counted as broken while their leases last."""
     if not fleet.lost:
         return fleet
     doubtful = replace(fleet, broken=fleet.broken.union(fleet.lost))
@@ -46,7 +41,7 @@ def with_lost_kept(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolicies
 
 
 def _lasts(fleet: FleetWithPolicies, scopes: Scopes, id_: ObjectId, now: datetime) -> bool:
-    """Whether the Lease that is derived for a lost cluster has not run out; without one the loss is noticed now."""
+    """Has the derived Lease of a lost cluster not expired? Without one, this run notices the loss."""
     lease = fleet.previous.get(lease_id(id_.name))
     if renew_time(lease) is None:
         return id_ in fleet.previous
@@ -62,7 +57,7 @@ _REMOVED = Because(
 
 
 def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
-    """Decide `status.muster.agentRef` of every cluster that speaks through a ref, its agent or its provisioner."""
+    """Decide `status.muster.agentRef` of every cluster with a ref, of its agent or its provisioner."""
     for obj in view.clusters():
         if obj.id.name in context.speaking:
             yield Decision(obj.id, AGENT_REF, f"agents/{obj.id.name}", _BECAUSE)
@@ -72,8 +67,8 @@ def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
             yield Decision(obj.id, AGENT_REF, f"agents/{obj.id.name}", _PROVISIONER)
 
 
-def departures(shared: Shared, _context: Context, _now: datetime) -> Iterator[Decision]:
-    """Decide which clusters the Fleet remembers as removed."""
+def removed_clusters(shared: Shared, _context: Context, _now: datetime) -> Iterator[Decision]:
+    """Decide which clusters the Fleet records as removed."""
     held = {id_.name for id_ in shared.broken if kind_of(id_) is MANAGED_CLUSTER}
     if removed := sorted(shared.departed - held):
         yield Decision(fleet_id(shared), REMOVED, removed, _REMOVED)
@@ -82,4 +77,4 @@ def departures(shared: Shared, _context: Context, _now: datetime) -> Iterator[De
 STAGE = Local("hearing", stage, derives=(((*CLUSTERS, CLUSTER_DEPLOYMENT), (("status", "muster", "agentRef"),)),))
 
 
-DEPARTURES = Wide("departures", departures, derives=(((FLEET,), (REMOVED,)),))
+REMOVED_CLUSTERS = Wide("departures", removed_clusters, derives=(((FLEET,), (REMOVED,)),))

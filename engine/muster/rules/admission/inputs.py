@@ -12,9 +12,9 @@ from muster.data.kinds import BY_GROUP_KIND
 from muster.data.tree import Tree, mapping_at
 from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.fleet import Fleet
-from muster.rules.admission.foreigners import Foreigners, named_namespace
+from muster.rules.admission.foreign import ForeignObjects, named_namespace
 from muster.rules.admission.policies import Binding
-from muster.rules.admission.request import NOBODY, AdmissionRequest
+from muster.rules.admission.request import UNKNOWN_USER, AdmissionRequest
 from muster.rules.policies.lazy import cost_share
 from muster.rules.policies.selectors import LabelSelector
 from muster.rules.policies.witness import Witness
@@ -29,11 +29,11 @@ class Params:
 
 
 @dataclass(frozen=True)
-class AdmissionSurroundings:
+class AdmissionInputs:
     """One revision's further inputs of policies. A `witness` records the evaluation of expressions."""
 
     fleet: Fleet
-    foreigners: Foreigners
+    foreigners: ForeignObjects
     witness: Witness | None = None
     _spaces: dict[str, Tree] = field(default_factory=dict)
     _params: dict[tuple[ObjectId, str], Params] = field(default_factory=dict)
@@ -120,12 +120,16 @@ class AdmissionSurroundings:
     def user(self, request: AdmissionRequest) -> Mapping[str, Tree]:
         """`request.userInfo`: the last author of the object, by git."""
         if self.fleet.authors is None:
-            return NOBODY
+            return UNKNOWN_USER
         there = request.object.parts if request.object is not None else ()
         files = {part.source.path: part.source.oid for part in there if not part.source.ref}
         if request.object is None and request.old is not None:
             files = {part.source.path: "" for part in request.old.parts if not part.source.ref}
         author = self.fleet.authors.of(files) if files else None
         if author is None:
-            return NOBODY
-        return {**NOBODY, "username": author.mail or author.name, "extra": {"muster.dev/author-name": [author.name]}}
+            return UNKNOWN_USER
+        return {
+            **UNKNOWN_USER,
+            "username": author.mail or author.name,
+            "extra": {"muster.dev/author-name": [author.name]},
+        }

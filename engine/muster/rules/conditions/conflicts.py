@@ -1,4 +1,4 @@
-"""ConditionPolicies that decide one condition of one object: which of them lose."""
+"""Conflicts between ConditionPolicies that decide the same condition of the same object."""
 
 from collections.abc import Iterable, Iterator
 
@@ -13,8 +13,8 @@ from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.policies.policies import Policy
 
 
-def rival_policies(policy: Object, rival: Object, type_: str) -> Finding:
-    """Two policies that decide one condition."""
+def conflicting_policies(policy: Object, rival: Object, type_: str) -> Finding:
+    """Two policies decide one condition."""
     other = rival.parts[0]
     message = f"{policy.id} decides {type_}, and so does {rival.id} at {Place(other.source.label, other.line)}"
     hint = "give one of them another type or target; to replace a built-in policy, use its name"
@@ -22,54 +22,55 @@ def rival_policies(policy: Object, rival: Object, type_: str) -> Finding:
 
 
 def reserved_condition(policy: Object, builtin: Object, type_: str) -> Finding:
-    """A fleet's policy that decides what a built-in one decides."""
+    """A fleet's policy decides a built-in policy's condition."""
     message = f"{policy.id} decides {type_}, which the built-in {builtin.id} decides"
     hint = f"Give it another type; to replace the built-in policy, name it {builtin.id.name!r}."
     return finding_of(policy.parts[0], Code.CONDITION_OF_BUILT_IN_POLICY, message, hint)
 
 
 def replaces_builtin(policy: Object) -> Finding:
-    """A fleet's policy of a built-in one's name."""
+    """A fleet's policy has a built-in policy's name."""
     message = f"{policy.id} replaces the built-in policy of that name"
     return finding_of(policy.parts[0], Code.REPLACES_BUILT_IN_POLICY, message, "Rename it if that is not meant.")
 
 
 def policy_circle(policy: Object, circle: Iterable[Policy]) -> Finding:
-    """Policies that read each other's conditions in a circle, or wait for one that does."""
+    """Policies read each other's conditions in a circle, or depend on one that does."""
     names = ", ".join(str(member.id) for member in circle)
     message = f"{policy.id} reads a condition that depends on its own: {names}"
     hint = "break the circle: read `previous` instead of `conditions` in one of them"
     return finding_of(policy.parts[0], Code.POLICY_CYCLE, message, hint)
 
 
-#: Conditions on which people and pulses rely: no accident changes what they mean, only a policy that replaces the
-#: built-in one by name (seed 004: "keep `Available` and `Ready` with our current logic").
+#: People and pulses rely on these conditions: only a policy that replaces the built-in one by name may change their
+#: meaning (seed 004: "keep `Available` and `Ready` with our current logic").
 _RESERVED = NAMES
 
 
-def without_rivals(policies: list[ConditionPolicy]) -> tuple[list[ConditionPolicy], list[Finding]]:
-    """Two policies may share a condition only where their targets cannot meet; the later by name loses.
+def without_conflicts(policies: list[ConditionPolicy]) -> tuple[list[ConditionPolicy], list[Finding]]:
+    """Drop policies that share a condition with another one and may target the same objects; the later by name is
+    dropped.
 
-    A built-in one never loses. Built-in ones may meet among themselves: `matchConditions` keep them apart, and where
-    several speak of one object, the first by name decides (`muster.rules.conditions.stage`).
+    A built-in one is never dropped. Built-in ones may overlap: `matchConditions` keep them apart, and if several apply
+    to one object, the first by name decides (`muster.rules.conditions.stage`).
     """
     kept = [policy for policy in policies if _is_builtin(policy)]
     findings = [found for policy in kept for found in _replacement(policy)]
     for policy in sorted((p for p in policies if not _is_builtin(p)), key=lambda candidate: candidate.id):
         rivals = [other for other in kept if other.type == policy.type and _share_kinds(other, policy)]
         reserved = next((other for other in rivals if other.type in _RESERVED and _is_builtin(other)), None)
-        rival = next((other for other in rivals if _meet(other, policy)), None)
+        rival = next((other for other in rivals if _may_overlap(other, policy)), None)
         if reserved is not None:
             findings.append(reserved_condition(policy.source, reserved.source, policy.type))
         elif rival is not None:
-            findings.append(rival_policies(policy.source, rival.source, policy.type))
+            findings.append(conflicting_policies(policy.source, rival.source, policy.type))
         else:
             kept.append(policy)
     return kept, findings
 
 
 def _is_builtin(policy: ConditionPolicy) -> bool:
-    """Whether it is a built-in policy, or stands in for one: it has its name and decides the same condition."""
+    """Is it a built-in policy, or a replacement: same name, same condition?"""
     if policy.source.parts[0].layer is Layer.BUILTIN:
         return True
     namesake = builtin_objects().get(policy.id)
@@ -77,15 +78,15 @@ def _is_builtin(policy: ConditionPolicy) -> bool:
 
 
 def _replacement(policy: ConditionPolicy) -> Iterator[Finding]:
-    """A fleet that replaces a policy on which pulses rest is told so."""
+    """Report that a fleet replaces a policy on which pulses depend."""
     if policy.type in _RESERVED and policy.source.parts[0].layer is not Layer.BUILTIN:
         yield replaces_builtin(policy.source)
 
 
-def _meet(one: Policy, other: Policy) -> bool:
-    """Whether two policies may speak of one object, as far as kinds and namespaces tell.
+def _may_overlap(one: Policy, other: Policy) -> bool:
+    """May two policies target the same object, by kinds and namespaces?
 
-    Label selectors are not compared: two of them may well be disjoint, and the pipeline lets the first win.
+    Label selectors are not compared: they may be disjoint, and otherwise the first policy wins.
     """
     if not _share_kinds(one, other):
         return False

@@ -1,14 +1,12 @@
-"""Doubt: of which conditions of a cluster nothing new is known.
+"""Doubt: conditions with stale input.
 
-Silence is no recovery. A condition is in doubt, and takes no effect off that stands because of it, while it
+Silence is no recovery. A condition is in doubt, and removes no effect that it caused, while it
 
-* is Unknown, whoever says so: nobody knows, and that is no news;
-* is reported by an agent that has fallen silent, so that nobody has said since that it still holds;
-* is missing from a cluster whose agent has fallen silent. An agent that is alive and no longer reports a type has said
-  something: that is news.
+* is Unknown, from any source;
+* is reported by an agent that has fallen silent, so nothing confirms that it still holds;
+* is missing on a cluster whose agent has fallen silent. A live agent that stops reporting a type does give new input.
 
-What silence makes Unknown is the policies' business (`muster.rules.policies.staleness`); here it is asked who is
-silent.
+Policies decide what silence makes Unknown (`muster.rules.policies.staleness`); this module decides who is silent.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,9 +27,9 @@ from muster.rules.policies.staleness import expiry
 
 
 @dataclass(frozen=True, slots=True)
-class Doubts:
-    """Asks who is silent, for the clusters of one run. `leases` are the agents' own, by cluster;
-    `factor` says for how many of their durations an agent may be silent."""
+class StaleInputs:
+    """Finds silent clusters of one run. `leases`: the agents' own, by cluster; `factor`: the lease durations that an
+    agent may be silent."""
 
     view: View
     now: datetime
@@ -39,14 +37,14 @@ class Doubts:
     factor: int
 
     @classmethod
-    def of(cls, view: View, rules: InForce, now: datetime) -> "Doubts":
+    def of(cls, view: View, rules: InForce, now: datetime) -> "StaleInputs":
         """Prepare for the clusters of a view at an instant."""
         return cls(view, now, leases_by_cluster(view), rules.grace)
 
-    def about(self, obj: Object) -> "Doubt":
-        """What is in doubt of one cluster."""
+    def about(self, obj: Object) -> "StaleInput":
+        """The doubt about one cluster's conditions."""
         expired = self._expired(obj)
-        return Doubt(
+        return StaleInput(
             conditions=conditions_of(self.view, obj.id),
             reported=frozenset(self.view.reported(obj.id)),
             stale=expired is True,
@@ -54,7 +52,7 @@ class Doubts:
         )
 
     def _expired(self, obj: Object) -> bool | None:
-        """Whether the cluster is silent, or the Lease of its agent has expired; None where it has none."""
+        """Is the cluster silent, or its agent's Lease expired? None without a Lease."""
         lease = self.leases.get(obj.id.name)
         if is_silent(self.view, obj.id, self.leases, self.now):
             return True
@@ -66,9 +64,9 @@ class Doubts:
         return until is not None and self.now >= until
 
     def _agent_left(self, obj: Object) -> bool:
-        """Whether a cluster without a Lease once had an agent that spoke for it, or should have one.
+        """Did a cluster without a Lease have an agent, or should it have one?
 
-        Of a cluster that never had an agent people and hubs write the conditions: their files are their word.
+        The conditions of a cluster that never had an agent are written by people and hubs, and hold.
         """
         if obj.kind is MANAGED_CLUSTER:
             return JOINED in self.view.conditions_before(obj.id)
@@ -76,9 +74,9 @@ class Doubts:
 
 
 @dataclass(frozen=True, slots=True)
-class Doubt:
-    """A cluster's conditions by type, and the types that are reported. `stale`: what is reported was said before its
-    agent fell silent; `absent`: no agent is there that could have taken a report back."""
+class StaleInput:
+    """A cluster's conditions by type, and the reported types. `stale`: reports date from before the agent's silence;
+    `absent`: there is no agent that could withdraw a report."""
 
     conditions: Mapping[str, Tree]
     reported: frozenset[str]
@@ -86,17 +84,17 @@ class Doubt:
     absent: bool
 
     def covers(self, type_: str) -> bool:
-        """Whether nothing new is known of the condition of this type."""
+        """Is there no new input for the condition of this type?"""
         known = self.conditions.get(type_)
         if known is None:
             return self.absent
         return known.get("status") == "Unknown" or (self.stale and type_ in self.reported)
 
 
-class Watched(Mapping[str, Tree]):
-    """Conditions by type that note in `doubtful` which of those that are in doubt were looked at."""
+class RecordedConditions(Mapping[str, Tree]):
+    """Conditions by type that record in `doubtful` which conditions in doubt were read."""
 
-    def __init__(self, conditions: Mapping[str, Tree], doubt: Doubt) -> None:
+    def __init__(self, conditions: Mapping[str, Tree], doubt: StaleInput) -> None:
         self.doubtful: set[str] = set()
         self._conditions, self._doubt = conditions, doubt
 
@@ -116,21 +114,21 @@ class Watched(Mapping[str, Tree]):
     def _look_at_all(self) -> None:
         self.doubtful.update(type_ for type_ in self._conditions if self._doubt.covers(type_))
         if self._doubt.absent:
-            self.doubtful.add("all that its agent reports")  # also of what is not among them nothing is known
+            self.doubtful.add("all that its agent reports")  # covers missing types, too
 
 
-def watch(scope: Variables, doubt: Doubt) -> tuple[Watched, ...]:
-    """Let the conditions of a scope, which is changed, be watched; return those that watch."""
+def record_reads(scope: Variables, doubt: StaleInput) -> tuple[RecordedConditions, ...]:
+    """Replace the conditions in a scope by watched ones; return these."""
     watching = []
     for name in ("conditions", "reported", "previous"):
         conditions = scope[name]
         assert isinstance(conditions, dict)
-        watched = Watched(conditions, doubt)
+        watched = RecordedConditions(conditions, doubt)
         scope[name] = watched
         watching.append(watched)
     return tuple(watching)
 
 
 def conditions_of(view: View, id_: ObjectId) -> dict[str, Tree]:
-    """Condition by type as a reader of the whole object sees them: reported, with what muster decided over it."""
+    """Conditions by type as in the whole object: reported ones, overlaid by muster's."""
     return {**view.reported(id_), **view.conditions(id_)}

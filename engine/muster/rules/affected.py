@@ -24,9 +24,9 @@ from muster.data.kinds import (
 )
 from muster.data.tree import Tree, mappings_at
 from muster.fleet.objects import Object
-from muster.rules.conditions.doubt import conditions_of
 from muster.rules.conditions.policy import ConditionPolicy
-from muster.rules.conditions.stage import guards_hold, holds, judge
+from muster.rules.conditions.stage import evaluate_policy, guards_hold, holds
+from muster.rules.conditions.stale_input import conditions_of
 from muster.rules.failures import PolicyFailure
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.policies import Policy
@@ -44,14 +44,14 @@ _OF_ALL: Final = (FLEET, PULSE_POLICY, CLUSTER_TAINT_POLICY, *ADMISSION)
 
 _P = TypeVar("_P", bound="Policy | Remedy")
 #: Does an edit affect a cluster?
-_Concerns = Callable[[Object], bool]
+_Affects = Callable[[Object], bool]
 
 
-class ConcernsAll(Exception):  # noqa: N818 - not an error: the whole fleet is decided
+class AffectsAll(Exception):  # noqa: N818 - not an error: the whole fleet is decided
     """The affected clusters cannot be determined; the reason."""
 
 
-def concerned(
+def affected_clusters(
     standing: FleetWithPolicies,
     before: FleetWithPolicies,
     after: FleetWithPolicies,
@@ -63,10 +63,10 @@ def concerned(
     `before` and `after` hold policies and settings alone; `standing` has the settings and counts of the whole fleet.
     `local`: the kinds in clusters' neighbourhoods. Raises ConcernsAll if the clusters cannot be determined.
     """
-    _refuse_what_concerns_all(before, after)
+    _require_known_effect(before, after)
     scopes, kinds = Scopes.of(standing, standing.rules, now), frozenset(local) - frozenset(CLUSTERS)
     were, are = before.compiled, after.compiled
-    asks: list[_Concerns] = [
+    asks: list[_Affects] = [
         *(
             _Condition.of(standing, scopes, *pair, kinds, are.of(ConditionPolicy)).concerns
             for pair in _edited(were.of(ConditionPolicy), are.of(ConditionPolicy))
@@ -77,17 +77,17 @@ def concerned(
     return frozenset(obj.id for obj in standing.clusters() if any(ask(obj) for ask in asks))
 
 
-def _refuse_what_concerns_all(before: FleetWithPolicies, after: FleetWithPolicies) -> None:
+def _require_known_effect(before: FleetWithPolicies, after: FleetWithPolicies) -> None:
     if before.broken or after.broken:
-        raise ConcernsAll("a policy has an error")
+        raise AffectsAll("a policy has an error")
     for kind in _OF_ALL:
         if {obj.id: obj.body for obj in before.policies(kind)} != {obj.id: obj.body for obj in after.policies(kind)}:
-            raise ConcernsAll(f"a {kind.name} was edited")
+            raise AffectsAll(f"a {kind.name} was edited")
     if before.rules.grace != after.rules.grace:
-        raise ConcernsAll("agents may be silent for longer or shorter than before")
+        raise AffectsAll("agents may be silent for longer or shorter than before")
     order = [[(policy.id, policy.type) for policy in one.compiled.of(ConditionPolicy)] for one in (before, after)]
     if order[0] != order[1]:
-        raise ConcernsAll(f"a {CONDITION_POLICY.name} decides another condition, or after others")
+        raise AffectsAll(f"a {CONDITION_POLICY.name} decides another condition, or after others")
 
 
 def _edited(before: Iterable[_P], after: Iterable[_P]) -> Iterable[tuple[_P | None, _P | None]]:
@@ -128,7 +128,7 @@ class _Condition:
         assert old is not None, "none has come or gone"
         assert new is not None, "as above"
         if not local.isdisjoint((*old.target.kinds, *new.target.kinds)):
-            raise ConcernsAll(f"{new.label} speaks of other objects of clusters")
+            raise AffectsAll(f"{new.label} speaks of other objects of clusters")
         rivals = (one for one in policies if one.type == new.type and one.id != new.id)
         rivalled = any(not set(one.target.kinds).isdisjoint((*old.target.kinds, *new.target.kinds)) for one in rivals)
         return cls(standing, scopes, old, new, rivalled or any(map(_is_opaque, (old, new))))
@@ -142,7 +142,7 @@ class _Condition:
             return True
         self.scopes.clock.reset()
         try:
-            said = judge(self.new, self.scopes.for_policy(self.new, self.scopes.base(obj), obj.id))
+            said = evaluate_policy(self.new, self.scopes.for_policy(self.new, self.scopes.base(obj), obj.id))
         except PolicyFailure:
             return True
         if said is None or decided is None:

@@ -1,14 +1,17 @@
-"""First stage: a broken object keeps its last derived state.
+"""First stages: a broken object keeps its last derived state, and the settings in force are recorded.
 
-Its desired state is unknown, so its previous derived part is decided again, word for word (with the derived Lease of a
-broken cluster). Later stages still see the cluster's conditions and taints, and a typing error in one file moves
-nothing. The same is done with the results of a stage that fails as a whole because of a fault in muster.
+The desired state of a broken object is unknown, so its previous derived part is decided again, word for word (with the
+derived Lease of a broken cluster). Later stages still see the cluster's conditions and taints, and a typing error in
+one file moves nothing. The same is done with the results of a stage that fails as a whole because of a fault in muster.
+
+The settings are recorded in the Fleet's derived part, so that an invalid Fleet changes nothing
+(`muster.fleet.settings`).
 """
 
 from collections.abc import Iterator
 from datetime import datetime
 
-from muster.data.decision import OF_ITSELF, Because, Decision, Path
+from muster.data.decision import OF_ITSELF, OF_SPEC, Because, Decision, Path
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
     ALL,
@@ -16,6 +19,7 @@ from muster.data.kinds import (
     CLUSTER_DEPLOYMENT,
     CLUSTERS,
     CSR,
+    FLEET,
     LEASE,
     MANAGED_CLUSTER_SET,
     PLACEMENT_DECISION,
@@ -24,6 +28,7 @@ from muster.data.kinds import (
 )
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.merge import element_key
+from muster.fleet.settings import RECORD, to_record
 from muster.fleet.view import View
 from muster.rules.context import Context
 from muster.rules.effects.approval import REMOVAL
@@ -51,9 +56,9 @@ def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
         awaited = kind_of(id_) is LEASE and id_.namespace in clusters and id_ not in view.objects
         left = kind_of(id_) in BESIDE_CLUSTERS and id_.namespace in lost and id_ not in view.objects
         if id_ in view.broken or awaited or left:
-            yield from _again(id_, _without_removal(view.previous[id_]), _why(view, context, id_))
+            yield from _decide_again(id_, _without_removal(view.previous[id_]), _why(view, context, id_))
         elif view.unidentified and id_ not in view.objects:
-            yield from _again(id_, view.previous[id_], _MISSING)
+            yield from _decide_again(id_, view.previous[id_], _MISSING)
 
 
 def _why(view: View, context: Context, id_: ObjectId) -> Because:
@@ -82,7 +87,7 @@ def _without_removal(body: Tree) -> Tree:
     return {**body, "status": {**status, **({"muster": muster} if muster else {})}}
 
 
-def of_stage(view: View, stage: Stage) -> Iterator[Decision]:
+def stage_results(view: View, stage: Stage) -> Iterator[Decision]:
     """Decide again the last run's results of a stage, except for paths already decided in this run."""
     for kinds, paths in stage.derives:
         wanted = {(kind.group, kind.name) for kind in kinds}
@@ -104,7 +109,7 @@ def _at_paths(view: View, id_: ObjectId, paths: tuple[tuple[str, ...], ...]) -> 
                     yield Decision(id_, _ANNOTATIONS, dict(sorted(both.items())), _FAULT)
 
 
-def _again(id_: ObjectId, body: Tree, because: Because) -> Iterator[Decision]:
+def _decide_again(id_: ObjectId, body: Tree, because: Because) -> Iterator[Decision]:
     yield from _decisions(id_, body, (), because)
 
 
@@ -130,3 +135,17 @@ def _leaves(tree: Tree, list_keys: ListKeys, path: Path) -> Iterator[tuple[Path,
 
 
 STAGE = Local("kept", stage, derives=((ALL, (METADATA, SPEC, STATUS)),), foundation=True)
+
+
+_IN_FORCE = Because("settings", OF_SPEC, "what this run went by; it stays in force while the Fleet has an error")
+
+
+def record_settings(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
+    """Record the settings of a valid Fleet."""
+    settings = context.rules.settings
+    for obj in view.of(FLEET):
+        if settings.obeyed and (known := to_record(settings)):
+            yield Decision(obj.id, RECORD, known, _IN_FORCE)
+
+
+SETTINGS = Local("settings", record_settings, derives=(((FLEET,), (RECORD,)),))

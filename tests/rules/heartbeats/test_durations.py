@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.rules.heartbeats.valve import STEPS, least_duration
+from muster.rules.heartbeats.durations import STEPS, least_duration
 
 
 @pytest.mark.parametrize(

@@ -27,7 +27,7 @@ CREATED: Path = ("status", "muster", "created")
 _BECAUSE = Because("reports", OF_ITSELF, "when the object came to be; what was said before is not about it")
 
 
-def came_to_be(view: View, context: Context, id_: ObjectId, now: datetime) -> datetime | None:
+def creation_time(view: View, context: Context, id_: ObjectId, now: datetime) -> datetime | None:
     """When the object was created; None if it existed before muster's first run."""
     obj = view.objects.get(id_)
     written = try_time(dig(obj.body, "metadata", "creationTimestamp")) if obj is not None else None
@@ -40,17 +40,17 @@ def came_to_be(view: View, context: Context, id_: ObjectId, now: datetime) -> da
     return written if written is not None or context.fresh else now
 
 
-def creations(view: View, context: Context, now: datetime) -> Iterator[Decision]:
+def record_creations(view: View, context: Context, now: datetime) -> Iterator[Decision]:
     """Record when the objects were created that adapters report on."""
     if not context.uses_adapters:
         return
     for kind in TARGETS.values():
         for obj in view.of(kind):
-            if (since := came_to_be(view, context, obj.id, now)) is not None:
+            if (since := creation_time(view, context, obj.id, now)) is not None:
                 yield Decision(obj.id, CREATED, format_time(since), _BECAUSE)
 
 
-def of_this(view: View, context: Context, id_: ObjectId, last: Published | None) -> Published | None:
+def last_pulse(view: View, context: Context, id_: ObjectId, last: Published | None) -> Published | None:
     """The last pulse of an object; None if it was about an earlier object of the same name."""
     if last is None or (not context.fresh and id_ not in view.derived_paths):
         return None

@@ -14,7 +14,7 @@ from muster.data.ids import ObjectId
 from muster.data.tree import Tree, mapping_at
 from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.fleet import Fleet
-from muster.fleet.foreign import Foreign, Opener, in_scope
+from muster.fleet.foreign import BodyLoader, Foreign, in_scope
 from muster.fleet.objects import Object
 from muster.rules.admission.defaults import defaulted
 from muster.rules.admission.request import AdmissionRequest, operation
@@ -25,22 +25,22 @@ NAMESPACE_NAME: Final = "kubernetes.io/metadata.name"
 
 
 @dataclass(frozen=True, slots=True)
-class Foreigners:
+class ForeignObjects:
     """The foreign objects of one revision."""
 
     fleet: Fleet
     resources: Resources
-    opener: Opener
+    opener: BodyLoader
 
     @classmethod
-    def of(cls, fleet: Fleet, base: Fleet | None) -> tuple["Foreigners", "Foreigners | None"]:
+    def of(cls, fleet: Fleet, base: Fleet | None) -> tuple["ForeignObjects", "ForeignObjects | None"]:
         """Return those of a fleet and of its base. Both use the same definitions of kinds, so an added or removed
         definition moves no object to another namespace."""
         if base is None:
-            return cls(fleet, Resources(fleet.foreign), Opener()), None
+            return cls(fleet, Resources(fleet.foreign), BodyLoader()), None
         kinds = {**base.foreign, **fleet.foreign}
         both = Resources({kind: (*fleet.foreign.get(kind, ()), *base.foreign.get(kind, ())) for kind in kinds})
-        return cls(fleet, both, Opener()), cls(base, both, Opener())
+        return cls(fleet, both, BodyLoader()), cls(base, both, BodyLoader())
 
     def id_of(self, foreign: Foreign) -> ObjectId:
         """Return the id of an object, with the namespace that it would have."""
@@ -77,9 +77,9 @@ class ForeignChange:
 
     id: ObjectId
     resource: Resource
-    now: Foreigners
+    now: ForeignObjects
     one: Foreign | None
-    base: Foreigners | None
+    base: ForeignObjects | None
     old: Foreign | None
 
     def request(self) -> AdmissionRequest:
@@ -91,7 +91,9 @@ class ForeignChange:
         return AdmissionRequest(self.id, self.resource, operation(obj, before), version, obj, before, {})
 
 
-def foreign_requests(now: Foreigners, base: Foreigners | None, wanted: Iterable[Resource]) -> Iterator[ForeignChange]:
+def foreign_requests(
+    now: ForeignObjects, base: ForeignObjects | None, wanted: Iterable[Resource]
+) -> Iterator[ForeignChange]:
     """Yield a change per object of the wanted kinds, and per such object of the base that is gone."""
     fleet, broken = now.fleet, now.broken_files()
     for resource in wanted:
