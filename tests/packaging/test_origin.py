@@ -89,7 +89,7 @@ def from_checkout(source: Repo, tmp_path_factory: pytest.TempPathFactory) -> Pat
 def test_from_a_wheel_on_this_machine_the_job_is_to_be_filled_in(wheel: Path, from_wheel: Path, tmp_path: Path) -> None:
     environ = running(from_wheel, tmp_path)
     said, run, entry = init(tmp_path, environ)
-    assert "this one came from a file on this machine." in said
+    assert "this one was installed from a file on this machine." in said
     jobs = [f".github/workflows/{name}" for name in ("comment.yaml:26", "plan.yaml:25", "reconcile.yaml:29")]
     assert f"in the lines marked so: {', '.join(jobs)}, .gitlab-ci.yml:23." in said
     assert "exit 1" in run
@@ -153,7 +153,7 @@ def test_from_an_index_nothing_is_believed(from_wheel: Path, tmp_path: Path) -> 
     (found,) = target.glob("muster_fleet-*.dist-info/direct_url.json")
     found.unlink()
     said, run, entry = init(tmp_path, environ)
-    assert "this one came from an index, where muster is not published." in said
+    assert "this one was installed from an index, where muster is not published." in said
     assert "exit 1" in run
     assert entry["repo"] == MARK
 
@@ -231,7 +231,9 @@ def test_sources(direct: Tree, requirement: str) -> None:
         assert text.isprintable() or all(line.isprintable() for line in lines)
         assert len(yaml.safe_load(text)) == 1
     assert bool(marked("\n".join(workflow_lines(found)))) == (not requirement)
-    assert bool(marked("\n".join(hook_lines(found)))) == (not (requirement or found.here or found.repository))
+    assert bool(marked("\n".join(hook_lines(found)))) == (
+        not (requirement or found.local_requirement or found.repository)
+    )
 
 
 @pytest.mark.parametrize(

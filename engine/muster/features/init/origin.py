@@ -1,10 +1,10 @@
-"""Where this muster came from, as far as others can install it from there.
+"""The source of this installation of muster, if others can install it from there.
 
-The distribution `muster-fleet` is published nowhere, so what an index has under that name, or under `muster`, is
-somebody else's. What a fleet repository installs in its jobs and hooks is therefore what installed this muster (PEP
-610: `direct_url.json` of the installed distribution), pinned by commit or digest; where that is no use to another
-machine, a person has to say. Nothing in `direct_url.json` is trusted: what a shell, YAML or GitHub's expressions could
-take for more than a URL is no source, and credentials are never repeated.
+The distribution `muster-fleet` is published nowhere, so any package of that name, or of `muster`, on an index is not
+ours. Jobs and hooks of a fleet repository therefore install what installed this muster (PEP 610: `direct_url.json`),
+pinned by commit or digest; if other machines cannot use that, a person has to fill it in. `direct_url.json` is not
+trusted: a URL with anything that a shell, YAML or GitHub's expressions could act on is refused, and credentials are
+never copied.
 """
 
 import os
@@ -30,30 +30,30 @@ DISTRIBUTION: Final = "muster-fleet"
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.ASCII)
 _SHA256: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _HOST: Final = re.compile(r"[A-Za-z0-9][-A-Za-z0-9.]*(?::[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](?::[0-9]{1,5})?", re.ASCII)
-#: Of a URL's or file's path, what no shell, no YAML, no expression of GitHub's and no requirement of pip's acts upon.
+#: A path of a URL or file without anything that a shell, YAML, a GitHub expression or a pip requirement acts on.
 _PATH: Final = re.compile(r"/(?:[-A-Za-z0-9._~/+@:]|%[0-9A-Fa-f]{2})*", re.ASCII)
 _USER: Final = re.compile(r"[A-Za-z0-9][-A-Za-z0-9._]*", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
 class InstallOrigin:
-    """Where this muster came from, and what of it another machine can use.
+    """The source of this installation. `text` describes it to people; the other fields may be empty.
 
-    `told` says it to people. `requirement` is what pip installs anywhere, pinned; `repository` and `commit` are for
-    pre-commit; each is empty where there is none. `here` is what pip installs on this machine only; a `repository` that
-    is a path is of use on this machine only, too. `known` is what is known of the source for who has to fill it in.
+    `requirement`: a pinned pip requirement for any machine; `local_requirement`: one for this machine only;
+    `repository` and `commit`: for pre-commit (a path works on this machine only); `details`: what is known of a source
+    that a person has to fill in.
     """
 
-    told: str
+    text: str
     requirement: str = ""
     repository: str = ""
     commit: str = ""
-    here: str = ""
-    known: str = ""
+    local_requirement: str = ""
+    details: str = ""
 
 
 def origin() -> InstallOrigin:
-    """Return where the running muster came from."""
+    """Return the source of the running muster."""
     home = Path(muster.__file__).resolve().parent
     try:
         found = distribution(DISTRIBUTION)
@@ -72,7 +72,7 @@ def origin() -> InstallOrigin:
 
 
 def origin_of(direct: Tree) -> InstallOrigin:
-    """Return what a `direct_url.json` says; None for a distribution that has none, as from an index."""
+    """Return the source in a `direct_url.json`; `direct` is None for a distribution without one, as from an index."""
     if direct is None:
         return InstallOrigin("an index, where muster is not published")
     if not isinstance(dig(direct, "url"), str):
@@ -88,9 +88,9 @@ def origin_of(direct: Tree) -> InstallOrigin:
 
 
 def public_url(url: str) -> str:
-    """Return the URL without credentials; empty where it is none that can be repeated in a file, or asks for some.
+    """Return the URL without credentials; empty if it is not safe to write into a file.
 
-    ssh's user stays: it is the account and not the secret. A query or fragment may be one, and a URL is no use without.
+    The user of an ssh URL stays: it is not secret. A query or fragment may be, and the URL is useless without it.
     """
     try:
         parts = urlsplit(url)
@@ -99,15 +99,11 @@ def public_url(url: str) -> str:
     user, at, host = parts.netloc.rpartition("@")
     name = user.partition(":")[0]
     keep = f"{name}@" if parts.scheme == "ssh" and at and _USER.fullmatch(name) else ""
-    sound = (
-        parts.scheme in ("https", "http", "ssh")
-        and _HOST.fullmatch(host)
-        and _PATH.fullmatch(parts.path)
-        and not (parts.query or parts.fragment)
-        and url.isascii()
-        and url.isprintable()
-    )
-    return f"{parts.scheme}://{keep}{host}{parts.path}" if sound else ""
+    is_safe = (
+        parts.scheme in ("https", "http", "ssh") and _HOST.fullmatch(host) and _PATH.fullmatch(parts.path)
+        and not (parts.query or parts.fragment) and url.isascii() and url.isprintable()
+    )  # fmt: skip
+    return f"{parts.scheme}://{keep}{host}{parts.path}" if is_safe else ""
 
 
 def _direct_url(found: Distribution) -> Tree:
@@ -135,7 +131,7 @@ def _of_git(direct: Tree, path: Path | None) -> InstallOrigin:
         return _local_repository(path, commit)
     url = public_url(direct["url"])
     if not url:
-        return InstallOrigin("a git URL that cannot be repeated in a file", known=f"commit {commit}")
+        return InstallOrigin("a git URL that cannot be copied into a file", details=f"commit {commit}")
     return _remote_repository(url, commit)
 
 
@@ -143,29 +139,28 @@ def _of_archive(direct: Tree, path: Path | None) -> InstallOrigin:
     info = direct["archive_info"]
     digest = dig(info, "hashes", "sha256") or str(dig(info, "hash") or "").removeprefix("sha256=")
     pinned = isinstance(digest, str) and _SHA256.fullmatch(digest) is not None
-    known = f"sha256 {digest}" if pinned else ""
+    details = f"sha256 {digest}" if pinned else ""
     if path is not None:
         text = path.as_uri() if path.is_absolute() else ""
         usable = pinned and _PATH.fullmatch(text.removeprefix("file://"))
-        here = f"{DISTRIBUTION} @ {text}#sha256={digest}" if usable else ""
-        return InstallOrigin("a file on this machine", here=here, known=known)
+        requirement = f"{DISTRIBUTION} @ {text}#sha256={digest}" if usable else ""
+        return InstallOrigin("a file on this machine", local_requirement=requirement, details=details)
     url = public_url(direct["url"])
     if not url or not pinned:
-        return InstallOrigin(
-            "a URL that cannot be repeated in a file" if pinned else "a URL without a digest", known=known
-        )
+        why = "a URL that cannot be copied into a file" if pinned else "a URL without a digest"
+        return InstallOrigin(why, details=details)
     return InstallOrigin(f"{url}, sha256 {digest[:12]}", requirement=f"{DISTRIBUTION} @ {url}#sha256={digest}")
 
 
 def _not_installed(home: Path) -> InstallOrigin:
-    """muster that runs from its files: those of a checkout, or copied from somewhere."""
+    """A muster that runs from a checkout, or from copied files."""
     root = home.parents[1]
-    return _checkout(root) if home == root / "engine" / "muster" else InstallOrigin("files that nothing installed")
+    return _checkout(root) if home == root / "engine" / "muster" else InstallOrigin("files that were not installed")
 
 
 def _checkout(path: Path) -> InstallOrigin:
-    """A directory: with luck a clean checkout of muster whose commit is also on a remote, where others can have it."""
-    nothing = InstallOrigin("a directory on this machine that is no checkout of muster")
+    """A directory; others can install a clean checkout of muster if a remote has its commit."""
+    nothing = InstallOrigin("a directory on this machine that is not a checkout of muster")
     if not _is_ours(path):
         return nothing
     git = Git(path, without_location(os.environ))
@@ -175,7 +170,7 @@ def _checkout(path: Path) -> InstallOrigin:
             return nothing
         if git.output("status", "--porcelain"):
             return InstallOrigin(
-                "a checkout on this machine with uncommitted changes", known=f"commit {commit} and changes"
+                "a checkout on this machine with uncommitted changes", details=f"commit {commit} and changes"
             )
         url = _published_at(git, commit)
     except RepositoryError:
@@ -184,7 +179,7 @@ def _checkout(path: Path) -> InstallOrigin:
 
 
 def _same_code(one: Path, other: Path) -> bool:
-    """Whether two copies of the package have the same modules: a directory may have gone on after the installation."""
+    """Do two copies of the package have the same modules? A directory may have changed after the installation."""
     names = [{path.relative_to(home) for path in home.rglob("*.py")} for home in (one, other)]
     try:
         same = ((one / name).read_bytes() == (other / name).read_bytes() for name in names[0])
@@ -202,7 +197,7 @@ def _is_ours(path: Path) -> bool:
 
 
 def _published_at(git: Git, commit: str) -> str:
-    """The URL of a remote that has the commit, as far as this checkout knows; empty where none has."""
+    """The URL of a remote that has the commit, by this checkout's tracking branches; empty if none has."""
     names = os.fsdecode(git.output("for-each-ref", "--contains", commit, "--format=%(refname)", "refs/remotes/"))
     remotes = os.fsdecode(git.output("remote")).splitlines()
     for remote in sorted(remotes, key=lambda name: (name != "origin", name)):
@@ -214,7 +209,7 @@ def _published_at(git: Git, commit: str) -> str:
 
 
 def _with_scheme(url: str) -> str:
-    """`git@host:path`, as people write ssh's URLs, as the URL that pip understands."""
+    """Turn `git@host:path` into the ssh URL that pip understands."""
     found = re.fullmatch(r"([^/@:]+@[^/@:]+):(?!//)/?(.+)", url)
     return f"ssh://{found[1]}/{found[2]}" if found else url
 
@@ -225,25 +220,25 @@ def _remote_repository(url: str, commit: str) -> InstallOrigin:
 
 
 def _local_repository(path: Path, commit: str) -> InstallOrigin:
-    """A repository on this machine: of use to this machine's hooks, and to nobody else."""
+    """A repository on this machine, which only its own hooks can use."""
     text = str(path)
     repository = text if path.is_absolute() and _PATH.fullmatch(text) else ""
     return InstallOrigin(
         "a repository on this machine", repository=repository, commit=commit if repository else "",
-        known=f"commit {commit}",
+        details=f"commit {commit}",
     )  # fmt: skip
 
 
-#: What stands in a line that a person has to fill in. A job or hook that runs into it fails: it installs nothing.
+#: Marks a line that a person has to fill in. A job or hook with it fails and installs nothing.
 MARK: Final = "FILL IN"
 _EXAMPLE: Final = f"{DISTRIBUTION} @ git+https://git.example.com/you/muster.git@COMMIT"
 
 
 def filled(text: str, origin: InstallOrigin) -> str:
-    """Return a file of the skeleton with the lines that stand for others replaced, each at its indentation."""
+    """Return a file of the skeleton with its placeholder lines replaced, each at its indentation."""
     lines: list[str] = []
     for line in text.split("\n"):
-        make = _REPLACED.get(line.strip())
+        make = _PLACEHOLDERS.get(line.strip())
         indent = line[: len(line) - len(line.lstrip())]
         lines.extend([line] if make is None else [f"{indent}{new}" for new in make(origin)])
     return "\n".join(lines)
@@ -255,23 +250,23 @@ def marked(text: str) -> list[int]:
 
 
 def workflow_lines(origin: InstallOrigin) -> list[str]:
-    """The step that installs muster in a job of GitHub's."""
+    """The step that installs muster in a GitHub job."""
     if origin.requirement:
         return [
-            f"# Where muster came from when this was laid down, pinned: {origin.told}.",
-            "# It is published on no index; any package of that name there is not ours.",
+            f"# Where muster came from when this was created, pinned: {origin.text}.",
+            "# It is not published on any index; any package of that name there is not ours.",
             f"- run: {quoted(f'pip install {shlex.quote(origin.requirement)}')}",
         ]
     return [
-        *_why(origin),
-        f"# {MARK} where this job can have it from, pinned, in place of the next line. For example",
+        *_no_source(origin),
+        f"# {MARK} a pinned source that this job can use, in place of the next line. For example",
         f"#   - run: pip install '{_EXAMPLE}'",
-        f"- run: \"echo 'this workflow does not say yet where muster comes from' >&2; exit 1\"  # {MARK}",
+        f"- run: \"echo 'this workflow does not yet say where to install muster from' >&2; exit 1\"  # {MARK}",
     ]
 
 
 def script_lines(origin: InstallOrigin) -> list[str]:
-    """The same as a line of a script of GitLab's."""
+    """The same step as a line of a GitLab script."""
     return [line.replace("- run: ", "- ", 1) for line in workflow_lines(origin)]
 
 
@@ -279,15 +274,15 @@ def hook_lines(origin: InstallOrigin) -> list[str]:
     """The entry of `.pre-commit-config.yaml` for the hook."""
     if origin.repository:
         return [
-            *_only_here(origin, by_path=origin.repository.startswith("/")),
+            *_source_comment(origin, by_path=origin.repository.startswith("/")),
             f"- repo: {inline(origin.repository)}",
             f"  rev: {inline(origin.commit)}",
             "  hooks:",
             "  - id: muster-validate",
         ]
-    if requirement := origin.requirement or origin.here:
+    if requirement := origin.requirement or origin.local_requirement:
         return [
-            *_only_here(origin, by_path=not origin.requirement),
+            *_source_comment(origin, by_path=not origin.requirement),
             "- repo: local",
             "  hooks:",
             "  - id: muster-validate",
@@ -299,7 +294,7 @@ def hook_lines(origin: InstallOrigin) -> list[str]:
             "    require_serial: true",
         ]
     return [
-        *_why(origin),
+        *_no_source(origin),
         f"# {MARK} the git repository of muster, and a commit of it, in the next two lines.",
         f'- repo: "{MARK}"',
         f'  rev: "{MARK}"',
@@ -308,20 +303,20 @@ def hook_lines(origin: InstallOrigin) -> list[str]:
     ]
 
 
-def _why(origin: InstallOrigin) -> list[str]:
-    known = f" ({origin.known})" if origin.known else ""
-    return [f"# muster is published on no index, and the one that laid this down came from {origin.told}{known}."]
+def _no_source(origin: InstallOrigin) -> list[str]:
+    details = f" ({origin.details})" if origin.details else ""
+    return [f"# muster is not published on any index; this file was created by one from {origin.text}{details}."]
 
 
-def _only_here(origin: InstallOrigin, *, by_path: bool) -> list[str]:
+def _source_comment(origin: InstallOrigin, *, by_path: bool) -> list[str]:
     if not by_path:
-        return [f"# Where muster came from when this was laid down, pinned: {origin.told}."]
+        return [f"# Where muster came from when this was created, pinned: {origin.text}."]
     return [
-        "# Where muster came from when this was laid down, pinned. It is a path on one machine: put a URL here before",
+        "# Where muster came from when this was created, pinned. It is a path on one machine: put a URL here before",
         "# others use this hook.",
     ]
 
 
-_REPLACED: Final[Mapping[str, Callable[[InstallOrigin], list[str]]]] = MappingProxyType(
+_PLACEHOLDERS: Final[Mapping[str, Callable[[InstallOrigin], list[str]]]] = MappingProxyType(
     {"@workflow@": workflow_lines, "@script@": script_lines, "@hook@": hook_lines}
 )
