@@ -75,10 +75,12 @@ THROUGH = {
         "features/history/test_cli.py": "history/history",
         "features/importing/test_cli.py": "importing/importing importing/messages importing/sorting",
         "features/importing/test_movein.py": "importing/dump",
-        "features/lint/proving/test_questions.py": "lint/proving/confirm lint/proving/inputs lint/proving/invariants",
+        "features/lint/proving/test_questions.py": (
+            "lint/proving/confirm lint/proving/invariants lint/proving/rules lint/proving/solver"
+        ),
         "features/lint/proving/test_translate.py": (
-            "lint/proving/arithmetic lint/proving/doubt lint/proving/functions lint/proving/logic "
-            "lint/proving/values lint/proving/world"
+            "lint/proving/arithmetic lint/proving/functions lint/proving/logic "
+            "lint/proving/unknown lint/proving/values lint/proving/world"
         ),
         "features/metrics/test_cli.py": "metrics/extra metrics/metering metrics/metrics",
         "features/metrics/test_tracing.py": "metrics/observer",

@@ -91,7 +91,7 @@ def test_from_a_wheel_on_this_machine_the_job_is_to_be_filled_in(wheel: Path, fr
     said, run, entry = init(tmp_path, environ)
     assert "this one was installed from a file on this machine." in said
     jobs = [f".github/workflows/{name}" for name in ("comment.yaml:26", "plan.yaml:25", "reconcile.yaml:29")]
-    assert f"in the lines marked so: {', '.join(jobs)}, .gitlab-ci.yml:23." in said
+    assert f"in the lines marked FILL IN: {', '.join(jobs)}, .gitlab-ci.yml:23." in said
     assert "exit 1" in run
     digest = sha256(wheel.read_bytes()).hexdigest()
     assert f"sha256 {digest}" in (tmp_path / "fleet/.github/workflows/reconcile.yaml").read_text()

@@ -69,7 +69,7 @@ def test_warm_runs_tell_what_cold_ones_do(muster: Run, repo: Repo, tmp_path: Pat
 def test_lint_and_its_advice(muster: Run, repo: Repo) -> None:
     assert muster("lint", "--repo", repo.path, *AS_OF)[0] == 1
     muster("waive", "MUS601", "ConditionPolicy/none", *UNTIL, *AS_OF, "--repo", repo.path)
-    assert muster("lint", "--repo", repo.path, *AS_OF) == (0, "nothing to say (1 waived)\n", "")
+    assert muster("lint", "--repo", repo.path, *AS_OF) == (0, "nothing found (1 waived)\n", "")
     code, out, _ = muster("lint", "--repo", repo.path, "--now", "2100-02-20T00:00:00Z")
     assert (code, "warning MUS704: Waiver/mus601-conditionpolicy-none expires on 2100-03-01" in out) == (1, True)
     assert "MUS703" in muster("lint", "--repo", repo.path, "--now", "2100-03-01T00:00:00Z")[1]

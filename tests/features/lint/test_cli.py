@@ -26,7 +26,7 @@ spec:
 def test_what_it_prints_and_how_it_ends(muster: Run, tmp_path: Path) -> None:
     repo = new_repository(tmp_path / "fleet")
     repo.commit({"a.yaml": cluster("a")})
-    assert muster("lint", "--repo", repo.path) == (0, "nothing to say\n", "")
+    assert muster("lint", "--repo", repo.path) == (0, "nothing found\n", "")
     repo.commit({"r.yaml": REMEDY.replace("ConditionAvailable", "ConditionAvailabel")})
     code, out, _ = muster("lint", "--repo", repo.path)
     assert code == 1
@@ -48,7 +48,7 @@ def test_what_is_proved_and_what_is_found_with_an_example(muster: Run, tmp_path:
         "    hint: guard it where what it reads may be missing or malformed: has(...), or a matchCondition\n"
         "policies/fresh.yaml:9:5: warning MUS606: rule 'fresher' of ConditionPolicy/fresh can never decide: "
         "wherever it holds, 'fresh' before it holds\n"
-        "    hint: remove it, or put it before what stands in its way\n"
+        "    hint: remove it, or move it before the rule that prevents it\n"
         "2 warnings\n"
     )
     assert (

@@ -1,4 +1,4 @@
-"""`muster lint`: what is sound, and decides something else than its author is likely to think."""
+"""`muster lint`: find things that are valid but probably unintended."""
 
 import sys
 from datetime import datetime
@@ -21,20 +21,20 @@ if TYPE_CHECKING:
 
 @click.command()
 @options.repo_option
-@click.option("--rev", metavar="REV", help="Look at this revision.  [default: the files as they are]")
-@click.option("--prove", "prove_", is_flag=True, help="Prove what policies can say of any fleet (the extra `prove`).")
-@click.option("-v", "--verbose", is_flag=True, help="With --prove: say of each policy what is proved, and what is not.")
+@click.option("--rev", metavar="REV", help="Read this revision.  [default: the files as they are]")
+@click.option("--prove", "prove_", is_flag=True, help="Prove policies for all possible objects (extra `prove`).")
+@click.option("-v", "--verbose", is_flag=True, help="With --prove: list what is proved of each policy.")
 @options.now_option
 @options.report_option
 def command(repo: Path, rev: str | None, prove_: bool, verbose: bool, now: datetime, output: str) -> int:
-    """Look for policies that speak of nothing, rules that are never asked, Remedies that wait for what nobody says,
+    """Find policies that match nothing, rules that can never fire, Remedies for conditions that nothing reports,
     budgets that hold nothing, and waivers that silence nothing or are about to expire.
 
-    With --prove, look for rules that can never decide, expressions that can fail, and invariants of PolicyTests that do
-    not hold, of any object that the schemas allow; with an example of each. What is neither proved nor refuted is none
-    of the findings.
+    With --prove, find rules that can never decide, expressions that can fail, and invariants of PolicyTests that do not
+    hold, for any object that the schemas allow; each with an example. A question that cannot be decided is not a
+    finding.
 
-    What is wrong is for `muster validate` to say. Exit code 1: something was found that nobody has waived.
+    Errors are reported by `muster validate`. Exit code 1: there is a finding that is not waived.
     """
     from muster.cli.findings import findings_text, tally
     from muster.cli.reports import REPORTS
@@ -44,44 +44,36 @@ def command(repo: Path, rev: str | None, prove_: bool, verbose: bool, now: datet
 
     if prove_ and find_spec("z3") is None:
         raise click.UsageError("--prove needs z3, which is not installed: pip install 'muster-fleet[prove]'")
-    with working("looking at the fleet"):
+    with working("checking the fleet"):
         snapshot = snapshot_of(repo, rev, worktree=rev is None)
         fleet = check_snapshot(snapshot)
         found, proofs = [*advice(fleet), *invariant_findings(fleet)], list["Proof"]()
     if prove_:
-        with working("proving what policies can say"):
-            proofs = _proofs(fleet, found)
+        from muster.features.lint.proving.questions import prove  # only --prove has z3
+
+        with working("proving properties of policies"):
+            proofs = prove(fleet)
+            found += [one for proof in proofs for one in proof.findings]
     found = _with_waivers(found, fleet, snapshot, now, proved=prove_)
     if output != "text":
         sys.stdout.write(REPORTS[output](found))
     elif text := findings_text(found):
         sys.stdout.write(f"{text}\n{tally(found)}\n")
     else:
-        click.echo("nothing to say" + (f" ({tally(found)})" if found else ""))
-    _tell(proofs, verbose=verbose, beside=output != "text")
+        click.echo("nothing found" + (f" ({tally(found)})" if found else ""))
+    _print_proofs(proofs, verbose=verbose, err=output != "text")
     return int(any(one.waiver is None for one in found))
 
 
-def _proofs(fleet: "FleetWithPolicies", found: "list[Finding]") -> "list[Proof]":
-    """Ask the solver, and add what it finds."""
-    from muster.features.lint.proving.questions import prove
-
-    proofs = prove(fleet)
-    for proof in proofs:
-        found += proof.findings
-    return proofs
-
-
-def _tell(proofs: "list[Proof]", *, verbose: bool, beside: bool) -> None:
-    """Say how much is proved; `beside` a document, on standard error."""
+def _print_proofs(proofs: "list[Proof]", *, verbose: bool, err: bool) -> None:
     for proof in proofs if verbose else ():
-        click.echo(f"{proof.policy}: {_sums([proof])}", err=beside)
-        for rule in proof.off:
-            click.echo(f"  switched off by its parameters: {rule}", err=beside)
+        click.echo(f"{proof.policy}: {_sums([proof])}", err=err)
+        for rule in proof.disabled:
+            click.echo(f"  switched off by its parameters: {rule}", err=err)
         for question in proof.undecided:
-            click.echo(f"  not decided: {question}", err=beside)
+            click.echo(f"  not decided: {question}", err=err)
     if proofs:
-        click.echo(f"{len(proofs)} policies: {_sums(proofs)}", err=beside)
+        click.echo(f"{len(proofs)} policies: {_sums(proofs)}", err=err)
 
 
 def _sums(proofs: "list[Proof]") -> str:
@@ -94,13 +86,13 @@ def _sums(proofs: "list[Proof]") -> str:
 def _with_waivers(
     found: "list[Finding]", fleet: "FleetWithPolicies", snapshot: "Snapshot", now: datetime, *, proved: bool
 ) -> "list[Finding]":
-    """Apply waivers, and give advice about them. What they silence may be found by a run alone, so one is made where
-    there are any."""
+    """Apply waivers, and add advice about them. If there are any, a run is made: only it finds some of what they
+    silence."""
     from muster.rules.checks.waivers import PROVED, shown, waiver_advice, waivers_in
     from muster.run.evaluate import evaluate_snapshot
 
-    standing = waivers_in(fleet.findings)
-    if standing:
+    waivers = waivers_in(fleet.findings)
+    if waivers:
         everything = {*fleet.findings, *found, *evaluate_snapshot(snapshot, now).findings}
         found = [*found, *waiver_advice(everything, now, unasked=frozenset() if proved else PROVED)]
-    return shown((*found, *standing), now)
+    return shown((*found, *waivers), now)

@@ -18,11 +18,12 @@ from muster.cel.types import (
     NullableType,
     ObjectType,
 )
-from muster.features.lint.proving.doubt import condition_of
-from muster.features.lint.proving.logic import both, negation
+from muster.features.lint.proving.logic import Model, both, negation
+from muster.features.lint.proving.solver import Nothing, Solver
 from muster.features.lint.proving.translate import Translator
+from muster.features.lint.proving.unknown import condition_of
 from muster.features.lint.proving.values import given
-from muster.features.lint.proving.world import Model, Nothing, Solver, SymbolicInput, SymbolicWorld
+from muster.features.lint.proving.world import SymbolicInput, SymbolicWorld
 
 _ITEM = ObjectType("item", {"n": FieldType(INT, required=True), "s": FieldType(STRING), "p": FieldType(BOOL)})
 INPUTS = {

@@ -6,8 +6,8 @@ from typing import Any
 
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.features.lint.proving.confirm import Example, evaluated
-from muster.features.lint.proving.rules import say
-from muster.features.lint.proving.world import Nothing, Solver
+from muster.features.lint.proving.rules import policy_formulas
+from muster.features.lint.proving.solver import Nothing, Solver
 from muster.features.test.memory import MemorySnapshot
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.run.checking import check_snapshot
@@ -123,10 +123,10 @@ def example(random: Random) -> Example:
 
 def hold(found: ConditionPolicy, random: Random) -> int:
     """Hold what is proved of a policy against random objects; return how much is proved of it."""
-    saying = say(found, MANAGED_CLUSTER)
-    solver = Solver(saying.world)
-    idle = {step.ask.at for step in saying.steps if solver.find(step.decides) is Nothing.NEVER}
-    sound = {site.at for site in saying.sites if solver.find(site.fails, saying.world.usual) is Nothing.NEVER}
+    formulas = policy_formulas(found, MANAGED_CLUSTER)
+    solver = Solver(formulas.world)
+    idle = {step.condition.at for step in formulas.steps if solver.find(step.decides) is Nothing.NEVER}
+    sound = {site.at for site in formulas.failures if solver.find(site.fails, formulas.world.usual) is Nothing.NEVER}
     for _ in range(20):
         one = example(random)
         said = evaluated(found, one)

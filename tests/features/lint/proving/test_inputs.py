@@ -3,7 +3,7 @@
 import pytest
 
 from muster.data.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER, Kind
-from muster.features.lint.proving.rules import schema_at
+from muster.features.lint.proving.inputs import schema_at
 
 
 @pytest.mark.parametrize(

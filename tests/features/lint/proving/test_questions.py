@@ -9,7 +9,7 @@ from muster.data.codes import Severity
 from muster.features.lint.proving.invariants import invariant_findings
 from muster.features.lint.proving.questions import Proof, admission_policies, prove, prove_policy
 from muster.features.lint.proving.rules import of_remedy
-from muster.features.lint.proving.world import MOST_STEPS
+from muster.features.lint.proving.solver import MAX_STEPS
 from muster.features.test.memory import MemorySnapshot
 from muster.fleet import assemble
 from muster.fleet.builtin import builtin_objects
@@ -39,7 +39,7 @@ def fleet(*files: str) -> FleetWithPolicies:
     return found
 
 
-def proof(name: str, *files: str, most_steps: int = MOST_STEPS) -> Proof:
+def proof(name: str, *files: str, most_steps: int = MAX_STEPS) -> Proof:
     """Prove one policy of a fleet that has these files."""
     ruled = fleet(*files)
     compiled = ruled.compiled
@@ -156,7 +156,7 @@ def test_a_planted_rule_that_can_never_decide_is_found_with_what_shadows_it() ->
         ("generation > 1 && generation < 2", "it never holds"),
         ("self.metadata.name == 'a' && self.metadata.name.startsWith('b')", "it never holds"),
         ("generation > 7", "wherever it holds, 'grown' before it holds"),
-        ("!accepted", "where it would hold, the policy says nothing (matchConditions)"),
+        ("!accepted", "where it would hold, a matchCondition does not"),
         ("dyn(self).kind == 'Cluster'", "it never holds"),
         # what schemas say beyond types
         ("has(self.spec) && self.spec.?leaseDurationSeconds.orValue(0) < 0", "it never holds"),
@@ -216,7 +216,7 @@ spec:
 
 
 def test_an_example_is_one_that_schemas_allow() -> None:
-    # No cluster is called so, which its pattern says and the solver does not know.
+    # No cluster has this name: its pattern forbids it, which the solver does not know.
     found = proof("sound", sound(("capital", "self.metadata.name.startsWith('A')")))
     assert (told(found), found.undecided) == ([], ["whether rule 'capital' can ever decide"])
 
@@ -260,7 +260,7 @@ def test_a_question_that_takes_too_long_gets_the_same_answer_each_time() -> None
     deep = "self.metadata.name.contains('a')"
     for depth in range(13):
         deep = f"[1, 2].all(e{depth}, {deep})"
-    assert proof("sound", sound(("deep", deep))).undecided == ["it is too much to translate"]
+    assert proof("sound", sound(("deep", deep))).undecided == ["it is too large to translate"]
 
 
 def test_taints_pulses_and_remedies() -> None:

@@ -5,11 +5,12 @@ from random import Random
 import pytest
 
 from muster import cel
-from muster.features.lint.proving.doubt import condition_of
-from muster.features.lint.proving.logic import both, negation
+from muster.features.lint.proving.logic import Model, both, negation
+from muster.features.lint.proving.solver import Solver
 from muster.features.lint.proving.translate import Translator
+from muster.features.lint.proving.unknown import condition_of
 from muster.features.lint.proving.values import given
-from muster.features.lint.proving.world import Model, Solver, SymbolicWorld
+from muster.features.lint.proving.world import SymbolicWorld
 from tests.features.lint.proving import generated_policies
 from tests.features.lint.proving.generated import ENV, INPUTS, Generator, check
 

@@ -1,9 +1,9 @@
-"""Sums, differences, products and the like, of numbers, times, spans, texts and lists."""
+"""Symbolic operators: ==, <, + and the like, on numbers, times, durations, strings and lists."""
 
 from muster.cel.values import INT_MAX, INT_MIN
 from muster.features.lint.proving import logic
-from muster.features.lint.proving.doubt import some_answer, some_text, unknown
 from muster.features.lint.proving.logic import Formula, Term, both, either, every, negation, same, some, within
+from muster.features.lint.proving.unknown import some_answer, some_text, unknown
 from muster.features.lint.proving.values import (
     FAILURE,
     Atom,
@@ -29,7 +29,7 @@ from muster.features.lint.proving.world import FIRST, LAST, SymbolicWorld
 
 
 def equal(world: SymbolicWorld, left: Atom, right: Atom) -> Formula:
-    """Whether two values are equal; values of different types are not."""
+    """Are two values equal? Values of different types are not."""
     if (terms := paired(left, right)) is not None:
         return same(*terms)
     match left, right:
@@ -62,12 +62,12 @@ def _equal_lists(world: SymbolicWorld, left: SymbolicList, right: SymbolicList) 
 
 
 def equal_cases(world: SymbolicWorld, left: Cases, right: Cases) -> Formula:
-    """Whether two values are equal, each of which may be of several types."""
+    """Are two values equal, each of which may have several types?"""
     return some(both(g, h, equal(world, a, b)) for g, a in left for h, b in right)
 
 
 def order(name: str, world: SymbolicWorld, left: Atom, right: Atom) -> Result:
-    """What `<`, `<=`, `>` or `>=` gives."""
+    """Result of `<`, `<=`, `>` or `>=`."""
     if name in ("_>_", "_>=_"):
         left, right = right, left
     strictly = name in ("_<_", "_>_")
@@ -79,13 +79,13 @@ def order(name: str, world: SymbolicWorld, left: Atom, right: Atom) -> Result:
     return some_answer(world, left, right)
 
 
-#: What grows by itself is cut off: elements of lists that are added, characters and pieces of texts, numbers that are
-#: multiplied.
-_MOST_ITEMS, _LONGEST, _MOST_PIECES, _HIGHEST_DEGREE = 64, 10_000, 64, 4
+#: Limits of terms, past which a value is unknown: elements of added lists, characters and pieces of strings, and
+#: multiplied numbers.
+_MAX_ITEMS, _LONGEST, _MAX_PIECES, _HIGHEST_DEGREE = 64, 10_000, 64, 4
 
 
 def arithmetic(name: str, world: SymbolicWorld, left: Atom, right: Atom) -> Result:
-    """What an operator of two operands gives."""
+    """Result of an arithmetic operator with two operands."""
     match left, right:
         case (Opaque(), _) | (_, Opaque()):
             return unknown(world, [])
@@ -94,8 +94,8 @@ def arithmetic(name: str, world: SymbolicWorld, left: Atom, right: Atom) -> Resu
         case ((SymbolicText() | WrittenTime()), (SymbolicText() | WrittenTime())) if name == "_+_":
             return _joined(world, left, right)
         case SymbolicList(), SymbolicList() if name == "_+_":
-            if not logic.is_known(left.rest) or len(left.items) + len(right.items) > _MOST_ITEMS:
-                return unknown(world, [])  # what is further would come between
+            if not logic.is_known(left.rest) or len(left.items) + len(right.items) > _MAX_ITEMS:
+                return unknown(world, [])  # unknown elements would come between
             return surely(SymbolicList((*left.items, *right.items), right.rest))
         case Time(), Time() if name == "_-_":
             return fitting(SymbolicDuration(left.term - right.term), INT_MIN, INT_MAX)
@@ -132,7 +132,7 @@ def _joined(world: SymbolicWorld, left: Atom, right: Atom) -> Result:
     if not isinstance(left, SymbolicText) or not isinstance(right, SymbolicText):
         return some_text(world)
     pieces = left.pieces + right.pieces
-    if pieces > _MOST_PIECES or sum(len(one.term) for one in (left, right) if isinstance(one.term, str)) > _LONGEST:
+    if pieces > _MAX_PIECES or sum(len(one.term) for one in (left, right) if isinstance(one.term, str)) > _LONGEST:
         return some_text(world)
     term = logic.joined(left.term, right.term)
     if left.number is not None and isinstance(right.term, str):
@@ -141,7 +141,7 @@ def _joined(world: SymbolicWorld, left: Atom, right: Atom) -> Result:
 
 
 def extreme(world: SymbolicWorld, atom: Atom, *, most: bool) -> Result:
-    """`list.max()` and `list.min()`, of numbers."""
+    """`list.max()` and `list.min()` of numbers."""
     if not isinstance(atom, SymbolicList) or (not logic.is_known(atom.rest) and not atom.items):
         return unknown(world, [])
     numbers: list[tuple[Formula, Term]] = []
@@ -151,7 +151,7 @@ def extreme(world: SymbolicWorld, atom: Atom, *, most: bool) -> Result:
             return unknown(world, [])
         numbers.append((guard, cases[0][1].term))
     found = world.between(INT_MIN, INT_MAX)
-    # It is one of them, and none that is known is beyond it.
+    # It is one of them, and no known one is beyond it.
     is_one = some(both(guard, same(number, found)) for guard, number in numbers)
     ends = every(
         logic.implies(guard, logic.before(*((number, found) if most else (found, number)), strictly=False))
@@ -170,7 +170,7 @@ def negative(world: SymbolicWorld, atom: Atom) -> Result:
 
 
 def fitting(atom: Int | Time | SymbolicDuration, low: int, high: int) -> Result:
-    """A number that fails where it is out of its range."""
+    """A number that fails if it is out of range."""
     if logic.is_known(atom.term) and not low <= atom.term <= high:
-        return FAILURE  # and no number that grows without end
+        return FAILURE  # so that numbers do not grow without end
     return Result(negation(within(low, atom.term, high)), ((True, atom),))

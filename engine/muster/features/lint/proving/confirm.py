@@ -1,4 +1,4 @@
-"""What muster's own evaluator says of an example: nothing is told that it does not confirm."""
+"""Check a counterexample with muster's own evaluator: only confirmed ones are reported."""
 
 from collections.abc import Mapping
 from dataclasses import dataclass
@@ -9,7 +9,7 @@ from muster.data.kinds import LEASE, Kind
 from muster.data.times import parse_time
 from muster.data.tree import At, Tree
 from muster.features.lint.proving.invariants import Invariant
-from muster.features.lint.proving.rules import Validations, asks, in_order
+from muster.features.lint.proving.rules import Validations, in_order, rule_conditions
 from muster.fleet.violations import validator_of
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.conditions.stage import POLICY_ERROR, evaluate_policy, guards_hold, holds
@@ -17,17 +17,17 @@ from muster.rules.failures import PolicyFailure
 from muster.rules.policies.lazy import PolicyScope, Variables
 from muster.rules.policies.policies import Policy
 
-#: What a schema says of a value alone, and not of what else there has to be.
-_OF_VALUES: Final = frozenset(
+#: The keywords of a schema that constrain a present value, and not what must be present.
+_VALUE_KEYWORDS: Final = frozenset(
     ("type", "enum", "const", "pattern", "format", "minLength", "maxLength", "minimum", "maximum", "maxItems")
 )
-#: The instant of an example in which no expression reads `now`.
+#: The instant of an example if no expression reads `now`.
 _ANY_TIME: Final = "2026-01-01T12:00:00Z"
 
 
 @dataclass(frozen=True, slots=True)
-class Evaluated:
-    """What a policy says of an example: the rules or taints that hold and decide, by their places; where an expression
+class ExampleOutcome:
+    """A policy's outcome for an example: the places of the rules or taints that decided and of the expressions that
     failed; and the status and reason of a condition."""
 
     decided: frozenset[At] = frozenset()
@@ -37,64 +37,64 @@ class Evaluated:
 
 
 class Example(dict[str, Tree]):
-    """Variables by their names. `read` are those that an evaluation has looked at."""
+    """Variables by name. `read`: those that an evaluation has read."""
 
     def __init__(self, variables: Mapping[str, Tree]) -> None:
         super().__init__(variables)
         self.read: set[str] = set()
 
     def __getitem__(self, name: str) -> Tree:
-        """Return a variable, and note that it was read."""
+        """Return a variable, and record that it was read."""
         value = super().__getitem__(name)
         self.read.add(name)
         return value
 
 
-def evaluated(policy: Policy, example: Example) -> Evaluated:
-    """Return what a policy says of an example."""
+def evaluated(policy: Policy, example: Example) -> ExampleOutcome:
+    """Evaluate a policy for an example."""
     scope = _scope(policy, example)
     try:
         if isinstance(policy, Validations):
             return _refusals(policy, scope)
         return _condition(policy, scope) if isinstance(policy, ConditionPolicy) else _rules(policy, scope)
     except PolicyFailure as failure:
-        deciding = frozenset(ask.at for ask in asks(policy) if _is_text_of(ask.at, failure.at))
-        return Evaluated(deciding, frozenset((failure.at,)), "Unknown", POLICY_ERROR)
+        deciding = frozenset(one.at for one in rule_conditions(policy) if _is_text_of(one.at, failure.at))
+        return ExampleOutcome(deciding, frozenset((failure.at,)), "Unknown", POLICY_ERROR)
 
 
 def _is_text_of(rule: At, place: At) -> bool:
     return len(place) > len(rule) and place[: len(rule)] == rule and place[-1] != "when"
 
 
-def _condition(policy: ConditionPolicy, scope: PolicyScope) -> Evaluated:
-    said = evaluate_policy(policy, scope)
-    if said is None:
-        return Evaluated()
-    rule = next(rule for rule in policy.rules if rule.because is said.because)
-    return Evaluated(frozenset((rule.at,)), status=said.status, reason=said.reason)
+def _condition(policy: ConditionPolicy, scope: PolicyScope) -> ExampleOutcome:
+    outcome = evaluate_policy(policy, scope)
+    if outcome is None:
+        return ExampleOutcome()
+    rule = next(rule for rule in policy.rules if rule.because is outcome.because)
+    return ExampleOutcome(frozenset((rule.at,)), status=outcome.status, reason=outcome.reason)
 
 
-def _rules(policy: Policy, scope: PolicyScope) -> Evaluated:
+def _rules(policy: Policy, scope: PolicyScope) -> ExampleOutcome:
     if not guards_hold(policy.guards, scope):
-        return Evaluated()
+        return ExampleOutcome()
     decided, failed = set[At](), set[At]()
-    for ask in asks(policy):
-        assert ask.when is not None
+    for condition in rule_conditions(policy):
+        assert condition.when is not None
         try:
-            if not holds(ask.when, scope, ask.name, ask.when_at):
+            if not holds(condition.when, scope, condition.name, condition.when_at):
                 continue
-            decided.add(ask.at)
+            decided.add(condition.at)
         except PolicyFailure as failure:
             failed.add(failure.at)
         if in_order(policy):
             break
-    return Evaluated(frozenset(decided), frozenset(failed))
+    return ExampleOutcome(frozenset(decided), frozenset(failed))
 
 
-def _refusals(policy: Validations, scope: PolicyScope) -> Evaluated:
-    """The rules that refuse the example, and where an expression of the policy failed."""
+def _refusals(policy: Validations, scope: PolicyScope) -> ExampleOutcome:
+    """The rules that refuse the example, and the expressions that failed."""
     if not guards_hold(policy.guards, scope):
-        return Evaluated()
+        return ExampleOutcome()
     decided, failed = set[At](), set[At]()
 
     def value(program: cel.Program, at: At) -> object:
@@ -111,25 +111,25 @@ def _refusals(policy: Validations, scope: PolicyScope) -> Evaluated:
                 value(rule.message.program, (*rule.at, "messageExpression"))
     for note in policy.notes:
         value(note.value, note.at)
-    return Evaluated(frozenset(decided), frozenset(failed))
+    return ExampleOutcome(frozenset(decided), frozenset(failed))
 
 
 def is_allowed(kind: Kind, example: Example) -> bool:
-    """Whether schemas allow what is there of the object and its Lease; of what is left out, nothing is said."""
+    """Do the schemas allow the present fields of the object and its Lease? Missing ones do not matter."""
     parts = [(kind, example.get(name)) for name in ("self", "object", "oldObject")]
     parts.append((LEASE, example.get("lease")))
     return not any(
-        error.validator in _OF_VALUES
+        error.validator in _VALUE_KEYWORDS
         for part, body in parts if body
         for error in validator_of(part).iter_errors(body)
     )  # fmt: skip
 
 
 def is_broken(invariant: Invariant, policy: ConditionPolicy, example: Example) -> bool:
-    """Whether an example breaks an invariant."""
-    said = evaluated(policy, example)
+    """Does an example break an invariant?"""
+    outcome = evaluated(policy, example)
     scope = _scope(policy, example)
-    scope["status"], scope["reason"] = said.status, said.reason
+    scope["status"], scope["reason"] = outcome.status, outcome.reason
     try:
         return invariant.never.evaluate(scope) is True
     except cel.EvaluationError:

@@ -1,4 +1,4 @@
-"""The operators and functions of CEL, on what expressions can be. One that is not here is unknown."""
+"""Symbolic operators and functions of CEL. The result of one that is missing here is unknown."""
 
 from collections.abc import Callable, Mapping, Sequence
 from functools import partial
@@ -11,8 +11,8 @@ from muster.cel.types import DOUBLE, DURATION, TIMESTAMP, ListType, NullableType
 from muster.cel.values import INT_MAX, INT_MIN
 from muster.features.lint.proving import logic
 from muster.features.lint.proving.arithmetic import arithmetic, equal, equal_cases, extreme, fitting, negative, order
-from muster.features.lint.proving.doubt import some_answer, some_text, some_truth, unknown
 from muster.features.lint.proving.logic import Formula, Term, both, either, negation, some, within
+from muster.features.lint.proving.unknown import some_answer, some_text, some_truth, unknown
 from muster.features.lint.proving.values import (
     FAILURE,
     Atom,
@@ -42,7 +42,7 @@ _UNITS: Final = {"h": 3600 * SECOND, "m": 60 * SECOND, "s": SECOND, "ms": 10**6,
 
 
 def read_as(world: SymbolicWorld, result: Result, kind: Type) -> Result:
-    """Return what data gives that is read as a type says."""
+    """Return the result of reading data as a type."""
     found = merged((guard, _read(world, atom, kind)) for guard, atom in result.cases)
     return Result(either(result.fails, found.fails), found.cases)
 
@@ -51,11 +51,8 @@ def _read(world: SymbolicWorld, atom: Atom, kind: Type) -> Result:
     if kind == TIMESTAMP:
         return timestamp(world, atom) if isinstance(atom, (WrittenTime, SymbolicText, Time, Opaque)) else FAILURE
     if kind == DURATION:
-        return (
-            duration(world, atom)
-            if isinstance(atom, (WrittenTime, SymbolicText, SymbolicDuration, Opaque))
-            else FAILURE
-        )
+        readable = isinstance(atom, (WrittenTime, SymbolicText, SymbolicDuration, Opaque))
+        return duration(world, atom) if readable else FAILURE
     match kind, atom:
         case (_, Opaque()):
             return Result(world.truth(), ((True, atom),))
@@ -124,14 +121,14 @@ def _parsed(text: str, parse: Callable[[str], Atom]) -> Result:
         return FAILURE
 
 
-#: Cases of two operands, at most.
-_MOST_PAIRS: Final = 400
-#: Functions of so many texts that never fail and give a text.
-_OF_TEXTS: Final = {"lowerAscii": 1, "upperAscii": 1, "trim": 1, "reverse": 1, "replace": 3}
+#: Limit of the pairs of cases of two operands.
+_MAX_PAIRS: Final = 400
+#: Functions of strings that never fail and give a string, with the number of their arguments.
+_STRING_FUNCTIONS: Final = {"lowerAscii": 1, "upperAscii": 1, "trim": 1, "reverse": 1, "replace": 3}
 
 
 def own(world: SymbolicWorld, name: str, arguments: Sequence[Result]) -> Result:
-    """A function that muster adds: `status(conditions, type)`."""
+    """A function that muster adds to CEL: `status(conditions, type)`."""
     if name != "status" or len(arguments) != 2:
         return unknown(world, arguments)
     return _pairs(world, arguments[0], arguments[1], _status)
@@ -157,26 +154,18 @@ def _status(world: SymbolicWorld, conditions: Atom, type_: Atom) -> Result:
 
 
 def call(world: SymbolicWorld, name: str, arguments: Sequence[Result], *, member: bool) -> Result:
-    """What a function or an operator gives."""
+    """Result of a function or an operator."""
     if len(arguments) == 1:
-        one = _UNARY.get(name)
-        if one is not None:
-            return _each(world, arguments[0], one)
-    if len(arguments) == 2:
-        two = _BINARY.get(name)
-        if two is not None:
-            return _pairs(world, arguments[0], arguments[1], two)
+        if (unary := _UNARY.get(name)) is not None:
+            return _each(world, arguments[0], unary)
+    elif len(arguments) == 2 and (binary := _BINARY.get(name)) is not None:
+        return _pairs(world, arguments[0], arguments[1], binary)
     if name == "optional.none" and not arguments:
         return surely(Optional(present=False, cases=()))
-    if member and _OF_TEXTS.get(name) == len(arguments) and all(map(_is_text, arguments)):
+    if member and _STRING_FUNCTIONS.get(name) == len(arguments) and all(map(_is_text, arguments)):
         return some_text(world, failing(arguments))
-    if (
-        member
-        and name == "join"
-        and _are_texts(arguments[0])
-        and len(arguments) < 3
-        and all(map(_is_text, arguments[1:]))
-    ):
+    is_join = member and name == "join" and len(arguments) < 3
+    if is_join and _are_texts(arguments[0]) and all(map(_is_text, arguments[1:])):
         return some_text(world, failing(arguments))
     return unknown(world, arguments)
 
@@ -189,7 +178,7 @@ def _each(world: SymbolicWorld, argument: Result, apply: Callable[[SymbolicWorld
 def _pairs(
     world: SymbolicWorld, left: Result, right: Result, apply: Callable[[SymbolicWorld, Atom, Atom], Result]
 ) -> Result:
-    if len(left.cases) * len(right.cases) > _MOST_PAIRS:
+    if len(left.cases) * len(right.cases) > _MAX_PAIRS:
         return unknown(world, [left, right])
     pairs = [(both(g, h), a, b) for g, a in left.cases for h, b in right.cases]
     found = merged((guard, apply(world, a, b)) for guard, a, b in pairs if guard is not False)
@@ -315,7 +304,7 @@ _BINARY: Final[Mapping[str, Callable[[SymbolicWorld, Atom, Atom], Result]]] = {
     **{name: partial(order, name) for name in ("_<_", "_<=_", "_>_", "_>=_")},
     **{name: partial(arithmetic, name) for name in ("_+_", "_-_", "_*_", "_/_", "_%_")},
     "startsWith": partial(_test, logic.begins), "endsWith": partial(_test, logic.ends),
-    "contains": partial(_test, logic.holds_text), "@in": _contains, "orValue": _or_value, "or": _or,
+    "contains": partial(_test, logic.contains), "@in": _contains, "orValue": _or_value, "or": _or,
 }  # fmt: skip
 
 
@@ -324,7 +313,7 @@ def _is_text(result: Result) -> bool:
 
 
 def _are_texts(result: Result) -> bool:
-    """Whether it is a list of texts; the further elements of a list are like the known ones."""
+    """Is it a list of strings? The further elements of a list are like the known ones."""
     return all(
         isinstance(atom, SymbolicList)
         and all(isinstance(one, (SymbolicText, WrittenTime)) for _, cases in atom.items for _, one in cases)

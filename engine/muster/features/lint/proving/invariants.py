@@ -1,4 +1,4 @@
-"""Invariants: what no policy may ever say of a condition, as PolicyTests state it.
+"""Invariants in PolicyTests: outcomes that a condition must never have.
 
     invariants:
     - name: true-needs-a-lease
@@ -6,9 +6,9 @@
       never: status == 'True' && !has(lease.spec)
       message: it is True for a cluster without a lease
 
-`never` sees what the policies of the condition see, and `status` and `reason` of what is said. One that fails is
-broken, too: where it matters it has to be sure of what it reads. It speaks of a condition and not of a policy, so that
-it holds for whatever policy a fleet puts in the place of a built-in one.
+`never` has the variables of the condition's policies, and `status` and `reason` of the outcome. An invariant whose
+expression fails is broken, too. It names a condition and not a policy, so that it also holds for a policy with which a
+fleet replaces a built-in one.
 """
 
 from collections.abc import Iterator, Mapping
@@ -30,13 +30,13 @@ from muster.rules.policies.expressions import Compiler
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.remedies.policy import STATUSES
 
-#: What is said: nothing at all is said with an empty status.
+#: The outcome; an empty status means no outcome.
 OUTCOME: Final[Mapping[str, Type]] = {"status": StringType(values=(*STATUSES, "")), "reason": STRING}
 
 
 @dataclass(frozen=True, slots=True)
 class Invariant:
-    """An invariant of a condition of objects of one kind."""
+    """An invariant of a condition, for objects of one kind."""
 
     name: str
     test: Object
@@ -47,7 +47,7 @@ class Invariant:
 
 
 def invariants_of(fleet: FleetWithPolicies, policy: ConditionPolicy) -> Iterator[Invariant]:
-    """Yield the invariants that speak of the condition of a policy, for each kind of object that it decides."""
+    """Yield the invariants of a policy's condition, for each kind that the policy targets."""
     for test in fleet.policies(POLICY_TEST):
         for index, entry in enumerate(mappings_at(test.spec, "invariants")):
             if entry["type"] != policy.type:
@@ -63,17 +63,17 @@ def invariants_of(fleet: FleetWithPolicies, policy: ConditionPolicy) -> Iterator
 
 
 def invariant_findings(fleet: FleetWithPolicies) -> Iterator[Finding]:
-    """Yield what is wrong with invariants themselves: expressions, and conditions that no policy decides."""
+    """Yield findings about invariants themselves: bad expressions, and conditions that no policy decides."""
     for test in fleet.policies(POLICY_TEST):
         for index, entry in enumerate(mappings_at(test.spec, "invariants")):
             decided = [policy for policy in fleet.compiled.of(ConditionPolicy) if policy.type == entry["type"]]
             kinds = {kind for policy in decided for kind in policy.target.kinds}
-            meant = {kind for kind in kinds if kind.name in entry.get("kinds", (kind.name,))}
-            if not meant:
-                message = f"invariant {entry['name']!r} of {test.id} speaks of {entry['type']}, which no policy decides"
+            affected = {kind for kind in kinds if kind.name in entry.get("kinds", (kind.name,))}
+            if not affected:
+                message = f"invariant {entry['name']!r} of {test.id} is about {entry['type']}, which no policy decides"
                 hint = did_you_mean(entry["type"], {policy.type for policy in fleet.compiled.of(ConditionPolicy)})
                 yield finding_at(test, ("spec", "invariants", index, "type"), Code.MATCHES_NOTHING, message, hint)
-            for kind in sorted(meant, key=lambda kind: kind.name):
+            for kind in sorted(affected, key=lambda kind: kind.name):
                 compiler = _compiler(test, kind)
                 compiler.condition(("spec", "invariants", index, "never"))
                 yield from compiler.findings

@@ -1,7 +1,6 @@
-"""Formulas, where what is known beforehand is a plain Python value: `True`, `7` and `'Ready'` are terms as well.
+"""Formulas and terms of the solver. Known values are plain Python values: `True`, `7` and `'Ready'` are terms, too.
 
-Most of what policies say of an object is settled while they are translated; folding it here keeps the solver's
-questions small.
+Much of a policy is decided during translation; folding it here keeps the solver's questions small.
 """
 
 from collections.abc import Callable, Iterable
@@ -11,55 +10,55 @@ import z3
 
 #: A truth value: `bool`, or a z3 expression of sort Bool.
 Formula: TypeAlias = Any
-#: A number, a text or a truth value: Python's, or a z3 expression.
+#: A number, a string or a truth value: Python's, or a z3 expression.
 Term: TypeAlias = Any
 
 
 def both(*parts: Formula) -> Formula:
-    """Return the conjunction."""
+    """All hold."""
     return every(parts)
 
 
 def every(parts: Iterable[Formula]) -> Formula:
-    """Return that all hold."""
-    return _folded(parts, z3.And, of_none=True)
+    """All hold."""
+    return _folded(parts, z3.And, neutral=True)
 
 
 def either(*parts: Formula) -> Formula:
-    """Return the disjunction."""
+    """At least one holds."""
     return some(parts)
 
 
 def some(parts: Iterable[Formula]) -> Formula:
-    """Return that one of them holds."""
-    return _folded(parts, z3.Or, of_none=False)
+    """At least one holds."""
+    return _folded(parts, z3.Or, neutral=False)
 
 
-def _folded(parts: Iterable[Formula], join: Callable[..., Formula], *, of_none: bool) -> Formula:
-    """Join formulas of which one may decide; what joins none is what changes nothing beside others."""
+def _folded(parts: Iterable[Formula], join: Callable[..., Formula], *, neutral: bool) -> Formula:
+    """Join formulas; `neutral` is the value that changes nothing, and its opposite decides."""
     open_ = []
     for part in parts:
-        if part is (not of_none):
+        if part is (not neutral):
             return part
-        if part is not of_none:
+        if part is not neutral:
             open_.append(part)
-    return of_none if not open_ else open_[0] if len(open_) == 1 else join(*open_)
+    return neutral if not open_ else open_[0] if len(open_) == 1 else join(*open_)
 
 
 def negation(part: Formula) -> Formula:
-    """Return that it does not hold."""
+    """It does not hold."""
     if isinstance(part, bool):
         return not part
     return part.arg(0) if z3.is_not(part) else z3.Not(part)
 
 
 def implies(condition: Formula, part: Formula) -> Formula:
-    """Return that the second holds where the first does."""
+    """If the condition holds, so does `part`."""
     return either(negation(condition), part)
 
 
 def choice(condition: Formula, then: Term, otherwise: Term) -> Term:
-    """Return one term or the other, both of the same sort."""
+    """One term or the other, both of one sort."""
     if isinstance(condition, bool):
         return then if condition else otherwise
     if then is otherwise or (is_known(then) and is_known(otherwise) and then == otherwise):
@@ -72,7 +71,7 @@ def choice(condition: Formula, then: Term, otherwise: Term) -> Term:
 
 
 def same(left: Term, right: Term) -> Formula:
-    """Return that two terms of one sort are equal."""
+    """Two terms of one sort are equal."""
     if is_known(left) and is_known(right):
         return left == right
     if isinstance(left, bool):
@@ -84,7 +83,7 @@ def same(left: Term, right: Term) -> Formula:
 
 
 def before(left: Term, right: Term, *, strictly: bool) -> Formula:
-    """Return that a number or a text comes before another of its sort, or is it."""
+    """`left` is less than `right`, or equal if not `strictly`; numbers or strings."""
     if is_known(left) and is_known(right):
         return left < right if strictly else left <= right
     if isinstance(left, str):
@@ -95,22 +94,22 @@ def before(left: Term, right: Term, *, strictly: bool) -> Formula:
 
 
 def is_known(term: Term) -> bool:
-    """Whether a term is a plain value."""
+    """Is the term a plain value?"""
     return isinstance(term, (bool, int, str))
 
 
 def in_range(low: Term, number: Term, high: Term) -> Formula:
-    """Whether a number is in a range, its end not included."""
+    """A number is in a range without its end."""
     return both(before(low, number, strictly=False), before(number, high, strictly=True))
 
 
 def within(low: int, term: Term, high: int) -> Formula:
-    """Return that a number is in a range, both ends included."""
+    """A number is in a range with both ends."""
     return both(before(low, term, strictly=False), before(term, high, strictly=False))
 
 
 def joined(left: Term, right: Term) -> Term:
-    """Return two texts, one after the other."""
+    """Two strings, concatenated."""
     if is_known(left) and is_known(right):
         return left + right
     context = right.ctx if is_known(left) else left.ctx
@@ -118,33 +117,33 @@ def joined(left: Term, right: Term) -> Term:
 
 
 def begins(text: Term, start: Term) -> Formula:
-    """Return that a text begins with another."""
+    """A string starts with another."""
     if is_known(text) and is_known(start):
         return text.startswith(start)
     return z3.PrefixOf(*_texts(start, text))
 
 
 def ends(text: Term, end: Term) -> Formula:
-    """Return that a text ends with another."""
+    """A string ends with another."""
     if is_known(text) and is_known(end):
         return text.endswith(end)
     return z3.SuffixOf(*_texts(end, text))
 
 
-def holds_text(text: Term, part: Term) -> Formula:
-    """Return that a text has another in it."""
+def contains(text: Term, part: Term) -> Formula:
+    """A string contains another."""
     if is_known(text) and is_known(part):
         return part in text
     return z3.Contains(*_texts(text, part))
 
 
 def length(text: Term) -> Term:
-    """Return how many characters a text has."""
+    """The number of characters of a string."""
     return len(text) if isinstance(text, str) else z3.Length(text)
 
 
 def decimal(number: Term) -> Term:
-    """Return the digits of a number."""
+    """A number in decimal digits."""
     if is_known(number):
         return str(number)
     digits = z3.IntToStr(z3.If(number < 0, -number, number))
@@ -152,7 +151,7 @@ def decimal(number: Term) -> Term:
 
 
 def quotient(number: Term, divisor: Term) -> Term:
-    """Return `number / divisor`, cut towards zero. Of a divisor of 0 nothing is said."""
+    """`number / divisor`, rounded towards zero; any value for a divisor of 0."""
     if is_known(number) and is_known(divisor):
         if divisor == 0:
             return 0
@@ -165,7 +164,7 @@ def quotient(number: Term, divisor: Term) -> Term:
 
 
 def total(terms: Iterable[Term]) -> Term:
-    """Return the sum of numbers."""
+    """The sum of numbers."""
     found: Term = 0
     for term in terms:
         found = term if is_known(found) and found == 0 else found + term
@@ -188,5 +187,38 @@ def _term(value: Term, context: z3.Context) -> Term:
 
 
 def _escaped(text: str) -> str:
-    """Write a text as z3 reads it: what is not plain ASCII, and the backslash, as `\\u{...}`."""
+    """Write a string as z3 reads it: backslashes and all but printable ASCII as `\\u{...}`."""
     return "".join(char if " " <= char <= "~" and char != "\\" else f"\\u{{{ord(char):x}}}" for char in text)
+
+
+def _unescaped(text: str) -> str:
+    """Read a string as z3 writes it."""
+    pieces = text.split("\\u{")
+    found = pieces[0]
+    for piece in pieces[1:]:
+        digits, _, rest = piece.partition("}")
+        found += chr(int(digits, 16)) + rest
+    return found
+
+
+class Model:
+    """A solution: a value for every constant."""
+
+    def __init__(self, model: z3.ModelRef) -> None:
+        self._model = model
+
+    def truth(self, formula: Formula) -> bool:
+        """Does a formula hold?"""
+        if isinstance(formula, bool):
+            return formula
+        return bool(z3.is_true(self._model.eval(formula, model_completion=True)))
+
+    def number(self, term: Term) -> int:
+        """The value of a number."""
+        return term if isinstance(term, int) else self._model.eval(term, model_completion=True).as_long()
+
+    def text(self, term: Term) -> str:
+        """The value of a string."""
+        if isinstance(term, str):
+            return term
+        return _unescaped(self._model.eval(term, model_completion=True).as_string())

@@ -1,17 +1,15 @@
-"""What is asked of each policy, and what of the answers is told.
+"""The questions about each policy, and the findings from their answers.
 
-Of each rule: is there an object for which it is the first to hold? Of each expression: is there one for which it fails?
-Of each invariant: is there one that breaks it? An example is looked for among usual objects first, and among all where
-that finds none; that there is none at all is the proof.
+For each rule: is there an object for which it is the first to hold? For each expression: is there one for which it
+fails? For each invariant: is there one that breaks it? An example is sought among usual objects first, then among all;
+if none exists at all, that is the proof.
 
-The built-in ValidatingAdmissionPolicies as they are proved: over every object of their kind, as it is and as it was.
-
-A fleet's own are not asked about: what they see of a request depends on more than types tell.
+Of ValidatingAdmissionPolicies only the built-in ones are proved, for every object of their kind and every old object;
+the request that a fleet's own ones see depends on more than types.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
-from functools import partial
 
 from muster.cel.types import DYN, NullableType, Type
 from muster.data.codes import Code
@@ -21,13 +19,20 @@ from muster.data.kinds import Kind
 from muster.data.tree import At
 from muster.data.yaml.emitter import emit
 from muster.features.lint.proving.confirm import Example, evaluated, is_allowed, is_broken
-from muster.features.lint.proving.doubt import condition_of
-from muster.features.lint.proving.inputs import in_parts, is_built_in
+from muster.features.lint.proving.inputs import is_built_in, with_optional_fields
 from muster.features.lint.proving.invariants import Invariant, invariants_of
-from muster.features.lint.proving.logic import Formula, either, negation
-from muster.features.lint.proving.rules import Saying, Validations, asks, in_order, of_remedy, say
-from muster.features.lint.proving.translate import TooMuch
-from muster.features.lint.proving.world import MOST_STEPS, Model, Nothing, Solver
+from muster.features.lint.proving.logic import Formula, Model, either, negation
+from muster.features.lint.proving.rules import (
+    PolicyFormulas,
+    Validations,
+    in_order,
+    of_remedy,
+    policy_formulas,
+    rule_conditions,
+)
+from muster.features.lint.proving.solver import MAX_STEPS, Nothing, Solver
+from muster.features.lint.proving.translate import TooLarge
+from muster.features.lint.proving.unknown import condition_of
 from muster.fleet.faults import guarded
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
@@ -44,7 +49,7 @@ from muster.rules.taints.policy import TaintPolicy
 
 
 def admission_policies(fleet: Fleet) -> list[Validations]:
-    """Return the built-in policies in force."""
+    """Return the built-in admission policies in force."""
     found = {binding.policy.id: binding.policy for binding in compile_admissions(fleet).bindings}
     policies = []
     for policy in found.values():
@@ -61,16 +66,16 @@ def admission_policies(fleet: Fleet) -> list[Validations]:
 
 
 def _inputs(kind: Kind) -> Mapping[str, Type]:
-    """What the expressions see: any part of the object may be missing, and so may the object as it was."""
-    type_ = in_parts(object_type(kind))
+    """The types of variables: any field of the object may be missing, and so may the old object."""
+    type_ = with_optional_fields(object_type(kind))
     return {"object": type_, "oldObject": NullableType(type_), "derived": type_, "request": REQUEST,
             "namespaceObject": DYN}  # fmt: skip
 
 
 @dataclass(slots=True)
 class Proof:
-    """What was found of one policy: how many of its rules can decide, how many expressions never fail, how many
-    invariants hold; and in words, what was not decided, and which rules its parameters have switched `off`."""
+    """The answers for one policy: how many of its rules can decide, expressions never fail, and invariants hold; and in
+    words the undecided questions, and the rules that its parameters disable."""
 
     policy: ObjectId
     deciding: int = 0
@@ -78,56 +83,51 @@ class Proof:
     kept: int = 0
     findings: list[Finding] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
-    off: list[str] = field(default_factory=list)
+    disabled: list[str] = field(default_factory=list)
 
 
 def prove(fleet: FleetWithPolicies, *, any_params: bool = False) -> list[Proof]:
-    """Ask everything of all policies in force, the built-in ones among them: with the parameters that the fleet sets,
-    or with any that it could set."""
+    """Prove all policies in force, built-in ones included: with the fleet's parameters, or with `any_params`."""
     remedies = (of_remedy(remedy) for remedy in fleet.compiled.of(Remedy) if remedy.expressions)
-    compiled, admissions = fleet.compiled, admission_policies(fleet)
     policies = (
-        *compiled.all_of(ConditionPolicy, TaintPolicy, PulsePolicy),
-        *remedies,
-        *admissions,
-    )
+        *fleet.compiled.all_of(ConditionPolicy, TaintPolicy, PulsePolicy), *remedies, *admission_policies(fleet),
+    )  # fmt: skip
     proofs = []
     for policy in sorted(policies, key=lambda one: one.id):
-        ask = partial(_alone, fleet, policy, any_params)
-        for found in guarded(f"proving {policy.id}", ask, "nothing of it is proved"):
+
+        def attempt(policy: Policy = policy) -> list[Proof]:
+            return [prove_policy(fleet, policy, any_params=any_params)]
+
+        for found in guarded(f"proving {policy.id}", attempt, "nothing of it is proved"):
             proofs.append(Proof(policy.id, findings=[found]) if isinstance(found, Finding) else found)
     return proofs
 
 
-def _alone(fleet: FleetWithPolicies, policy: Policy, any_params: bool) -> list[Proof]:  # noqa: FBT001 - of a partial
-    return [prove_policy(fleet, policy, any_params=any_params)]
-
-
 def prove_policy(
-    fleet: FleetWithPolicies, policy: Policy, most_steps: int = MOST_STEPS, *, any_params: bool = False
+    fleet: FleetWithPolicies, policy: Policy, most_steps: int = MAX_STEPS, *, any_params: bool = False
 ) -> Proof:
-    """Ask everything of one policy; `most_steps` are those of the solver for one question."""
+    """Prove one policy; `most_steps`: the solver's limit for one question."""
     return _Questions(fleet, policy, most_steps, any_params=any_params).answers()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _PolicyQuestion:
-    """A policy over objects of one kind, and who answers what is asked of it."""
+class _TargetKind:
+    """A policy for the objects of one kind, with the solver for its questions."""
 
     kind: Kind
-    saying: Saying
+    formulas: PolicyFormulas
     broken: Mapping[tuple[str, At], Formula]
     solver: Solver
 
-    def example(
-        self, question: Formula, confirmed: Callable[[Example], bool], *, usual: bool = False, plain: bool = True
+    def find_example(
+        self, question: Formula, confirmed: Callable[[Example], bool], *, usual: bool = False, simplify: bool = True
     ) -> Example | Nothing:
-        """Return an object of which something holds, as the evaluator confirms. `usual`: nobody asks for others."""
-        world = self.saying.world
+        """Return an object for which a formula holds, confirmed by the evaluator. `usual`: among usual ones only."""
+        world = self.formulas.world
         for narrowed in ((world.small, world.usual), (world.small,)):
             found = self.solver.find(question, *narrowed)
             if isinstance(found, Model):
-                example = self._plain(found, question, narrowed, confirmed) if plain else self._read(found)
+                example = self._simplest(found, question, narrowed, confirmed) if simplify else self._read(found)
                 if confirmed(example) and is_allowed(self.kind, example):
                     return example
             if narrowed == (world.small, world.usual):
@@ -139,15 +139,15 @@ class _PolicyQuestion:
         return Nothing.UNDECIDED
 
     def is_possible(self) -> bool:
-        """Whether there is any object at all: of none, everything would be proved."""
-        world = self.saying.world
+        """Is any object possible? Otherwise everything would be proved."""
+        world = self.formulas.world
         return isinstance(self.solver.find(world.usual, world.small), Model)
 
-    def _plain(
+    def _simplest(
         self, model: Model, question: Formula, narrowed: Sequence[Formula], confirmed: Callable[[Example], bool]
     ) -> Example:
-        """The example without what does not matter, and without the variables that nobody looks at."""
-        example = self._read(self.solver.plainer(model, question, *narrowed))
+        """The simplest example, without the variables that the evaluator does not read."""
+        example = self._read(self.solver.simpler(model, question, *narrowed))
         if not (confirmed(example) and is_allowed(self.kind, example)):
             example = self._read(model)
             if not confirmed(example):
@@ -155,145 +155,149 @@ class _PolicyQuestion:
         return Example({name: value for name, value in example.items() if name in example.read})
 
     def _read(self, model: Model) -> Example:
-        return Example(self.saying.roots.read(model))
+        return Example(self.formulas.inputs.read(model))
 
 
 class _Questions:
-    """All that is asked of one policy."""
+    """All questions about one policy."""
 
     def __init__(self, fleet: FleetWithPolicies, policy: Policy, most_steps: int, *, any_params: bool) -> None:
         self.policy, self.proof, self.most_steps, self.any_params = policy, Proof(policy.id), most_steps, any_params
         self.invariants = list(invariants_of(fleet, policy)) if isinstance(policy, ConditionPolicy) else []
-        self.asked: list[_PolicyQuestion] = []
+        self.targets: list[_TargetKind] = []
         try:
-            self.asked = [self._asked(kind) for kind in policy.target.kinds]
-        except (TooMuch, RecursionError):
-            self.proof.undecided.append("it is too much to translate")
+            self.targets = [self._target(kind) for kind in policy.target.kinds]
+        except (TooLarge, RecursionError):
+            self.proof.undecided.append("it is too large to translate")
 
-    def _asked(self, kind: Kind) -> _PolicyQuestion:
-        saying = say(self.policy, kind, any_params=self.any_params)
-        saying.roots.derived.update(status=saying.status, reason=saying.reason)
+    def _target(self, kind: Kind) -> _TargetKind:
+        formulas = policy_formulas(self.policy, kind, any_params=self.any_params)
+        formulas.inputs.derived.update(status=formulas.status, reason=formulas.reason)
         broken = {}
         for invariant in self.invariants:
             if invariant.kind is kind:
-                fails, truth = condition_of(saying.translator.world, saying.translator.program(invariant.never))
+                fails, truth = condition_of(formulas.translator.world, formulas.translator.program(invariant.never))
                 broken[str(invariant.test.id), invariant.at] = either(fails, truth)
-        return _PolicyQuestion(kind, saying, broken, Solver(saying.world, self.most_steps))
+        return _TargetKind(kind, formulas, broken, Solver(formulas.world, self.most_steps))
 
     def answers(self) -> Proof:
-        """Ask, and note what is found."""
-        if any(not asked.is_possible() for asked in self.asked):
-            self.proof.undecided.append("what its inputs can be contradicts itself")
-        elif self.asked and not self.proof.undecided:
-            for index in range(len(asks(self.policy))):
-                self._rule(index)
-            for at in dict.fromkeys(site.at for asked in self.asked for site in asked.saying.sites):
-                self._site(at)
+        """RuleCondition them, and return the proof."""
+        if any(not target.is_possible() for target in self.targets):
+            self.proof.undecided.append("its inputs contradict each other")
+        elif self.targets and not self.proof.undecided:
+            for index in range(len(rule_conditions(self.policy))):
+                self._ask_rule(index)
+            for at in dict.fromkeys(site.at for target in self.targets for site in target.formulas.failures):
+                self._ask_failure(at)
             for invariant in self.invariants:
-                self._invariant(invariant)
+                self._ask_invariant(invariant)
         return self.proof
 
-    def _rule(self, index: int) -> None:
-        """Whether a rule can decide, of an object of any of the kinds."""
-        ask = asks(self.policy)[index]
+    def _ask_rule(self, index: int) -> None:
+        """Can a rule decide, for an object of any of the kinds?"""
+        condition = rule_conditions(self.policy)[index]
         answers = []
-        for asked in self.asked:
-            step = asked.saying.steps[index]
+        for target in self.targets:
+            step = target.formulas.steps[index]
 
             def decides(one: Example) -> bool:
-                return ask.at in evaluated(self.policy, one).decided
+                return condition.at in evaluated(self.policy, one).decided
 
-            found = asked.example(step.decides, decides, plain=False)
-            if found is Nothing.UNDECIDED:  # the texts of a plain one have the form that schemas ask for more often
-                found = asked.example(step.decides, decides)
+            found = target.find_example(step.decides, decides, simplify=False)
+            if found is Nothing.UNDECIDED:  # a plain example's strings match the schemas' formats more often
+                found = target.find_example(step.decides, decides)
             if not isinstance(found, Nothing):
                 self.proof.deciding += 1
                 return
             answers.append(found)
         if Nothing.UNDECIDED in answers:
-            self.proof.undecided.append(f"whether {ask.called} can ever decide")
+            self.proof.undecided.append(f"whether {condition.label} can ever decide")
             return
         if self._is_off(index):
-            self.proof.off.append(ask.called)
+            self.proof.disabled.append(condition.label)
         elif why := self._why_never(index):
-            message = f"{ask.called} of {self.policy.id} can never decide: {why}"
-            hint = "remove it, or put it before what stands in its way"
-            self._found(self.policy.source, ask.at, Code.RULE_NEVER_DECIDES, message, hint)
+            message = f"{condition.label} of {self.policy.id} can never decide: {why}"
+            hint = "remove it, or move it before the rule that prevents it"
+            self._add_finding(self.policy.source, condition.at, Code.RULE_NEVER_DECIDES, message, hint)
 
     def _is_off(self, index: int) -> bool:
-        """Whether a rule could decide if the policy's parameters were others."""
+        """Could a rule decide with other parameters of the policy?"""
         if not self.policy.params:
             return False
         for kind in self.policy.target.kinds:
-            saying = say(self.policy, kind, any_params=True)
-            if Solver(saying.world, self.most_steps).find(saying.steps[index].decides) is not Nothing.NEVER:
+            formulas = policy_formulas(self.policy, kind, any_params=True)
+            if Solver(formulas.world, self.most_steps).find(formulas.steps[index].decides) is not Nothing.NEVER:
                 return True
         return False
 
     def _why_never(self, index: int) -> str:
-        """What is in the way of a rule that never decides; empty where that is told otherwise."""
+        """Why a rule never decides; empty if another finding says so."""
         needed: set[int] = set()
         clean = False
-        for asked in self.asked:
-            steps = asked.saying.steps[:index]
-            if any(step.ask.when is None for step in steps):
+        for target in self.targets:
+            steps = target.formulas.steps[:index]
+            if any(step.condition.when is None for step in steps):
                 return ""  # MUS605
             free = [negation(step.holds) for step in steps] if in_order(self.policy) else []
-            kept = asked.solver.needed(asked.saying.steps[index].holds, [*free, asked.saying.clean])
+            kept = target.solver.needed(target.formulas.steps[index].holds, [*free, target.formulas.guards_hold])
             if kept is None:
                 return "no object lets it be the first to hold"
             needed.update(kept)
             clean = clean or len(free) in kept
-        shadows = [ask.name for at, ask in enumerate(asks(self.policy)[:index]) if at in needed]
+        shadows = [condition.name for at, condition in enumerate(rule_conditions(self.policy)[:index]) if at in needed]
         if shadows:
             names = " or ".join(map(repr, shadows))
-            return f"wherever it holds, {names} before it holds{' (or the policy says nothing)' if clean else ''}"
-        return "where it would hold, the policy says nothing (matchConditions)" if clean else "it never holds"
+            return f"wherever it holds, {names} before it holds{' (or a matchCondition does not)' if clean else ''}"
+        return "where it would hold, a matchCondition does not" if clean else "it never holds"
 
-    def _site(self, at: At) -> None:
-        """Whether the expression at a place can fail, for objects of any of the kinds."""
-        of, undecided, usual = "", False, not is_built_in(self.policy.source)
-        for asked in self.asked:
-            for site in (one for one in asked.saying.sites if one.at == at):
-                of = site.of
-                found = asked.example(site.fails, lambda one: at in evaluated(self.policy, one).failed, usual=usual)
+    def _ask_failure(self, at: At) -> None:
+        """Can the expression at a place fail, for objects of any of the kinds?"""
+        label, undecided, usual = "", False, not is_built_in(self.policy.source)
+        for target in self.targets:
+            for site in (one for one in target.formulas.failures if one.at == at):
+                label = site.label
+
+                def fails(one: Example) -> bool:
+                    return at in evaluated(self.policy, one).failed
+
+                found = target.find_example(site.fails, fails, usual=usual)
                 if not isinstance(found, Nothing):
-                    message = f"{of} of {self.policy.id} can fail"
+                    message = f"{label} of {self.policy.id} can fail"
                     hint = "guard it where what it reads may be missing or malformed: has(...), or a matchCondition"
-                    self._found(self.policy.source, at, Code.EXPRESSION_CAN_FAIL, message, hint, found)
+                    self._add_finding(self.policy.source, at, Code.EXPRESSION_CAN_FAIL, message, hint, found)
                     return
                 undecided = undecided or found is Nothing.UNDECIDED
         if undecided:
-            self.proof.undecided.append(f"whether {of} can fail")
+            self.proof.undecided.append(f"whether {label} can fail")
         else:
             self.proof.sound += 1
 
-    def _invariant(self, invariant: Invariant) -> None:
+    def _ask_invariant(self, invariant: Invariant) -> None:
         policy = self.policy
         assert isinstance(policy, ConditionPolicy)
-        asked = next(one for one in self.asked if one.kind is invariant.kind)
-        question = asked.broken[str(invariant.test.id), invariant.at]
-        found = asked.example(question, lambda one: is_broken(invariant, policy, one))
+        target = next(one for one in self.targets if one.kind is invariant.kind)
+        question = target.broken[str(invariant.test.id), invariant.at]
+        found = target.find_example(question, lambda one: is_broken(invariant, policy, one))
         if found is Nothing.NEVER:
             self.proof.kept += 1
         elif isinstance(found, Nothing):
             self.proof.undecided.append(f"whether it keeps {invariant.name!r} of {invariant.test.id}")
         else:
-            said = evaluated(policy, found)
-            rule = next((rule for rule in policy.rules if rule.at in said.decided), None)
+            outcome = evaluated(policy, found)
+            rule = next((rule for rule in policy.rules if rule.at in outcome.decided), None)
             what = invariant.message or f"invariant {invariant.name!r} of {invariant.test.id} does not hold"
-            by = f" (rule {rule.name!r}, status {said.status})" if rule is not None else ""
+            by = f" (rule {rule.name!r}, status {outcome.status})" if rule is not None else ""
             at: At = ("spec", "rules") if rule is None else rule.at
-            hint = f"it is {invariant.name!r} of {invariant.test.id} that rules it out"
-            self._found(policy.source, at, Code.INVARIANT_BROKEN, f"{policy.id}: {what}{by}", hint, found)
+            hint = f"{invariant.name!r} of {invariant.test.id} rules it out"
+            self._add_finding(policy.source, at, Code.INVARIANT_BROKEN, f"{policy.id}: {what}{by}", hint, found)
 
-    def _found(
+    def _add_finding(
         self, source: Object, at: At, code: Code, message: str, hint: str, example: Example | None = None
     ) -> None:
-        shown = "" if example is None else emit(_shown(example), block_depth=1)
+        shown = "" if example is None else emit(_without_empty(example), block_depth=1)
         self.proof.findings.append(finding_at(source, at, code, message, hint, shown))
 
 
-def _shown(example: Example) -> Example:
-    """An example as it is told: what the object itself need not have is left out."""
+def _without_empty(example: Example) -> Example:
+    """The example without empty objects that do not matter."""
     return Example({name: value for name, value in example.items() if value != {} or name not in ("self", "fleet")})

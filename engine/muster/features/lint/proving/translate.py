@@ -1,8 +1,8 @@
-"""From CEL to formulas, as muster evaluates it: errors that `&&`, `||`, `all` and `exists` absorb, numbers of 64 bits,
-times to the nanosecond, and no conversion that nobody wrote.
+"""Translate CEL to formulas, as muster evaluates it: `&&`, `||`, `all` and `exists` absorb errors, numbers have 64
+bits, times nanoseconds, and there are no implicit conversions.
 
-Whatever is not translated is *unknown*: it may fail, and may be anything. So what holds of the formulas holds of the
-evaluation; the reverse is for the evaluator to confirm.
+What is not translated is *unknown*: it may fail, and may be any value. So what holds for the formulas holds for the
+evaluation; the reverse has to be confirmed by the evaluator.
 """
 
 from collections import ChainMap
@@ -15,9 +15,9 @@ from muster.cel.runtime import access
 from muster.cel.types import Type
 from muster.cel.values import INT_MAX, INT_MIN, UInt
 from muster.features.lint.proving import logic
-from muster.features.lint.proving.doubt import condition_of, some_of, some_truth, unknown
 from muster.features.lint.proving.functions import call, own, read_as
 from muster.features.lint.proving.logic import Formula, both, choice, either, negation, same, some, total
+from muster.features.lint.proving.unknown import condition_of, some_of, some_truth, unknown
 from muster.features.lint.proving.values import (
     FAILURE,
     Bool,
@@ -39,31 +39,31 @@ from muster.features.lint.proving.values import (
 )
 from muster.features.lint.proving.world import SymbolicWorld
 
-#: How many parts of expressions are translated for one policy, elements of lists counted each.
-MOST_PARTS: Final = 20_000
+#: Limit of translated parts of expressions for one policy, counted per element of lists.
+MAX_PARTS: Final = 20_000
 
 
-class TooMuch(Exception):  # noqa: N818 - a question that is given up, not an error
-    """A policy has more to translate than is worth it."""
+class TooLarge(Exception):  # noqa: N818 - a question that is given up, not an error
+    """A policy exceeds the limit of translated parts."""
 
 
 class Translator:
-    """Translates expressions that read the same inputs: `roots` by their names."""
+    """Translates expressions that read the same inputs, by name."""
 
-    def __init__(self, world: SymbolicWorld, roots: Mapping[str, Result]) -> None:
+    def __init__(self, world: SymbolicWorld, inputs: Mapping[str, Result]) -> None:
         self.world = world
-        self.roots = roots
-        self._left = MOST_PARTS
+        self.inputs = inputs
+        self._left = MAX_PARTS
 
     def program(self, program: cel.Program) -> Result:
-        """Return what an expression gives. Raises TooMuch."""
+        """Return the result of an expression. Raises TooLarge."""
         return _Expression(self, program.types, program.env).result(program.node)
 
     def spend(self) -> None:
         """Count a part."""
         self._left -= 1
         if self._left < 0:
-            raise TooMuch
+            raise TooLarge
 
 
 class _Expression:
@@ -107,7 +107,7 @@ class _Expression:
                 return unknown(self.world, [self.result(child) for child in ast.children(node)])
 
     def inside(self, names: Mapping[str, Result], node: ast.Node) -> Result:
-        """Return what a part gives in which further names are known."""
+        """Return the result of a node with additional local variables."""
         outer = self.locals
         self.locals = outer.new_child(dict(names))
         try:
@@ -118,11 +118,11 @@ class _Expression:
     def ident(self, name: str) -> Result:
         if name in self.locals:
             return self.locals[name]
-        found = self.translator.roots.get(name.removeprefix("."))
+        found = self.translator.inputs.get(name.removeprefix("."))
         return FAILURE if found is None else found
 
     def read(self, node: ast.Node, result: Result) -> Result:
-        """Read times and durations of data where the type of an access says so."""
+        """Read times and durations in data if the type of an access says so."""
         kind = self.types.get(node.id)
         return result if kind is None or not access.is_read(kind) else read_as(self.world, result, kind)
 
@@ -150,7 +150,7 @@ class _Expression:
         return _after(operand, merged(parts))
 
     def _within(self, outer: Optional, name: str) -> Result:
-        """A field of what an optional has, as an optional."""
+        """A field of an optional's value, as an optional."""
         inner = self.select(given(guarded(outer.present, outer.cases)), name, optional=True)
         found = [(both(outer.present, guard), atom) for guard, atom in inner.cases if isinstance(atom, Optional)]
         present = some(both(guard, atom.present) for guard, atom in found)
@@ -194,7 +194,7 @@ class _Expression:
         return _after(operand, key, merged(parts))
 
     def _element(self, listed: SymbolicList, index: Int) -> Result:
-        """The element at a position: so many come before it."""
+        """The element at an index."""
         parts: list[tuple[Formula, Result]] = []
         position = total([])
         for guard, cases in listed.items:
@@ -207,7 +207,7 @@ class _Expression:
         return Result(either(found.fails, negation(either(known, beyond))), found.cases)
 
     def map_(self, node: ast.MapNode) -> Result:
-        """A map that is written out; one with other keys than texts is unknown."""
+        """A map literal; one with keys other than strings is unknown."""
         keys = [entry.key.value if isinstance(entry.key, ast.Literal) else None for entry in node.entries]
         values = [self.result(entry.value) for entry in node.entries]
         texts = [key for key in keys if isinstance(key, str)]
@@ -232,7 +232,7 @@ class _Expression:
         return call(self.world, node.function, arguments, member=node.target is not None)
 
     def logic(self, arguments: list[Result], *, decisive: bool) -> Result:
-        """`&&`, where False decides, or `||`, where True does: whatever else fails."""
+        """`&&`, where False decides, or `||`, where True does, even if other parts fail."""
         known = [condition_of(self.world, argument) for argument in arguments]
         return _quantified([(True, fails, truth) for fails, truth in known], decisive=decisive)
 
@@ -256,7 +256,7 @@ class _Expression:
         return _after(source, merged(parts))
 
     def over(self, node: ast.Macro, listed: SymbolicList) -> Result:
-        """A macro over a list, written out for each element that is known."""
+        """A macro over a list, expanded for each known element."""
         kind = access.element_kinds(self.types.get(node.range.id), 1)[0]
         name = node.variables[0]
         elements = [(guard, self.element(cases, kind)) for guard, cases in listed.items]
@@ -287,7 +287,7 @@ class _Expression:
         return Result(fails, ((True, Bool(same(count, 1))),))
 
     def element(self, cases: Cases, kind: Type | None) -> Result:
-        """An element of a list, read as its type says."""
+        """An element of a list, read as its type."""
         element = given(cases)
         return element if kind is None else read_as(self.world, element, kind)
 
@@ -295,7 +295,7 @@ class _Expression:
         self, node: ast.Macro, name: str, kind: Type | None, listed: SymbolicList, bodies: list[Result],
         tested: list[tuple[Formula, Formula]], *failed: Formula,
     ) -> Result:  # fmt: skip
-        """The list that `map` makes, of the elements that pass its filter where it has one."""
+        """The list that `map` makes, of the elements that pass its filter, if any."""
         guards = [both(*test) for test in tested]
         fails = either(*failed, *(both(guard, body.fails) for guard, body in zip(guards, bodies, strict=True)))
         made = tuple((guard, body.cases) for guard, body, _ in zip(guards, bodies, listed.items, strict=False))
@@ -305,7 +305,7 @@ class _Expression:
     def _further(
         self, node: ast.Macro, name: str, kind: Type | None, listed: SymbolicList
     ) -> "Callable[[], tuple[Formula, Cases]] | None":
-        """How one of the further elements of what a `filter` or `map` makes comes to be."""
+        """What makes one of the further elements of the result of `filter` or `map`."""
         if listed.further is None:
             return None
         names = dict(self.locals)
@@ -326,8 +326,7 @@ _OVER_LISTS = frozenset(("all", "exists", "exists_one", "existsOne", "filter", "
 
 
 def _quantified(parts: list[tuple[Formula, Formula, Formula]], *, decisive: bool) -> Result:
-    """Join parts (whether there is one, whether it fails, whether it is true), of which one that is `decisive` decides
-    and else one that fails does."""
+    """Join parts (present, fails, true): a part with the `decisive` value decides, else a failing one."""
     decided = some(
         both(there, negation(fails), truth if decisive else negation(truth)) for there, fails, truth in parts
     )
@@ -336,7 +335,7 @@ def _quantified(parts: list[tuple[Formula, Formula, Formula]], *, decisive: bool
 
 
 def _after(*steps: Result) -> Result:
-    """Return the last result, which there is only where those before it did not fail."""
+    """Return the last result, which fails if any before it does."""
     return Result(either(*(step.fails for step in steps)), steps[-1].cases)
 
 

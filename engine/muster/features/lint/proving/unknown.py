@@ -1,4 +1,4 @@
-"""What is not known: values that may be anything, and what is a condition all the same."""
+"""Values about which nothing, or only the type, is known; and results used as conditions."""
 
 from collections.abc import Sequence
 
@@ -19,17 +19,17 @@ from muster.features.lint.proving.world import SymbolicWorld
 
 
 def unknown(world: SymbolicWorld, arguments: Sequence[Result]) -> Result:
-    """What may fail, and may be anything."""
+    """Any value, or a failure."""
     return Result(either(failing(arguments), world.truth()), ((True, Opaque()),))
 
 
 def some_truth(world: SymbolicWorld) -> Result:
-    """What may fail, and is true or false."""
+    """True, False, or a failure."""
     return Result(world.truth(), ((True, Bool(world.truth())),))
 
 
 def some_answer(world: SymbolicWorld, left: Atom, right: Atom) -> Result:
-    """What two values of which not enough is known give to a question that texts answer, and any value may."""
+    """The unknown result of a comparison of two strings, or of values that may be strings."""
     match left, right:
         case ((WrittenTime() | SymbolicText()), (WrittenTime() | SymbolicText())):
             return surely(Bool(world.truth()))
@@ -40,19 +40,19 @@ def some_answer(world: SymbolicWorld, left: Atom, right: Atom) -> Result:
 
 
 def some_text(world: SymbolicWorld, *fails: Formula) -> Result:
-    """Any text, where it does not fail."""
+    """Any string, or one of these failures."""
     return Result(some(fails), ((True, SymbolicText(world.text())),))
 
 
 def some_of(world: SymbolicWorld, rest: Term) -> Term:
-    """A number up to another one."""
+    """A number from 0 to `rest`."""
     if logic.is_known(rest) and rest == 0:
         return 0
     return world.between(0, rest)
 
 
 def condition_of(world: SymbolicWorld, result: Result) -> tuple[Formula, Formula]:
-    """Return whether a result fails as a condition, else whether it is true."""
+    """Return when a result fails as a condition, and when it is true."""
     fails, holds = [result.fails], []
     for guard, atom in result.cases:
         if isinstance(atom, Bool):

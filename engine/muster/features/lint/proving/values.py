@@ -1,13 +1,15 @@
-"""What an expression can be: its possible values, each with when it is that one, and when there is none.
+"""Symbolic values: the possible values of an expression, and when it has which.
 
-CEL looks at the types of values when it evaluates, and data may be of several: a field that is null or a time. So a
-value is a few *cases*, a guard and an atom each; where the evaluation does not fail, exactly one guard holds.
+CEL checks types of values at run time, and data may have several: a field that is null or a time. So a value is a list
+of *cases*, a guard and an atom each; if the evaluation does not fail, exactly one guard holds.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
+from muster.cel.values import INT_MAX, INT_MIN
+from muster.data.tree import Tree
 from muster.features.lint.proving.logic import Formula, Term, before, both, choice, either, some, total
 
 
@@ -20,7 +22,7 @@ class Bool:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Int:
-    """A whole number, within 64 bits. `degree`: so many unknown numbers are multiplied in it."""
+    """A whole number of 64 bits. `degree`: how many unknown numbers are multiplied in it."""
 
     term: Term
     degree: int = 1
@@ -28,7 +30,7 @@ class Int:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SymbolicText:
-    """A text of so many `pieces`. `number` and `unit`: it is the digits of this number and then this, as in
+    """A string, concatenated from `pieces`. `number` and `unit`: it is these digits and this unit, as in
     `string(n) + 's'`."""
 
     term: Term
@@ -53,7 +55,7 @@ class SymbolicDuration:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class WrittenTime:
-    """A text in data that spells a timestamp or a duration, and becomes one where it is read as such."""
+    """A string in data that holds a timestamp or a duration, and becomes one if it is read as such."""
 
     of: "Time | SymbolicDuration"
 
@@ -65,12 +67,12 @@ class Null:
 
 @dataclass(frozen=True, slots=True)
 class Opaque:
-    """A value of which nothing is known: it may be any, and another one each time it is looked at."""
+    """An unknown value: it may be any, and differ each time it is read."""
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Optional:
-    """An optional: whether there is a value, and which."""
+    """An optional: when it has a value, and which."""
 
     present: Formula
     cases: "Cases"
@@ -78,15 +80,15 @@ class Optional:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class SymbolicList:
-    """A list: elements that may be there, in their order, and `rest` further ones. `further` makes any one of those,
-    with when it is there; without it nothing is known of them."""
+    """A list: elements that may be present, in order, and `rest` further ones. `further` makes any one of those, with
+    its guard; without it they are unknown."""
 
     items: "tuple[tuple[Formula, Cases], ...]"
     rest: Term = 0
     further: "Callable[[], tuple[Formula, Cases]] | None" = None
 
     def another(self) -> "tuple[Formula, Cases]":
-        """One of the further elements: what is so of some of them is so of this one, in one example or another."""
+        """Any one of the further elements: what holds for some of them holds for this one in some example."""
         more = before(0, self.rest, strictly=True)
         if more is False or self.further is None:
             return more, ((True, Opaque()),)
@@ -95,13 +97,13 @@ class SymbolicList:
 
 
 def size_of(listed: SymbolicList) -> Term:
-    """How many elements a list has."""
+    """The number of elements of a list."""
     return total([*(choice(guard, 1, 0) for guard, _ in listed.items), listed.rest])
 
 
 @runtime_checkable
 class Keyed(Protocol):
-    """A map or an object: by key whether there is a value, and which."""
+    """A map or an object: by key when there is a value, and which."""
 
     def entry(self, key: str) -> "tuple[Formula, Cases]":
         """The value under a key."""
@@ -110,7 +112,7 @@ class Keyed(Protocol):
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Lazy:
-    """A map whose values may fail when they are asked for: a policy's `variables`."""
+    """A map whose values are evaluated when read, and may fail: a policy's `variables`."""
 
     names: frozenset[str]
     value: "Callable[[str], Result]"
@@ -118,7 +120,7 @@ class Lazy:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class KnownMap:
-    """A map that is written out, or known beforehand."""
+    """A map literal, or known data."""
 
     entries: "Mapping[str, Cases]"
 
@@ -133,36 +135,36 @@ Atom: TypeAlias = (
     " | Keyed"
 )
 Cases: TypeAlias = tuple[tuple[Formula, Atom], ...]
-_MOST_TEXTS: Final = 12
+_MAX_TEXTS: Final = 12
 _SIMPLE = (Bool, Int, SymbolicText, Time, SymbolicDuration)
-#: The value of what never has one.
+#: No value.
 NOTHING: Cases = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class Result:
-    """What an evaluation gives: when it fails, else a value."""
+    """The result of an evaluation: when it fails, else its value."""
 
     fails: Formula
     cases: Cases = field(default=NOTHING)
 
 
 def given(cases: Cases) -> Result:
-    """The result that is one of these, and never fails."""
+    """A result that never fails."""
     return Result(fails=False, cases=cases)
 
 
 def surely(atom: Atom) -> Result:
-    """The result that is this, always."""
+    """A result that is always this value."""
     return given(((True, atom),))
 
 
-#: What always fails.
+#: A result that always fails.
 FAILURE = Result(fails=True)
 
 
 def merged(results: Iterable[tuple[Formula, Result]]) -> Result:
-    """Return the one result whose guard holds; no two of them do."""
+    """Return the result whose guard holds; at most one does."""
     known = [(guard, result) for guard, result in results if guard is not False]
     if len(known) == 1 and known[0][0] is True:
         return known[0][1]
@@ -171,7 +173,7 @@ def merged(results: Iterable[tuple[Formula, Result]]) -> Result:
 
 
 def united(cases: Iterable[tuple[Formula, Atom]]) -> Cases:
-    """Return the same cases with those of one simple type made one; known texts stay apart, while they are few."""
+    """Merge the cases of each simple type into one, except a few known strings."""
     simple: dict[object, tuple[Formula, Atom]] = {}
     others: list[tuple[Formula, Atom]] = []
     for guard, atom in cases:
@@ -180,7 +182,7 @@ def united(cases: Iterable[tuple[Formula, Atom]]) -> Cases:
         if not isinstance(atom, (Bool, Int, SymbolicText, Time, SymbolicDuration, Null, Opaque)):
             others.append((guard, atom))
             continue
-        known = isinstance(atom, SymbolicText) and isinstance(atom.term, str) and len(simple) < _MOST_TEXTS
+        known = isinstance(atom, SymbolicText) and isinstance(atom.term, str) and len(simple) < _MAX_TEXTS
         key = atom.term if isinstance(atom, SymbolicText) and known else type(atom)
         earlier = simple.get(key)
         simple[key] = (guard, atom) if earlier is None else (either(guard, earlier[0]), _one(guard, atom, earlier[1]))
@@ -209,17 +211,36 @@ def _one(guard: Formula, atom: Atom, otherwise: Atom) -> Atom:
 
 
 def paired(left: Atom, right: Atom) -> tuple[Term, Term] | None:
-    """Return the terms of two values of one simple type; None where they are of none, or of two."""
+    """Return the terms of two values of the same simple type; else None."""
     if type(left) is type(right) and isinstance(left, _SIMPLE) and isinstance(right, _SIMPLE):
         return left.term, right.term
     return None
 
 
 def guarded(guard: Formula, cases: Cases) -> Cases:
-    """Return the cases where something else holds as well."""
+    """Add a guard to cases."""
     return tuple((both(guard, inner), atom) for inner, atom in cases)
 
 
 def failing(results: Sequence[Result]) -> Formula:
-    """Return that one of them fails."""
+    """One of them fails."""
     return some(result.fails for result in results)
+
+
+def known(value: Tree) -> Cases:
+    """Return known data, such as a policy's parameters."""
+    match value:
+        case None:
+            return ((True, Null()),)
+        case bool():
+            return ((True, Bool(value)),)
+        case int() if INT_MIN <= value <= INT_MAX:
+            return ((True, Int(value)),)
+        case str():
+            return ((True, SymbolicText(value)),)
+        case list():
+            return ((True, SymbolicList(tuple((True, known(item)) for item in value))),)
+        case dict():
+            return ((True, KnownMap({str(key): known(item) for key, item in value.items()})),)
+        case _:
+            return ((True, Opaque()),)
