@@ -33,9 +33,9 @@ from threading import Event, Thread
 from benchmarks import fleets
 from muster.agents.heartbeat.heartbeat import EARLIEST, LATEST
 from muster.agents.relay.relay import Relay, files_digest
-from muster.cli.disposable import open_state_of, use_cache
+from muster.cli.cache import open_state_of, use_cache
 from muster.cli.listening import Ears
-from muster.cli.reconciled import Reconciled
+from muster.cli.reconcile_result import ReconcileResult
 from muster.features.watch.watch import Watcher, watch
 from muster.git.errors import UnreadableError
 from muster.git.objects import Objects
@@ -220,7 +220,7 @@ class _Observed(Watcher):
         self._log = path.open("a", buffering=1)
         self._objects, self._tips = Objects(self.repository.git, max_bytes=1 << 20), dict[str, str]()
 
-    def _tell(self, done: Reconciled) -> None:
+    def _tell(self, done: ReconcileResult) -> None:
         now, fresh = time.time(), dict[str, str]()
         for ref in done.heard.refs:
             if self._tips.get(ref.cluster) != ref.commit:

@@ -19,7 +19,7 @@ from pathlib import Path
 
 from benchmarks import fleets
 from muster.agents.serving.server import served
-from muster.cli.disposable import open_state_of, use_cache
+from muster.cli.cache import open_state_of, use_cache
 from muster.cli.listening import Ears
 from muster.features.metrics.metrics import Values
 from muster.features.watch.http import Access, LiveServer

@@ -18,7 +18,7 @@ import yaml
 from yaml._yaml import CParser
 
 from benchmarks import fleets
-from muster.cli.disposable import open_state_of, use_cache
+from muster.cli.cache import open_state_of, use_cache
 from muster.cli.listening import Ears
 from muster.features.watch.watch import Watcher
 from muster.git.repository import open_repository

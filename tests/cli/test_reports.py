@@ -13,8 +13,8 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from jsonschema import Draft4Validator
 
-from muster.cli.findings import finding_text, findings_text, tally
 from muster.cli.options import report_option
+from muster.cli.outcome import finding_text, findings_text, tally
 from muster.cli.reports import REPORTS
 from muster.data.codes import Code, Severity
 from muster.data.finding import Finding, Waiver

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.cli.findings import findings_text
+from muster.cli.outcome import findings_text
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.printable import without_secrets
 from muster.features.test.memory import MemorySnapshot

@@ -3,7 +3,7 @@
 import re
 from pathlib import Path
 
-from muster.cli.findings import findings_text, tally
+from muster.cli.outcome import findings_text, tally
 from muster.data.finding import Finding
 from muster.data.kinds import CONDITION_POLICY, POLICY_TEST
 from muster.data.tree import mappings_at

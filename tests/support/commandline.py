@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from muster import __main__ as cli
-from muster.cli.disposable import state_path
+from muster.cli.cache import state_path
 from muster.git.repository import open_repository
 from muster.run.state import copy_of
 from tests.support.git import Repo, copy, git_environ

@@ -17,7 +17,7 @@ from pathlib import Path
 
 from muster.cli.columns import rows
 from muster.cli.documents import json_text, yaml_stream
-from muster.cli.findings import findings_text
+from muster.cli.outcome import findings_text
 from muster.data.codes import Code
 from muster.data.kinds import BY_NAME, MULTI_CLUSTER_INGRESS
 from muster.features.export.endpoints import load_balancer, routing

@@ -1,3 +1,3 @@
-"""What the exit codes of `muster` mean."""
+"""The exit codes of `muster`."""
 
 FINE, FINDINGS, USAGE, FAULT, REPOSITORY, INTERRUPTED, TERMINATED = 0, 1, 2, 3, 4, 130, 143

@@ -137,7 +137,7 @@ def workers_option(function: _F) -> _F:
 
 
 def _workers(_ctx: click.Context, _param: click.Parameter, value: str | None) -> "Workers":
-    from muster.cli.disposable import cache_directory
+    from muster.cli.cache import cache_directory
     from muster.run.workers import Workers, workers_of
 
     cache = cache_directory(os.environ)

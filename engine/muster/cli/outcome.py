@@ -1,24 +1,29 @@
-"""What commands say, and how they end: with findings, and the exit code that they mean.
+"""What commands print: lines and findings; and their exit code.
 
-A fault of ours that was caught on the way exits like one that was not: with 3. What it did not touch is done.
+A fault of ours that was caught exits like one that was not: with 3. The rest of the run is done nevertheless.
 """
 
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Protocol
 
 import click
 
-from muster.cli.exits import FAULT
+from muster.cli.exits import FAULT, FINDINGS, FINE
+from muster.data.codes import Severity
 from muster.data.finding import Finding
 from muster.data.printable import printable
+from muster.data.tree import Tree
 
 if TYPE_CHECKING:
     from muster.run.run import Run
 
 
 class LandedCommit(Protocol):
-    """A commit that landed: `left_behind` says why the local branch does not have it, empty where it has; `followed`
-    that a rewritten history was followed."""
+    """A commit that landed.
+
+    `left_behind` is why the local branch does not have it, empty if it has; `followed` is a line about a rewritten
+    history that was followed.
+    """
 
     @property
     def left_behind(self) -> str: ...
@@ -27,21 +32,21 @@ class LandedCommit(Protocol):
     def followed(self) -> str: ...
 
 
-def told_of(run: "Run") -> list[Finding]:
-    """Return what people are told of what a run found: waivers are applied as of its instant."""
-    from muster.rules.checks.waivers import shown
+def reported_findings(run: "Run") -> list[Finding]:
+    """Return a run's findings with the waivers applied that are valid at its instant."""
+    from muster.rules.checks.waivers import shown  # not on the path of commands that evaluate nothing
 
     return shown(run.findings, run.now)
 
 
 def say(*lines: str, err: bool = False) -> None:
-    """Print lines that may hold anybody's words."""
+    """Print lines with arbitrary content."""
     for line in lines:
         click.echo(printable(line), err=err)
 
 
 def say_behind(done: LandedCommit) -> None:
-    """Say where a commit is not, and what became of the local branch."""
+    """Print where the commit is missing, and what happened to the local branch."""
     if done.followed:
         say(done.followed, err=True)
     if done.left_behind:
@@ -49,12 +54,13 @@ def say_behind(done: LandedCommit) -> None:
 
 
 def report(findings: Sequence[Finding], *, quiet: bool = False, err: bool = True) -> int:
-    """Print findings unless `quiet`, on standard error or (not `err`) output; return 3 for a fault of ours, 1 for any
-    other error, else 0."""
+    """Print findings unless `quiet`, to standard error or (not `err`) output.
+
+    Returns the exit code: 3 for a fault of ours, 1 for any other error, else 0.
+    """
     if not findings:
-        return 0
-    from muster.cli.findings import findings_text, tally
-    from muster.fleet.faults import is_any_fault
+        return FINE
+    from muster.fleet.faults import is_any_fault  # not on the path of commands without findings
 
     if not quiet:
         if text := findings_text(findings):
@@ -62,4 +68,52 @@ def report(findings: Sequence[Finding], *, quiet: bool = False, err: bool = True
         click.echo(tally(findings), err=err)
     if any(map(is_any_fault, findings)):
         return FAULT
-    return int(any(found.fails for found in findings))
+    return FINDINGS if any(found.fails for found in findings) else FINE
+
+
+def finding_text(found: Finding) -> str:
+    """Return `file:line:column: error MUS101: message` and, indented, the excerpt, the example and the hint."""
+    head = f"{found.place}: " if found.file else ""
+    lines = [f"{printable(head)}{found.severity.value} {found.code}: {printable(found.message)}"]
+    lines.extend(f"    {line}" for line in found.excerpt.splitlines())
+    lines.extend(f"    {printable(line)}" for line in found.example.splitlines())
+    if found.hint:
+        lines.append(f"    hint: {printable(found.hint)}")
+    if found.waiver is not None:
+        lines.append(f"    {printable(str(found.waiver))}")
+    return "\n".join(lines)
+
+
+def findings_text(findings: Iterable[Finding]) -> str:
+    """Return all findings, one after the other, but those that waivers silence."""
+    return "\n".join(finding_text(found) for found in findings if not found.silenced)
+
+
+def tally(findings: Sequence[Finding]) -> str:
+    """Return `2 errors, 1 warning, 3 waived`, or `no findings`."""
+    counting = [found for found in findings if found.waiver is None]
+    counts = ((severity, sum(found.severity is severity for found in counting)) for severity in Severity)
+    terms = [f"{count} {severity.value}{'' if count == 1 else 's'}" for severity, count in counts if count]
+    if waived := len(findings) - len(counting):
+        terms.append(f"{waived} waived")
+    return ", ".join(terms) or "no findings"
+
+
+def finding_tree(found: Finding) -> Tree:
+    """Return a finding as JSON data."""
+    id_, waiver = found.object, found.waiver
+    tree: dict[str, Tree] = {
+        "code": found.code.value,
+        "severity": found.severity.value,
+        "file": found.file,
+        "line": found.line,
+        "column": found.column,
+        "object": None if id_ is None else id_._asdict(),
+        "message": found.message,
+        "hint": found.hint,
+        "digest": found.digest,
+        "waiver": None if waiver is None else {
+            "name": waiver.name, "reason": waiver.reason, "owner": waiver.owner, "until": waiver.until,
+        },
+    }  # fmt: skip
+    return {**tree, "example": found.example} if found.example else tree

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from muster.cli.disposable import open_state_of, use_cache
+from muster.cli.cache import open_state_of, use_cache
 from muster.data.agentref import relay_of
 from muster.data.printable import printable
 from muster.data.snapshot import Snapshot

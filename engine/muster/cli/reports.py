@@ -17,8 +17,8 @@ from urllib.parse import quote
 from xml.sax.saxutils import escape, quoteattr
 
 from muster.cli.documents import json_text
-from muster.cli.findings import finding_text, finding_tree
 from muster.cli.markdown import findings_markdown
+from muster.cli.outcome import finding_text, finding_tree
 from muster.data.codes import Code, Severity
 from muster.data.finding import Finding
 from muster.data.printable import printable

@@ -97,7 +97,7 @@ def print_table(titles: Sequence[Heading | str], rows: Iterable[Sequence[str]], 
         sys.stdout.write(paint(hint, FAINT if has_colours() else PLAIN) + "\n")
 
 
-class Growing:
+class GrowingTable:
     """A table whose rows come one after the other: columns and widths are those of its first rows; where it is no
     terminal, or with `wide`, they widen."""
 

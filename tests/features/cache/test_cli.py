@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.cli.disposable import cache_directory
+from muster.cli.cache import cache_directory
 from tests.features.pulses.test_walkthrough import fleet
 from tests.support.git import Repo
 

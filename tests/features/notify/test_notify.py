@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 from aiosmtpd.controller import Controller
 
-from muster.cli.reconciled import Reconciled
+from muster.cli.reconcile_result import ReconcileResult
 from muster.features.notify import notify
 from muster.features.notify.notify import notify_due
 from muster.features.notify.sinks import MailSink
@@ -91,7 +91,7 @@ class Fleet:
         done = self.reconcile()
         return notify_due(self.repository, done, self.remote, self.environ, HURRIED)
 
-    def reconcile(self) -> Reconciled:
+    def reconcile(self) -> ReconcileResult:
         """A run that is killed before it tells anything."""
         done = reconcile(
             self.repository, lambda: self.now, branch="main", remote=self.remote, attempts=range(3), state=self.state,

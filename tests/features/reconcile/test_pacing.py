@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from muster.cli import exits
-from muster.cli.reconciled import Reconciled
+from muster.cli.reconcile_result import ReconcileResult
 from muster.data.times import format_time, parse_time
 from muster.features.reconcile.reconcile import reconcile
 from muster.features.watch.watch import Watcher
@@ -42,7 +42,7 @@ def state(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[RunState |
         kept.close()
 
 
-def run(repo: Repo, at: datetime, state: RunState | None) -> Reconciled:
+def run(repo: Repo, at: datetime, state: RunState | None) -> ReconcileResult:
     repository = open_repository(repo.path, repo.environ)
     return reconcile(repository, lambda: at, branch="main", attempts=range(1, 3), state=state)
 

@@ -14,7 +14,7 @@ import pytest
 import yaml
 
 from muster.cli import exits
-from muster.cli.reconciled import Reconciled
+from muster.cli.reconcile_result import ReconcileResult
 from muster.data.times import format_time, parse_time
 from muster.data.tree import dig
 from muster.features.reconcile.proposals import ProposalState, Proposed, propose
@@ -68,7 +68,9 @@ def beat(repo: Repo, minutes: float, names: str) -> None:
     repo.commit({f"clusters/{name}/lease.yaml": lease(name, at(minutes)) for name in names})
 
 
-def decided(repo: Repo, minutes: float, remote: str | None = None, state: states.RunState | None = None) -> Reconciled:
+def decided(
+    repo: Repo, minutes: float, remote: str | None = None, state: states.RunState | None = None
+) -> ReconcileResult:
     now = NOON + timedelta(minutes=minutes)
     repository = open_repository(repo.path, repo.environ)
     return reconcile(repository, lambda: now, branch="main", remote=remote, attempts=range(1, 4), state=state)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.cli.reconciled import Reconciled
+from muster.cli.reconcile_result import ReconcileResult
 from muster.features.reconcile.reconcile import reconcile
 from muster.git.errors import RepositoryError
 from muster.git.push import patient
@@ -33,7 +33,7 @@ def clone(origin: Repo, path: Path) -> Repo:
     return Repo(path, origin.environ)
 
 
-def push_reconcile(repo: Repo) -> Reconciled:
+def push_reconcile(repo: Repo) -> ReconcileResult:
     repository = open_repository(repo.path, repo.environ)
     return reconcile(repository, lambda: NOW, branch="main", remote="origin", attempts=patient(20))
 
@@ -76,7 +76,7 @@ class TestABusyBranch:
 
     def reconciled(
         self, engine: Repo, folder: Path, meanwhile: Callable[[], object], now: datetime = NOW
-    ) -> Reconciled:
+    ) -> ReconcileResult:
         left = [meanwhile]
 
         def clock() -> datetime:

@@ -6,7 +6,7 @@ from pathlib import Path
 import click
 
 from muster.cli import options
-from muster.cli.disposable import STATES, cache_directory, open_state_of, state_path
+from muster.cli.cache import STATES, cache_directory, open_state_of, state_path
 
 
 @click.command()

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.cli import completion, options
-from muster.cli.outcome import report, told_of
+from muster.cli.outcome import report, reported_findings
 from muster.cli.progress import working
 from muster.data.source import Place
 from muster.data.times import age, later
@@ -76,7 +76,7 @@ def _explain(
     sys.stdout.write(
         json_text(explanation_document(found, blame)) if output == "json" else explanation_text(found, blame)
     )
-    return report([one for one in told_of(run) if one.object == id_])
+    return report([one for one in reported_findings(run) if one.object == id_])
 
 
 def _blame(reading: "FleetReading", now: datetime) -> Callable[[Place], str]:
@@ -126,7 +126,7 @@ def describe(target: str, names: Sequence[str], source: options.Source, output: 
                 sys.stdout.write(("---\n" if number else "") + described_yaml(run, id_))
             else:
                 sys.stdout.write(("\n" if number else "") + description(run, id_, _past(reading, id_, source)))
-    return report([one for one in told_of(run) if one.object in ids])
+    return report([one for one in reported_findings(run) if one.object in ids])
 
 
 def _past(reading: "FleetReading", id_: "ObjectId", source: options.Source) -> "ObjectHistory | None":

@@ -10,7 +10,7 @@ import click
 from muster.agents.identity.options import identity_errors
 from muster.cli import options
 from muster.cli.exits import FINDINGS
-from muster.cli.outcome import report, told_of
+from muster.cli.outcome import report, reported_findings
 
 if TYPE_CHECKING:
     from muster.fleet.fleet import Fleet
@@ -45,7 +45,7 @@ def endpoints(ingress: str | None, source: options.Source, format_: str, listen:
     reading, run = source.evaluated()
     reading.tell_age(source.now, err=True)
     if doubtful := [kind.plural for kind in (MULTI_CLUSTER_INGRESS, ENDPOINT_SLICE) if run.fleet.uncertain(kind)]:
-        report(told_of(run))
+        report(reported_findings(run))
         click.echo(f"error: some {' and '.join(doubtful)} cannot be read, and their requests would be lost: nothing is "
                    "printed", err=True)  # fmt: skip
         return FINDINGS
@@ -53,7 +53,7 @@ def endpoints(ingress: str | None, source: options.Source, format_: str, listen:
     sys.stdout.write(load_balancer(format_)(found, listen))
     for problem in found.problems:
         click.echo(f"warning: {problem}", err=True)
-    return report(told_of(run))
+    return report(reported_findings(run))
 
 
 @command.command()
@@ -90,7 +90,7 @@ def objects(target: str | None, source: options.Source, output: str, *, deletes:
         sys.stdout.write(yaml_stream(bodies))
     if not deletes:
         say(*found.left_out(), err=True)
-    return report(told_of(run))
+    return report(reported_findings(run))
 
 
 @command.command(name="allowed-signers")

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.cli import completion, options
-from muster.cli.outcome import report, told_of
+from muster.cli.outcome import report, reported_findings
 from muster.data.tree import Tree, mapping_at
 
 if TYPE_CHECKING:
@@ -67,7 +67,7 @@ def get(
         if not objects:
             click.echo(f"no {', '.join(targets)} here", err=True)
     reading.tell_age(source.now, err=not listing.is_table)
-    return report(told_of(run))
+    return report(reported_findings(run))
 
 
 def _follow(
@@ -152,6 +152,6 @@ def render(target: str | None, source: options.Source, output: str) -> int:
     selected = options.selected(run, target)
     if output == "json":
         sys.stdout.write(json_text(run_document(run, selected)))
-        return report(told_of(run), quiet=True)
+        return report(reported_findings(run), quiet=True)
     sys.stdout.write(yaml_stream(selected))
-    return report(told_of(run))
+    return report(reported_findings(run))

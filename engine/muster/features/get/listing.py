@@ -7,8 +7,8 @@ from datetime import datetime
 
 from muster.cli.columns import rows
 from muster.cli.documents import json_text, yaml_stream
-from muster.cli.findings import finding_tree
-from muster.cli.table import Growing, Heading, print_table
+from muster.cli.outcome import finding_tree
+from muster.cli.table import GrowingTable, Heading, print_table
 from muster.data.kinds import BY_NAME
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig
@@ -82,7 +82,7 @@ class ChangeListing:
         self._listing, self._events = listing, events
         self._known: dict[str, Tree] = {}
         self.started = False
-        self._table: Growing | None = None
+        self._table: GrowingTable | None = None
         self._kind = ""
 
     def print(self, objects: Sequence[Tree], now: datetime) -> None:
@@ -110,7 +110,7 @@ class ChangeListing:
             cells = [[event, *row] for (event, _), row in zip(events, cells, strict=True)]
         if self._table is None or self._kind != kind or self._table.headings != headings:
             sys.stdout.write("\n" if self._table is not None else "")
-            self._table, self._kind = Growing(headings, wide=self._listing.form == "wide"), kind
+            self._table, self._kind = GrowingTable(headings, wide=self._listing.form == "wide"), kind
         self._table.print(cells)
 
 

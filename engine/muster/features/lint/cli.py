@@ -36,7 +36,7 @@ def command(repo: Path, rev: str | None, prove_: bool, verbose: bool, now: datet
 
     Errors are reported by `muster validate`. Exit code 1: there is a finding that is not waived.
     """
-    from muster.cli.findings import findings_text, tally
+    from muster.cli.outcome import findings_text, tally
     from muster.cli.reports import REPORTS
     from muster.features.lint.proving.invariants import invariant_findings
     from muster.rules.checks.advice import advice

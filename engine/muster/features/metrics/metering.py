@@ -22,7 +22,7 @@ from muster.run.progress import RunStep, told_to
 from muster.version import __version__
 
 if TYPE_CHECKING:
-    from muster.cli.reconciled import Reconciled
+    from muster.cli.reconcile_result import ReconcileResult
 
 #: What a run is at before it says so, and once it has ended well.
 _BEGINNING: Final = "beginning"
@@ -70,7 +70,7 @@ class Meter:
         self.values.add(metrics.FAILURES, self._stage)
         self._ended()
 
-    def looked(self, done: "Reconciled", publication: Publication) -> None:
+    def looked(self, done: "ReconcileResult", publication: Publication) -> None:
         """A run is done, and what it made due is published."""
         values, settled = self.values, done.settled
         self._ended()
@@ -105,7 +105,7 @@ class Meter:
         """A look has ended, at which there may have been nothing to look at; there is another later."""
         self.values.put(metrics.LAST_LOOK, [((), self._clock())])
 
-    def _stands(self, done: "Reconciled") -> None:
+    def _stands(self, done: "ReconcileResult") -> None:
         """What is so now, of the whole fleet."""
         values, last = self.values, done.settled.last
         held = Counter((one.because.rule, one.effect.partition(" ")[0]) for one in last.fleet.held)

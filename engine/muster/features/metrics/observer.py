@@ -3,7 +3,7 @@
 from contextlib import AbstractContextManager
 from typing import TYPE_CHECKING, Protocol
 
-from muster.cli.reconciled import Reconciled
+from muster.cli.reconcile_result import ReconcileResult
 from muster.features.pulses.publish import Publication
 
 if TYPE_CHECKING:
@@ -18,7 +18,7 @@ class LookObserver(Protocol):
     def looking(self) -> AbstractContextManager[None]:
         """What is there while a look lasts; one at which there is nothing to look at, too."""
 
-    def looked(self, done: Reconciled, publication: Publication) -> None:
+    def looked(self, done: ReconcileResult, publication: Publication) -> None:
         """A run is done, and what it made due is published."""
 
     def failed(self, error: Exception) -> None:

@@ -26,7 +26,7 @@ from muster.run.progress import RunStep, told_to
 from muster.version import __version__
 
 if TYPE_CHECKING:
-    from muster.cli.reconciled import Reconciled
+    from muster.cli.reconcile_result import ReconcileResult
     from muster.features.pulses.publish import Publication
 
 #: A receiver has so long to take what is sent.
@@ -66,7 +66,7 @@ class Tracer:
         with told_to(self._at), commands_told_to(self._command):
             yield
 
-    def looked(self, done: "Reconciled", publication: "Publication") -> None:
+    def looked(self, done: "ReconcileResult", publication: "Publication") -> None:
         """A run is done, and what it made due is published."""
         if self._run is not None:
             self._run.set_attributes({

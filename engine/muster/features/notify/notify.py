@@ -39,7 +39,7 @@ from muster.run.question import default_home
 from muster.run.run import Run
 
 if TYPE_CHECKING:
-    from muster.cli.reconciled import Reconciled
+    from muster.cli.reconcile_result import ReconcileResult
 
 #: So many transitions are written out in a message; of the others it is said how many there are.
 _MOST_LINES: Final = 30
@@ -49,7 +49,7 @@ _TYPE: Final = "dev.muster.notification.v1"
 
 
 def notify_due(
-    repository: Repository, done: "Reconciled", remote: str | None = None,
+    repository: Repository, done: "ReconcileResult", remote: str | None = None,
     environ: Mapping[str, str] = os.environ, patience: RetryPatience = PATIENT,
 ) -> Publication:  # fmt: skip
     """Tell what the commits changed up to the one at which a run has left the branch, and what waited until now.
@@ -69,8 +69,8 @@ def notify_due(
 
 
 def _notify(
-    repository: Repository, done: "Reconciled", remote: str | None, environ: Mapping[str, str], patience: RetryPatience,
-    settings: Mapping[str, NoticeSink],
+    repository: Repository, done: "ReconcileResult", remote: str | None, environ: Mapping[str, str],
+    patience: RetryPatience, settings: Mapping[str, NoticeSink],
 ) -> Publication:  # fmt: skip
     run, branch = done.settled.last, derived_branch(repository, done.head)
     tip = (derived_tip(repository, branch) if branch else None) or done.head
@@ -97,7 +97,7 @@ def _notify(
     return result
 
 
-def _fleet_of(repository: Repository, done: "Reconciled", notices: Sequence[Notice]) -> FleetWithPolicies:
+def _fleet_of(repository: Repository, done: "ReconcileResult", notices: Sequence[Notice]) -> FleetWithPolicies:
     """The fleet with all of each object of which policies are asked.
 
     A run that looked at a part, or in shards, has summaries of the others, or nothing: these are looked at now, from

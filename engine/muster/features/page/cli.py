@@ -11,7 +11,7 @@ import click
 
 from muster.cli import options
 from muster.cli.exits import FAULT, FINE
-from muster.cli.outcome import told_of
+from muster.cli.outcome import reported_findings
 from muster.cli.progress import working
 from muster.cli.reading import FleetReading
 from muster.data.tree import Tree
@@ -52,7 +52,7 @@ def command(
     count = _write(folder, reading, run, title or source.repo.resolve().name.removesuffix(".git"), link, upcoming)
     reading.tell_age(source.now, err=True)
     click.echo(f"{count} files in {folder}: open {folder / 'index.html'}")
-    return FAULT if any(map(is_any_fault, told_of(run))) else FINE
+    return FAULT if any(map(is_any_fault, reported_findings(run))) else FINE
 
 
 def write_site(folder: Path, repo: Path, now: datetime) -> None:

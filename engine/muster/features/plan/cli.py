@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.cli import options
-from muster.cli.disposable import open_state_of, state_path
+from muster.cli.cache import open_state_of, state_path
 from muster.cli.outcome import report
 from muster.cli.progress import working
 from muster.cli.reading import FleetReading, reading_of, settled_of, tell_uncommitted

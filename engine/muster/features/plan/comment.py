@@ -8,8 +8,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from typing import Final
 
-from muster.cli.findings import tally
 from muster.cli.markdown import code, findings_markdown, folded, more_markdown, table, words
+from muster.cli.outcome import tally
 from muster.data.finding import Finding
 from muster.data.times import format_time
 from muster.features.plan.effects import Row, Section, sections_of

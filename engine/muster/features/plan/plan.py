@@ -4,7 +4,7 @@ from dataclasses import dataclass
 from datetime import datetime
 
 from muster.cli.documents import change_document, held_document, object_document
-from muster.cli.findings import finding_tree
+from muster.cli.outcome import finding_tree
 from muster.data.kinds import kind_of
 from muster.data.locations import FOLDER
 from muster.data.snapshot import Snapshot

@@ -6,7 +6,7 @@ from datetime import datetime
 from itertools import groupby
 
 from muster.cli.cells import short_label
-from muster.cli.findings import finding_text
+from muster.cli.outcome import finding_text
 from muster.cli.table import BOLD, PLAIN, has_colours, paint, told, wrapped
 from muster.data.decision import Held
 from muster.data.kinds import is_cluster

@@ -10,7 +10,7 @@ from threading import Event
 import click
 
 from muster.cli import options
-from muster.cli.outcome import report, told_of
+from muster.cli.outcome import report, reported_findings
 from muster.cli.stopping import until_stopped
 from muster.data.tree import Tree, dig
 
@@ -45,7 +45,7 @@ def command(
     if output == "table" and run.horizon is not None:
         click.echo(f"next change by time alone: {run.horizon.isoformat().replace('+00:00', 'Z')}", err=True)
     reading.tell_age(source.now, err=True)
-    return report(told_of(run))
+    return report(reported_findings(run))
 
 
 def _follow(repo: Path, remote: str | None, interval: timedelta, kinds: tuple[str, ...]) -> int:

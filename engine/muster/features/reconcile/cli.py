@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.cli import options
-from muster.cli.disposable import open_state_of, use_cache
+from muster.cli.cache import open_state_of, use_cache
 from muster.cli.exits import FINDINGS
 from muster.cli.outcome import report, say, say_behind
 from muster.cli.progress import working
@@ -26,7 +26,7 @@ if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
     from muster.cli.listening import Ears
-    from muster.cli.reconciled import Reconciled
+    from muster.cli.reconcile_result import ReconcileResult
     from muster.features.metrics.observer import LookObserver
     from muster.features.plan.planfile import Planned
     from muster.features.pulses.publish import Publication
@@ -91,7 +91,9 @@ def command(
     )  # fmt: skip
 
 
-def publish(repository: "Repository", done: "Reconciled", remote: str | None, sink_dir: Path | None) -> "Publication":
+def publish(
+    repository: "Repository", done: "ReconcileResult", remote: str | None, sink_dir: Path | None
+) -> "Publication":
     """Send the pulses that are due, now that what they follow from is committed, and say how many went."""
     from muster.features.notify.notify import notify_due
     from muster.features.pulses.publish import publish_due
@@ -172,7 +174,7 @@ def _observers(metrics: Path | None, repo: Path) -> "Iterator[AbstractContextMan
         yield traced(fleet_name(repo))
 
 
-def _as_planned(run: "Callable[[], Reconciled]") -> "Reconciled | None":
+def _as_planned(run: "Callable[[], ReconcileResult]") -> "ReconcileResult | None":
     """Make a run; None, which is told, where what follows is not what was planned."""
     from muster.features.plan.planfile import PlanMovedError
 
@@ -186,7 +188,7 @@ def _as_planned(run: "Callable[[], Reconciled]") -> "Reconciled | None":
         return None
 
 
-def _tell(done: "Reconciled", remote: str | None) -> None:
+def _tell(done: "ReconcileResult", remote: str | None) -> None:
     """Say what was committed, or why nothing was."""
     from muster.features.reconcile.reconcile import told_of_waiting
     from muster.run.changes import summary
@@ -201,7 +203,7 @@ def _tell(done: "Reconciled", remote: str | None) -> None:
         click.echo(f"pushed to {without_secrets(remote or '')}")
 
 
-def _propose(repository: "Repository", done: "Reconciled", branch: str, remote: str | None) -> list[str]:
+def _propose(repository: "Repository", done: "ReconcileResult", branch: str, remote: str | None) -> list[str]:
     """Propose what waits for approval, and say what became of it; return what went wrong."""
     from muster.features.reconcile.proposals import propose
 
@@ -220,7 +222,7 @@ def _read(plan: Path) -> "Planned":
         raise click.UsageError(printable(str(error))) from error
 
 
-def _tell_how(repository: "Repository", done: "Reconciled") -> None:
+def _tell_how(repository: "Repository", done: "ReconcileResult") -> None:
     """Say how the run went, and how old agents' words are."""
     from muster.cli.listening import age_line
 

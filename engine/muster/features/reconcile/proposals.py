@@ -32,7 +32,7 @@ from muster.git.repository import Repository
 from muster.run.changes import plain
 
 if TYPE_CHECKING:
-    from muster.cli.reconciled import Reconciled
+    from muster.cli.reconcile_result import ReconcileResult
     from muster.data.decision import Held
     from muster.rules.policies.in_force import FleetWithPolicies
 
@@ -78,7 +78,7 @@ class Proposed:
     troubles: list[str] = field(default_factory=list)
 
 
-def propose(repository: Repository, done: "Reconciled", branch: str, remote: str | None) -> Proposed:
+def propose(repository: Repository, done: "ReconcileResult", branch: str, remote: str | None) -> Proposed:
     """Have the branches propose what waits after a run of `branch`; with a remote, on that."""
     proposed, fleet = Proposed(), done.settled.last.fleet
     if done.waits is not None:

@@ -19,7 +19,7 @@ from typing import TYPE_CHECKING, Final
 
 from muster.cli.instants import Instant, instant_of, writing_instant
 from muster.cli.listening import WRITER, Ears, hear_at, require_heard
-from muster.cli.reconciled import Reconciled
+from muster.cli.reconcile_result import ReconcileResult
 from muster.data.finding import Finding
 from muster.data.kinds import kind_of
 from muster.features.plan.planfile import Planned, planned_instant, require_same
@@ -90,7 +90,7 @@ def reconcile(
     state: RunState | None = None,
     workers: "Workers | None" = None,
     planned: Planned | None = None,
-) -> Reconciled:
+) -> ReconcileResult:
     """Evaluate the branch's head and commit what follows; with a remote, push it there too.
 
     `now` is asked once per evaluation (see `muster.git.push.patient`). With a remote, what is evaluated is its head,
@@ -231,7 +231,7 @@ class _ReconcileRequest:
         message, _ = _message(run.settled, tips.base, decided=run.question.commit)
         return replace(run, tips=tips, message=message)
 
-    def land(self, run: _Run, attempt: int) -> Reconciled | None:
+    def land(self, run: _Run, attempt: int) -> ReconcileResult | None:
         """Commit and push what follows; None where the branch moved meanwhile."""
         tips, settled, apart = run.tips, run.settled, run.apart
         base = commit = apart.base if apart else tips.base
@@ -248,7 +248,7 @@ class _ReconcileRequest:
         if self.state is not None and not run.kept:
             doing(RunStep.KEEPING)
             run.found.remember(self.state)
-        return Reconciled(
+        return ReconcileResult(
             settled,
             run.question,
             run.question.heard,

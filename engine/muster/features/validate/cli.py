@@ -99,7 +99,7 @@ class UncommittedFiles:
 
     def checked(self, files: Collection[str]) -> "tuple[FleetWithPolicies, int]":
         """Check it as far as what it changes and some files matter to, and return how many objects there are in all."""
-        from muster.cli.disposable import STAGED, WORK_TREE, open_state_of, use_cache
+        from muster.cli.cache import STAGED, WORK_TREE, open_state_of, use_cache
         from muster.run import uncommitted
 
         use_cache(os.environ)

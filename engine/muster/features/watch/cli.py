@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.cli import options
-from muster.cli.disposable import open_state_of, use_cache
+from muster.cli.cache import open_state_of, use_cache
 from muster.cli.outcome import say
 from muster.cli.stopping import until_stopped
 from muster.features.metrics.extra import fleet_name, wants_traces

@@ -27,7 +27,7 @@ from muster.run.question import Question, WholeNeeded
 if TYPE_CHECKING:
     from datetime import datetime
 
-    from muster.cli.reconciled import Reconciled
+    from muster.cli.reconcile_result import ReconcileResult
     from muster.features.page.pages import FleetSite
     from muster.features.pulses.publish import Publication
     from muster.run.run import Run
@@ -95,7 +95,7 @@ class Live:
         """The last look came to nothing; what was seen before is shown."""
         self._good = False
 
-    def looked(self, done: "Reconciled", publication: "Publication") -> None:  # noqa: ARG002
+    def looked(self, done: "ReconcileResult", publication: "Publication") -> None:  # noqa: ARG002
         """There may be another commit to show."""
         # Not the local branch, which may stay behind what was pushed; but where `derived/` has a branch of its own,
         # what that and the local one are together.

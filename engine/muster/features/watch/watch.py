@@ -14,7 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, TypeAlias
 
 from muster.cli.listening import WRITER, Ears
-from muster.cli.reconciled import Reconciled
+from muster.cli.reconcile_result import ReconcileResult
 from muster.data.codes import Code
 from muster.data.ids import ObjectId
 from muster.data.kinds import CSR
@@ -147,7 +147,7 @@ class Watcher:
         if self._fetches:
             self._next_fetch = self._present() + self._interval
 
-    def _sign(self, done: Reconciled) -> None:
+    def _sign(self, done: ReconcileResult) -> None:
         """Sign what is approved by now, if that may have become more: what lies under `derived/` says so."""
         self._signs |= self._authority is not None and any(path.startswith(_REQUESTS) for path in done.settled.files)
         if self._authority is None or not self._signs:
@@ -162,7 +162,7 @@ class Watcher:
             self.say(f"{format_time(self._present())} {line}")
         self._signs = False
 
-    def _propose(self, done: Reconciled) -> None:
+    def _propose(self, done: ReconcileResult) -> None:
         """Propose what waits for approval; what is as it was is not told again."""
         proposed = propose(self.repository, done, self.branch, self._remote)
         news = [str(one) for one in proposed.proposals if one.state.value]
@@ -183,7 +183,7 @@ class Watcher:
         self._due = self._present() + _longer(self._failures)
         self._seen = self._state_or_none()
 
-    def _next(self, done: Reconciled) -> datetime | None:
+    def _next(self, done: ReconcileResult) -> datetime | None:
         """When time alone makes another look worth while. What a run leaves to do at its own instant is looked at more
         and more rarely, for it would be due for ever."""
         run, due = done.settled.last, next_look(done.settled.last)
@@ -216,7 +216,7 @@ class Watcher:
                 fell_back("reading the refs", error)
             return None
 
-    def _tell(self, done: Reconciled) -> None:
+    def _tell(self, done: ReconcileResult) -> None:
         looked_at = (f"looked at {done.looked_at}",) if self._kept is not None else ()
         for line in (*looked_at, *done.how) if self._verbose else ():
             self.say(f"{format_time(done.settled.last.now)} {line}")
@@ -244,7 +244,7 @@ class Watcher:
         self._standing = frozenset(lines)
 
 
-def _accounted(done: Reconciled) -> object:
+def _accounted(done: ReconcileResult) -> object:
     """The state that a run has looked at and left. Not the one that is there now: what came in between is news."""
     return done.tip, _tips(done.heard.refs)
 

@@ -39,7 +39,7 @@ class Supposed:
     @contextmanager
     def tried(reading: "FleetReading", state: Path | None) -> "Iterator[Rehearsal]":
         """Yield a rehearsal of what is read. RepositoryError where that is no commit."""
-        from muster.cli.disposable import state_path
+        from muster.cli.cache import state_path
         from muster.features.whatif.rehearsal import rehearsal
         from muster.git.errors import RepositoryError
         from muster.git.repository import current_branch

@@ -1,6 +1,6 @@
 """Findings as text, and how many there are."""
 
-from muster.cli.findings import finding_text, tally
+from muster.cli.outcome import finding_text, tally
 from muster.data.codes import Code, Severity
 from muster.data.finding import Finding
 

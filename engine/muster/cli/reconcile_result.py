@@ -1,4 +1,4 @@
-"""What a reconcile did, and who is told of it: for the verbs that reconcile, for metrics, traces and notifications."""
+"""The result of a reconcile: for the commands that reconcile, and for metrics, traces and notifications."""
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
@@ -11,23 +11,23 @@ from muster.run.question import Question
 from muster.run.state import RunState
 
 if TYPE_CHECKING:
-    pass
-
-if TYPE_CHECKING:
     from muster.run.answer import RunAnswer
     from muster.run.run import Settled
 
 
 @dataclass(frozen=True, slots=True)
-class Reconciled:
-    """What a reconcile did. `commit` is the commit it made, None where nothing had to change; `attempts` counts how
-    often it tried to land; `pushed` says whether it pushed anything; `left_behind` says why the local branch does not
-    have what was pushed, empty where it has; `followed` that a rewritten history was. `heard` is what was heard of
-    agents, `instant` as of when it was decided, `tip` where the local branch was left, None where there is none.
-    `found` is what was found, with how much of the fleet was looked at. `overtaken`: people committed more meanwhile,
-    which nobody has looked at yet. `waits`: until then nothing is committed, because the fleet wants no more commits in
-    this hour. `late`: for so long something was due by then, as far as it is known what was. `state` is where it is
-    kept. `head` is the commit at which the branch that was evaluated is now, `question` what was asked before."""
+class ReconcileResult:
+    """The result of one reconcile.
+
+    `commit`: the commit that it made, None if nothing had to change. `attempts`: how often it tried to land.
+    `pushed`: did it push anything? `left_behind`: why the local branch lacks what was pushed, empty if it has it.
+    `followed`: a line about a rewritten history that was followed. `heard`: the agents' refs. `instant`: the instant of
+    the decisions. `tip`: the tip of the local branch afterwards, None if there is none. `found`: the answer of the run.
+    `overtaken`: people have committed more meanwhile, which is not evaluated yet. `waits`: until when nothing is
+    committed, because of the fleet's limit of commits per hour. `late`: how long something had been due, as far as
+    known. `state`: where the run's state is kept. `head`: the present commit of the evaluated branch. `question`: the
+    question that the run answered.
+    """
 
     settled: "Settled"
     question: Question
@@ -53,11 +53,11 @@ class Reconciled:
 
     @property
     def looked_at(self) -> str:
-        """How much of the fleet was."""
+        """How much of the fleet the run looked at."""
         return self.found.looked_at
 
     @property
     def how(self) -> tuple[str, ...]:
-        """How often it tried, and as of when it decided; nothing where it is as usual."""
+        """Lines about unusual attempts and an unusual instant."""
         tries = f"the branch moved meanwhile: it took {self.attempts} attempts" if self.attempts > 1 else ""
         return tuple(line for line in (tries, self.instant.note) if line)
