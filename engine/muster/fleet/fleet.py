@@ -139,11 +139,10 @@ class Fleet(View):
                 findings.append(outcome)
             else:
                 decisions.append(outcome)
-        after = replace(
+        return replace(
             self.with_decisions(decisions), texts={}, pulses=tuple(pulses), held=tuple(held), wakes=tuple(wakes),
             findings=tuple(findings),
         )  # fmt: skip
-        return after.sorted_as(self)
 
 
 #: A fleet, with or without its compiled policies.

@@ -6,7 +6,7 @@ the last run's derived parts only the cluster's existence, but all of a broken c
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Final
 
 from muster.data.ids import ObjectId
@@ -15,7 +15,7 @@ from muster.data.tree import Tree, dig
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import leased_cluster
 from muster.fleet.objects import Object
-from muster.fleet.view import View
+from muster.fleet.view import ObjectIndex, View
 
 #: Kinds of a cluster's objects: their neighbourhood has a summary.
 OF_CLUSTERS: Final = frozenset((*CLUSTERS, *BESIDE_CLUSTERS, LEASE, CSR))
@@ -52,9 +52,8 @@ class Shared(View):
             departed=frozenset(fleet.departed),
             undeclared=fleet.undeclared,
         )
-        by_kind = {kind: found for kind, found in fleet._by_kind.items() if kind not in _HIDDEN}
-        shared.__dict__["_by_kind"] = {**by_kind, _LEASE: tuple(leases.values())}
-        return shared
+        by_kind = {kind: found for kind, found in fleet.by_kind.items() if kind not in _HIDDEN}
+        return replace(shared, index=ObjectIndex(shared, {**by_kind, _LEASE: tuple(leases.values())}))
 
 
 def read_by_others(view: View, sound: Iterable[Object]) -> Iterator[Object]:

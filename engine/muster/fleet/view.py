@@ -5,7 +5,6 @@ A local stage decides a neighbourhood by its view alone. A whole fleet is a view
 
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import dataclass, field, replace
-from functools import cached_property
 from typing import Self, TypeVar, cast
 
 from muster.data.decision import Decision, Held, Path
@@ -19,6 +18,36 @@ from muster.fleet.objects import Object, by_type
 _NOTHING: Mapping[Path, Decision] = {}
 _NO_CONDITIONS: Mapping[str, Tree] = {}
 _T = TypeVar("_T")
+
+
+class ObjectIndex:
+    """What was looked up in the objects of a view. Views that differ only in what is decided share it: looking up
+    again is expensive."""
+
+    __slots__ = ("_broken", "_by_kind", "_objects", "_previous", "before", "found", "reported")
+
+    def __init__(self, view: "View", by_kind: Mapping[tuple[str, str], tuple[Object, ...]] | None = None) -> None:
+        """Index a view; `by_kind` if its sound objects are sorted already."""
+        self._objects, self._previous, self._broken = view.objects, view.previous, view.broken
+        self._by_kind = by_kind
+        self.before: dict[ObjectId, Mapping[str, Tree]] = {}
+        self.reported: dict[ObjectId, Mapping[str, Tree]] = {}
+        self.found: dict[Callable[..., object], object] = {}
+
+    @property
+    def by_kind(self) -> Mapping[tuple[str, str], tuple[Object, ...]]:
+        """The sound objects by group and kind, sorted by namespace and name."""
+        if self._by_kind is None:
+            grouped: dict[tuple[str, str], list[Object]] = {}
+            for id_ in sorted(self._objects.keys() - self._broken):
+                grouped.setdefault((id_.group, id_.kind), []).append(self._objects[id_])
+            self._by_kind = {kind: tuple(objects) for kind, objects in grouped.items()}
+        return self._by_kind
+
+    def covers(self, view: "View") -> bool:
+        """Is this an index of the view's objects?"""
+        same = self._objects is view.objects and self._previous is view.previous
+        return same and (self._broken is view.broken or self._broken == view.broken)
 
 
 @dataclass(frozen=True)
@@ -38,6 +67,7 @@ class View:
     derived_paths: Mapping[ObjectId, str] = field(default_factory=dict)
     decided: Mapping[ObjectId, Mapping[Path, Decision]] = field(default_factory=dict)
     held: tuple[Held, ...] = ()
+    index: "ObjectIndex | None" = field(default=None, repr=False, compare=False, kw_only=True)
 
     def only(self, ids: Collection[ObjectId]) -> "View":
         """Return the view of some of the objects."""
@@ -51,35 +81,33 @@ class View:
             tuple(held for held in self.held if held.object in ids),
         )
 
-    def sorted_as(self, other: "View") -> Self:
-        """Take over expensive look-ups from a view of the same objects. Returns this view."""
-        for name in ("_by_kind", "_before", "_reported", "_once"):
-            self.__dict__[name] = getattr(other, name)
-        return self
-
-    @cached_property
-    def _once(self) -> dict[Callable[..., object], object]:
-        return {}
+    @property
+    def _index(self) -> "ObjectIndex":
+        """What was looked up in these objects: by this view, or by another one of the same."""
+        known = self.index
+        if known is None or not known.covers(self):
+            known = ObjectIndex(self)
+            object.__setattr__(self, "index", known)
+        return known
 
     def once(self, look_up: Callable[[Self], _T]) -> _T:
-        """Return the result of `look_up`, which may depend only on the objects and previous derived parts: computed
-        once for all views of the same objects."""
-        if look_up not in self._once:
-            self._once[look_up] = look_up(self)
-        return cast("_T", self._once[look_up])
+        """Return what `look_up` finds in the objects and in what the last run derived of them, and nowhere else: once
+        for all views of the same ones."""
+        known = self._index.found
+        if look_up not in known:
+            known[look_up] = look_up(self)
+        return cast("_T", known[look_up])
 
     # -- objects
 
-    @cached_property
-    def _by_kind(self) -> Mapping[tuple[str, str], tuple[Object, ...]]:
-        grouped: dict[tuple[str, str], list[Object]] = {}
-        for id_ in sorted(self.objects.keys() - self.broken):
-            grouped.setdefault((id_.group, id_.kind), []).append(self.objects[id_])
-        return {kind: tuple(objects) for kind, objects in grouped.items()}
+    @property
+    def by_kind(self) -> Mapping[tuple[str, str], tuple[Object, ...]]:
+        """The sound objects by group and kind, sorted by namespace and name."""
+        return self._index.by_kind
 
     def of(self, *kinds: Kind) -> tuple[Object, ...]:
         """The sound objects of these kinds, sorted by kind as given, then namespace and name."""
-        return tuple(obj for kind in kinds for obj in self._by_kind.get((kind.group, kind.name), ()))
+        return tuple(obj for kind in kinds for obj in self.by_kind.get((kind.group, kind.name), ()))
 
     def clusters(self) -> tuple[Object, ...]:
         """ManagedClusters and Karmada Clusters."""
@@ -95,17 +123,13 @@ class View:
         """The value at `path` of the object's previous derived part, or None."""
         return dig(self.previous.get(id_), *path)
 
-    @cached_property
-    def _before(self) -> dict[ObjectId, Mapping[str, Tree]]:
-        return {}
-
     def conditions_before(self, id_: ObjectId) -> Mapping[str, Tree]:
         """Conditions by type, as the last run derived them."""
-        known = self._before.get(id_)
+        known = self._index.before.get(id_)
         if known is None:
             body = self.previous.get(id_)
             known = by_type(mappings_at(body, "status", "conditions")) if body else _NO_CONDITIONS
-            self._before[id_] = known
+            self._index.before[id_] = known
         return known
 
     # -- what this run has decided so far
@@ -127,17 +151,13 @@ class View:
             if len(path) == 3 and path[1] == "conditions" and path[0] == "status" and decision.value is not None
         }
 
-    @cached_property
-    def _reported(self) -> dict[ObjectId, Mapping[str, Tree]]:
-        return {}
-
     def reported(self, id_: ObjectId) -> Mapping[str, Tree]:
         """Conditions by type, as agents report them in the inputs."""
-        known = self._reported.get(id_)
+        known = self._index.reported.get(id_)
         if known is None:
             obj = self.objects.get(id_)
             found = by_type(mappings_at(obj.body, "status", "conditions")) if obj else {}
-            known = self._reported[id_] = found
+            known = self._index.reported[id_] = found
         return known
 
     def with_decisions(self, decisions: Iterable[Decision]) -> Self:
@@ -149,7 +169,7 @@ class View:
                 touched.add(decision.object)
                 decided[decision.object] = dict(decided.get(decision.object, {}))
             decided[decision.object][decision.path] = decision  # type: ignore[index]
-        return replace(self, decided=decided).sorted_as(self)
+        return replace(self, decided=decided)
 
     def declared(self, obj: Object) -> Object:
         """The object with everything declared about it: muster declares the clusters of pools, whose files are only

@@ -121,7 +121,7 @@ def run(fleet: FleetWithPolicies, now: datetime) -> Decided:
             rendered = render(done)
             unwritable = {id_: why for id_, why in rendered.unwritable.items() if id_ not in fleet.broken}
             if not unwritable:
-                return replace(decided, fleet=replace(done, texts=rendered.texts).sorted_as(done))
+                return replace(decided, fleet=replace(done, texts=rendered.texts))
             told = [messages.unwritable(id_, _parts(done, id_), why) for id_, why in sorted(unwritable.items())]
             fleet = _with_broken(fleet, unwritable, told)
             continue
