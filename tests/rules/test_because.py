@@ -69,7 +69,7 @@ def input_places(fleet: Fleet, decided: ObjectId, because: Because) -> list[Plac
     found: dict[Place, None] = {}
     for read in because.inputs:
         id_ = read.object or decided
-        obj = fleet.objects.get(id_) or fleet.builtin.get(id_)
+        obj = fleet.objects.get(id_) or fleet.read.builtin.get(id_)
         if obj is not None and obj.parts:
             found[place_of(obj.parts, read.path)] = None
     return list(found)

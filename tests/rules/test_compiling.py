@@ -22,7 +22,7 @@ def ruled(*policies: str) -> FleetWithPolicies:
 
 def own(fleet: FleetWithPolicies) -> list[str]:
     """The fleet's own policies in force, in the order in which they are asked."""
-    return [one.id.name for one in fleet.compiled.of(ConditionPolicy) if one.id not in fleet.builtin]
+    return [one.id.name for one in fleet.compiled.of(ConditionPolicy) if one.id not in fleet.read.builtin]
 
 
 def codes(fleet: FleetWithPolicies) -> list[str]:

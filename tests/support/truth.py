@@ -142,9 +142,9 @@ SENTENCES: Final[Mapping[str, Check]] = {
         said.value is None or _accepted_report(said)
     ),
     "the (cluster|cluster's provisioner|cluster's agents).* speaks? through this ref": (
-        lambda said: said.id.name in said.fleet.speaking
+        lambda said: said.id.name in said.fleet.refs.speaking
     ),
-    "the signature of the newest commit on its agent's ref": lambda said: bool(said.fleet.identities),
+    "the signature of the newest commit on its agent's ref": lambda said: bool(said.fleet.refs.identities),
     "its agent (renews the lease as often as this says|cannot know yet that the lease has become shorter)": _always,
     "so many clusters are accepted that leases last longer.*": _always,
     "the request of which this was decided.*|whose it was is known by this.*": _always,
@@ -159,7 +159,7 @@ SENTENCES: Final[Mapping[str, Check]] = {
     # what is kept
     "the object has an error, so .*": lambda said: said.there and said.kept,
     "no file that can be read declares it now, .*": lambda said: not said.there and said.kept,
-    "its cluster's agent could not be heard, .*": lambda said: bool(said.fleet.unheard),
+    "its cluster's agent could not be heard, .*": lambda said: bool(said.fleet.refs.unheard),
     "its cluster keeps its last derived state, .*": (
         lambda said: any(id_ in said.fleet.broken for id_ in said.cluster())
     ),
@@ -313,7 +313,7 @@ def misread(fleet: FleetWithPolicies, read: Read) -> Iterator[str]:
     """Yield what is wrong with an input: its place is none, or its value does not stand there."""
     if read.place is None or read.label.startswith("has("):
         return  # what is not there stands nowhere
-    source = next((part.source for part in fleet.parts if part.source.label == read.place.file), None)
+    source = next((part.source for part in fleet.read.parts if part.source.label == read.place.file), None)
     if source is None:
         if not read.place.file.startswith("builtin:"):
             yield "no such file was read"

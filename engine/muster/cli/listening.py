@@ -74,7 +74,7 @@ def hear_at(repository: Repository, commit: str | None, ears: Ears, *, first: st
 
 def require_heard(repository: Repository, run: "Run", heard: AgentRefs, ears: Ears) -> None:
     """Raise RepositoryError where clusters spoke through refs at the last run that could not be heard now."""
-    unheard = sorted(run.fleet.unheard - heard.agents.unknown)  # for further repositories nobody has to wait
+    unheard = sorted(run.fleet.refs.unheard - heard.agents.unknown)  # for further repositories nobody has to wait
     if not unheard:
         return
     names = ", ".join(unheard[:_NAMED]) + (f" and {len(unheard) - _NAMED} more" if len(unheard) > _NAMED else "")

@@ -36,7 +36,7 @@ from muster.fleet import agent_messages as messages
 from muster.fleet.acceptance import ACCEPTED_ON, is_accepted
 from muster.fleet.approvals import CERTIFICATE, DECIDED, VOUCHED, requests_denied_by_people
 from muster.fleet.clusters import JOINED
-from muster.fleet.fleet import AnyFleet, Fleet
+from muster.fleet.fleet import AnyFleet, Fleet, RefsRead
 from muster.fleet.leases import CLUSTER_NAME, lease_id, leased_cluster
 
 #: The condition: the latest report of the cluster's agent is verified.
@@ -79,15 +79,11 @@ def with_agent_refs(fleet: AnyFleet, agents: Agents) -> AnyFleet:
     unheard |= withheld
     return replace(
         fleet,
-        speaking=frozenset(present & (words | recorded) - mute),
-        unheard=unheard,
-        withheld=withheld,
-        lost=lost,
+        refs=RefsRead(frozenset(present & (words | recorded) - mute), unheard, withheld, lost, agents.identities),
         # A ref that is missing here and not known to be gone may still exist.
         departed={
             n: obj for n, obj in fleet.departed.items() if n in present or not (agents.asked or n in agents.gone)
         },
-        identities=agents.identities,
         broken=fleet.broken.union(_depending_on(fleet, unheard), _keeping_certificates(fleet, lost)),
         findings=(*fleet.findings, *found),
     )
@@ -151,7 +147,7 @@ def _keeping_certificates(fleet: Fleet, lost: Set[ObjectId]) -> Iterable[ObjectI
     """The certificate requests of lost clusters that keep their certificates: only people's denial ends one, not a
     missing, replaced or deleted request."""
     names = {id_.name for id_ in lost}
-    denied = requests_denied_by_people(fleet.parts) if names else frozenset()
+    denied = requests_denied_by_people(fleet.read.parts) if names else frozenset()
     for id_ in fleet.previous if names else ():
         if CSR.has(id_) and fleet.before(id_, *CERTIFICATE) and _cluster_of_request(fleet, id_) in names:
             vouchers = (CSR.id(str(name)) for name in fleet.before(id_, *DECIDED, VOUCHED) or ())
@@ -163,7 +159,7 @@ def _revoked(fleet: Fleet) -> frozenset[str]:
     """The clusters with a certificate that people have just revoked: reports that its key signed no longer count."""
     return frozenset(
         _cluster_of_request(fleet, id_)
-        for id_ in requests_denied_by_people(fleet.parts)
+        for id_ in requests_denied_by_people(fleet.read.parts)
         if fleet.before(id_, *CERTIFICATE)
     )
 
@@ -218,7 +214,7 @@ def depending_on_lost(fleet: Fleet, lost: Iterable[ObjectId]) -> Iterable[Object
     """The objects that cannot be decided without reports of lost clusters."""
     names = {id_.name for id_ in lost}
     yield from lost
-    denied = requests_denied_by_people(fleet.parts)
+    denied = requests_denied_by_people(fleet.read.parts)
     for id_ in {*fleet.objects, *fleet.previous}:
         kind = kind_of(id_)
         beside = kind in _NEIGHBOURS and id_.namespace in names

@@ -24,7 +24,7 @@ from muster.fleet.approvals import is_human_decision, with_bound_decisions
 from muster.fleet.builtin import builtin_objects
 from muster.fleet.faults import attempt
 from muster.fleet.files import read
-from muster.fleet.fleet import Fleet
+from muster.fleet.fleet import Fleet, ReadFiles
 from muster.fleet.foreign import by_kind
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
@@ -78,24 +78,18 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False)
         objects=objects,
         previous=previous,
         settings=settings,
-        builtin=builtin,
         broken=frozenset(joining.broken),
         undeclared=frozenset(joining.undeclared),
         departed=joining.departed,
         unidentified=missed.unidentified,
-        parts=reading.parts,
-        slips=missed.slips,
-        whole_at=missed.since,
-        allowed=missed.allowed,
-        idle_allowances=missed.idle,
+        derived_paths=derived_paths,
         asked=inputs.asked,
         findings=findings,
-        derived_files=reading.derived_files,
-        as_written=reading.as_written,
-        derived_paths=derived_paths,
-        foreign=by_kind(reading.foreign),
-        authors=snapshot.authors,
-    )
+        read=ReadFiles(
+            reading.parts, missed.slips, missed.since, by_kind(reading.foreign), snapshot.authors, builtin,
+            reading.derived_files, reading.as_written, missed.allowed, missed.idle,
+        ),
+    )  # fmt: skip
 
 
 @dataclass

@@ -51,47 +51,71 @@ class Beyond:
 NOTHING_BEYOND = Beyond()
 
 
-@dataclass(frozen=True)
-class Fleet(View):
-    """Everything that a run may read.
+@dataclass(frozen=True, slots=True)
+class ReadFiles:
+    """What was read, besides the objects that it makes up.
 
-    `builtin`: the bundle's objects that no input replaces. `departed`: removed clusters whose agents still report, by
-    name, with these reports. `asked`: the labels that agents request, by cluster; they have no effect until a person
-    sets them. `foreign`: people's objects of unknown kinds, which admission policies may match; `authors`: who wrote
-    which file, None if unknown. `speaking`: the clusters with refs of their own; `unheard`: those that had one at the
-    last run, but it cannot be read here (`muster.fleet.agent_refs`); `withheld`: those of them whose remote did not
-    answer. `identities`: the verified signer of each ref, None if agents need not sign. `lost`: the clusters whose
-    agents' reports no longer arrive. `beyond`: the rest, in an incremental run. `published`: the pulses published
-    before, the only input that is not in the snapshot.
+    `parts`: all parts, including those that do not count. `damaged` and `whole_at`: the files that cannot be read, and
+    the commit of the last run at which every file could; empty if all can now. `foreign`: people's objects of unknown
+    kinds, which admission policies may match; `authors`: who wrote which file, None if unknown. `builtin`: the bundle's
+    objects that no input replaces. `derived`: the content id of each file under derived/; `as_written`: the tree of a
+    derived file as muster writes it, by path. `allowed`: the clusters whose removal is allowed by the commit that
+    removes them; `idle_allowances`: allowances in commits that name none of the clusters they remove.
     """
 
-    settings: Settings = field(kw_only=True)
-    builtin: Mapping[ObjectId, Object] = field(default_factory=dict)
-    undeclared: frozenset[ObjectId] = frozenset()  # reported, but not declared
-    departed: Mapping[str, Object | None] = field(default_factory=dict)
-    allowed: frozenset[ObjectId] = frozenset()  # clusters whose removal is allowed by the commit that removes them
-    idle_allowances: tuple[str, ...] = ()  # allowances in commits that name none of the clusters they remove
-    parts: Sequence[Part] = ()  # all parts read, including those that do not count
-    slips: DamagedFiles = NOTHING_DAMAGED
-    whole_at: str = ""  # the commit of the last run at which every file was readable; empty if all are now
-    asked: Mapping[ObjectId, Mapping[str, str]] = field(default_factory=dict)
+    parts: Sequence[Part] = ()
+    damaged: DamagedFiles = NOTHING_DAMAGED
+    whole_at: str = ""
     foreign: ByKind = field(default_factory=dict)
     authors: Authors | None = None
-    findings: tuple[Finding, ...] = ()
-    derived_files: Mapping[str, str] = field(default_factory=dict)  # path -> content id, everything under derived/
-    as_written: Mapping[str, Tree] = field(default_factory=dict)  # path -> tree of a file as muster writes it
-    texts: Mapping[ObjectId, str | None] = field(
-        default_factory=dict
-    )  # set after the last stage; None: the file is unchanged
+    builtin: Mapping[ObjectId, Object] = field(default_factory=dict)
+    derived: Mapping[str, str] = field(default_factory=dict)
+    as_written: Mapping[str, Tree] = field(default_factory=dict)
+    allowed: frozenset[ObjectId] = frozenset()
+    idle_allowances: tuple[str, ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
+class RefsRead:
+    """The clusters' agent refs (`muster.fleet.agent_refs`).
+
+    `speaking`: the clusters with refs of their own; `unheard`: those that had one at the last run, but it cannot be
+    read here; `withheld`: those of them whose remote did not answer. `identities`: the verified signer of each ref,
+    None if agents need not sign. `lost`: the clusters whose agents' reports no longer arrive.
+    """
+
     speaking: frozenset[str] = frozenset()
     unheard: frozenset[str] = frozenset()
     withheld: frozenset[str] = frozenset()
     lost: frozenset[ObjectId] = frozenset()
     identities: Mapping[str, SignerIdentity] | None = None
+
+
+@dataclass(frozen=True)
+class Fleet(View):
+    """Everything that a run may read, and what it has decided so far.
+
+    `read`, `refs` and `published` (the pulses published before, the only input that is not in the snapshot) are inputs
+    of the run, besides the objects. `beyond` is the rest of the fleet, in an incremental run. `departed`: removed
+    clusters whose agents still report, by name, with these reports. `undeclared`: objects that are reported and not
+    declared. `asked`: the labels that agents request, by cluster; they have no effect until a person sets them.
+
+    Decided, besides what a view has: `pulses`, `wakes`, and after the last stage `texts`, the derived files by object
+    (None: the file is unchanged).
+    """
+
+    settings: Settings = field(kw_only=True)
+    read: ReadFiles = ReadFiles()
+    refs: RefsRead = RefsRead()
     published: Memory = field(default_factory=dict)
+    beyond: Beyond = NOTHING_BEYOND
+    departed: Mapping[str, Object | None] = field(default_factory=dict)
+    undeclared: frozenset[ObjectId] = frozenset()
+    asked: Mapping[ObjectId, Mapping[str, str]] = field(default_factory=dict)
+    findings: tuple[Finding, ...] = ()
     pulses: tuple[Pulse, ...] = ()
     wakes: tuple[Wake, ...] = ()
-    beyond: Beyond = NOTHING_BEYOND
+    texts: Mapping[ObjectId, str | None] = field(default_factory=dict)
 
     # -- parts of a fleet
 
@@ -116,7 +140,7 @@ class Fleet(View):
     def policies(self, kind: Kind) -> tuple[Object, ...]:
         """Objects of a policy kind by name, including built-in ones that are not replaced, with parameters from the
         Fleet."""
-        builtin = (obj for id_, obj in self.builtin.items() if kind.has(id_))
+        builtin = (obj for id_, obj in self.read.builtin.items() if kind.has(id_))
         found = sorted((*self.of(kind), *builtin), key=lambda obj: obj.id)
         return tuple(with_params(obj, self.settings.policy_params(obj.id.name)) for obj in found)
 

@@ -40,7 +40,7 @@ def compile_policies(fleet: Fleet) -> Compiled:
         lacks."""
         sources = fleet.policies(sort.kind)
         found = _compiled(
-            sources, lambda obj: sort.compile(obj, of_all if obj.id in fleet.builtin else of_own), findings
+            sources, lambda obj: sort.compile(obj, of_all if obj.id in fleet.read.builtin else of_own), findings
         )
         return [policy for _, policy in found]
 

@@ -68,7 +68,7 @@ def findings_of(failed: Iterable[Failed], fleet: Fleet) -> Iterator[Finding]:
     by_place = grouped(((one.policy, one.at), one) for one in failed if not _is_ours(one, fleet))
     for (id_, at), found in sorted(by_place.items(), key=lambda item: repr(item[0])):
         first, count = min(found, key=in_order), sum(one.number for one in found)
-        policy = fleet.objects.get(id_) or fleet.builtin[id_]
+        policy = fleet.objects.get(id_) or fleet.read.builtin[id_]
         place, excerpt = expression_place(policy.parts, at, first.offset)
         whom = str(first.object) if count == 1 else f"{count} objects, first for {first.object}"
         code, hint = _CUT_OFF if first.cut_off else _FAILED
@@ -83,7 +83,7 @@ def builtin_fault(failed: Iterable[Failed], fleet: Fleet) -> Iterator[Finding]:
     if ours:
         places = sorted({(one.policy, one.at) for one in ours}, key=repr)
         first = min((one for one in ours if (one.policy, one.at) == places[0]), key=in_order)
-        place, _ = expression_place(fleet.builtin[first.policy].parts, first.at, first.offset)
+        place, _ = expression_place(fleet.read.builtin[first.policy].parts, first.at, first.offset)
         yield policy_fault(len(places), f"{first.policy} at {place}", first.object)
 
 

@@ -68,7 +68,7 @@ def _render(fleet: Fleet, id_: ObjectId, shards: int, done: Rendered) -> None:
 def _is_written(fleet: Fleet, id_: ObjectId, path: str, body: Tree) -> bool:
     """Is the file already as it would be written? Nearly all are; comparing trees takes a fifth of creating the
     text."""
-    standing = fleet.as_written.get(path)
+    standing = fleet.read.as_written.get(path)
     return standing is not None and standing is fleet.previous.get(id_) and is_same(standing, body)
 
 
@@ -78,10 +78,8 @@ def changed_files(fleet: Fleet, rendered: Rendered) -> dict[str, str | None]:
     Only YAML and JSON files are removed: a person's note under `derived/` stays.
     """
     found: dict[str, str | None] = {
-        path: text
-        for path, text in rendered.files.items()
-        if fleet.derived_files.get(path) != content_id(text.encode())
+        path: text for path, text in rendered.files.items() if fleet.read.derived.get(path) != content_id(text.encode())
     }
     stay = rendered.files.keys() | rendered.kept | {fleet.derived_paths.get(id_) for id_ in fleet.beyond.standing}
-    found.update({path: None for path in fleet.derived_files if path not in stay and path.endswith(_YAML)})
+    found.update({path: None for path in fleet.read.derived if path not in stay and path.endswith(_YAML)})
     return dict(sorted(found.items()))

@@ -229,7 +229,7 @@ class Reading:
     def homes(self) -> Mapping[ObjectId, str]:
         """The neighbourhood of each object that was read."""
         where = homes(self.fleet)
-        default = {part.id: default_home(part.id) for part in self.fleet.parts}
+        default = {part.id: default_home(part.id) for part in self.fleet.read.parts}
         return {**{id_: where.names.get(name, name) for id_, name in default.items()}, **where.of}
 
     @cached_property
@@ -260,7 +260,7 @@ class Reading:
 def _policy_changed(reading: Reading) -> bool:
     part = reading.part
     changed = {path for path in part.touched.labels if not path.startswith(FOLDER)}
-    there = {one.source.path for one in reading.fleet.parts if kind_of(one.id) in CONTEXT}
+    there = {one.source.path for one in reading.fleet.read.parts if kind_of(one.id) in CONTEXT}
     return not part.edited and bool(changed & (there | {file.path for file in part.state.context()}))
 
 
@@ -270,7 +270,7 @@ def _shared_object_moved(reading: Reading) -> bool:
     part = reading.part
     if not part.near:
         return False
-    elsewhere = [one for one in reading.fleet.parts if reading.homes[one.id] not in reading.own]
+    elsewhere = [one for one in reading.fleet.read.parts if reading.homes[one.id] not in reading.own]
     strangers = {one.source.path for one in elsewhere} - {file.path for file in part.state.context()}
     return bool(strangers & part.touched.labels) or any(CSR.has(one.id) and not one.source.ref for one in elsewhere)
 
@@ -337,7 +337,7 @@ class Checking:
 
 def _not_whole(checking: Checking) -> bool:
     fleet = checking.fleet
-    return fleet.unidentified or bool(fleet.slips.elsewhere) or (bool(fleet.slips) and not checking.slips)
+    return fleet.unidentified or bool(fleet.read.damaged.elsewhere) or (bool(fleet.read.damaged) and not checking.slips)
 
 
 #: Findings about many objects at once. What an agent said may be readable again with no ref moving.
@@ -346,7 +346,7 @@ _OF_MANY: Final = frozenset((Code.DOES_NOT_SETTLE, Code.AGENT_OBJECT_LOST))
 NOT_RECORDED: Final[tuple[ChangeRow[Checking], ...]] = (
     ChangeRow("a file is not whole", Affects.FLEET, _not_whole),
     ChangeRow("not every agent could be heard", Affects.FLEET,
-        lambda checking: bool(checking.fleet.unheard - checking.fleet.withheld)),
+        lambda checking: bool(checking.fleet.refs.unheard - checking.fleet.refs.withheld)),
     ChangeRow("an admission policy of the fleet's own speaks of more than objects by themselves", Affects.FLEET,
         lambda checking: reads_other_objects(checking.fleet)),
     ChangeRow("a finding speaks of many objects", Affects.FLEET,

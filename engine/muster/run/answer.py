@@ -68,7 +68,7 @@ def facts_of(question: Question, run: Run, totals: Mapping[str, int], loose: Ite
         "lease floor": run.context.told(LeaseFloor).seconds,
         "settings": run.fleet.settings.spec,
         "holds": run.context.told(Allowance).terms,
-        "slips": [sorted(run.fleet.slips.files), sorted(names_of(run.fleet.slips.ids))],
+        "slips": [sorted(run.fleet.read.damaged.files), sorted(names_of(run.fleet.read.damaged.ids))],
         "totals": {name: count for name, count in sorted(totals.items()) if count},
         "held": put_held(run.fleet.held),
         "usage": [list(one) for one in run.context.told(Allowance).usage],

@@ -74,7 +74,7 @@ def plain_message(run: Run, files: int) -> str:
 
 
 def _trailers(run: Run) -> list[str]:
-    whole = [f"{WHOLE}: {run.fleet.whole_at}"] if run.fleet.whole_at else []
+    whole = [f"{WHOLE}: {run.fleet.read.whole_at}"] if run.fleet.read.whole_at else []
     return [f"{NOW}: {format_time(run.now)}", f"{SOURCE}: {run.commit or 'none'}", *whole]
 
 

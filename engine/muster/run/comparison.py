@@ -128,7 +128,7 @@ def _placed(
 def _in_files(base: Settled, head: Settled, paths: Collection[str]) -> set[ObjectId]:
     """The objects of which any of these files has a part."""
     names = set(paths)
-    return {part.id for one in (base, head) for part in one.first.fleet.parts if part.source.path in names}
+    return {part.id for one in (base, head) for part in one.first.fleet.read.parts if part.source.path in names}
 
 
 def _declared(base: Settled, head: Settled, paths: Collection[str]) -> tuple[set[ObjectId], set[ObjectId]]:

@@ -195,7 +195,7 @@ def _files(
     standing, names = fleet.beyond.standing, where.names
     by_file: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     context: set[tuple[str, str]] = set()
-    parts = ((part.id, part.source.path, part.source.ref) for part in (*fleet.parts, *there))
+    parts = ((part.id, part.source.path, part.source.ref) for part in (*fleet.read.parts, *there))
     derived = ((id_, derived_path(id_, fleet.settings.shards), "") for id_ in fleet.texts)
     for id_, path, ref in (*parts, *derived):
         if id_ in standing:

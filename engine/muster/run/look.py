@@ -204,7 +204,7 @@ def _kept(settled: Settled, findings: Collection[Finding]) -> KeptNeighbourhoods
     """What is to be kept of a run."""
     run = settled.last
     return keep(
-        run.fleet, run.context, run.now, findings, written=settled.files.keys(), there=settled.first.fleet.parts,
+        run.fleet, run.context, run.now, findings, written=settled.files.keys(), there=settled.first.fleet.read.parts,
         failed=run.failures,
     )  # fmt: skip
 

@@ -185,8 +185,8 @@ class FleetPart:
         if not self.near:
             yield from fleet.findings
         else:
-            standing, read = fleet.beyond.standing, {part.source.label for part in fleet.parts}
-            files = {part.source.label for part in fleet.parts if part.id not in standing} | self.touched.labels
+            standing, read = fleet.beyond.standing, {part.source.label for part in fleet.read.parts}
+            files = {part.source.label for part in fleet.read.parts if part.id not in standing} | self.touched.labels
             yield from (
                 one for one in fleet.findings
                 if one.file in files

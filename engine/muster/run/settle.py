@@ -132,7 +132,7 @@ def _key(files: Files) -> frozenset[tuple[str, str | None]]:
 
 def _real(first: Run, files: Files) -> Files:
     """Only what differs from the snapshot: not what was written in one pass and taken back in a later one."""
-    before = first.fleet.derived_files
+    before = first.fleet.read.derived
     return {
         path: text
         for path, text in files.items()

@@ -176,12 +176,12 @@ class _Deciding:
         """Decide. WholeNeeded where something stands in the way."""
         read, context = self.read, self.context
         require_record(read, ())
-        own = [part for part in read.parts if part.source.path not in context]
+        own = [part for part in read.read.parts if part.source.path not in context]
         policies = frozenset(part.source.path for part in own if kind_of(part.id) in CONTEXT)
         fresh = not read.derived_paths
         if policies or (self.common.fresh and not fresh):
             return Answered(policies=policies, fresh=fresh)
-        self.standing = frozenset(part.id for part in read.parts if part.source.path in context)
+        self.standing = frozenset(part.id for part in read.read.parts if part.source.path in context)
         first = last = self._run({})
         adapters = any(map(ADAPTER_REPORT.has, (*first.fleet.objects, *first.fleet.previous)))
         if adapters and not self.common.adapters:
@@ -241,7 +241,7 @@ class _Deciding:
 
     def _put(self, first: Run, last: Run, files: Files, found: Sequence[Finding], odd: frozenset[str]) -> Answered:
         kept = keep(
-            last.fleet, last.context, last.now, found, written=(), there=first.fleet.parts, failed=last.failures
+            last.fleet, last.context, last.now, found, written=(), there=first.fleet.read.parts, failed=last.failures
         )
         of = _homes_of_both(first, last, kept)
         ids: dict[str, list[int]] = {}

@@ -110,7 +110,7 @@ def _check_part(question: Question, state: RunState, files: Collection[str]) -> 
     require_record(checked, checked.findings)
     findings = tuple(part.with_the_others(checked))
     own = part.own_findings(findings)
-    kept = keep(checked, None, question.now, own, written=touched.labels, there=before.parts)
+    kept = keep(checked, None, question.now, own, written=touched.labels, there=before.read.parts)
     noticed(part, (NAME_TAKEN,), Deciding(part, Run(checked, question.instant, None), kept))
     checked = replace(checked, findings=findings, beyond=replace(checked.beyond, found=frozenset(part.others)))
     if removals(replace(checked, broken=checked.broken.union(accepted_by_ref(checked))), question.now).gone:
@@ -136,7 +136,7 @@ def _check_whole(question: Question, state: RunState | None) -> FleetWithPolicie
         fleet = check_against(snapshot, before)
         if state is not None and not is_fleet_broken(fleet) and not beyond_record(fleet, fleet.findings):
             written = {change.path for change in question.files.changes}
-            kept = keep(fleet, None, question.now, fleet.findings, written=written, there=before.parts)
+            kept = keep(fleet, None, question.now, fleet.findings, written=written, there=before.read.parts)
             policies = {file.path for home in kept.homes for file in home.files if file.context}
             if written.isdisjoint(policies):  # else what is kept would be of policies that may never be committed
                 _keep(state, question, kept.homes, kept.totals, kept.loose, None)

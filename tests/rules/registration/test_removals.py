@@ -185,7 +185,8 @@ def test_those_that_are_allowed_go_and_the_others_count(allowed: int, goes: int)
     fleet = Shrinking(12)
     fleet.gone = {f"clusters/{name}.yaml" for name in fleet.names}
     ids = frozenset(MANAGED_CLUSTER.id(name) for name in fleet.names[:allowed])
-    asked = replace(fleet.look().fleet, broken=frozenset(), held=(), allowed=ids)
+    seen = fleet.look().fleet
+    asked = replace(seen, broken=frozenset(), held=(), read=replace(seen.read, allowed=ids))
     found = removals(asked, fleet.now)
     assert (found.budget is None) == (goes == 12)
     assert len(found.gone) == 12 - allowed

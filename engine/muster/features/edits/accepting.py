@@ -88,7 +88,7 @@ def _deny(draft: Draft, obj: Object, why: str) -> None:
 def _vouched(draft: Draft, name: str) -> list[Object]:
     """The requests that the key of a request vouched for, directly or through others."""
     fleet = draft.fleet
-    return [obj for obj in fleet.of(CSR) if name in vouching_requests(obj, fleet.previous, fleet.identities)]
+    return [obj for obj in fleet.of(CSR) if name in vouching_requests(obj, fleet.previous, fleet.refs.identities)]
 
 
 def _labels(draft: Draft, name: str) -> Mapping[str, str]:

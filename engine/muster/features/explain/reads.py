@@ -47,7 +47,7 @@ class Reader:
 
     def source(self, id_: ObjectId) -> Object | None:
         """An object of the fleet, or a built-in policy."""
-        return self._fleet.objects.get(id_) or self._fleet.builtin.get(id_)
+        return self._fleet.objects.get(id_) or self._fleet.read.builtin.get(id_)
 
     def place(self, id_: ObjectId, at: Path | At) -> Place | None:
         """The place of a field's present value: in a file of people or agents, or in the derived file. For an unset
@@ -89,7 +89,7 @@ class Reader:
     def _derived(self, id_: ObjectId) -> list[Part]:
         """The parts of an object that the last run wrote."""
         path = self._fleet.derived_paths.get(id_)
-        return [part for part in self._fleet.parts if part.id == id_ and part.source.path == path]
+        return [part for part in self._fleet.read.parts if part.id == id_ and part.source.path == path]
 
     def _is_decided(self, id_: ObjectId, at: Path | At) -> bool:
         """Does this run decide the field, or a part of it?"""

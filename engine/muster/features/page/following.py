@@ -49,7 +49,7 @@ def shown_anew(question: Question) -> Shown:
 
 def _files(run: Run) -> dict[str, frozenset[str]]:
     found: dict[str, frozenset[str]] = {}
-    for part in run.fleet.parts:
+    for part in run.fleet.read.parts:
         if not part.source.ref and (is_cluster(part.id) or ADAPTER_REPORT.has(part.id)):
             name = default_home(part.id)
             known = found.get(part.source.path)

@@ -55,7 +55,7 @@ class ClusterDetails:
 def _lines(run: Run) -> Mapping[ObjectId, list[tuple[str, str]]]:
     """The files in which something is said of each object: file, and the agent's branch it is on."""
     found: dict[ObjectId, list[tuple[str, str]]] = {}
-    for part in run.fleet.parts:
+    for part in run.fleet.read.parts:
         place = (part.source.path, part.source.ref)
         if place not in (known := found.setdefault(part.id, [])):
             known.append(place)

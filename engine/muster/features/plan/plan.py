@@ -77,7 +77,7 @@ def branch(
 def _files_of(fleet: Fleet) -> frozenset[str]:
     """The files of what a part of a fleet is about."""
     return frozenset(
-        part.source.path for part in fleet.parts
+        part.source.path for part in fleet.read.parts
         if not part.source.ref and part.id not in fleet.beyond.standing and kind_of(part.id) not in CONTEXT
         and not part.source.path.startswith(FOLDER)
     )  # fmt: skip

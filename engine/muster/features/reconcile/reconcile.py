@@ -123,7 +123,8 @@ def _message(
     says so. `decided` is the commit that was looked at, where people have committed more since: what they did to files
     is compared with that one."""
     fleet = settled.last.fleet
-    last = replace(settled.last, commit=commit, fleet=replace(fleet, whole_at=fleet.whole_at or decided))
+    read = replace(fleet.read, whole_at=fleet.read.whole_at or decided)
+    last = replace(settled.last, commit=commit, fleet=replace(fleet, read=read))
     try:
         return commit_message(last, settled.changes, notes), frozenset()
     except Exception as error:  # noqa: BLE001 - the boundary for texts, as `each` is for decisions
@@ -197,7 +198,7 @@ class _ReconcileRequest:
         late = _late(question, self.state)
         found = answer(question, self.state, self.workers)
         settled = found.settled
-        if again and settled.first.fleet.unheard - settled.first.fleet.withheld:
+        if again and settled.first.fleet.refs.unheard - settled.first.fleet.refs.withheld:
             return self.decide(None)  # another run has heard more
         require_heard(repository, settled.first, heard, self.ears)
         if self.planned:

@@ -78,7 +78,7 @@ def replay(
             for run in runs:
                 trial.suppose(_inputs(repository, objects, at, run.commit, fixed))
                 settled = trial.step(run.now)
-                heard = heard and not settled.first.fleet.unheard
+                heard = heard and not settled.first.fleet.refs.unheard
                 found.look(trial, objects, run)
                 at = run.commit
     return Replayed(len(runs), found.all, unheard=not heard)

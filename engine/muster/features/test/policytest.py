@@ -141,7 +141,7 @@ def run_tests(
         branches = branches_of(fleet).items()
         coverage.declare({
             id_: found for id_, found in branches
-            if str(id_) in named or (not only and (builtin or id_ not in fleet.builtin))
+            if str(id_) in named or (not only and (builtin or id_ not in fleet.read.builtin))
         }, named)  # fmt: skip
     policies = _policy_files(fleet)
     found = (_test(fleet, test, policies, only, coverage) for test in chosen)
@@ -159,7 +159,7 @@ def tests_concerned(before: Fleet, after: Fleet, paths: Collection[str]) -> froz
 
 
 def _builtin_tests(fleet: Fleet) -> list[Object]:
-    return [obj for obj in fleet.builtin.values() if obj.kind is POLICY_TEST]
+    return [obj for obj in fleet.read.builtin.values() if obj.kind is POLICY_TEST]
 
 
 def _is_asked_for(test: Object, only: str) -> bool:

@@ -21,7 +21,7 @@ def touched_findings(fleet: Fleet, files: Collection[str]) -> list[Finding]:
     """
     names = set(files)
     always = _LOST if ".musterignore" in names else _FLEET_WIDE
-    there = {*fleet.objects, *(id_ for found in fleet.foreign.values() for one in found for id_ in _ids(one.id))}
+    there = {*fleet.objects, *(id_ for found in fleet.read.foreign.values() for one in found for id_ in _ids(one.id))}
     objects = {id_ for id_, obj in fleet.objects.items() if any(part.source.path in names for part in obj.parts)}
     words = frozenset(map(policy_hint, _policies(fleet, names, objects)))
     return [
@@ -44,7 +44,7 @@ def _ids(id_: ObjectId) -> Iterator[ObjectId]:
 
 def _policies(fleet: Fleet, names: Collection[str], objects: Collection[ObjectId]) -> Iterator[ObjectId]:
     """Yield the admission policies that a change of these files may have changed."""
-    kinds = {kind for kind, found in fleet.foreign.items() if any(one.source.path in names for one in found)}
+    kinds = {kind for kind, found in fleet.read.foreign.items() if any(one.source.path in names for one in found)}
     kinds |= {(id_.group, id_.kind) for id_ in objects}
     bound = {
         obj.spec.get("policyName") for obj in fleet.of(VALIDATING_ADMISSION_POLICY_BINDING)

@@ -122,7 +122,7 @@ class Supposition:
 
     def has(self, path: str) -> bool:
         """Whether a file of the branch lies there, and holds objects."""
-        return any(part.source.path == path and not part.source.ref for part in self.fleet.parts)
+        return any(part.source.path == path and not part.source.ref for part in self.fleet.read.parts)
 
     def put(self, name: str, data: bytes) -> None:
         """The parts of objects in a file from elsewhere take the place of those parts that they are: what other files

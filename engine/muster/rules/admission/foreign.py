@@ -37,9 +37,11 @@ class ForeignObjects:
         """Return those of a fleet and of its base. Both use the same definitions of kinds, so an added or removed
         definition moves no object to another namespace."""
         if base is None:
-            return cls(fleet, Resources(fleet.foreign), BodyLoader()), None
-        kinds = {**base.foreign, **fleet.foreign}
-        both = Resources({kind: (*fleet.foreign.get(kind, ()), *base.foreign.get(kind, ())) for kind in kinds})
+            return cls(fleet, Resources(fleet.read.foreign), BodyLoader()), None
+        kinds = {**base.read.foreign, **fleet.read.foreign}
+        both = Resources(
+            {kind: (*fleet.read.foreign.get(kind, ()), *base.read.foreign.get(kind, ())) for kind in kinds}
+        )
         return cls(fleet, both, BodyLoader()), cls(base, both, BodyLoader())
 
     def id_of(self, foreign: Foreign) -> ObjectId:
@@ -57,7 +59,7 @@ class ForeignObjects:
 
     def of_kind(self, group: str, kind: str) -> Iterator[tuple[ObjectId, Foreign]]:
         """Yield the objects of a kind, by file and document."""
-        return ((self.id_of(one), one) for one in self.fleet.foreign.get((group, kind), ()))
+        return ((self.id_of(one), one) for one in self.fleet.read.foreign.get((group, kind), ()))
 
     def broken_files(self) -> frozenset[str]:
         """Files with an error: a missing object may be in their unreadable part."""

@@ -124,7 +124,7 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Wit
 
 def _matched_kinds(now: ForeignObjects, base: ForeignObjects | None, admissions: Admissions) -> list[Resource]:
     """The unknown kinds that a binding matches, by group and kind."""
-    kinds = {*now.fleet.foreign, *(base.fleet.foreign if base is not None else ())}
+    kinds = {*now.fleet.read.foreign, *(base.fleet.read.foreign if base is not None else ())}
     known = (now.resources.of(*kind) for kind in sorted(kinds))
     bindings = admissions.bindings
     return [
@@ -139,7 +139,7 @@ def _places(fleet: Fleet, spoken_of: list[Resource], admissions: Admissions) -> 
     kinds |= {one.policy.param_kind for one in admissions.bindings if one.policy.param_kind is not None}
     if kinds:
         kinds.add(("", "Namespace"))
-    found = (one for kind in kinds for one in fleet.foreign.get(kind, ()))
+    found = (one for kind in kinds for one in fleet.read.foreign.get(kind, ()))
     return frozenset(Place(one.source.label, one.line, 1) for one in found)
 
 

@@ -242,11 +242,15 @@ def _merge_authorizer_findings(obj: Object, found: list[Finding]) -> list[Findin
 
 def _unmatched_policies(fleet: Fleet, bindings: Iterable[Binding]) -> Iterator[Finding]:
     """Yield findings about policies in force that match no object and no known kind."""
-    resources = Resources(fleet.foreign)
+    resources = Resources(fleet.read.foreign)
     policies = {binding.policy.id: binding.policy for binding in bindings}
     for policy in policies.values():
         match = policy.match
-        if policy.id in fleet.builtin or match.speaks_of_any(REGISTERED) or match.speaks_of_any(resources.present()):
+        if (
+            policy.id in fleet.read.builtin
+            or match.speaks_of_any(REGISTERED)
+            or match.speaks_of_any(resources.present())
+        ):
             continue
         groups = {group for rule in match.rules for group in rule.groups}
         if not match.speaks_of_any(resources.possible(groups)):

@@ -47,7 +47,10 @@ def policy_params_findings(fleet: Fleet) -> Iterator[Finding]:
     """Yield a warning for each unknown policy or parameter, and an error for each value that a built-in policy cannot
     use."""
     known: dict[str, set[str]] = {}
-    for obj in (*fleet.of(CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, NOTIFICATION_POLICY), *fleet.builtin.values()):
+    for obj in (
+        *fleet.of(CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, NOTIFICATION_POLICY),
+        *fleet.read.builtin.values(),
+    ):
         known.setdefault(obj.id.name, set()).update(mapping_at(obj.spec, "params"))
     for settings in fleet.of(FLEET):
         for policy, params in sorted(mapping_at(settings.spec, "policyParams").items()):
@@ -58,7 +61,7 @@ def policy_params_findings(fleet: Fleet) -> Iterator[Finding]:
                 yield _unknown(
                     settings, (policy, name), f"policy {policy!r} has no parameter {name!r}", name, known[policy]
                 )
-    for obj in fleet.builtin.values():
+    for obj in fleet.read.builtin.values():
         for settings in fleet.of(FLEET):
             yield from _misfits(settings, obj)
 

@@ -32,12 +32,14 @@ from muster.rules.stages import Local, Wide
 
 def with_lost_retained(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolicies:
     """Return the fleet with lost clusters counted as broken while their leases last."""
-    if not fleet.lost:
+    if not fleet.refs.lost:
         return fleet
-    doubtful = replace(fleet, broken=fleet.broken.union(fleet.lost))
+    doubtful = replace(fleet, broken=fleet.broken.union(fleet.refs.lost))
     scopes = Scopes.of(doubtful, fleet.rules, now)
-    kept = frozenset(id_ for id_ in fleet.lost if _lasts(doubtful, scopes, id_, now))
-    return replace(fleet, lost=kept, broken=fleet.broken.union(depending_on_lost(fleet, kept)))
+    kept = frozenset(id_ for id_ in fleet.refs.lost if _lasts(doubtful, scopes, id_, now))
+    return replace(
+        fleet, refs=replace(fleet.refs, lost=kept), broken=fleet.broken.union(depending_on_lost(fleet, kept))
+    )
 
 
 def _lasts(fleet: FleetWithPolicies, scopes: Scopes, id_: ObjectId, now: datetime) -> bool:

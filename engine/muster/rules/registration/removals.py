@@ -68,7 +68,7 @@ def removals(fleet: Fleet, now: datetime) -> Removals:
     gone = tuple(sorted(id_ for id_ in known if not _stays(fleet, id_)))
     approvals = Approvals.of(fleet)
     waits = {id_: wait for id_ in gone if (wait := approvals.wait(fleet, id_, REMOVAL, now))}
-    gone = tuple(id_ for id_ in gone if id_ not in fleet.allowed and not (id_ in waits and waits[id_].approved))
+    gone = tuple(id_ for id_ in gone if id_ not in fleet.read.allowed and not (id_ in waits and waits[id_].approved))
     # New clusters count, so that the next run decides the same.
     total = len(gone) + len(list(kept_clusters(fleet))) + sum(map(in_service, fleet.clusters()))
     none = Removals(gone, total, None, 0)
@@ -130,7 +130,7 @@ def _findings(fleet: Fleet, found: Removals) -> Iterator[Finding]:
             hint="restore their files; to remove them, name them in the last paragraph of the commit that does it: "
             f"`{TRAILER}: {_names(found.gone)}`; or annotate the Fleet with muster.dev/allow-disruption",
         )
-    for text in fleet.idle_allowances if found.budget is not None else ():
+    for text in fleet.read.idle_allowances if found.budget is not None else ():
         yield finding(
             Code.TRAILER_ALLOWS_NOTHING,
             f"{TRAILER}: {text!r} names no cluster that its commit removes, and allows nothing",
