@@ -19,7 +19,7 @@ from gitdb.base import IStream
 
 from git import Actor, IndexFile, Repo
 from muster.git.commit import advance
-from muster.git.importing import build_commit
+from muster.git.fastimport import build_commit
 from muster.git.repository import Repository, open_repository, resolve
 from muster.git.snapshot import CommitSnapshot
 

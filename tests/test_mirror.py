@@ -112,12 +112,11 @@ THROUGH = {
         "scenarios/test_scenarios.py": "acceptance approvals assemble",
     },
     "git": {
-        "agents/identity/test_authority.py": "signatures/errors signatures/keys",
         "e2e/test_hearing.py": "agentrefs",
         "e2e/test_work_trees.py": "stored",
         "features/reconcile/test_proposals.py": "proposals",
         "git/test_agentfetch.py": "quarantine",
-        "git/test_commit.py": "bringing index",
+        "git/test_commit.py": "index",
         "git/test_landing_derived.py": "derivedbranch",
         "git/test_recovery.py": "journal settling",
     },

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from muster.cli import exits
-from muster.git import further
+from muster.git import agentfetch
 from tests.features.pulses.test_walkthrough import cluster, lease, observed
 from tests.support.commandline import Run
 from tests.support.git import Repo, clone, new_repository
@@ -98,7 +98,7 @@ def test_each_repository_speaks_for_its_clusters(world: World, muster: Run) -> N
 def test_one_that_does_not_answer_delays_nothing_and_is_told(
     world: World, silent: str, muster: Run, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(further, "_ANSWER_SECONDS", 0.5)
+    monkeypatch.setattr(agentfetch, "_ANSWER_SECONDS", 0.5)
     assert muster("reconcile", "--repo", world.person.path, "--push", "--now", NOW)[0] == exits.FINE
     world.point(silent)
     beat(world.us, "us-1", LATER)  # and the local one has fallen silent

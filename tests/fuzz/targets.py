@@ -27,9 +27,9 @@ from muster.data.yaml.loader import load_documents
 from muster.data.yaml.shapes import SHAPES
 from muster.features.plan.planfile import PlanFileError, read_plan
 from muster.git import journal, pulse_memory, relayed
+from muster.git.errors import IdentityError
 from muster.git.objects import commit_text
 from muster.git.signatures.certificate import issued_of
-from muster.git.signatures.errors import IdentityError
 from muster.git.signatures.signature import sealed, signing_key
 from muster.rules.policies import csr
 from muster.rules.policies.environments import UNBOUNDED, policy_environment

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 from muster.git.errors import Committed, Moved, Refused
-from muster.git.importing import Files
+from muster.git.fastimport import Files
 from muster.git.repository import open_repository
 from tests.support.committing import commit_files
 from tests.support.git import Repo

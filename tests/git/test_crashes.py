@@ -18,7 +18,7 @@ _COMMIT = """
 import os, sys
 from pathlib import Path
 from muster.git.commit import advance
-from muster.git.importing import build_commit
+from muster.git.fastimport import build_commit
 from muster.git.repository import open_repository
 repository = open_repository(Path(sys.argv[1]), os.environ)
 files = {"derived/a.yaml": "new\\n", "derived/b.yaml": "new\\n"}

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from muster.git.errors import RepositoryError
-from muster.git.importing import build_commit
+from muster.git.fastimport import build_commit
 from muster.git.landing import Landed, find_tips, land, target_branch
 from muster.git.repository import Repository, open_repository
 from tests.support.git import Repo, clone, new_repository

@@ -4,8 +4,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import muster
-from muster.git.agentfetch import MOST_REFUSED, MOST_UNKNOWN
-from muster.git.agentrefs import local_agent_refs
+from muster.git.agentrefs import MOST_REFUSED, MOST_UNKNOWN, local_agent_refs
 from muster.git.agents import AgentRef
 from muster.git.repository import open_repository
 from tests.support.git import Repo, new_repository

@@ -7,10 +7,10 @@ from pathlib import Path
 import pytest
 
 from muster.git.errors import Committed, Moved, Pushed, Rejected, RepositoryError
-from muster.git.importing import build_commit
+from muster.git.fastimport import build_commit
 from muster.git.push import attempts, fetch, jittered, push, push_ref, remote_tip, scratch_repository
 from muster.git.repository import Repository, open_repository, resolve
-from muster.git.rootref import NOTHING, RootRef, Standing
+from muster.git.rootref import NO_CONTENTS, RefContents, RootRef
 from tests.support.committing import commit_files
 from tests.support.git import Repo, clone, new_repository
 
@@ -112,8 +112,8 @@ def test_a_branch_checked_out_at_the_remote_is_rejected(here: Repo, tmp_path: Pa
 def test_a_server_that_forbids_replacing_refs_is_quoted(here: Repo, remote: Repo) -> None:
     remote.git("config", "receive.denyNonFastForwards", "true")
     ref = RootRef(opened(here), AGENT, "origin")
-    first = ref.replace(NOTHING, {"l.yaml": b"1"}, "1")
-    assert isinstance(first, Standing)
+    first = ref.replace(NO_CONTENTS, {"l.yaml": b"1"}, "1")
+    assert isinstance(first, RefContents)
     second = ref.replace(first, {"l.yaml": b"2"}, "2")
     assert isinstance(second, Rejected)
     assert second.reason == "non-fast-forward"
@@ -189,11 +189,11 @@ def test_an_agent_without_a_clone_renews_its_ref(remote: Repo) -> None:
     url = str(remote.path)
     with scratch_repository(remote.environ, url) as scratch:
         ref = RootRef(scratch, AGENT, url)
-        assert ref.look() == NOTHING
+        assert ref.look() == NO_CONTENTS
         for beat in (b"1", b"2", b"3"):
             before = ref.look()
             outcome = ref.replace(before, {"lease.yaml": beat}, "Beat")
-            assert outcome == ref.look() == Standing(remote.tip(AGENT), {"lease.yaml": beat})
+            assert outcome == ref.look() == RefContents(remote.tip(AGENT), {"lease.yaml": beat})
         assert ref.replace(before, {"l.yaml": b"x"}, "Late") == Moved(None)
         directory = scratch.git.directory
     assert not directory.exists()
@@ -275,8 +275,8 @@ def test_an_agent_without_a_clone_speaks_the_remotes_object_format(tmp_path: Pat
     url = str(remote.path)
     with scratch_repository(remote.environ, url) as scratch:
         assert scratch.object_format == object_format
-        outcome = RootRef(scratch, AGENT, url).replace(NOTHING, {"l": b"1"}, "Beat")
-    assert outcome == Standing(remote.tip(AGENT), {"l": b"1"})
+        outcome = RootRef(scratch, AGENT, url).replace(NO_CONTENTS, {"l": b"1"}, "Beat")
+    assert outcome == RefContents(remote.tip(AGENT), {"l": b"1"})
 
 
 @pytest.mark.parametrize(("ours", "theirs"), [("sha1", "sha256"), ("sha256", "sha1")])

@@ -12,14 +12,14 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.closed import TRUST
 from muster.git.commit import advance
 from muster.git.errors import Committed, Refused, RepositoryError
-from muster.git.importing import build_commit
+from muster.git.fastimport import build_commit
 from muster.git.journal import JournalNote, noted
 from muster.git.push import fetch
 from muster.git.recovery import recover
 from muster.git.repository import open_repository
+from muster.git.restricted import TRUST
 from tests.git.committing import commit
 from tests.support.committing import commit_files
 from tests.support.git import Repo, add_worktree, clone, new_repository

@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.git.push import attempts, jittered, patient
+from muster.git.push import attempts, branch_attempts, jittered
 
 
 def test_there_is_one_attempt_more_than_there_are_delays() -> None:
@@ -26,7 +26,7 @@ def test_bounds_double_up_to_the_most(share: float, delays: list[float]) -> None
 @pytest.mark.parametrize(("each", "made"), [(0.0, 0), (30.0, 4), (1.0, 120), (100.0, 3)])
 def test_the_patient_go_on_for_a_time_and_a_few_times_at_least(each: float, made: int) -> None:
     passed, waited, seen = [0.0], list[float](), 0
-    for seen in patient(3, 120.0, clock=lambda: sum(passed), sleep=waited.append):
+    for seen in branch_attempts(3, 120.0, clock=lambda: sum(passed), sleep=waited.append):
         passed.append(each)
         if seen == 1000:
             break

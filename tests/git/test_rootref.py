@@ -8,7 +8,7 @@ import pytest
 
 from muster.git.errors import Moved, Rejected, RepositoryError
 from muster.git.repository import open_repository
-from muster.git.rootref import NOTHING, RootRef, Standing, update
+from muster.git.rootref import NO_CONTENTS, RefContents, RootRef, update
 from tests.support.git import Repo, new_repository
 
 NAME = "refs/heads/agents/eu"
@@ -21,13 +21,13 @@ def repo(tmp_path: Path) -> Repo:
 
 def test_a_ref_is_replaced_in_place(repo: Repo) -> None:
     ref = RootRef(open_repository(repo.path, repo.environ), NAME)
-    assert ref.look() == NOTHING
-    first = ref.replace(NOTHING, {"lease.yaml": b"1\n"}, "Beat")
-    assert first == Standing(repo.tip(NAME), {"lease.yaml": b"1\n"})
+    assert ref.look() == NO_CONTENTS
+    first = ref.replace(NO_CONTENTS, {"lease.yaml": b"1\n"}, "Beat")
+    assert first == RefContents(repo.tip(NAME), {"lease.yaml": b"1\n"})
     second = ref.replace(first, {"lease.yaml": b"2\n"}, "Beat")
-    assert second == ref.look() == Standing(repo.tip(NAME), {"lease.yaml": b"2\n"})
+    assert second == ref.look() == RefContents(repo.tip(NAME), {"lease.yaml": b"2\n"})
     assert repo.git("rev-list", "--count", NAME) == "1"
-    assert ref.replace(NOTHING, {"lease.yaml": b"3\n"}, "Beat") == Moved(repo.tip(NAME))
+    assert ref.replace(NO_CONTENTS, {"lease.yaml": b"3\n"}, "Beat") == Moved(repo.tip(NAME))
     assert ref.replace(first, {"lease.yaml": b"3\n"}, "Beat") == Moved(repo.tip(NAME))
     assert repo.show("lease.yaml", NAME) == "2"
     assert [name for name in repo.refs() if name.startswith("refs/muster")] == []
@@ -37,38 +37,38 @@ def test_what_cannot_be_locked_is_no_race(repo: Repo) -> None:
     repo.write(f"{NAME}.lock", "")
     ref = RootRef(open_repository(repo.path, repo.environ), NAME)
     with pytest.raises(RepositoryError, match="another git process holds"):
-        ref.replace(NOTHING, {"lease.yaml": b"1\n"}, "Beat")
+        ref.replace(NO_CONTENTS, {"lease.yaml": b"1\n"}, "Beat")
 
 
 @dataclass
 class Contested:
-    """A ref to which rivals write each time that somebody is about to. Satisfies `Replaceable`."""
+    """A ref to which rivals write each time that somebody is about to. Satisfies `ReplaceableRef`."""
 
     rivals: list[Mapping[str, bytes]]
     files: Mapping[str, bytes] = field(default_factory=dict)
     looks: int = 0
 
-    def look(self, known: Standing = NOTHING) -> Standing:
+    def look(self, known: RefContents = NO_CONTENTS) -> RefContents:
         self.looks += 1
-        return Standing(str(self.files), self.files)
+        return RefContents(str(self.files), self.files)
 
-    def replace(self, standing: Standing, files: Mapping[str, bytes], message: str) -> Standing | Moved | Rejected:
+    def replace(self, known: RefContents, files: Mapping[str, bytes], message: str) -> RefContents | Moved | Rejected:
         if self.rivals:
             self.files = self.rivals.pop(0)
-        if standing.commit != str(self.files):
+        if known.commit != str(self.files):
             return Moved(None)
         self.files = files
         return self.look()
 
 
-def mine(standing: Standing) -> Mapping[str, bytes] | None:
-    return None if "mine" in standing.files else {**standing.files, "mine": b"1"}
+def mine(known: RefContents) -> Mapping[str, bytes] | None:
+    return None if "mine" in known.files else {**known.files, "mine": b"1"}
 
 
 def test_what_others_put_there_stays() -> None:
     ref = Contested([{"a": b"1"}, {"a": b"1", "b": b"1"}])
     done = update(ref, mine, "Mine", attempts=range(3))
-    assert isinstance(done, Standing)
+    assert isinstance(done, RefContents)
     assert done.files == ref.files == {"a": b"1", "b": b"1", "mine": b"1"}
 
 
@@ -80,11 +80,11 @@ def test_attempts_run_out() -> None:
 
 def test_what_stands_already_is_left_alone() -> None:
     ref = Contested([], {"mine": b"0"})
-    assert update(ref, mine, "Mine", attempts=range(3)) == Standing(str(ref.files), {"mine": b"0"})
+    assert update(ref, mine, "Mine", attempts=range(3)) == RefContents(str(ref.files), {"mine": b"0"})
 
 
 def test_what_is_known_need_not_be_looked_at_until_it_has_moved() -> None:
     ref = Contested([{"a": b"1"}], {})
-    done = update(ref, mine, "Mine", attempts=range(3), standing=Standing("{}", {}))
-    assert isinstance(done, Standing)
+    done = update(ref, mine, "Mine", attempts=range(3), known=RefContents("{}", {}))
+    assert isinstance(done, RefContents)
     assert done.files == {"a": b"1", "mine": b"1"}

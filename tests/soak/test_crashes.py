@@ -14,8 +14,8 @@ from pathlib import Path
 import pytest
 
 from muster.features.pulses.publish import Publication
-from muster.git.closed import TRUST
 from muster.git.recovery import recover
+from muster.git.restricted import TRUST
 from muster.run.state import open_state
 from tests.features.notify.test_notify import Fleet, events, told, webhook
 from tests.features.pulses.receiver import receiving

@@ -2,7 +2,7 @@
 
 from muster.git.commit import advance
 from muster.git.errors import Committed, Moved, Refused
-from muster.git.importing import Files, build_commit
+from muster.git.fastimport import Files, build_commit
 from muster.git.repository import Repository
 
 

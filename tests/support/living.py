@@ -20,7 +20,7 @@ from muster.data.times import format_time
 from muster.data.tree import Tree, mappings_at
 from muster.git.agentrefs import local_agent_refs
 from muster.git.commit import advance
-from muster.git.importing import build_commit
+from muster.git.fastimport import build_commit
 from muster.git.pulse_memory import Remembered
 from muster.git.repository import branch_tip, open_repository
 from muster.run.changes import commit_message

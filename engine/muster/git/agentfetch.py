@@ -1,125 +1,71 @@
-"""Fetching agents' refs: what moved, and of each no more than it may hold.
+"""Fetches agents' refs: what moved, and of each no more than it may hold.
 
-No git server tells how large something is before it sends it. A filter (`--filter=blob:limit`) is obeyed only where the
-server is configured to, bounds no number of files, and turns the clone into one that fetches what it lacks as soon as
-somebody looks at it. So what comes goes into a quarantine that holds as much as the refs asked for may take together.
-Where that is not enough, half of them is asked for at a time, until it is known which one it is. That one is noted with
-its commit, and is not asked for again until it moves; what was fetched of it before goes on counting.
+No git server tells how large something is before it sends it. A filter (`--filter=blob:limit`) is obeyed only if the
+server is configured to, limits no number of files, and turns the clone into one that fetches missing objects on first
+use. So fetched objects go into a quarantine that holds as much as all requested refs may take together. If that is not
+enough, half of the refs are requested at a time, until it is known which one is too large. That one is noted with its
+commit, and is not requested again until it moves; what was fetched of it before still counts.
 
-Branches of clusters that nobody knows: the first are looked at, the others are counted.
-
-Whoever may push can make thousands of them, and each costs a run as much as a cluster does. So of the clusters that
-people's files do not name and that were never in the fleet, the first by name are looked at, and one finding tells of
-the others. The same holds for branches that do not count. A cluster is known where its name is a word in a file of
-people's, whatever that file means: no cluster of the fleet is ever left out.
+Other repositories that agents push to (`Fleet.spec.agents.remotes`) are fetched all at once, each in a thread of its
+own, while everything else goes on. One that does not answer delays a run for no longer than it takes to find out. A
+process that lasts (`muster watch`) does not wait for it from then on: it asks more and more rarely, and finds the refs
+moved when there is an answer.
 """
 
 import os
 import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import replace
+from contextlib import contextmanager
+from dataclasses import dataclass, field, replace
 from itertools import islice
+from pathlib import Path
+from threading import Event, Thread
 from typing import Final
 
 from muster.data.agentref import RELAYS, Mandate
-from muster.data.kinds import ACCEPTED, FLEET, MANAGED_CLUSTER
-from muster.data.locations import FOLDER, SUFFIX, file_name
 from muster.data.snapshot import AgentLimits
-from muster.git.agents import AgentRef
-from muster.git.agentsettings import AgentSettings
+from muster.git.agentsettings import AgentRemote, AgentSettings
 from muster.git.errors import LockedError, RepositoryError, explain
 from muster.git.journal import JournalNote, noted
 from muster.git.push import AFTERWARDS_SECONDS, FETCH, LIMIT_SECONDS, refs_at, remote_command, tracking
-from muster.git.quarantine import Refusal, quarantine, refusals, remember
+from muster.git.quarantine import Refusal, quarantine, refusals, remember_refusals
 from muster.git.recovery import recover
-from muster.git.repository import Repository, cut_off_at, lines_at, ref_tip, refs_below
-
-#: So many clusters that nobody knows are looked at, so many branches that do not count are told one by one, and so
-#: many names are given of the others.
-MOST_UNKNOWN, MOST_REFUSED, _NAMED = 100, 20, 5
-_WORD: Final = re.compile(rb"[a-z0-9][-a-z0-9.]*")
-_PEOPLES: Final = ("*.yaml", "*.yml", "*.json", f":(exclude){FOLDER}")
-
-
-def bounded(
-    repository: Repository, refs: Sequence[AgentRef], recorded: Callable[[], Collection[str]], revision: str
-) -> tuple[AgentRef, ...]:
-    """Return the refs without those of unknown clusters beyond the first, and those that do not count beyond the first.
-
-    `recorded` gives the clusters that spoke through refs at the last run.
-    """
-    if len(refs) <= min(MOST_UNKNOWN, MOST_REFUSED):
-        return tuple(refs)
-    dropped, told = set[str](), dict[str, AgentRef]()
-
-    def summarise(beyond: Sequence[AgentRef], reason: str) -> None:
-        if beyond:
-            dropped.update(ref.name for ref in beyond)
-            told[beyond[0].name] = replace(beyond[0], refused=(reason, _count(beyond)))
-
-    for reason in sorted({ref.refused[0] for ref in refs if ref.refused}):
-        summarise([ref for ref in refs if ref.refused and ref.refused[0] == reason][MOST_REFUSED:], "too-many-refused")
-    counting = [ref for ref in refs if not ref.refused]
-    if len(counting) > MOST_UNKNOWN and {ref.cluster for ref in counting} - frozenset(recorded()):
-        is_known = _known(repository, revision)
-        unknown = sorted((ref for ref in counting if not is_known(ref.cluster)), key=lambda ref: ref.cluster)
-        summarise(unknown[MOST_UNKNOWN:], "too-many-unknown")
-    return tuple(told.get(ref.name, ref) for ref in refs if ref.name in told or ref.name not in dropped)
-
-
-def _count(refs: Sequence[AgentRef]) -> str:
-    names = ", ".join(ref.short for ref in refs[:_NAMED])
-    return f"{len(refs)}: {names}" + (f" and {len(refs) - _NAMED} more" if len(refs) > _NAMED else "")
-
-
-def _known(repository: Repository, revision: str) -> Callable[[str], bool]:
-    """What tells whether a cluster is named in people's files, is or was in the fleet, or was removed from it."""
-    said = lines_at(repository, ".", revision, *_PEOPLES) + lines_at(
-        repository, ".", revision, f"{FOLDER}{FLEET.plural}"
-    )
-    words = {word.rstrip(b".-").decode() for word in _WORD.findall(said)}
-    listing = repository.git.run(
-        "grep", "-l", "-z", "-e", ACCEPTED, revision, "--", f"{FOLDER}{MANAGED_CLUSTER.plural}"
-    )
-    paths = (os.fsdecode(path) for path in listing.stdout.split(b"\0") if path)
-    files = {path.rsplit("/", 1)[-1].removesuffix(SUFFIX) for path in paths}
-    return lambda cluster: cluster in words or file_name(cluster) in files
-
+from muster.git.repository import Repository, common_directory, cut_off_at, ref_tip, refs_below
 
 _HEADS: Final = "refs/heads/"
 _AGENTS: Final = "agents/"
 DEFAULTS: Final = AgentSettings()
-#: A relay speaks for so many agents as far as room goes.
+#: The room of a relay's ref: that of so many agents' refs.
 _RELAYED: Final = 64
-#: What a ref takes on the wire: nearly all of them far less. Where many come at once, no more is expected of each.
+#: Room per ref if many are fetched at once: nearly all of them need far less.
 _USUAL_BYTES: Final = 16 << 10
-#: Entries of trees: a name and an id.
+#: Room for an entry of a tree: a name and an id.
 _ENTRY_BYTES: Final = 512
-#: So many are named in one command, and so many commits that are here already.
+#: So many commits are named in one command, and so many that are here already.
 _AT_ONCE, _TIPS = 5000, 64
-#: Of agents that push where they are not asked, so many are named.
+#: So many agents are named that push to a repository they were not given.
 _TOLD: Final = 20
 _NOT_GIVEN: Final = "not given"
 _ATTEMPTS: Final = 3
-#: How a server says that what it named a moment ago is not there any more.
+#: How a server says that a commit it named a moment ago is not there any more.
 _RACED: Final = re.compile(r"not our ref|unadvertised object")
 
 
 class _RacedError(RepositoryError):
-    """A ref moved while it was asked for, and the server gives nothing else than what its refs point at."""
+    """A ref moved meanwhile, and the server sends only commits that its refs point at."""
 
 
 def fetch_agents(
     repository: Repository, *, remote: str, into: str | None = None, settings: AgentSettings = DEFAULTS,
     mandate: Mandate | None = None, answer_seconds: float | None = None, limit_seconds: float = LIMIT_SECONDS,
 ) -> None:  # fmt: skip
-    """Fetch the refs of agents and relays of `remote` and nothing else; those that are gone there are removed here.
+    """Fetch the refs of agents and relays of `remote` and nothing else; refs that are gone there are removed here.
 
-    They go below the prefix `into`, or where `tracking` says. Those that hold far more than they may are left as they
-    were, and remembered (`refusals`). With a `mandate`, only agents of its clusters are asked for.
-    RepositoryError where the remote cannot be read, does not answer within `answer_seconds`, or does not send all of it
-    within `limit_seconds`: what has come by then stays.
+    They are stored below the prefix `into`, by default that of `tracking`. Refs that hold far more than they may are
+    left as they were, and remembered (`refusals`). With a `mandate`, only agents of its clusters are fetched.
+    RepositoryError if the remote cannot be read, does not answer within `answer_seconds`, or does not send everything
+    within `limit_seconds`: what has arrived by then stays.
     """
     space = into or tracking(repository, remote)
     until = time.monotonic() + limit_seconds
@@ -129,7 +75,7 @@ def fetch_agents(
         except (_RacedError, LockedError):
             if attempt + 1 == _ATTEMPTS:
                 raise
-            recover(repository)  # another process was at it, or is dead and its locks are in the way
+            recover(repository)  # the locks of another process are in the way, which may be dead
         else:
             return
 
@@ -158,7 +104,7 @@ class _Fetch:
         wanted = {
             ref: oid for ref, oid in there.items() if self._here.get(ref) != oid and ref not in refused
         }  # fmt: skip
-        self._move(dict.fromkeys(self._here.keys() - there.keys()))  # first: a branch may stand where a folder stood
+        self._move(dict.fromkeys(self._here.keys() - there.keys()))  # first: a branch may take the place of a folder
         try:
             for batch, came in self._brought(wanted):
                 if came:
@@ -166,10 +112,10 @@ class _Fetch:
                 else:
                     refused.update((ref, Refusal(oid, why)) for ref, oid in batch.items())
         finally:
-            remember(self._repository, self._space, refused)
+            remember_refusals(self._repository, self._space, refused)
 
     def _listed(self) -> Iterator[tuple[str, str]]:
-        """The branches of agents and relays as the remote has them, and their commits."""
+        """The remote's branches of agents and relays, and their commits."""
         seconds = min(self._answer_seconds, self._seconds_left())
         for name, oid in refs_at(self._repository, self._remote, (), seconds, "--heads"):
             branch = name.removeprefix(_HEADS)
@@ -181,7 +127,7 @@ class _Fetch:
         return self._mandate is None or branch in self._relays or branch.removeprefix(_AGENTS) in self._mandate
 
     def _brought(self, wanted: Mapping[str, str]) -> Iterator[tuple[dict[str, str], bool]]:
-        """Yield the refs in batches, and whether their objects are here now; one that is not is a single ref."""
+        """Yield the refs in batches, and whether their objects arrived; a batch that did not is a single ref."""
         rest = iter(wanted.items())
         while batch := dict(islice(rest, _AT_ONCE)):
             waiting = [batch]
@@ -195,7 +141,7 @@ class _Fetch:
                     waiting += [dict(items[len(items) // 2 :]), dict(items[: len(items) // 2])]
 
     def _bring(self, refs: Mapping[str, str]) -> bool:
-        """Fetch the objects of some refs; tell whether they fitted."""
+        """Fetch the objects of some refs. Do they fit into the room?"""
         limits = self._limits
         relays = sum(ref.removeprefix(self._space) in self._relays for ref in refs)
         room = (1 + relays * _RELAYED) * limits.max_bytes + limits.max_files * _ENTRY_BYTES + len(refs) * _USUAL_BYTES
@@ -206,7 +152,7 @@ class _Fetch:
                 self._repository, (*options, "--depth=1") if self._shallow else options, self._remote, commits,
                 self._seconds_left(), place.git,
             )  # fmt: skip
-            if done.status and self._shallow and not done.stderr.strip():  # git's way to say: there is nothing to limit
+            if done.status and self._shallow and not done.stderr.strip():  # git says so if there is nothing to limit
                 done = remote_command(self._repository, options, self._remote, commits, self._seconds_left(), place.git)
             if done.status and place.is_full():
                 return False
@@ -217,13 +163,13 @@ class _Fetch:
             return True
 
     def _negotiation(self, refs: Collection[str]) -> Sequence[str]:
-        """What is said of what is here. All of it would be thousands of commits that have nothing in common."""
+        """The commits that git offers as common. All refs would be thousands of commits that share nothing."""
         tips = [self._here[ref] for ref in islice((ref for ref in refs if ref in self._here), _TIPS)]
         head = ref_tip(self._repository, "HEAD^{commit}")
         return [f"--negotiation-tip={tip}" for tip in (*tips, *([head] if head else []))]
 
     def _move(self, refs: Mapping[str, str | None]) -> None:
-        """Point refs at what has come; None removes one."""
+        """Point refs at what has arrived; None removes a ref."""
         if not refs:
             return
         lines = (
@@ -244,10 +190,93 @@ class _Fetch:
         left = self._until - time.monotonic()
         if left <= 0:
             raise RepositoryError(
-                "the agents' refs did not all come in time", "what has come counts; try again for the rest"
+                "not all agents' refs arrived in time", "those that arrived count; try again for the rest"
             )
         return left
 
 
 def _why(limits: AgentLimits) -> str:
     return f"it takes far more than {limits.max_bytes} bytes and {limits.max_files} files to fetch it"
+
+
+#: How long to wait for a repository that does not answer, and in a process that lasts, for one that sends much.
+_ANSWER_SECONDS: Final = 5.0
+_PATIENCE_SECONDS: Final = 10.0
+_FIRST_AGAIN_SECONDS, _LAST_AGAIN_SECONDS = 15.0, 300.0
+
+#: Waits for the fetches, and returns why they failed, by remote.
+Failures = Callable[[], dict[str, str]]
+
+
+@dataclass
+class _RemoteFetch:
+    """The fetches from a repository: the one under way, and how earlier ones went."""
+
+    stop: Event = field(default_factory=Event)
+    thread: Thread | None = None
+    trouble: str = ""
+    failures: int = 0
+    again: float = 0.0
+    awaited: bool = False
+
+    def begin(self, repository: Repository, remote: AgentRemote, settings: AgentSettings) -> None:
+        """Begin a fetch, unless one is under way, or it is too early to try again."""
+        self.awaited = False
+        if (self.thread and self.thread.is_alive()) or time.monotonic() < self.again:
+            return
+        self.awaited, self.stop = self.failures == 0, Event()
+        through = replace(repository, git=replace(repository.git, stopped=self.stop))
+        self.thread = Thread(target=self._fetch, args=(through, remote, settings), daemon=True, name=remote.name)
+        self.thread.start()
+
+    def _fetch(self, repository: Repository, remote: AgentRemote, settings: AgentSettings) -> None:
+        try:
+            fetch_agents(
+                repository, remote=remote.url, into=remote.space, settings=settings, mandate=remote.mandate,
+                answer_seconds=_ANSWER_SECONDS, limit_seconds=LIMIT_SECONDS,
+            )  # fmt: skip
+        except RepositoryError as error:
+            self.trouble = error.message
+            pause = min(_FIRST_AGAIN_SECONDS * (1 << min(self.failures, 10)), _LAST_AGAIN_SECONDS)
+            self.failures, self.again = self.failures + 1, time.monotonic() + pause
+        else:
+            self.trouble, self.failures, self.again = "", 0, 0.0
+
+
+#: By the directory of this repository, and the name of the remote.
+_fetches: dict[tuple[Path, str], _RemoteFetch] = {}
+
+
+@contextmanager
+def fetching_remotes(repository: Repository, settings: AgentSettings, *, lasting: bool) -> Iterator[Failures]:
+    """Fetch from all other repositories while the block runs. What has not answered at its end is given up, unless the
+    process is `lasting`."""
+    directory = common_directory(repository)
+    fetches = {remote: _fetches.setdefault((directory, remote.name), _RemoteFetch()) for remote in settings.remotes}
+    if not lasting:
+        fetches = {remote: _RemoteFetch() for remote in settings.remotes}
+
+    def failures() -> dict[str, str]:
+        until = time.monotonic() + _PATIENCE_SECONDS
+        for one in fetches.values():
+            if one.thread and (one.awaited or not lasting):
+                one.thread.join(max(0.0, until - time.monotonic()) if lasting else None)
+        return {remote.name: why for remote, one in fetches.items() if (why := _trouble(one))}
+
+    try:
+        for remote, one in fetches.items():
+            one.begin(repository, remote, settings)
+        yield failures
+    except BaseException:
+        lasting = False
+        raise
+    finally:
+        if not lasting:
+            for one in fetches.values():
+                one.stop.set()
+
+
+def _trouble(one: _RemoteFetch) -> str:
+    if one.thread and one.thread.is_alive():
+        return one.trouble or "it has not answered yet"
+    return one.trouble

@@ -10,24 +10,30 @@ A repository without remotes is the place where agents push, and what it has is 
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Final
 
 from muster.data.agentref import FROM, ref_of, remote_of
+from muster.data.kinds import ACCEPTED, FLEET, MANAGED_CLUSTER
+from muster.data.locations import FOLDER, SUFFIX, file_name
 from muster.data.snapshot import Agents, Withheld
-from muster.git.agentfetch import bounded, fetch_agents
+from muster.git.agentfetch import Failures, fetch_agents, fetching_remotes
 from muster.git.agents import AgentRef, agent_refs
 from muster.git.agentsettings import AgentSettings, agent_settings
 from muster.git.clock import CLOCK_SKEW, wall_clock
-from muster.git.config import in_order, remotes
+from muster.git.config import likely_first, remotes
 from muster.git.errors import RepositoryError
-from muster.git.further import Answers, asking
 from muster.git.push import LIMIT_SECONDS, tracking
 from muster.git.repository import Repository, lines_at
 
+#: So many unknown clusters are read, so many refs that do not count are reported one by one, and so many of the other
+#: names are listed.
+MOST_UNKNOWN, MOST_REFUSED, _NAMED = 100, 20, 5
+_WORD: Final = re.compile(rb"[a-z0-9][-a-z0-9.]*")
+_PEOPLES: Final = ("*.yaml", "*.yml", "*.json", f":(exclude){FOLDER}")
 _RECORD: Final = re.compile(rb"^\s+agentRef: [\"']?agents/(.+?)[\"']?$", re.MULTILINE)
 _PLACES: Final = ("derived/managedclusters", "derived/clusters")
 _COPIES: Final = "refs/remotes/"
@@ -74,11 +80,11 @@ def fetch_agent_refs(
 
     `recorded` gives the clusters whose refs counted at the last run, and `revision` has the settings that count.
     `first` is the remote that is asked before all others, by name or URL. A process that is `lasting` need not wait for
-    further repositories that did not answer before (see `muster.git.further`).
+    further repositories that did not answer before (see `agentfetch`).
     """
     settings = agent_settings(repository, revision)
-    with asking(repository, settings, lasting=lasting) as answers:
-        heard = _listen(repository, settings, recorded, first, limit_seconds, answers)
+    with fetching_remotes(repository, settings, lasting=lasting) as failures:
+        heard = _listen(repository, settings, recorded, first, limit_seconds, failures)
     return _identified(repository, heard, settings, revision)
 
 
@@ -98,7 +104,7 @@ def _identified(repository: Repository, heard: AgentRefs, settings: AgentSetting
 
 def _listen(
     repository: Repository, settings: AgentSettings, recorded: Callable[[], Collection[str]], first: str | None,
-    limit_seconds: float, answers: Answers,
+    limit_seconds: float, failures: Failures,
 ) -> AgentRefs:  # fmt: skip
     known, limits = remotes(repository), settings.limits
     refs = agent_refs(repository, settings=settings)
@@ -113,7 +119,7 @@ def _listen(
     wanted, reached = frozenset(recorded()), not known and first is None
     is_mirror = cache(partial(_is_mirror, repository))
     sources, troubles, stale = _sources(refs, known, first, space, is_mirror), list[str](), False
-    order = list(dict.fromkeys((*([first] if first else []), *in_order(repository, known, sources))))
+    order = list(dict.fromkeys((*([first] if first else []), *likely_first(repository, known, sources))))
     for remote in order:
         if not (remote in sources or remote == order[0] or wanted - _clusters(refs)):
             continue
@@ -127,7 +133,7 @@ def _listen(
             )
             stale |= remote in sources
         refs = agent_refs(repository, settings=settings)
-    silent = answers()
+    silent = failures()
     refs = agent_refs(repository, settings=settings) if settings.remotes else refs
     present = _clusters(refs)
     withheld = {one: _spoken_for(refs, settings, one, {*wanted, *present}) for one in silent}
@@ -209,3 +215,48 @@ def _sources(
 def _is_mirror(repository: Repository, remote: str) -> bool:
     """Whether the remote's branches are kept here as branches of our own (`git clone --mirror`)."""
     return repository.git.line("config", "--type=bool", "--get", f"remote.{remote}.mirror") == "true"
+
+
+def bounded(
+    repository: Repository, refs: Sequence[AgentRef], recorded: Callable[[], Collection[str]], revision: str
+) -> tuple[AgentRef, ...]:
+    """Return the refs without those of unknown clusters beyond the first, and those that do not count beyond the first.
+
+    `recorded` gives the clusters that spoke through refs at the last run.
+    """
+    if len(refs) <= min(MOST_UNKNOWN, MOST_REFUSED):
+        return tuple(refs)
+    dropped, told = set[str](), dict[str, AgentRef]()
+
+    def summarise(beyond: Sequence[AgentRef], reason: str) -> None:
+        if beyond:
+            dropped.update(ref.name for ref in beyond)
+            told[beyond[0].name] = replace(beyond[0], refused=(reason, _count(beyond)))
+
+    for reason in sorted({ref.refused[0] for ref in refs if ref.refused}):
+        summarise([ref for ref in refs if ref.refused and ref.refused[0] == reason][MOST_REFUSED:], "too-many-refused")
+    counting = [ref for ref in refs if not ref.refused]
+    if len(counting) > MOST_UNKNOWN and {ref.cluster for ref in counting} - frozenset(recorded()):
+        is_known = _known(repository, revision)
+        unknown = sorted((ref for ref in counting if not is_known(ref.cluster)), key=lambda ref: ref.cluster)
+        summarise(unknown[MOST_UNKNOWN:], "too-many-unknown")
+    return tuple(told.get(ref.name, ref) for ref in refs if ref.name in told or ref.name not in dropped)
+
+
+def _count(refs: Sequence[AgentRef]) -> str:
+    names = ", ".join(ref.short for ref in refs[:_NAMED])
+    return f"{len(refs)}: {names}" + (f" and {len(refs) - _NAMED} more" if len(refs) > _NAMED else "")
+
+
+def _known(repository: Repository, revision: str) -> Callable[[str], bool]:
+    """What tells whether a cluster is named in people's files, is or was in the fleet, or was removed from it."""
+    said = lines_at(repository, ".", revision, *_PEOPLES) + lines_at(
+        repository, ".", revision, f"{FOLDER}{FLEET.plural}"
+    )
+    words = {word.rstrip(b".-").decode() for word in _WORD.findall(said)}
+    listing = repository.git.run(
+        "grep", "-l", "-z", "-e", ACCEPTED, revision, "--", f"{FOLDER}{MANAGED_CLUSTER.plural}"
+    )
+    paths = (os.fsdecode(path) for path in listing.stdout.split(b"\0") if path)
+    files = {path.rsplit("/", 1)[-1].removesuffix(SUFFIX) for path in paths}
+    return lambda cluster: cluster in words or file_name(cluster) in files

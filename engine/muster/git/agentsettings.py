@@ -61,7 +61,7 @@ _URL: Final = re.compile(r"[^-\s]\S*")
 
 
 @dataclass(frozen=True, slots=True)
-class FurtherRemote:
+class AgentRemote:
     """A further repository that agents push to: its `name` here, where it is, and for which clusters it may speak."""
 
     name: str
@@ -80,7 +80,7 @@ class AgentSettings:
     what agents say has to be `signed`."""
 
     limits: AgentLimits = DEFAULT_LIMITS
-    remotes: tuple[FurtherRemote, ...] = ()
+    remotes: tuple[AgentRemote, ...] = ()
     relays: Mapping[str, Mandate] = field(default_factory=dict)
     signed: bool = False
 
@@ -100,7 +100,7 @@ def agent_settings(repository: Repository, revision: str = "HEAD") -> AgentSetti
         _positive(said.get("maxFiles"), DEFAULT_LIMITS.max_files),
     )
     remotes = {
-        str(entry["name"]): FurtherRemote(str(entry["name"]), str(entry["url"]), _mandate(entry))
+        str(entry["name"]): AgentRemote(str(entry["name"]), str(entry["url"]), _mandate(entry))
         for entry in mappings_at(said, "remotes")
         if is_name(str(entry.get("name"))) and _URL.fullmatch(str(entry.get("url")))
     }

@@ -15,9 +15,9 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
-from muster.git.closed import TRUST
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository, current_branch
+from muster.git.restricted import TRUST
 
 #: `host:path` and `scheme://` are elsewhere; the rest is a path.
 _ELSEWHERE: Final = re.compile(r"(?!file://)[A-Za-z][A-Za-z0-9+.-]*://|[^/:]+:(?!//)")
@@ -107,7 +107,7 @@ def remotes(repository: Repository) -> tuple[str, ...]:
     return tuple(sorted(os.fsdecode(repository.git.output("remote")).splitlines()))
 
 
-def in_order(repository: Repository, known: Collection[str], likely: Collection[str] = ()) -> list[str]:
+def likely_first(repository: Repository, known: Collection[str], likely: Collection[str] = ()) -> list[str]:
     """Return remotes, those first that most likely have what is asked for: that which the branch follows, `origin`."""
     if len(known) < 2:
         return list(known)

@@ -17,13 +17,13 @@ from typing import Final, NamedTuple
 from muster.data.snapshot import Skipped, Snapshot
 from muster.data.source import SourceFile
 from muster.git.authors import CommitAuthors, authors_on_head
-from muster.git.closed import closed_git
-from muster.git.entries import describe_link, kept, obstacle_to
+from muster.git.entries import describe_link, obstacle_to, read_required
 from muster.git.errors import LostObjectError, RepositoryError
 from muster.git.history import History, history_of
 from muster.git.objects import Objects, object_id
 from muster.git.paths import IGNORE_FILE, MAX_BLOB_BYTES, MAX_IGNORE_BYTES, Ignored, decode, is_data, printable
 from muster.git.repository import Repository, open_repository
+from muster.git.restricted import restricted_git
 from muster.git.stored import Stored
 
 _REGULAR: Final = (b"100644", b"100755")
@@ -68,7 +68,7 @@ class DirectorySnapshot(Snapshot):
             raise RepositoryError(f"{path} is not a directory", "give the fleet's directory")
         self._path, self._environ = path, environ
         self._root = os.fsencode(path) + b"/"  # paths are bytes here: they need not be UTF-8
-        self._opened, self._git = repository, repository.git if repository else closed_git(path, environ)
+        self._opened, self._git = repository, repository.git if repository else restricted_git(path, environ)
         self._objects = Objects(self._git)
         self._skipped: list[Skipped] = []
         self._absent: Mapping[bytes, str] = {}
@@ -169,7 +169,7 @@ class DirectorySnapshot(Snapshot):
         if (obstacle := obstacle_to(_REGULAR[0], oid, size)) is not None:
             self._skip(path, *obstacle)
         else:
-            yield SourceFile(path, oid, partial(kept, path, partial(self._objects.blob, oid)))
+            yield SourceFile(path, oid, partial(read_required, path, partial(self._objects.blob, oid)))
 
     def _directory(self, path: str, full: bytes) -> None:
         """Report a repository inside this one: git lists it, as a submodule or as untracked, but not what is in it."""
@@ -186,7 +186,7 @@ class DirectorySnapshot(Snapshot):
             content = _read_regular(self._root + IGNORE_FILE.encode(), MAX_IGNORE_BYTES)
         except FileNotFoundError:
             oid = self._absent.get(IGNORE_FILE.encode())
-            content = b"" if oid is None else kept(IGNORE_FILE, partial(self._objects.blob, oid))
+            content = b"" if oid is None else read_required(IGNORE_FILE, partial(self._objects.blob, oid))
         except OSError as error:
             self._skip(IGNORE_FILE, "unreadable", error.strerror or str(error))
             return Ignored()

@@ -29,11 +29,10 @@ from muster.data.locations import FOLDER
 from muster.data.times import try_time
 from muster.data.tree import dig
 from muster.git.agentsettings import fleet_spec
-from muster.git.errors import RepositoryError, UnreadableError
+from muster.git.errors import IdentityError, RepositoryError, UnreadableError, require_library
 from muster.git.log import read_log
 from muster.git.objects import GitObject, Objects
 from muster.git.repository import Repository, has_derived, lines_at
-from muster.git.signatures.errors import IdentityError, require_library
 from muster.git.trees import raw_entries
 
 _TRANSITION: Final = re.compile(rb"lastTransitionTime: [\"']?([0-9TZ:.+-]+)[\"']?$", re.MULTILINE)

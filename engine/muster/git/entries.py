@@ -37,19 +37,19 @@ class ChosenEntries(NamedTuple):
         """Yield what was chosen as files that `objects` reads."""
         blobs = BlobSequence(objects, [oid for _, oid in self.chosen])
         for index, (path, oid) in enumerate(self.chosen):
-            yield SourceFile(path, oid, partial(kept, path, partial(blobs.read, index)))
+            yield SourceFile(path, oid, partial(read_required, path, partial(blobs.read, index)))
 
     def ignored_files(self, objects: Objects) -> tuple[SourceFile, ...]:
         """Return what is ignored as files that `objects` reads."""
-        return tuple(kept_file(objects, path, oid) for path, oid in self.ignored)
+        return tuple(required_file(objects, path, oid) for path, oid in self.ignored)
 
 
-def kept_file(objects: Objects, path: str, oid: str) -> SourceFile:
+def required_file(objects: Objects, path: str, oid: str) -> SourceFile:
     """A file of a commit, which the repository has to have."""
-    return SourceFile(path, oid, partial(kept, path, partial(objects.blob, oid)))
+    return SourceFile(path, oid, partial(read_required, path, partial(objects.blob, oid)))
 
 
-def kept(path: str, read: Callable[[], bytes]) -> bytes:
+def read_required(path: str, read: Callable[[], bytes]) -> bytes:
     """Return what `read` gives of a file of a commit. LostObjectError where the repository has lost it."""
     try:
         return read()
@@ -127,7 +127,7 @@ def read_ignored(entries: Sequence[Entry], objects: Objects) -> tuple[Ignored, l
             if entry.mode in (LINK, SUBMODULE) or (entry.size or 0) > MAX_IGNORE_BYTES:
                 detail = f"not a file of at most {MAX_IGNORE_BYTES} bytes, so it names nothing"
                 return Ignored(), [Skipped(IGNORE_FILE, "unreadable", detail)]
-            ignored = Ignored(kept(IGNORE_FILE, partial(objects.blob, entry.oid)))
+            ignored = Ignored(read_required(IGNORE_FILE, partial(objects.blob, entry.oid)))
             return ignored, [Skipped(IGNORE_FILE, "unreadable", fault) for fault in ignored.faults]
     return Ignored(), []
 

@@ -6,6 +6,7 @@ Outcomes that a caller acts on (the branch moved, a person's edit is in the way)
 
 import re
 from dataclasses import dataclass
+from importlib.util import find_spec
 
 from muster.data.printable import printable_lines, without_secrets
 from muster.data.source import LostFileError
@@ -82,6 +83,16 @@ class LostObjectError(RepositoryError, LostFileError):
             "this is damage to the repository, not a deletion: git fsck --full lists what is damaged; get the objects "
             "back from another clone, or clone anew",
         )
+
+
+class IdentityError(Exception):
+    """A key, a certificate request or a certificate cannot be had, read or made; the message says why."""
+
+
+def require_library() -> None:
+    """Raise IdentityError if the library that makes keys and signatures is not installed."""
+    if find_spec("cryptography") is None:
+        raise IdentityError("keys and certificates need an extra: pip install 'muster-fleet[identity]'")
 
 
 class UnreadableError(OSError):

@@ -13,7 +13,7 @@ from typing import Final
 from muster.git.changes import PathChange
 from muster.git.derivedbranch import derived_commit_of
 from muster.git.enginecommits import EngineCommits
-from muster.git.entries import kept
+from muster.git.entries import read_required
 from muster.git.errors import RepositoryError
 from muster.git.log import read_log
 from muster.git.objects import Objects
@@ -105,7 +105,7 @@ def file_log(repository: Repository, commit: str, paths: Iterable[str]) -> Itera
         runs = engine.among([one.commit for one in log])
         for one in log:
             oid = next((change.new.oid for change in reversed(one.changes) if change.new), "")
-            data = kept(f"a version of {one.commit[:12]}", partial(objects.blob, oid)) if oid else None
+            data = read_required(f"a version of {one.commit[:12]}", partial(objects.blob, oid)) if oid else None
             run = runs.get(one.commit)
             time, source = (run.now, run.source) if run else (one.authored, "")
             yield Version(one.commit, one.author.name, one.subject, time, source, data, one.commit in cut_off)

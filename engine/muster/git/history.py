@@ -24,7 +24,7 @@ from muster.data.snapshot import StatedRemovals
 from muster.data.source import SourceFile
 from muster.git.changes import Blob, PathChange, changed_paths, path_change
 from muster.git.enginecommits import EngineCommit, EngineCommits
-from muster.git.entries import LINK, SUBMODULE, Entry, choose, kept_file, read_ignored
+from muster.git.entries import LINK, SUBMODULE, Entry, choose, read_ignored, required_file
 from muster.git.errors import LostObjectError, RepositoryError
 from muster.git.log import read_log
 from muster.git.objects import Objects
@@ -155,7 +155,7 @@ class History:
         )  # fmt: skip
 
     def _file(self, path: str, oid: str) -> SourceFile:
-        return kept_file(self._objects, path, oid)
+        return required_file(self._objects, path, oid)
 
     def before(self, paths: Collection[str]) -> Mapping[str, Sequence[SourceFile]]:
         """Return what was read at these paths then and since, newest first; nothing for one at which nothing was."""

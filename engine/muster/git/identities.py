@@ -32,11 +32,10 @@ from muster.data.tree import dig
 from muster.git.agents import AgentRef
 from muster.git.agentsettings import fleet_spec
 from muster.git.clock import CLOCK_SKEW
-from muster.git.errors import RepositoryError, UnreadableError
+from muster.git.errors import IdentityError, RepositoryError, UnreadableError, require_library
 from muster.git.objects import Objects
 from muster.git.relayed import agents_commits
 from muster.git.repository import Repository, lines_at, refs_below
-from muster.git.signatures.errors import IdentityError, require_library
 
 if TYPE_CHECKING:
     from muster.git.signatures.certificate import Issued

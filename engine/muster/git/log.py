@@ -11,7 +11,7 @@ from typing import Final, NamedTuple
 from muster.data.snapshot import Author
 from muster.git.changes import PathChange, parse_raw_change
 from muster.git.errors import RepositoryError
-from muster.git.process import words_of
+from muster.git.process import stream_output
 from muster.git.repository import Repository
 
 _LOG: Final = (
@@ -97,7 +97,9 @@ def read_log(
     named = [f":(top,literal){path}" if path else ":(top)" for path in paths]
     named += [f":(top,exclude){path}" for path in exclude]
     arguments = (*_LOG, *options, *revisions, "--", *named)
-    words = words_of(repository.git, *arguments) if streamed else iter(repository.git.output(*arguments).split(b"\0"))
+    words = (
+        stream_output(repository.git, *arguments) if streamed else iter(repository.git.output(*arguments).split(b"\0"))
+    )
     header, found = list[str](), list[PathChange]()
     for word in words:
         text = word.removeprefix(b"\n")

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
 
-from muster.git.config import in_order, remotes
+from muster.git.config import likely_first, remotes
 from muster.git.errors import RepositoryError
 from muster.git.log import read_log
 from muster.git.push import fetch_commits, remote_tip
@@ -69,7 +69,7 @@ def _fetched(repository: Repository, remote: str, commit: str) -> bool:
 
 def _afar(repository: Repository, against: str) -> Iterator[tuple[str, str]]:
     """The remote that has what is meant, and its id there."""
-    for remote in in_order(repository, remotes(repository)):
+    for remote in likely_first(repository, remotes(repository)):
         if _FULL_ID.fullmatch(against):
             yield remote, against
         branch = against.removeprefix("refs/remotes/").removeprefix(f"{remote}/").removeprefix("refs/heads/")
@@ -88,7 +88,7 @@ def _edges(repository: Repository, *commits: str) -> list[str]:
 def _deepen(repository: Repository, edges: list[str], step: str, against: str) -> None:
     """Fetch history before these commits, from whichever remote has it."""
     why: RepositoryError | None = None
-    for remote in in_order(repository, remotes(repository)):
+    for remote in likely_first(repository, remotes(repository)):
         try:
             fetch_commits(repository, remote=remote, commits=edges, depth=step)
             return

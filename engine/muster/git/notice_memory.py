@@ -16,7 +16,7 @@ from muster.data.notices import Message, Notice
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree, dig, mappings_at, read_json
 from muster.git.repository import Repository
-from muster.git.rootref import RootRef, Standing, store
+from muster.git.rootref import RefContents, RootRef, store_files
 
 REF = "refs/muster/notifications"
 _FILE = "notifications.json"
@@ -66,12 +66,12 @@ def read_memory(repository: Repository, remote: str | None = None) -> NoticeMemo
 def remember(repository: Repository, memory: NoticeMemory, remote: str | None = None) -> str:
     """Store a memory, together with what others stored meanwhile. Returns why it could not be stored, or nothing."""
 
-    def merged(standing: Standing) -> Mapping[str, bytes] | None:
+    def merged(standing: RefContents) -> Mapping[str, bytes] | None:
         memory.add(decoded(standing.files))
         files = encoded(memory)
         return None if files == dict(standing.files) else files
 
-    return store(repository, REF, merged, _NOTE, remote)
+    return store_files(repository, REF, merged, _NOTE, remote)
 
 
 def encoded(memory: NoticeMemory) -> Mapping[str, bytes]:

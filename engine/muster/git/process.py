@@ -70,7 +70,7 @@ _LISTENER: ContextVar[Listener | None] = ContextVar("git listener", default=None
 
 
 @contextmanager
-def commands_told_to(listener: Listener) -> Iterator[None]:
+def observe_commands(listener: Listener) -> Iterator[None]:
     """Have whoever measures told of each command that this thread runs to its end while the block runs."""
     token = _LISTENER.set(listener)
     try:
@@ -277,7 +277,7 @@ def reap(process: "Process") -> int:
     return status
 
 
-def words_of(git: Git, *arguments: str) -> Iterator[bytes]:
+def stream_output(git: Git, *arguments: str) -> Iterator[bytes]:
     """Yield what a command prints, word by word (`-z`) as it comes; it is ended when no more is wanted. RepositoryError
     where it fails."""
     process = git.start(*arguments)

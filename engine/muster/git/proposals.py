@@ -16,7 +16,7 @@ from muster.data.agentref import BRANCHES, approval_file, proposal_branch
 from muster.git.changes import changed_paths
 from muster.git.commit import swap_ref
 from muster.git.errors import Committed, Moved, Pushed, Rejected
-from muster.git.importing import build_commit
+from muster.git.fastimport import build_commit
 from muster.git.log import read_log
 from muster.git.mergebase import merge_base
 from muster.git.push import LIMIT_SECONDS, fetch_ref, push_ref, refs_at, tracking

@@ -20,7 +20,7 @@ from muster.data.times import format_time, try_time
 from muster.data.tree import Tree, dig, read_json
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository, open_repository, ref_tip
-from muster.git.rootref import RootRef, Standing, files_of, store
+from muster.git.rootref import RefContents, RootRef, files_of, store_files
 
 REF = "refs/muster/pulses"
 _MESSAGE = "What muster remembers of its pulses\n"
@@ -115,11 +115,11 @@ def memory_of(path: Path, environ: Mapping[str, str]) -> Memory:
 def remember(repository: Repository, memory: PulseMemory, remote: str | None = None) -> str:
     """Store a memory, together with what others stored meanwhile. Returns why it could not be stored, or nothing."""
 
-    def merged(standing: Standing) -> Mapping[str, bytes]:
+    def merged(standing: RefContents) -> Mapping[str, bytes]:
         memory.add(decoded(standing.files))
         return encoded(memory)
 
-    return store(repository, REF, merged, _MESSAGE, remote)
+    return store_files(repository, REF, merged, _MESSAGE, remote)
 
 
 def encoded(memory: PulseMemory) -> Mapping[str, bytes]:

@@ -47,7 +47,7 @@ def attempts(delays: Iterable[float], sleep: Callable[[float], None] = time.slee
         yield number
 
 
-def patient(
+def branch_attempts(
     fewest: int = _FEWEST_ATTEMPTS, longest_seconds: float = _LONGEST_SECONDS, *,
     clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[int]:  # fmt: skip

@@ -44,7 +44,7 @@ def refusals(repository: Repository) -> dict[str, Refusal]:
         return {}
 
 
-def remember(repository: Repository, prefix: str, refused: Mapping[str, Refusal]) -> None:
+def remember_refusals(repository: Repository, prefix: str, refused: Mapping[str, Refusal]) -> None:
     """Keep what was refused of the refs below `prefix`, in place of what was known of them."""
     known = refusals(repository)
     present = {ref: found for ref, found in known.items() if not ref.startswith(prefix)} | dict(refused)

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, TypeAlias
 
 from muster.data.agentref import is_cluster_name
 from muster.git.errors import UnreadableError
-from muster.git.importing import kept
+from muster.git.fastimport import keep_command
 from muster.git.objects import GitObject, Objects, format_of, object_id, tree_of
 from muster.git.paths import printable
 from muster.git.repository import Repository, common_directory
@@ -70,7 +70,7 @@ def placed_files(folder: str, tree: str, files: "Sequence[AgentEntry]") -> list[
     refuse_odd_paths(blobs)
     if tree_of(blobs, format_of(tree)) != tree:
         raise ValueError(f"its tree {tree} is not as git writes it")
-    return [kept(f"{folder}/{path}", mode, oid) for path, (mode, oid) in blobs.items()]
+    return [keep_command(f"{folder}/{path}", mode, oid) for path, (mode, oid) in blobs.items()]
 
 
 def relayed_clusters(repository: Repository, commit: str) -> tuple[Shard, ...]:
@@ -90,8 +90,8 @@ def agents_commits(objects: Objects, folders: Sequence[tuple[str, bytes]]) -> di
     Left out are those of which the folder does not hold the files, all of them and nothing else: then it is the relay
     that says so, and not the agent.
     """
-    kept = [(oid, _kept(raw, len(oid) // 2)) for oid, raw in folders]
-    found = [(oid, blob, rest) for oid, (blob, rest) in kept if blob]
+    keep_command = [(oid, _kept(raw, len(oid) // 2)) for oid, raw in folders]
+    found = [(oid, blob, rest) for oid, (blob, rest) in keep_command if blob]
     texts = objects.read([blob for _, blob, _ in found])
     return {
         oid: text.content for (oid, _, rest), text in zip(found, texts, strict=True)

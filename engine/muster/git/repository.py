@@ -11,9 +11,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
-from muster.git.closed import closed
 from muster.git.errors import LostObjectError, RepositoryError, complaint, explain
 from muster.git.process import LOCATION, OBJECTS, Completed, Git, require_git, without_location
+from muster.git.restricted import restricted
 
 _FULL_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MOST_KEPT: Final = 4
@@ -83,7 +83,7 @@ def open_repository(path: Path, environ: Mapping[str, str]) -> Repository:
         more = [probe.line("rev-parse", "--show-toplevel") or ""] if inside == "true" else []
     git_dir = Path(location)
     worktree = Path(more[0]) if more and more[0] else None
-    git = closed(Git(worktree or git_dir, _environ_for(environ, git_dir)))
+    git = restricted(Git(worktree or git_dir, _environ_for(environ, git_dir)))
     return Repository(git, git_dir, worktree, object_format, _staged_index(environ, git_dir, worktree))
 
 

@@ -1,7 +1,7 @@
-"""Refs that hold a single root commit and are replaced in place: memory that leaves no history behind.
+"""Refs that hold a single root commit and are replaced in place: memory without history.
 
-An agent's ref is one, and so is what muster remembers of its pulses. Reading gives the files of the commit; replacing
-compares and swaps, locally or on a remote, so that two writers never undo each other's work.
+Agents' refs are such refs, and so is the memory of pulses. Reading returns the files of the commit; replacing compares
+and swaps, locally or on a remote, so that two writers never undo each other's work.
 """
 
 import os
@@ -13,7 +13,7 @@ from typing import Final, Protocol
 from muster.data.printable import without_secrets
 from muster.git.commit import swap_ref
 from muster.git.errors import Committed, Moved, Pushed, Rejected, UnreadableError
-from muster.git.importing import build_commit
+from muster.git.fastimport import build_commit
 from muster.git.objects import Objects
 from muster.git.paths import is_dotgit
 from muster.git.push import LIMIT_SECONDS, fetch_ref, push_ref, remote_tip
@@ -25,45 +25,45 @@ _REGULAR: Final = (b"100644", b"100755")
 
 
 @dataclass(frozen=True, slots=True)
-class Standing:
-    """What a ref points at (None: there is no such ref), and the files that this holds, by path.
+class RefContents:
+    """The commit that a ref points at (None: there is no such ref), and its files by path.
 
-    What is no plain file, or cannot be read, is left out.
+    Links, submodules and unreadable files are left out.
     """
 
     commit: str | None
     files: Mapping[str, bytes]
 
 
-NOTHING: Final = Standing(None, {})
+NO_CONTENTS: Final = RefContents(None, {})
 
 
-class Replaceable(Protocol):
-    """A ref whose files are replaced as a whole. RepositoryError where it cannot be reached."""
+class ReplaceableRef(Protocol):
+    """A ref whose files are replaced as a whole. RepositoryError if it cannot be reached."""
 
-    def look(self, known: Standing = NOTHING) -> Standing:
-        """Return what the ref holds; `known` itself where it still points there."""
+    def look(self, known: RefContents = NO_CONTENTS) -> RefContents:
+        """Return what the ref holds; `known` itself if it still points there."""
 
-    def replace(self, standing: Standing, files: Mapping[str, bytes], message: str) -> Standing | Moved | Rejected:
-        """Replace what the ref holds by `files` and return that; Moved where it is not at `standing` any more."""
+    def replace(self, known: RefContents, files: Mapping[str, bytes], message: str) -> RefContents | Moved | Rejected:
+        """Replace what the ref holds with `files` and return the result; Moved if it is not at `known` any more."""
 
 
 class Seal(Protocol):
-    """The hand of whoever replaces a ref: signs its commits, and knows them again."""
+    """Signs the commits of a ref's writer, and recognises them."""
 
     def sealed(self, commit: bytes) -> bytes:
-        """Return the text of a commit with a signature in it; the text itself where there is nothing to sign with."""
+        """Return the text of a commit with a signature in it; the text itself without a key to sign with."""
 
     def vouches(self, commit: bytes) -> bool:
-        """Whether a commit bears this hand's signature."""
+        """Is a commit signed by this writer?"""
 
 
 @dataclass(frozen=True, slots=True)
 class RootRef:
-    """A ref by its full name: of the repository or, through it, of a remote. Satisfies `Replaceable`.
+    """A ref by its full name, of the repository or, through it, of a remote. Satisfies `ReplaceableRef`.
 
-    With a `seal` its commits are signed, and what others left there is not taken over: whoever signs a commit vouches
-    for all that is in it.
+    With a `seal` its commits are signed, and files of other writers are not taken over: a signature covers all files
+    of a commit.
     """
 
     repository: Repository
@@ -72,25 +72,25 @@ class RootRef:
     limit_seconds: float = LIMIT_SECONDS
     seal: Seal | None = None
 
-    def look(self, known: Standing = NOTHING) -> Standing:
-        """As `Replaceable` has it."""
+    def look(self, known: RefContents = NO_CONTENTS) -> RefContents:
+        """See `ReplaceableRef`."""
         limit = self.limit_seconds
         if self.remote is None:
             tip = ref_tip(self.repository, self.name)
         else:
             tip = remote_tip(self.repository, remote=self.remote, ref=self.name, limit_seconds=limit)
         if tip is None:
-            return NOTHING
+            return NO_CONTENTS
         if tip == known.commit:
             return known
         if self.remote is not None:
             tip = fetch_ref(self.repository, remote=self.remote, ref=self.name, limit_seconds=limit)
         if self.seal is not None and not self.seal.vouches(self.repository.git.output("cat-file", "commit", tip)):
-            return Standing(tip, {})
-        return Standing(tip, files_of(self.repository, tip))
+            return RefContents(tip, {})
+        return RefContents(tip, files_of(self.repository, tip))
 
-    def replace(self, standing: Standing, files: Mapping[str, bytes], message: str) -> Standing | Moved | Rejected:
-        """As `Replaceable` has it."""
+    def replace(self, known: RefContents, files: Mapping[str, bytes], message: str) -> RefContents | Moved | Rejected:
+        """See `ReplaceableRef`."""
         commit = build_commit(self.repository, files, message, None)
         if self.seal is not None:
             text = self.seal.sealed(self.repository.git.output("cat-file", "commit", commit))
@@ -98,43 +98,43 @@ class RootRef:
             commit = made.decode().strip()
         done: Committed | Pushed | Moved | Rejected
         if self.remote is None:
-            done = swap_ref(self.repository, self.name, commit, standing.commit, reason="muster: renew")
+            done = swap_ref(self.repository, self.name, commit, known.commit, reason="muster: renew")
         else:
             done = push_ref(
-                self.repository, remote=self.remote, ref=self.name, new=commit, expected=standing.commit,
+                self.repository, remote=self.remote, ref=self.name, new=commit, expected=known.commit,
                 limit_seconds=self.limit_seconds,
             )  # fmt: skip
-        return done if isinstance(done, Moved | Rejected) else Standing(commit, files)
+        return done if isinstance(done, Moved | Rejected) else RefContents(commit, files)
 
 
 def update(
-    ref: Replaceable, make: Callable[[Standing], Mapping[str, bytes] | None], message: str, *,
-    attempts: Iterable[int], standing: Standing | None = None,
-) -> Standing | Moved | Rejected:  # fmt: skip
-    """Put on a ref what `make` makes of what it holds, made anew on what others left there where they were faster.
+    ref: ReplaceableRef, make: Callable[[RefContents], Mapping[str, bytes] | None], message: str, *,
+    attempts: Iterable[int], known: RefContents | None = None,
+) -> RefContents | Moved | Rejected:  # fmt: skip
+    """Replace what a ref holds with what `make` returns for it; if other writers were faster, call `make` again.
 
-    `make` returns None where there is nothing to put; `standing`, where given, is taken for what the ref holds. Moved
-    when `attempts` have run out.
+    `make` returns None to leave the ref as it is. `known` is what the ref is believed to hold: it is not read first.
+    Moved when `attempts` have run out.
     """
-    done: Standing | Moved | Rejected = Moved(None)
+    done: RefContents | Moved | Rejected = Moved(None)
     for _ in attempts:
-        standing = standing or ref.look()
-        files = make(standing)
+        known = known or ref.look()
+        files = make(known)
         if files is None:
-            return standing
-        done = ref.replace(standing, files, message)
+            return known
+        done = ref.replace(known, files, message)
         if not isinstance(done, Moved):
             break
-        standing = None
+        known = None
     return done
 
 
-def store(
-    repository: Repository, ref: str, make: Callable[[Standing], Mapping[str, bytes] | None], message: str,
+def store_files(
+    repository: Repository, ref: str, make: Callable[[RefContents], Mapping[str, bytes] | None], message: str,
     remote: str | None,
 ) -> str:  # fmt: skip
-    """Put on a ref here, and then on that of a remote, what `make` makes of what each holds (see `update`). Return why
-    that could not be, or nothing."""
+    """Update a ref here, and then that of a remote, with what `make` returns for each (see `update`). Return why that
+    failed, or nothing."""
     for place in (None, remote) if remote is not None else (None,):
         done = update(RootRef(repository, ref, place), make, message, attempts=range(_ATTEMPTS))
         if isinstance(done, Rejected):
@@ -145,7 +145,7 @@ def store(
 
 
 def files_of(repository: Repository, commit: str) -> dict[str, bytes]:
-    """Return the plain files of a commit, or a tree, that can be read, and written elsewhere."""
+    """Return the plain files of a commit or a tree that can be read, and written on any file system."""
     entries = [
         entry for entry in list_tree(repository, commit)
         if entry.mode in _REGULAR and not any(map(is_dotgit, entry.path.split(b"/")))

@@ -13,7 +13,7 @@ from cryptography.x509.oid import ExtendedKeyUsageOID, NameOID
 
 from muster.agents.identity.authority import Approved, Authority, load_authority
 from muster.agents.identity.request import new_request
-from muster.git.signatures.errors import IdentityError
+from muster.git.errors import IdentityError
 from tests.support.authority import new_authority
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

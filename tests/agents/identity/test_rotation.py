@@ -20,7 +20,7 @@ from muster.agents.hub.remote import RemoteHub
 from muster.agents.identity.rotation import Rotation
 from muster.agents.identity.store import Store
 from muster.data.times import format_time
-from muster.git.signatures.errors import IdentityError
+from muster.git.errors import IdentityError
 from tests.agents.heartbeat.test_heartbeat import Clocks, hub
 from tests.support.authority import new_authority
 from tests.support.commandline import Run, muster

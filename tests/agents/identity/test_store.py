@@ -9,7 +9,7 @@ import pytest
 from muster.agents.identity.authority import Approved, Authority, load_authority
 from muster.agents.identity.request import CertificateRequest, new_request
 from muster.agents.identity.store import AgentIdentity, Store, identity_of
-from muster.git.signatures.errors import IdentityError
+from muster.git.errors import IdentityError
 from tests.support.authority import new_authority
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
 
-from muster.git.rootref import Standing
+from muster.git.rootref import RefContents
 from tests.agents.heartbeat.test_heartbeat import Server
 from tests.agents.relay.test_relay import SETTINGS, own
 from tests.features.pulses.test_walkthrough import cluster
@@ -89,7 +89,7 @@ def test_strangers_can_neither_silence_a_relay_nor_have_it_restarted(tmp_path: P
             standing = ref.look()
             for number in range(5):
                 done = ref.replace(standing, {"lease.yaml": f"edge-h: {number}\n".encode()}, "Renew")
-                assert isinstance(done, Standing)
+                assert isinstance(done, RefContents)
                 standing = done
                 assert [probe(port, path) for path in ("/livez", "/healthz", "/readyz")] == [200] * 3
             wait_until(

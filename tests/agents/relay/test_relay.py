@@ -28,7 +28,7 @@ from muster.git.agentrefs import local_agent_refs
 from muster.git.errors import Moved, RepositoryError
 from muster.git.relayed import COMMIT, folder_of
 from muster.git.repository import open_repository
-from muster.git.rootref import NOTHING, Standing
+from muster.git.rootref import NO_CONTENTS, RefContents
 from tests.agents.heartbeat.test_heartbeat import view_once
 from tests.features.pulses.test_walkthrough import cluster, lease, observed
 from tests.support.commandline import (
@@ -182,13 +182,13 @@ def own(url: str, name: str, folder: Path, token: str = "") -> RelayedRef:
 def test_agents_speak_over_http(site: Site, tokens: Path, tmp_path: Path) -> None:
     with serving(site, tokens) as url:
         ref = own(url, "edge-h", tmp_path)
-        assert ref.look() == NOTHING
-        first = ref.replace(NOTHING, {"lease.yaml": b"edge-h: 1\n"}, "Renew")
-        assert isinstance(first, Standing)
+        assert ref.look() == NO_CONTENTS
+        first = ref.replace(NO_CONTENTS, {"lease.yaml": b"edge-h: 1\n"}, "Renew")
+        assert isinstance(first, RefContents)
         assert ref.look() == first
-        assert ref.replace(NOTHING, {"lease.yaml": b"late\n"}, "Renew") == Moved(None)
+        assert ref.replace(NO_CONTENTS, {"lease.yaml": b"late\n"}, "Renew") == Moved(None)
         second = ref.replace(first, {"lease.yaml": b"edge-h: 2\n", "reports/dns.yaml": b"r\n"}, "Renew")
-        assert isinstance(second, Standing)
+        assert isinstance(second, RefContents)
         assert site.relay.step() == 1
         assert site.heard() == {"edge-h": "edge-h: 2"}
         assert (site.relay.step(), ref.look(second)) == (0, second)
@@ -198,12 +198,12 @@ def test_agents_speak_over_http(site: Site, tokens: Path, tmp_path: Path) -> Non
 def test_a_token_is_one_cluster_s(site: Site, tokens: Path, tmp_path: Path, token: str) -> None:
     with serving(site, tokens) as url:
         ref = own(url, "edge-h", tmp_path, token)
-        for asked in (ref.look, ref.view, lambda: ref.replace(NOTHING, {}, "")):
+        for asked in (ref.look, ref.view, lambda: ref.replace(NO_CONTENTS, {}, "")):
             with pytest.raises(RepositoryError, match="does not accept the token in"):
                 asked()
         with tokens.open("a") as file:  # read again when it changes
             file.write(f"edge-h {hashlib.sha256(token.encode()).hexdigest()}\n")
-        assert ref.look() == NOTHING
+        assert ref.look() == NO_CONTENTS
     assert site.relay.step() == 0
 
 
@@ -427,13 +427,13 @@ def test_an_odd_path_is_refused_at_the_door(site: Site, tokens: Path, tmp_path: 
     with serving(site, tokens) as url:
         ref = own(url, "edge-h", tmp_path)
         with pytest.raises(RepositoryError, match="refuses \\(400\\)"):
-            ref.replace(NOTHING, {path: b"x\n"}, "Renew")
+            ref.replace(NO_CONTENTS, {path: b"x\n"}, "Renew")
     assert site.relay.step() == 0
 
 
 def test_a_path_cannot_be_a_file_and_a_folder(site: Site, tokens: Path, tmp_path: Path) -> None:
     with serving(site, tokens) as url, pytest.raises(RepositoryError, match="lies below a file"):
-        own(url, "edge-h", tmp_path).replace(NOTHING, {"a": b"x\n", "a/b": b"x\n"}, "Renew")
+        own(url, "edge-h", tmp_path).replace(NO_CONTENTS, {"a": b"x\n", "a/b": b"x\n"}, "Renew")
 
 
 def test_a_name_that_means_dot_git_counts_nowhere(site: Site, tmp_path: Path, muster: Run) -> None:  # noqa: F811

@@ -26,7 +26,7 @@ from muster.cli import exits
 from muster.data.times import format_time
 from muster.git.errors import RepositoryError
 from muster.git.relayed import COMMIT, folder_of
-from muster.git.rootref import NOTHING
+from muster.git.rootref import NO_CONTENTS
 from tests.agents.relay.test_relay import SETTINGS, Site, serving, site
 from tests.support.authority import new_authority, server_certificate
 from tests.support.commandline import Run, muster
@@ -161,7 +161,7 @@ def test_from_a_token_to_a_certificate_and_signed_reports(world: World) -> None:
 def test_what_comes_along_is_a_commit_of_the_files(site: Site) -> None:
     with pytest.raises(ValueError, match=r"\.commit is not a commit of the files beside it"):
         site.relay.post(CLUSTER, None, {"lease.yaml": b"a\n", COMMIT: b"tree " + b"0" * 40 + b"\n\nx\n"})
-    assert site.relay.look(CLUSTER) == NOTHING
+    assert site.relay.look(CLUSTER) == NO_CONTENTS
 
 
 def test_whom_nobody_knows_is_not_connected(world: World, capsys: pytest.CaptureFixture[str]) -> None:
@@ -180,7 +180,7 @@ def test_whom_nobody_knows_is_not_connected(world: World, capsys: pytest.Capture
             with pytest.raises(RepositoryError, match="does not accept"):
                 nobody.look()
             known = RelayedRef(url, CLUSTER, 30.0, world.credentials(token="first"), wall)
-            assert known.look() == NOTHING
+            assert known.look() == NO_CONTENTS
         mistaken = RelayedRef(url, CLUSTER, 30.0, Credentials(world.path / "token"), wall)
         with pytest.raises(RepositoryError, match="the relay does not answer"):
             mistaken.look()  # it does not know who signed the relay's certificate

@@ -10,7 +10,7 @@ import pytest
 from muster.cli.reconcile_result import ReconcileResult
 from muster.features.reconcile.reconcile import reconcile
 from muster.git.errors import RepositoryError
-from muster.git.push import patient
+from muster.git.push import branch_attempts
 from muster.git.repository import open_repository
 from muster.run.evaluate import evaluate
 from muster.run.state import open_state
@@ -35,7 +35,7 @@ def clone(origin: Repo, path: Path) -> Repo:
 
 def push_reconcile(repo: Repo) -> ReconcileResult:
     repository = open_repository(repo.path, repo.environ)
-    return reconcile(repository, lambda: NOW, branch="main", remote="origin", attempts=patient(20))
+    return reconcile(repository, lambda: NOW, branch="main", remote="origin", attempts=branch_attempts(20))
 
 
 def is_settled(repo: Repo) -> bool:
@@ -65,7 +65,7 @@ def test_when_the_remote_moves_meanwhile_the_new_head_is_evaluated(origin: Repo,
         return NOW
 
     repository = open_repository(engine.path, engine.environ)
-    done = reconcile(repository, now, branch="main", remote="origin", attempts=patient(20))
+    done = reconcile(repository, now, branch="main", remote="origin", attempts=branch_attempts(20))
     assert done.attempts == 2
     assert "derived/managedclusters/c.yaml" in origin.paths("main")
     assert is_settled(origin)
@@ -88,7 +88,7 @@ class TestABusyBranch:
         repository = open_repository(engine.path, engine.environ)
         try:
             return reconcile(
-                repository, clock, branch="main", remote="origin", attempts=patient(5, 0, sleep=lambda _: None),
+                repository, clock, branch="main", remote="origin", attempts=branch_attempts(5, 0, sleep=lambda _: None),
                 state=state,
             )  # fmt: skip
         finally:

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from muster.features.reconcile.reconcile import reconcile
 from muster.features.replay.replay import Replayed, replay
-from muster.git.push import patient
+from muster.git.push import branch_attempts
 from muster.git.repository import Repository, open_repository
 from tests.support.example import NOON
 from tests.support.git import Content, Repo, new_repository
@@ -48,7 +48,7 @@ class Past:
         return {f"{name}/lease.yaml": lease(name, self.now) for name in names}
 
     def run(self) -> None:
-        reconcile(self.repository, lambda: self.now, branch="main", attempts=patient())
+        reconcile(self.repository, lambda: self.now, branch="main", attempts=branch_attempts())
 
     def live(self, steps: int) -> None:
         for _ in range(steps):

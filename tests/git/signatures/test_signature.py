@@ -8,7 +8,7 @@ import pytest
 from cryptography import x509
 
 from muster.agents.identity.request import CertificateRequest, new_request
-from muster.git.signatures.keys import public_bytes
+from muster.git.signatures.certificate import public_bytes
 from muster.git.signatures.signature import sealed, signing_key
 from tests.support.git import Repo, new_repository
 

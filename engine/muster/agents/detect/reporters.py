@@ -22,7 +22,7 @@ from muster.agents.detect.report import DetectorReport, Subject, condition, read
 from muster.agents.hub.pushed_ref import PushedRef
 from muster.data.times import format_time
 from muster.git.errors import RepositoryError
-from muster.git.rootref import NOTHING, Standing, update
+from muster.git.rootref import NO_CONTENTS, RefContents, update
 
 _RACES: Final = 5  # lost in a row, before the next period tries again
 _FIRST_BACK_OFF, _LAST_BACK_OFF = 1.0, 60.0  # seconds
@@ -98,7 +98,7 @@ class RefReporter:
 
     def __init__(self, ref: PushedRef, subject: Subject, me: str, lease_seconds: int) -> None:
         self._ref, self._subject, self._me, self._lease_seconds = ref, subject, me, lease_seconds
-        self._known = NOTHING
+        self._known = NO_CONTENTS
         self._fresh = False  # may `_known` be used without reading the ref again?
         self._lease: ObservedLease | None = None
         self._holding = False
@@ -137,7 +137,7 @@ class RefReporter:
     def close(self, instant: datetime) -> None:
         """Release the lease, so that another instance need not wait for its end."""
 
-        def released(standing: Standing) -> dict[str, bytes] | None:
+        def released(standing: RefContents) -> dict[str, bytes] | None:
             report = self._read(standing)
             if report.hold is None or report.hold.holder != self._me:
                 return None
@@ -146,11 +146,11 @@ class RefReporter:
 
         if self._holding:
             with contextlib.suppress(RepositoryError):
-                update(self._ref, released, "give up the lease", attempts=range(_RACES), standing=self._known)
+                update(self._ref, released, "give up the lease", attempts=range(_RACES), known=self._known)
         self._holding = False
 
     def _exchange(self, judgement: Judgement) -> str:
-        def made(standing: Standing) -> dict[str, bytes] | None:
+        def made(standing: RefContents) -> dict[str, bytes] | None:
             report = self._read(standing)
             self._lease = observe_lease(self._lease, report.hold, judgement.now)
             if next_action(self._lease, self._me, judgement.now) is LeaseAction.WAIT:
@@ -164,18 +164,18 @@ class RefReporter:
 
         known = self._known if self._holding and self._fresh else self._ref.look(self._known)
         message = f"{self._subject.type} {judgement.healthy}"
-        done = update(self._ref, made, message, attempts=range(_RACES), standing=known)
-        if not isinstance(done, Standing):
+        done = update(self._ref, made, message, attempts=range(_RACES), known=known)
+        if not isinstance(done, RefContents):
             raise RepositoryError(f"other writers moved {self._ref.ref} {_RACES} times in a row")
         self._known, self._fresh = done, True
         hold = self._read(done).hold
         ours = hold is not None and hold.holder == self._me
         return self._reporting(judgement) if ours else self._waiting(hold)
 
-    def _read(self, standing: Standing) -> DetectorReport:
+    def _read(self, standing: RefContents) -> DetectorReport:
         return read_report(self._subject, standing.files.get(self._subject.path))
 
-    def _with(self, standing: Standing, report: DetectorReport) -> dict[str, bytes]:
+    def _with(self, standing: RefContents, report: DetectorReport) -> dict[str, bytes]:
         """The ref's files with this report."""
         return {**standing.files, self._subject.path: report_text(self._subject, report).encode()}
 

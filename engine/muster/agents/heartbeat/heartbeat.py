@@ -26,7 +26,7 @@ from muster.data.yaml.emitter import file_text
 from muster.data.yaml.loader import load_documents
 from muster.fleet.leases import CLUSTER_NAME, DEFAULT_SECONDS, GRACE_FACTOR, LEASE_NAME
 from muster.git.errors import RepositoryError
-from muster.git.rootref import NOTHING, Standing, update
+from muster.git.rootref import NO_CONTENTS, RefContents, update
 
 if TYPE_CHECKING:
     from muster.agents.hub.pushed_ref import PushedRef
@@ -82,7 +82,7 @@ class Heartbeat:
     add_ons: tuple[str, ...] = ()
     _threshold: FailureThreshold = field(default_factory=FailureThreshold)
     _hub: HubView | None = None
-    _contents: Standing | None = None
+    _contents: RefContents | None = None
     _clock_skewed: bool = False
     _failure_pending: bool = False  # the check fails, and has not failed for long enough
 
@@ -185,30 +185,30 @@ class Heartbeat:
         limit = min(_MOST_SECONDS, max(_LEAST_SECONDS, float(self._lease_seconds())))
         return replace(self.ref, limit_seconds=limit)
 
-    def _push(self, make: Callable[[Standing], dict[str, bytes]], message: str, *, renews: bool) -> None:
+    def _push(self, make: Callable[[RefContents], dict[str, bytes]], message: str, *, renews: bool) -> None:
         """Write files to the ref, on top of its present contents. Without `renews`, write only if something differs."""
 
-        def news(contents: Standing) -> dict[str, bytes] | None:
+        def news(contents: RefContents) -> dict[str, bytes] | None:
             files = make(contents)
             return files if renews or not contents.commit or files != contents.files else None
 
         ref, known = self._bounded_ref(), self._contents
         self._contents = None  # until the result of the push is known
-        contents = known if known and renews else ref.look(known or NOTHING)
-        done = update(ref, news, f"{message}\n", attempts=range(_RACES), standing=contents)
-        if not isinstance(done, Standing):
+        contents = known if known and renews else ref.look(known or NO_CONTENTS)
+        done = update(ref, news, f"{message}\n", attempts=range(_RACES), known=contents)
+        if not isinstance(done, RefContents):
             raise RepositoryError(f"{self.ref.ref} kept moving", "does another agent report for the same cluster?")
         self._contents = done
 
-    def _join_files(self, contents: Standing) -> dict[str, bytes]:
+    def _join_files(self, contents: RefContents) -> dict[str, bytes]:
         return {**self._kept_files(contents), CLUSTER_FILE: _yaml(self._cluster({}))}
 
-    def _kept_files(self, contents: Standing) -> dict[str, bytes]:
+    def _kept_files(self, contents: RefContents) -> dict[str, bytes]:
         """The files beside this agent's report: those of other agents, and its own certificate requests."""
         left = contents.files if self.rotation is None else self.rotation.with_requests(contents.files)
         return {**left, **self.extra_files}
 
-    def _report_files(self, contents: Standing, hub: HubView, said: AgentStatement) -> dict[str, bytes]:
+    def _report_files(self, contents: RefContents, hub: HubView, said: AgentStatement) -> dict[str, bytes]:
         before = mapping_at(_load(contents.files.get(CLUSTER_FILE, b"")), "status")
         since, resumed = self._held_since(contents, said.instant)
         if resumed:
@@ -227,7 +227,7 @@ class Heartbeat:
             **{f"{ADD_ONS}{name}.yaml": _yaml(self._lease(name, said.instant, since)) for name in self.add_ons},
         }  # fmt: skip
 
-    def _held_since(self, contents: Standing, instant: datetime) -> tuple[datetime, bool]:
+    def _held_since(self, contents: RefContents, instant: datetime) -> tuple[datetime, bool]:
         """Since when the lease is held without a gap, and whether it starts anew now."""
         spec = mapping_at(_load(contents.files.get(LEASE_FILE, b"")), "spec")
         renewed, acquired = try_time(spec.get("renewTime")), try_time(spec.get("acquireTime"))

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from muster.data.agentref import agent_ref
 from muster.git.errors import Moved, Rejected, RepositoryError
 from muster.git.push import scratch_repository
-from muster.git.rootref import NOTHING, RootRef, Seal, Standing
+from muster.git.rootref import NO_CONTENTS, RefContents, RootRef, Seal
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,18 +32,18 @@ class PushedRef:
         """The full name of the ref."""
         return agent_ref(self.cluster)
 
-    def look(self, known: Standing = NOTHING) -> Standing:
+    def look(self, known: RefContents = NO_CONTENTS) -> RefContents:
         """Return what the ref holds; `known` itself if it still points there. RepositoryError without an answer."""
         with self._exchange() as ref:
             return ref.look(known)
 
-    def replace(self, standing: Standing, files: Mapping[str, bytes], message: str) -> Standing | Moved:
-        """Replace what the ref holds with `files` and return the result; Moved if it is not at `standing` any more.
+    def replace(self, known: RefContents, files: Mapping[str, bytes], message: str) -> RefContents | Moved:
+        """Replace what the ref holds with `files` and return the result; Moved if it is not at `known` any more.
 
         RepositoryError if the remote refuses, or does not answer.
         """
         with self._exchange() as ref:
-            done = ref.replace(standing, files, message)
+            done = ref.replace(known, files, message)
         if isinstance(done, Rejected):
             text = f": {done.text}" if done.text else ""
             hint = "allow the agent to force-push its own ref"

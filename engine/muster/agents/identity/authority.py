@@ -19,8 +19,8 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from muster.agents.identity.request import subject
-from muster.git.signatures.errors import IdentityError
-from muster.git.signatures.keys import SoundKey, public_bytes, sound_key
+from muster.git.errors import IdentityError
+from muster.git.signatures.certificate import SoundKey, public_bytes, sound_key
 
 Signing: TypeAlias = ec.EllipticCurvePrivateKey | ed25519.Ed25519PrivateKey | rsa.RSAPrivateKey
 _CLIENT: Final = "client auth"

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.cli.options import FOLDER
-from muster.git.signatures.errors import IdentityError, require_library
+from muster.git.errors import IdentityError, require_library
 
 if TYPE_CHECKING:
     from muster.agents.identity.store import AgentSeal

@@ -17,8 +17,8 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from muster.data.agentref import GROUP
-from muster.git.signatures.errors import IdentityError
-from muster.git.signatures.keys import any_length, common_name, public_bytes
+from muster.git.errors import IdentityError
+from muster.git.signatures.certificate import any_length, common_name, public_bytes
 
 _EVERYBODY: Final = f"{GROUP}managed-clusters"
 _LONGEST: Final = 200  # characters of a cluster's name in the name of its request

@@ -26,7 +26,7 @@ from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.data.yaml.emitter import file_text
 from muster.fleet.leases import CLUSTER_NAME
-from muster.git.signatures.errors import IdentityError
+from muster.git.errors import IdentityError
 
 #: The folder of an agent's requests on its ref.
 FOLDER: Final = "requests/"

@@ -20,8 +20,8 @@ from cryptography import x509
 from muster.agents.identity.request import CertificateRequest
 from muster.data.agentref import agent_named
 from muster.data.printable import is_ours
-from muster.git.signatures.errors import IdentityError
-from muster.git.signatures.keys import public_bytes, sound_key
+from muster.git.errors import IdentityError
+from muster.git.signatures.certificate import public_bytes, sound_key
 from muster.git.signatures.signature import sealed, signing_key
 
 CURRENT, NEXT, BEFORE = "agent.pem", "next.pem", "before.pem"

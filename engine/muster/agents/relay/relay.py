@@ -30,14 +30,14 @@ from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
 from muster.git.agents import AgentFiles, AgentRef
 from muster.git.derivedbranch import derived_branch
 from muster.git.errors import Moved, Rejected, RepositoryError, UnreadableError
-from muster.git.importing import build_changed, removed, written
+from muster.git.fastimport import build_changed, remove_command, write_command
 from muster.git.log import count_commits
 from muster.git.objects import Objects, object_id, tree_id
 from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.push import fetch, fetch_ref, push_ref, remote_tip
 from muster.git.relayed import COMMIT, folder_of, placed_files, relayed_clusters
 from muster.git.repository import Repository, ref_tip
-from muster.git.rootref import NOTHING, Standing
+from muster.git.rootref import NO_CONTENTS, RefContents
 from muster.git.trees import AgentEntry, raw_entries
 
 #: The branch starts anew after this many commits.
@@ -99,15 +99,15 @@ class Relay:
         if apart and remote_tip(self.repository, remote=self.remote, ref=ref, limit_seconds=self.limit_seconds):
             self._fetch_branch(apart)
 
-    def look(self, cluster: str) -> Standing:
+    def look(self, cluster: str) -> RefContents:
         """Return the files of a cluster that reports over HTTP; `commit` is their digest."""
         with self._lock:
             if cluster not in self._posted:
                 self._posted[cluster] = self._initial_files(cluster)
             files = self._posted[cluster]
-        return Standing(files_digest(files), files) if files else NOTHING
+        return RefContents(files_digest(files), files) if files else NO_CONTENTS
 
-    def post(self, cluster: str, expected: str | None, files: Mapping[str, bytes]) -> Standing | Moved:
+    def post(self, cluster: str, expected: str | None, files: Mapping[str, bytes]) -> RefContents | Moved:
         """Take the files of a cluster over HTTP, for the next commit; they replace those with the digest `expected`.
 
         ValueError if they are too large, or include a signed commit of other files.
@@ -122,7 +122,7 @@ class Relay:
                 return Moved(known.commit)
             self._posted[cluster] = files
             self._unsent.add(cluster)
-        return Standing(files_digest(files), files)
+        return RefContents(files_digest(files), files)
 
     def step(self) -> int:
         """Send all changes and return the number of clusters sent.
@@ -194,7 +194,7 @@ class Relay:
         """The changes since the last step, as items of `_Changes`."""
         # Only a branch that disappears while the relay runs is gone: a new repository has no branches yet.
         for cluster in sorted((self._present & sent.keys()) - tips.keys() - posted.keys()):
-            yield cluster, ("", [removed(folder_of(cluster))])
+            yield cluster, ("", [remove_command(folder_of(cluster))])
         self._present = set(tips)
         moved = {cluster: commit for cluster, commit in tips.items() if sent.get(cluster) != commit}
         self._excluded = {name: why for name, why in self._excluded.items() if name not in moved and name not in posted}
@@ -204,7 +204,7 @@ class Relay:
         for cluster, files in posted.items():
             folder = folder_of(cluster)
             placed = sorted({COMMIT: stamp, **files}.items())
-            lines = [removed(folder), *(written(f"{folder}/{path}", content) for path, content in placed)]
+            lines = [remove_command(folder), *(write_command(f"{folder}/{path}", content) for path, content in placed)]
             yield cluster, (f"http {second}", lines)
 
     def _branch_changes(self, moved: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, list[bytes]]]]:
@@ -230,7 +230,7 @@ class Relay:
             raise ValueError(f"its commit has {len(commit)} bytes, more than {self.limits.max_bytes}")
         folder = folder_of(cluster)
         lines = placed_files(folder, tree[1].decode(), files)
-        return [removed(folder), *lines, written(f"{folder}/{COMMIT}", commit)]
+        return [remove_command(folder), *lines, write_command(f"{folder}/{COMMIT}", commit)]
 
     def _send(self, changes: _Changes) -> dict[str, str]:
         """Commit and push the changes. Return the clusters that the hub refuses, and why."""

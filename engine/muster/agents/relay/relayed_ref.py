@@ -18,7 +18,7 @@ from muster.data.tree import Tree, read_json
 from muster.git.errors import Moved, RepositoryError
 from muster.git.objects import SHA1, commit_text
 from muster.git.relayed import COMMIT
-from muster.git.rootref import NOTHING, Seal, Standing
+from muster.git.rootref import NO_CONTENTS, RefContents, Seal
 
 _MOST_BYTES: Final = 64 << 20
 
@@ -79,12 +79,12 @@ class RelayedRef:
         """The full name of the ref that the relay writes for."""
         return agent_ref(self.cluster)
 
-    def look(self, known: Standing = NOTHING) -> Standing:
+    def look(self, known: RefContents = NO_CONTENTS) -> RefContents:
         """Return the cluster's files at the relay. RepositoryError without an answer."""
         answer = self._request("GET", "", None)
         self._object_format = str(answer.get("objectFormat", SHA1))
         if answer.get("commit") is None:
-            return NOTHING
+            return NO_CONTENTS
         if answer["commit"] == known.commit:
             return known
         try:
@@ -94,16 +94,16 @@ class RelayedRef:
         signed = files.pop(COMMIT, b"")
         if self.seal is not None and not self.seal.vouches(signed):
             files = {}  # a signature covers all files, so those of others are not taken over
-        return Standing(str(answer["commit"]), files)
+        return RefContents(str(answer["commit"]), files)
 
-    def replace(self, standing: Standing, files: Mapping[str, bytes], message: str) -> Standing | Moved:
-        """Replace the cluster's files; Moved if the relay has other files than `standing` by now.
+    def replace(self, known: RefContents, files: Mapping[str, bytes], message: str) -> RefContents | Moved:
+        """Replace the cluster's files; Moved if the relay has other files than `known` by now.
 
         RepositoryError if the relay refuses, or does not answer.
         """
         sent = encode_files({**files, **self._signed(files, message)})
-        answer = self._request("PUT", "", {"expected": standing.commit, "files": sent})
-        return Standing(str(answer["commit"]), files) if "commit" in answer else Moved(None)
+        answer = self._request("PUT", "", {"expected": known.commit, "files": sent})
+        return RefContents(str(answer["commit"]), files) if "commit" in answer else Moved(None)
 
     def view(self) -> HubView:
         """Return what the hub says about the cluster. RepositoryError without an answer."""

@@ -26,7 +26,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.schema_store import FOLDER, modeline, schema_of
 from muster.git.derivedbranch import evaluated_commit
 from muster.git.errors import RepositoryError
-from muster.git.importing import build_commit
+from muster.git.fastimport import build_commit
 from muster.git.landing import find_tips, land
 from muster.git.landing_derived import find_derived_tips
 from muster.git.open import open_commit

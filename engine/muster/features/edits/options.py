@@ -44,7 +44,7 @@ class Destination:
         """Make a change in one commit, print what changed, and return the exit code."""
         from muster.features.edits.editing import EditRefusedError, commit_edit
         from muster.git.landing import target_branch
-        from muster.git.push import patient
+        from muster.git.push import branch_attempts
         from muster.git.recovery import recover
         from muster.git.repository import open_repository
 
@@ -54,7 +54,7 @@ class Destination:
             done = commit_edit(
                 repository, change, subject,
                 branch=self.branch or target_branch(repository), remote=self.remote if self.push else None,
-                attempts=patient(),
+                attempts=branch_attempts(),
             )  # fmt: skip
         except EditRefusedError as refused:
             say(f"error: {refused}", err=True)

@@ -21,7 +21,7 @@ from requests import Response, Session
 
 from muster.features.pulses.http import origin
 from muster.git.errors import RepositoryError
-from muster.git.process import commands_told_to
+from muster.git.process import observe_commands
 from muster.run.progress import RunStep, told_to
 from muster.version import __version__
 
@@ -63,7 +63,7 @@ class Tracer:
     def looking(self) -> Iterator[None]:
         """Trace what is done while the block runs; what is no run in the end is never told."""
         self._run, self._step = self._tracer.start_span("run", Context()), None
-        with told_to(self._at), commands_told_to(self._command):
+        with told_to(self._at), observe_commands(self._command):
             yield
 
     def looked(self, done: "ReconcileResult", publication: "Publication") -> None:

@@ -124,7 +124,7 @@ def reconcile_once(
     from muster.cli.listening import WRITER
     from muster.features.reconcile.reconcile import reconcile
     from muster.git.landing import target_branch
-    from muster.git.push import patient
+    from muster.git.push import branch_attempts
     from muster.git.recovery import recover
     from muster.git.repository import open_repository
     from muster.git.upkeep import tidy
@@ -140,8 +140,8 @@ def reconcile_once(
         kept = open_state_of(os.environ, repository, target, state)
         planned = _read(plan) if plan else None
         done = _as_planned(lambda: reconcile(
-            repository, now, branch=target, remote=remote, attempts=patient(), ears=ears, back_in_time=back_in_time,
-            state=kept, workers=workers, planned=planned,
+            repository, now, branch=target, remote=remote, attempts=branch_attempts(), ears=ears,
+            back_in_time=back_in_time, state=kept, workers=workers, planned=planned,
         ))  # fmt: skip
         if done is None:
             return FINDINGS

@@ -26,7 +26,7 @@ from muster.features.plan.planfile import Planned, planned_instant, require_same
 from muster.fleet.faults import stage_fault
 from muster.git.enginecommits import last_runs, require_own
 from muster.git.errors import RepositoryError
-from muster.git.importing import build_commit
+from muster.git.fastimport import build_commit
 from muster.git.landing import Tips, find_tips, land
 from muster.git.landing_derived import DerivedTips, commit_to_evaluate, find_derived_tips, land_derived
 from muster.git.pulse_memory import Remembered
@@ -93,7 +93,7 @@ def reconcile(
 ) -> ReconcileResult:
     """Evaluate the branch's head and commit what follows; with a remote, push it there too.
 
-    `now` is asked once per evaluation (see `muster.git.push.patient`). With a remote, what is evaluated is its head,
+    `now` is asked once per evaluation (see `git.push.branch_attempts`). With a remote, what is evaluated is its head,
     or the local one where that is ahead. `ears` say how agents are listened to. With `back_in_time` an earlier instant
     than the last run's is meant, and committed even where nothing else changes, so that it is the last run's from then
     on. `state` is what earlier runs left: with it only what changed and what is due is looked at, and the same decided.

@@ -27,7 +27,7 @@ from muster.fleet.assemble import assemble
 from muster.git.agentrefs import AgentRefs
 from muster.git.changes import changed_paths
 from muster.git.enginecommits import EngineCommit, EngineCommits
-from muster.git.entries import kept_file
+from muster.git.entries import required_file
 from muster.git.log import read_log
 from muster.git.objects import Objects
 from muster.git.repository import Repository, blob_at
@@ -119,7 +119,7 @@ def _inputs(
 ) -> dict[tuple[str, str], bytes | None]:
     """What people changed between two commits, the policies left out."""
     return {
-        ("", change.path): None if change.new is None else kept_file(objects, change.path, change.new.oid).read()
+        ("", change.path): None if change.new is None else required_file(objects, change.path, change.new.oid).read()
         for change in changed_paths(repository, old, new)
         if not change.path.startswith(FOLDER) and change.path not in ruling
     }
@@ -158,8 +158,8 @@ def _differing(trial: Rehearsal, objects: Objects, commit: str) -> Iterator[Chan
     for change in changed_paths(trial.repository, commit, trial.commit):
         if not change.path.startswith(FOLDER):
             continue
-        was = first_body(kept_file(objects, change.path, change.old.oid).read(), FOLDER) if change.old else None
-        would = first_body(kept_file(objects, change.path, change.new.oid).read(), FOLDER) if change.new else None
+        was = first_body(required_file(objects, change.path, change.old.oid).read(), FOLDER) if change.old else None
+        would = first_body(required_file(objects, change.path, change.new.oid).read(), FOLDER) if change.new else None
         id_ = _id(would if would is not None else was)
         if id_ is not None and was != would:
             yield from (c for c in object_changes(id_, was, would, lambda _: "") if c.fact.sort not in UNTOLD)

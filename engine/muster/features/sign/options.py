@@ -75,9 +75,9 @@ def sign_once(
 ) -> "Edited":  # fmt: skip
     """Sign what is approved, and say what was."""
     from muster.features.sign.signing import sign
-    from muster.git.push import patient
+    from muster.git.push import branch_attempts
 
-    done = sign(repository, authority, now, branch=branch, remote=remote, attempts=patient(), ears=ears)
+    done = sign(repository, authority, now, branch=branch, remote=remote, attempts=branch_attempts(), ears=ears)
     if done.commit:
         say(f"{done.commit[:12]} signed {len(done.changes)}", *(f"  {line}" for line in done.changes))
     say(*done.refused, err=True)

@@ -34,13 +34,12 @@ from muster.fleet.derived import derived_text, in_order
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object, by_type
-from muster.git.errors import RepositoryError
-from muster.git.importing import build_commit
+from muster.git.errors import IdentityError, RepositoryError
+from muster.git.fastimport import build_commit
 from muster.git.landing import find_tips, land
 from muster.git.landing_derived import commit_to_evaluate, find_derived_tips, land_derived
 from muster.git.repository import Repository
 from muster.git.signatures.certificate import authorities
-from muster.git.signatures.errors import IdentityError
 from muster.git.snapshot import CommitSnapshot
 from muster.rules.policies.csr import agent_signers, decoded, is_of
 from muster.rules.policies.in_force import FleetWithPolicies

@@ -30,7 +30,7 @@ from muster.git.agentrefs import local_agent_refs
 from muster.git.agents import AgentRef
 from muster.git.clock import wall_clock
 from muster.git.errors import RepositoryError
-from muster.git.push import patient
+from muster.git.push import branch_attempts
 from muster.git.recovery import recover
 from muster.git.repository import Repository, branch_tip, common_directory
 from muster.git.upkeep import tidy
@@ -115,7 +115,7 @@ class Watcher:
             for line in recover(self.repository):
                 self.say(f"{format_time(now)} {line}")
             done = reconcile(
-                self.repository, self._present, branch=self.branch, remote=self._remote, attempts=patient(),
+                self.repository, self._present, branch=self.branch, remote=self._remote, attempts=branch_attempts(),
                 ears=self._ears, state=self._kept, workers=self._workers,
             )  # fmt: skip
             self._fetches = self._remote is not None or (self._ears.ask and done.heard.has_remote)
@@ -156,7 +156,7 @@ class Watcher:
 
         signed = sign(
             self.repository, self._authority, self._present, branch=self.branch, remote=self._remote,
-            attempts=patient(), ears=self._ears,
+            attempts=branch_attempts(), ears=self._ears,
         )  # fmt: skip
         for line in (*signed.changes, *signed.refused):
             self.say(f"{format_time(self._present())} {line}")

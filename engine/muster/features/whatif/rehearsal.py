@@ -22,7 +22,7 @@ from muster.data.decision import Memory, PulseKey
 from muster.features.whatif.supposing import Edits
 from muster.git.agentrefs import AgentRefs
 from muster.git.agents import AgentRef
-from muster.git.importing import build_commit
+from muster.git.fastimport import build_commit
 from muster.git.process import Git, without_location
 from muster.git.pulse_memory import REF, Remembered
 from muster.git.repository import Repository, common_directory, open_repository, ref_tip

@@ -8,10 +8,10 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.closed import TRUST
 from muster.git.directory import DirectorySnapshot
 from muster.git.errors import Committed, Refused, RepositoryError
 from muster.git.repository import open_repository
+from muster.git.restricted import TRUST
 from tests.features.pulses.test_walkthrough import cluster
 from tests.git.committing import commit
 from tests.support.git import clone, new_repository

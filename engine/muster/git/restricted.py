@@ -54,12 +54,12 @@ class _Setting(NamedTuple):
     value: str
 
 
-def closed_git(directory: Path, environ: Mapping[str, str]) -> Git:
+def restricted_git(directory: Path, environ: Mapping[str, str]) -> Git:
     """Return git for a directory that may be a repository's or not. RepositoryError as `closed`."""
-    return closed(Git(directory, without_location(environ)))
+    return restricted(Git(directory, without_location(environ)))
 
 
-def closed(git: Git) -> Git:
+def restricted(git: Git) -> Git:
     """Return git as it is run in its directory: closed to what the repository there says.
 
     RepositoryError where its configuration runs what cannot be prevented.
@@ -73,7 +73,7 @@ def closed(git: Git) -> Git:
     return Git(git.directory, _with(environ, more), git.inherited)
 
 
-def not_run(git: Git) -> frozenset[str]:
+def disabled_filters(git: Git) -> frozenset[str]:
     """Return the names of the filters that are configured, and that a closed git does not run."""
     keys = (value for name, value in git.environ.items() if name.startswith("GIT_CONFIG_KEY_"))
     return frozenset(found[1] for key in keys if (found := _FILTER.fullmatch(key)))

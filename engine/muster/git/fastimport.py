@@ -50,17 +50,17 @@ def build_changed(
     return _imported(repository, first + b"".join(changes), _clean(message), parent, author, committer)
 
 
-def written(path: str, content: bytes) -> bytes:
+def write_command(path: str, content: bytes) -> bytes:
     """The command that writes a file."""
     return b"M 100644 inline %b\n%b" % (_quoted(checked_path(path)), _data(content))
 
 
-def kept(path: str, mode: bytes, blob: str) -> bytes:
+def keep_command(path: str, mode: bytes, blob: str) -> bytes:
     """The command that writes a file whose blob there is."""
     return b"M %b %b %b\n" % (mode, blob.encode(), _quoted(checked_path(path)))
 
 
-def removed(path: str) -> bytes:
+def remove_command(path: str) -> bytes:
     """The command that removes a file or a folder."""
     return b"D %b\n" % _quoted(checked_path(path))
 
@@ -102,9 +102,9 @@ def _stream(
 def _changes(files: Files) -> Iterator[bytes]:
     for path, content in sorted(files.items(), key=lambda item: (item[1] is not None, item[0])):
         if content is None:  # first, so that a directory can take the place of a file that goes
-            yield removed(path)
+            yield remove_command(path)
         else:
-            yield written(path, content if isinstance(content, bytes) else content.encode())
+            yield write_command(path, content if isinstance(content, bytes) else content.encode())
 
 
 def _data(content: bytes) -> bytes:

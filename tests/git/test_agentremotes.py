@@ -8,9 +8,9 @@ from pathlib import Path
 import pytest
 
 from muster.data.agentref import Mandate
-from muster.git import further
-from muster.git.agentsettings import AgentSettings, FurtherRemote
-from muster.git.further import asking
+from muster.git import agentfetch
+from muster.git.agentfetch import fetching_remotes
+from muster.git.agentsettings import AgentRemote, AgentSettings
 from muster.git.repository import Repository, open_repository
 from tests.support.git import Repo, new_repository
 from tests.support.patience import wait_until
@@ -36,20 +36,20 @@ def sound(tmp_path: Path) -> Repo:
 
 @pytest.fixture
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Repository:
-    monkeypatch.setattr(further, "_ANSWER_SECONDS", ANSWER_SECONDS)
+    monkeypatch.setattr(agentfetch, "_ANSWER_SECONDS", ANSWER_SECONDS)
     repo = new_repository(tmp_path / "here")
     repo.commit({"a.yaml": "a\n"})
     return open_repository(repo.path, repo.environ)
 
 
 def settings(**urls: str) -> AgentSettings:
-    return AgentSettings(remotes=tuple(FurtherRemote(name, url, Mandate(["*"])) for name, url in urls.items()))
+    return AgentSettings(remotes=tuple(AgentRemote(name, url, Mandate(["*"])) for name, url in urls.items()))
 
 
 def asked(here: Repository, told: AgentSettings, *, lasting: bool) -> tuple[dict[str, str], float]:
     """Who did not answer and why, and for how long was waited."""
     began = time.monotonic()
-    with asking(here, told, lasting=lasting) as answers:
+    with fetching_remotes(here, told, lasting=lasting) as answers:
         found = answers()
     return found, time.monotonic() - began
 
@@ -75,7 +75,7 @@ def test_a_process_that_lasts_does_not_wait_for_it_again(here: Repository, sound
     assert sorted(first) == sorted(second) == ["quiet"]
     assert took < ANSWER_SECONDS
     # Once its time has come it is asked again, beside everything else, and is heard as soon as it answers.
-    line = further._lines[Path(here.git_dir), "quiet"]
+    line = agentfetch._fetches[Path(here.git_dir), "quiet"]
     line.again = 0.0
     _, took = asked(here, settings(quiet=str(sound.path)), lasting=True)
     assert took < ANSWER_SECONDS
@@ -84,9 +84,9 @@ def test_a_process_that_lasts_does_not_wait_for_it_again(here: Repository, sound
 
 
 def test_what_interrupts_us_ends_what_is_asked(here: Repository, silent: str) -> None:
-    with pytest.raises(KeyboardInterrupt), asking(here, settings(quiet=silent), lasting=True):
+    with pytest.raises(KeyboardInterrupt), fetching_remotes(here, settings(quiet=silent), lasting=True):
         raise KeyboardInterrupt
-    thread = further._lines[Path(here.git_dir), "quiet"].thread
+    thread = agentfetch._fetches[Path(here.git_dir), "quiet"].thread
     assert thread is not None
     thread.join(5)
     assert not thread.is_alive()
