@@ -33,7 +33,8 @@ def errors_page() -> str:
     lines = [
         "# Findings",
         "",
-        "Generated from `engine/muster/data/codes.py` by `make docs`. A code is never reused.",
+        "Look up what a finding means and how to fix it. `muster explain CODE` prints the same. A code is never",
+        "reused. Generated from `engine/muster/data/codes.py` by `make docs`.",
         "",
     ]
     for code in sorted(Code):
@@ -44,7 +45,8 @@ def errors_page() -> str:
 def commands_page() -> str:
     """docs/commands.md: the help text of every verb."""
     root = click.Context(cli, info_name="muster", **cli.context_settings)
-    lines = ["# Commands", "", "Generated from the help texts by `make docs`.", "", *_block(root)]
+    intro = "Look up every command and its options. Generated from the help texts by `make docs`."
+    lines = ["# Commands", "", intro, "", *_block(root)]
     for verb in VERBS:
         command = cli.get_command(root, verb)
         assert command is not None
@@ -58,10 +60,11 @@ def commands_page() -> str:
 def functions_page() -> str:
     """docs/cel-functions.md: every function of CEL, its types and its cost."""
     lines = [
-        "# Functions of CEL",
+        "# CEL functions",
         "",
-        "Generated from the rows in `engine/muster/cel/library/` by `make docs`; macros stand in [CEL](cel.md),",
-        "which says what a unit is. A `+` says that what is long, or moves with `now`, costs more.",
+        "Look up every function with its types and its cost in [units](cel.md#cost). `+` means that long values, and",
+        "values that move with `now`, cost more. Macros are in [CEL](cel.md#functions). Generated from",
+        "`engine/muster/cel/library/` by `make docs`.",
         "",
     ]
     for library in libraries():
@@ -139,7 +142,7 @@ def monitoring_page() -> str:
         f"| `{one.name}` | {one.sort.value} | {', '.join(f'`{label}`' for label in one.labels)} | {one.help} |"
         for one in METRICS
     ]
-    table = "\n".join(["| metric | sort | labels | what it says |", "|---|---|---|---|", *rows])
+    table = "\n".join(["| metric | type | labels | meaning |", "|---|---|---|---|", *rows])
     with TemporaryDirectory() as folder:
         example_in(Path(folder))
         session = Session(Path(folder))

@@ -23,10 +23,10 @@ def kind_pages() -> dict[str, str]:
     index = [
         "# Kinds",
         "",
-        "Generated from `schemas/` by `make docs`: what each kind may hold. `muster export schemas` writes the schemas",
-        "for [editors](../editors.md).",
+        "Look up the fields of every kind. The pages are generated from `schemas/` by `make docs`;",
+        "`muster export schemas` writes the schemas for [editors](../editors.md).",
         "",
-        "| kind | apiVersion | |",
+        "| kind | apiVersion | meaning |",
         "|---|---|---|",
         *rows,
         "",
@@ -43,16 +43,16 @@ def _page(kind: Kind) -> str:
         for path, field in _fields(_file(kind), part, schema["properties"][part], 0)
     ]
     source = f"Generated from [`schemas/{_file(kind)}`](../../schemas/{_file(kind)}) by `make docs`."
-    space = "in a namespace" if kind.namespaced else "in no namespace"
+    space = "namespaced" if kind.namespaced else "cluster-scoped"
     versions = ", ".join(f"`{kind.group}/{version}`" for version in kind.versions)
     return "\n".join([
         f"# {kind.name}",
         "",
         str(schema["description"]),
         "",
-        f"{source} {versions}; {space}; `muster get {kind.plural}`.",
+        f"{versions}, {space}. List them with `muster get {kind.plural}`. {source}",
         "",
-        "| field | type | |",
+        "| field | type | meaning |",
         "|---|---|---|",
         *rows,
         "",
