@@ -34,7 +34,7 @@ from benchmarks import fleets
 from muster.agents.heartbeat.heartbeat import EARLIEST, LATEST
 from muster.agents.relay.relay import Relay, files_digest
 from muster.cli.cache import open_state_of, use_cache
-from muster.cli.listening import Ears
+from muster.cli.listening import Freshness
 from muster.cli.reconcile_result import ReconcileResult
 from muster.features.watch.watch import Watcher, watch
 from muster.git.errors import UnreadableError
@@ -238,7 +238,7 @@ def _engine(path: Path, log: Path) -> None:
     repository = open_repository(path, os.environ)
     watcher = _Observed(
         repository, "main", None, timedelta(hours=1), lambda line: print(line, flush=True),
-        clock=lambda: datetime.now(UTC).replace(microsecond=0), ears=Ears(ask=False),
+        clock=lambda: datetime.now(UTC).replace(microsecond=0), freshness=Freshness(ask=False),
         state=open_state_of(os.environ, repository, "main"),
     )  # fmt: skip
     watcher.note_into(log)

@@ -20,7 +20,7 @@ from pathlib import Path
 from benchmarks import fleets
 from muster.agents.serving.server import served
 from muster.cli.cache import open_state_of, use_cache
-from muster.cli.listening import Ears
+from muster.cli.listening import Freshness
 from muster.features.metrics.metrics import Values
 from muster.features.watch.http import Access, LiveServer
 from muster.features.watch.live import Live
@@ -39,7 +39,7 @@ def main() -> None:
     live = Live(repository, "fleet", None, lambda: open_state_of(os.environ, repository, "main"))
     watcher = Watcher(
         repository, "main", None, timedelta(hours=1), lambda line: print(f"    {line}", flush=True),
-        clock=lambda: clock[0], ears=Ears(ask=False), state=state, observers=(live,),
+        clock=lambda: clock[0], freshness=Freshness(ask=False), state=state, observers=(live,),
     )  # fmt: skip
     server = LiveServer(("127.0.0.1", 0), live, Values(time.time, "fleet"), Access())
     with served(server, "live"):

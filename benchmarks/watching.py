@@ -19,7 +19,7 @@ from yaml._yaml import CParser
 
 from benchmarks import fleets
 from muster.cli.cache import open_state_of, use_cache
-from muster.cli.listening import Ears
+from muster.cli.listening import Freshness
 from muster.features.watch.watch import Watcher
 from muster.git.repository import open_repository
 
@@ -48,7 +48,8 @@ def _watching(path: Path) -> Callable[[datetime], None]:
     repository, clock = open_repository(path, os.environ), [fleets.NOON]
     watcher = Watcher(
         repository, "main", None, timedelta(hours=1), lambda line: print(line, file=sys.stderr),
-        clock=lambda: clock[0], ears=Ears(ask=False), verbose=True, state=open_state_of(os.environ, repository, "main"),
+        clock=lambda: clock[0], freshness=Freshness(ask=False), verbose=True,
+        state=open_state_of(os.environ, repository, "main"),
     )  # fmt: skip
 
     def look(now: datetime) -> None:

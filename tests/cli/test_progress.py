@@ -85,7 +85,7 @@ def test_people_are_pointed_to_what_they_have_not_committed(tmp_path: Path) -> N
     (repo.path / "notes.txt").write_text("y")
     assert noted() == ([], "managedcluster/a\n")
     (repo.path / "clusters/b.yaml").write_text(CLUSTER % ("b", "eu"))
-    note = "note: a file is not as committed, such as clusters/b.yaml; --worktree reads what is there"
+    note = "note: a file differs from the commit, such as clusters/b.yaml; --worktree reads the files as they are"
     assert noted() == ([note], "managedcluster/a\n")
     assert noted("--worktree") == ([], "managedcluster/a\nmanagedcluster/b\n")
     assert noted("--rev", "HEAD")[0] == []

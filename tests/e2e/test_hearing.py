@@ -138,7 +138,7 @@ def test_without_a_remote_nothing_is_decided(hub: Hub, muster: Run, verb: str) -
     before = checkout.refs()
     code, out, err = muster(*verb.split(), "--repo", checkout.path, "--now", LATER)
     assert (code, out) == (exits.REPOSITORY, "")
-    assert "3 clusters speak through refs (refs/heads/agents/...) that are not here: a, b, c" in err
+    assert "3 clusters report through refs (refs/heads/agents/...) that are missing here: a, b, c" in err
     assert "git remote add origin URL" in err
     assert checkout.refs() == before
 
@@ -152,7 +152,7 @@ def test_a_fork_has_no_agents_and_another_remote_does(hub: Hub, muster: Run) -> 
     for verb in ("plan", "reconcile"):
         code, _, err = muster(verb, "--repo", checkout.path, "--now", LATER)
         assert code == exits.REPOSITORY
-        assert "no remote here has any of them, as a fork has none" in err
+        assert "no remote here has any of them, for example because this is a fork" in err
     checkout.git("remote", "add", "upstream", str(hub.repo.path))
     code, out, err = muster("plan", "--repo", checkout.path, "--now", NOW)
     assert (code, err) == (exits.FINE, "")

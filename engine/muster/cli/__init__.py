@@ -1,1 +1,1 @@
-"""What all verbs share: options, reading the fleet, tables, documents and formats of findings."""
+"""What all commands share: options, reading the fleet, tables, documents and formats of findings."""

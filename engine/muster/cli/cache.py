@@ -1,9 +1,9 @@
-"""What the command line keeps between runs: compiled expressions, and the state of each fleet. All of it is disposable.
+"""What commands keep between runs: compiled expressions, and the state of each fleet. All of it may be deleted at any
+time.
 
-It lies in `$MUSTER_CACHE_DIR`, else `$XDG_CACHE_HOME/muster`, else `~/.cache/muster`; a fleet's state in the file that
-`--state` or `$MUSTER_STATE` names, else below there. It holds data only and may be deleted at any time; with
-`MUSTER_CACHE_DIR` set to nothing there is none. The library never uses it by itself: what evaluates a fleet for
-somebody else's program writes nowhere.
+The cache is `$MUSTER_CACHE_DIR`, else `$XDG_CACHE_HOME/muster`, else `~/.cache/muster`; with an empty
+`MUSTER_CACHE_DIR` there is none. A fleet's state is the file that `--state` or `$MUSTER_STATE` names, else a file in
+the cache. The library uses neither unless asked: an evaluation inside another program writes no files.
 """
 
 import hashlib
@@ -18,16 +18,16 @@ if TYPE_CHECKING:
     from muster.git.repository import Repository
     from muster.run.state import RunState
 
-#: The folder of the states below the cache.
+#: The folder of the states in the cache.
 STATES = "state"
-#: In place of a branch: what is staged, whatever branch it is for. The hook keeps a state of its own.
+#: Instead of a branch's name: the staged files, of any branch. The hook keeps a state of its own.
 STAGED = ".staged"
-#: The same of work trees, which `validate` looks at.
+#: The same for the work tree, which `validate` reads.
 WORK_TREE = ".worktree"
 
 
 def cache_directory(environ: Mapping[str, str]) -> Path | None:
-    """Return where the cache lies; None where there is none to be."""
+    """Return the directory of the cache; None if there is none."""
     if (named := environ.get("MUSTER_CACHE_DIR")) is not None:
         return Path(named) if named else None
     if base := environ.get("XDG_CACHE_HOME"):
@@ -37,7 +37,7 @@ def cache_directory(environ: Mapping[str, str]) -> Path | None:
 
 
 def use_cache(environ: Mapping[str, str]) -> None:
-    """Use the cache in this process, if its directory can be made; never an error."""
+    """Use the cache in this process, if its directory can be created. Never raises."""
     from muster.cel import cache
 
     directory = cache_directory(environ)
@@ -50,7 +50,7 @@ def use_cache(environ: Mapping[str, str]) -> None:
 
 
 def state_path(environ: Mapping[str, str], repository: "Repository", branch: str, given: Path | None) -> Path | None:
-    """Return where the state of a fleet's branch lies; None where there is none to be."""
+    """Return the file with the state of a fleet's branch; None if there is none."""
     from muster.git.repository import common_directory
 
     if named := given or environ.get("MUSTER_STATE"):
@@ -65,7 +65,7 @@ def state_path(environ: Mapping[str, str], repository: "Repository", branch: str
 def open_state_of(
     environ: Mapping[str, str], repository: "Repository", branch: str, given: Path | None = None
 ) -> "RunState | None":
-    """Open the state of a fleet's branch; None where there can be none: then every run looks at the whole fleet."""
+    """Open the state of a fleet's branch; None if there is none, so that every run evaluates the whole fleet."""
     from muster.run.state import open_state
 
     return open_state(state_path(environ, repository, branch, given))

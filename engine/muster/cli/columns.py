@@ -1,4 +1,4 @@
-"""Which columns a kind shows in a table. A kind without an entry shows its name and its conditions."""
+"""The columns of each kind's table. A kind without an entry shows its name and its conditions."""
 
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass
@@ -12,8 +12,8 @@ from muster.data.tree import Tree
 
 @dataclass(frozen=True, slots=True)
 class Column:
-    """What stands over it, how its cell is read from an assembled object at an instant, a short heading, and how well
-    a narrow terminal can do without it (see `muster.cli.table.Heading`)."""
+    """A column: its header, the function for its cells, a short header, and its rank (see
+    `muster.cli.table.Heading`)."""
 
     header: str
     cell: Callable[[Tree, datetime], str]
@@ -22,7 +22,7 @@ class Column:
 
     @property
     def heading(self) -> Heading:
-        """What stands over it."""
+        """The heading of the column."""
         return Heading(self.header, self.short, self.rank)
 
 
@@ -150,7 +150,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 }
 
 
-#: Shown of any kind, where anything is held.
+#: Shown for any kind that has held effects.
 _HELD = Column("HELD", lambda body, _now: ", ".join(cells.held_effects(body)) or "-", rank=4)
 
 
@@ -161,7 +161,7 @@ def columns_of(kind: str, *, namespaced: bool) -> tuple[Column, ...]:
 
 
 def rows(kind: str, bodies: list[Tree], now: datetime, *, namespaced: bool) -> tuple[list[Heading], list[list[str]]]:
-    """Return headings and rows for objects of one kind; what is held on any of them has a column of its own."""
+    """Return headings and rows for objects of one kind, with a column for held effects if there are any."""
     held = (_HELD,) if any(cells.held_effects(body) for body in bodies) else ()
     columns = (*columns_of(kind, namespaced=namespaced), *held)
     return [c.heading for c in columns], [[c.cell(body, now) for c in columns] for body in bodies]

@@ -1,8 +1,8 @@
-"""What a shell offers for the object that a verb is asked about: kinds, and the names of the fleet's objects.
+"""Shell completion of objects: kinds, and the names of the fleet's objects.
 
-A person waits for it at every press of a key, so nothing is evaluated and no file is parsed: names are those of derived
-files, which git lists, and of what nothing is derived of, those in the lines of files that look like an object's. What
-is only in the work tree, or on agents' refs, is not offered. Whatever goes wrong, nothing is offered.
+A person waits for it at every keystroke, so nothing is evaluated and no file is parsed. Names come from the paths of
+derived files, which git lists; for objects without a derived file, from the lines of files that look like an object's.
+Objects that are only in the work tree, or on agents' refs, are not offered. After any error nothing is offered.
 """
 
 import os
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from muster.data.kinds import Kind
     from muster.git.process import Git
 
-#: The lines of a file by which an object is known.
+#: The lines of a file that identify an object.
 _LINES: Final = r"^(kind:|metadata:|  name:|  namespace:|---)"
 _VALUE: Final = r"""\s*["']?([^\s"',{}]+)"""
 _KIND: Final = re.compile(rf"kind:{_VALUE}")
@@ -27,7 +27,7 @@ _NAMESPACE: Final = re.compile(rf"(?:\s|\{{)namespace:{_VALUE}")
 
 
 def targets(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """What `KIND[/NAME]` may become: kinds, and behind a slash the names of objects."""
+    """Complete `KIND[/NAME]`: kinds, and after a slash the names of objects."""
     from muster.data.kinds import words
 
     word, slash, begun = incomplete.partition("/")
@@ -37,22 +37,22 @@ def targets(ctx: click.Context, _param: click.Parameter, incomplete: str) -> lis
 
 
 def names(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """The names of objects of the kind that stands before them."""
+    """Complete the name of an object of the kind before it."""
     return [name for name in _names(ctx, str(ctx.params.get("target"))) if name.startswith(incomplete)]
 
 
 def clusters(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """The names of clusters."""
+    """Complete the name of a cluster."""
     return [name for name in _names(ctx, "clusters") if name.startswith(incomplete)]
 
 
 def claims(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """The names of claims, without the namespace, which is an option's to say."""
+    """Complete the name of a claim, without its namespace, which is an option."""
     return _without_namespace(ctx, "clusterclaims", incomplete)
 
 
 def pools(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """The names of pools, as `claims` those of claims."""
+    """Complete the name of a pool, without its namespace."""
     return _without_namespace(ctx, "clusterpools", incomplete)
 
 
@@ -62,15 +62,15 @@ def _without_namespace(ctx: click.Context, plural: str, incomplete: str) -> list
 
 
 def namespaces(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """The namespaces in which objects of the kind lie that stands before them."""
-    # An option without its value ends parsing, so that the kind is among what is left over.
+    """Complete the namespace of objects of the kind before it."""
+    # An option without its value ends parsing, so the kind may be among the remaining arguments.
     word = str(ctx.args[0] if ctx.args else ctx.params.get("target")).partition("/")[0]
     found = {name.rpartition("/")[0] for name in _names(ctx, word)}
     return sorted(name for name in found if name and name.startswith(incomplete))
 
 
-def no_such(target: str, told: str = "there is no") -> click.UsageError:
-    """That there is no object `KIND/[NAMESPACE/]NAME`, with the nearest name that there is."""
+def unknown_object(target: str, told: str = "there is no") -> click.UsageError:
+    """Return an error about the missing object `KIND/[NAMESPACE/]NAME`, with the nearest name that exists."""
     from muster.data.names import did_you_mean
 
     word, _, name = target.partition("/")
@@ -79,18 +79,18 @@ def no_such(target: str, told: str = "there is no") -> click.UsageError:
 
 
 def codes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
-    """The codes of findings."""
+    """Complete the code of a finding."""
     from muster.data.codes import CODES
 
     return sorted(code for code in CODES if code.startswith(incomplete.upper()))
 
 
 def _names(ctx: click.Context, word: str) -> list[str]:
-    """The names of the objects that a word for a kind means, where they lie in a namespace with that; sorted."""
+    """The names of the objects of a kind, `NAMESPACE/NAME` for namespaced ones; sorted."""
     from muster.data.kinds import kinds_named
     from muster.git.repository import open_repository
 
-    with suppress(Exception):  # a person is typing: there is no place to complain
+    with suppress(Exception):  # an error message would break the line that a person is typing
         git = open_repository(ctx.params.get("repo") or Path(), os.environ).git
         return sorted({name for kind in kinds_named(word) for name in _of_kind(git, kind)})
     return []
@@ -109,7 +109,7 @@ def _of_kind(git: "Git", kind: "Kind") -> set[str]:
 
 
 def _written(git: "Git", kind: "Kind", *, everywhere: bool) -> Iterator[str]:
-    """Objects that files tell of: all of them, or those beside the clusters."""
+    """Objects in input files: in all of them, or only outside of `clusters/`."""
     from muster.data.locations import FOLDER
 
     apart = [f":(top,exclude){FOLDER}", *(() if everywhere else (":(top,exclude)clusters",))]

@@ -20,12 +20,12 @@ def yaml_stream(trees: Iterable[Tree]) -> str:
 
 
 def object_document(id_: ObjectId) -> dict[str, Tree]:
-    """Return how documents name an object."""
+    """Return an object's id as documents have it."""
     return {"group": id_.group, "kind": id_.kind, "namespace": id_.namespace, "name": id_.name}
 
 
 def change_document(change: "Change") -> Tree:
-    """Return a change, with the rule behind it."""
+    """Return a change with the rule that caused it."""
     return {
         "object": object_document(change.object),
         "field": change.field,
@@ -42,6 +42,5 @@ def held_document(held: "Held") -> Tree:
 
 
 def json_text(tree: Tree) -> str:
-    """Return indented JSON with a final newline; keys in the order of the tree. Nothing in it does anything to a
-    terminal."""
+    """Return indented JSON with a final newline, without characters that control a terminal. Keys keep their order."""
     return printable_json(json.dumps(tree, indent=2, ensure_ascii=False)) + "\n"

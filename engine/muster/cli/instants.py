@@ -1,7 +1,7 @@
-"""As of which instant a run decides: never earlier than the last run did, unless somebody asks for that by name.
+"""The instant of a run: never before the last run's, unless a person asks for that explicitly.
 
-To decide as of an earlier instant takes back what was decided since, without a word: leases that ran out have not run
-out yet. Clocks of two machines differ by seconds, so a little earlier means: as of the last run's instant.
+A run at an earlier instant would silently undo later decisions: expired leases would not be expired yet. The clocks of
+two machines differ by seconds, so a slightly earlier instant becomes the last run's.
 """
 
 from dataclasses import dataclass
@@ -16,7 +16,7 @@ from muster.git.repository import Repository
 
 @dataclass(frozen=True, slots=True)
 class Instant:
-    """The instant of a run, and why it is not the one that was asked for, or is an unusual one; else nothing."""
+    """The instant of a run; `note` is why it differs from the requested one, or why it is unusual."""
 
     now: datetime
     note: str = ""
@@ -24,9 +24,9 @@ class Instant:
 
 
 def instant_of(repository: Repository, commit: str, now: datetime, *, back_in_time: bool = False) -> Instant:
-    """Return as of when to decide on a commit. `refused` is set where a reconcile would not, and `note` says why.
+    """Return the instant for a decision on a commit. `refused` is set if a reconcile must not use it; `note` says why.
 
-    `back_in_time`: an earlier instant is meant.
+    `back_in_time`: an earlier instant is intended.
     """
     last = last_run(repository, commit)
     if last is None or now >= last.instant:
@@ -47,7 +47,8 @@ def instant_of(repository: Repository, commit: str, now: datetime, *, back_in_ti
 
 
 def writing_instant(repository: Repository, commit: str, now: datetime, *, back_in_time: bool = False) -> Instant:
-    """Return as of when to decide and commit. RepositoryError where that would take decisions back unasked."""
+    """Return the instant for a decision that is committed. RepositoryError if it would undo decisions
+    unintentionally."""
     instant = instant_of(repository, commit, now, back_in_time=back_in_time)
     if instant.refused:
         raise RepositoryError(

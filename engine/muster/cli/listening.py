@@ -1,7 +1,7 @@
-"""Listening before deciding: agents' refs are fetched where they are missing or old, else nothing is decided.
+"""How commands get the agents' refs: fetched if they are missing or old, and required if decisions depend on them.
 
-`Ears` is how a command listens, `hear_at` does it, and `require_heard` refuses to go on where clusters that speak
-through refs could not be heard: what is not heard would look like silence, and silence makes clusters Unknown.
+Clusters whose refs cannot be read look silent, and silence makes clusters Unknown. So `require_heard` stops a command
+that lacks the refs of clusters that reported through refs before.
 """
 
 from dataclasses import dataclass, replace
@@ -22,10 +22,12 @@ _NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
-class Ears:
-    """How a command listens: `ask` remotes or not, and not longer than `limit_seconds` each; whether refs that are
-    missing everywhere count as `gone`; and whether it must have `news` where what is here are copies.
-    `lasting`: the process will listen again."""
+class Freshness:
+    """How fresh the agents' refs of a command must be.
+
+    `ask`: fetch from remotes. `lasting`: the process will fetch again. `gone`: refs that no repository has any more
+    count as removed. `news`: fail if the local copies may be old. `limit_seconds` bounds each remote.
+    """
 
     ask: bool = True
     lasting: bool = False
@@ -34,71 +36,73 @@ class Ears:
     limit_seconds: float = LIMIT_SECONDS
 
 
-#: Who only reads shows what is known rather than wait for long.
-READER = Ears(limit_seconds=30.0)
-#: Who commits decides on nothing that may be out of date.
-WRITER = Ears(news=True)
+#: Commands that only read show what is known rather than wait for long.
+READER = Freshness(limit_seconds=30.0)
+#: Commands that commit decide on nothing that may be outdated.
+WRITER = Freshness(news=True)
 
 
-def hear_at(repository: Repository, commit: str | None, ears: Ears, *, first: str | None = None) -> AgentRefs:
-    """Return the agents' refs with which a commit is evaluated (None: an unborn branch), fetched as `ears` say.
+def agent_refs_at(
+    repository: Repository, commit: str | None, freshness: Freshness, *, first: str | None = None
+) -> AgentRefs:
+    """Return the agents' refs for the evaluation of a commit (None: an unborn branch).
 
-    `first` is the remote that is asked before all others, by name or URL.
-    RepositoryError where news are needed and a remote does not answer.
+    `first` is the remote to ask before all others, by name or URL. RepositoryError if news are required and a remote
+    does not answer.
     """
 
     def recorded() -> frozenset[str]:
         return recorded_clusters(repository, commit) if commit else frozenset()
 
-    if ears.ask:
+    if freshness.ask:
         heard = fetch_agent_refs(
             repository,
             recorded,
             revision=commit or "HEAD",
             first=first,
-            lasting=ears.lasting,
-            limit_seconds=ears.limit_seconds,
+            lasting=freshness.lasting,
+            limit_seconds=freshness.limit_seconds,
         )
     else:
         heard = local_agent_refs(repository, commit or "HEAD")
-    if heard.stale and ears.news:
+    if heard.stale and freshness.news:
         raise RepositoryError(
             f"the agents' refs here are copies and may be old: {heard.trouble}",
-            "try again when the remote answers; with --offline what is here counts as the agents' last word",
+            "try again when the remote answers; with --offline the copies count as current",
         )
-    if ears.gone:
+    if freshness.gone:
         known, retired = heard.agents, recorded() - heard.agents.present
         heard = replace(heard, agents=replace(known, gone=known.gone | retired, retired=retired))
     return heard
 
 
-def require_heard(repository: Repository, run: "Run", heard: AgentRefs, ears: Ears) -> None:
-    """Raise RepositoryError where clusters spoke through refs at the last run that could not be heard now."""
-    unheard = sorted(run.fleet.refs.unheard - heard.agents.unknown)  # for further repositories nobody has to wait
+def require_heard(repository: Repository, run: "Run", heard: AgentRefs, freshness: Freshness) -> None:
+    """Raise RepositoryError if clusters that reported through refs at the last run have no refs now."""
+    unheard = sorted(run.fleet.refs.unheard - heard.agents.unknown)  # refs of additional remotes are optional
     if not unheard:
         return
     names = ", ".join(unheard[:_NAMED]) + (f" and {len(unheard) - _NAMED} more" if len(unheard) > _NAMED else "")
-    clusters = "1 cluster speaks" if len(unheard) == 1 else f"{len(unheard)} clusters speak"
-    raise RepositoryError(f"{clusters} through refs (refs/heads/agents/...) that are not here: {names}",
-                          _advice(repository, heard, ears))  # fmt: skip
+    clusters = "1 cluster reports" if len(unheard) == 1 else f"{len(unheard)} clusters report"
+    raise RepositoryError(f"{clusters} through refs (refs/heads/agents/...) that are missing here: {names}",
+                          _advice(repository, heard, freshness))  # fmt: skip
 
 
-def _advice(repository: Repository, heard: AgentRefs, ears: Ears) -> str:
-    retired = "if those agents have all retired, say so once with muster reconcile --agents-gone"
+def _advice(repository: Repository, heard: AgentRefs, freshness: Freshness) -> str:
+    retired = "if all those agents were removed, run muster reconcile --agents-gone once"
     if heard.trouble:
         return f"{heard.trouble}; try again when it answers"
     if not remotes(repository):
-        return f"name the repository that agents push to (git remote add origin URL), then run it again; {retired}"
-    if not ears.ask:
-        return "without --offline they are fetched"
+        return f"add the repository that agents push to (git remote add origin URL), and run it again; {retired}"
+    if not freshness.ask:
+        return "run it without --offline to fetch them"
     return (
-        "no remote here has any of them, as a fork has none: add the one that agents push to (git remote add hub URL), "
-        f"then run it again; {retired}"
+        "no remote here has any of them, for example because this is a fork: add the one that agents push to "
+        f"(git remote add hub URL), and run it again; {retired}"
     )
 
 
 def age_line(repository: Repository, heard: AgentRefs, now: datetime) -> str:
-    """Say how old what is known of agents is; nothing where none of them speaks through a ref."""
+    """Return a line about the age of the agents' refs; empty if no agent uses a ref."""
     newest = newest_commit_time(repository, heard.refs, now) if heard.refs else None
     if newest is None:
         return heard.trouble

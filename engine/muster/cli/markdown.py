@@ -1,8 +1,8 @@
-"""Markdown that says what it is given and does nothing else, as GitHub and GitLab render it.
+"""Markdown with arbitrary texts in it, safe for GitHub and GitLab.
 
-Names, reasons and messages come from anybody. They stand in `<code>`, where neither forge looks for people to mention,
-issues, commits and links, and every character that Markdown or HTML could read as more than itself is written as its
-number. What does not print (line breaks, characters that turn the direction of a line) is shown as its escape.
+Names, reasons and messages may have any content. They are put into `<code>`, where neither forge links people, issues,
+commits or URLs, and every character with a meaning in Markdown or HTML is written as its number. Characters that do not
+print (line breaks, changes of the text direction) are shown as escapes.
 """
 
 from collections.abc import Iterable, Sequence
@@ -11,12 +11,12 @@ from muster.data.codes import Severity
 from muster.data.finding import Finding
 from muster.data.printable import printable
 
-#: Longer texts are cut: a cell that fills a screen is not read.
+#: Longer texts are cut: nobody reads a cell that fills a screen.
 _LONGEST = 500
 
 
 def code(text: str) -> str:
-    """Return a text of anybody's, as code; an empty one as nothing."""
+    """Return an arbitrary text as code; an empty text as nothing."""
     shown = printable(text)
     if len(shown) > _LONGEST:
         shown = f"{shown[: _LONGEST - 1]}…"
@@ -24,25 +24,25 @@ def code(text: str) -> str:
 
 
 def words(text: str) -> str:
-    """Return a text as plain words, for a heading: what is no letter, digit, comma or dash is left out."""
+    """Return an arbitrary text as plain words for a heading, reduced to letters, digits, commas and dashes."""
     shown = "".join(char for char in printable(text) if char.isalnum() or char in " ,-…")
     return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table of cells that are Markdown of our own, each on one line."""
+    """Return a table; the cells are Markdown in one line each."""
     lines = [headers, ["---"] * len(headers), *rows]
     return "\n".join(f"| {' | '.join(cells)} |" for cells in lines)
 
 
 def folded(summary: str, text: str, *, opened: bool = False) -> str:
-    """Return Markdown below a line on which a reader clicks to see it."""
+    """Return a block that a reader opens by a click on its summary."""
     return f"<details{' open' if opened else ''}><summary>{summary}</summary>\n\n{text}\n\n</details>"
 
 
 def findings_markdown(findings: Sequence[Finding], most: int | None = None) -> str:
-    """Return findings as a table, the worst first, and how many are left out of it where there are too many. Of what
-    waivers silence it is said how much there is."""
+    """Return findings as a table, the worst first, at `most` this many, with the number of those left out and
+    waived."""
     shown = [one for one in findings if not one.silenced]
     ordered = sorted(shown, key=lambda one: (one.severity.rank, one.sort_key()))
     rows = ([_severity(one), code(str(one.place) if one.file else ""), _said(one), code(_to_do(one))]
@@ -54,7 +54,7 @@ def findings_markdown(findings: Sequence[Finding], most: int | None = None) -> s
 
 
 def more_markdown(number: int, noun: str) -> str:
-    """Say how many are left out; nothing where none is."""
+    """Return a line about the number of items left out; empty for none."""
     return f"\n\n… and {number} more {noun}{'' if number == 1 else 's'}, left out here" if number > 0 else ""
 
 
@@ -76,5 +76,6 @@ def _inert(text: str) -> str:
 
 
 def _is_inert(char: str) -> bool:
-    """Letters, digits and what is no ASCII; and spaces and dashes, which mean something only where a line begins."""
+    """Letters, digits and all non-ASCII characters; also spaces and dashes, which matter only at the start of a
+    line."""
     return char.isalnum() or not char.isascii() or char in " -"

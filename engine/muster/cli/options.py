@@ -1,4 +1,4 @@
-"""Options that several verbs share."""
+"""Options that several commands share."""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from muster.cli.completion import no_such
+from muster.cli.completion import unknown_object
 from muster.data.times import parse_time, try_duration
 from muster.data.tree import Tree
 from muster.git.clock import wall_clock
@@ -31,12 +31,12 @@ FOLDER: Final = click.Path(path_type=Path, file_okay=False)
 
 
 class InstantType(click.ParamType[datetime]):
-    """An RFC 3339 time; `now` is the present."""
+    """An RFC 3339 time, or `now` for the present."""
 
     name = "time"
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> datetime:
-        """Return the instant in UTC, whole seconds."""
+        """Return the instant in UTC, in whole seconds."""
         if isinstance(value, datetime):
             return value
         if value == "now":
@@ -48,13 +48,13 @@ class InstantType(click.ParamType[datetime]):
 
 
 class ParsedType(click.ParamType[object]):
-    """What is made of a text, by what says in a ValueError why it cannot be."""
+    """A parameter that a function parses; its ValueError becomes the message."""
 
     def __init__(self, name: str, parse: Callable[[str], object]) -> None:
         self.name, self._parse = name, parse
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> object:
-        """Return it."""
+        """Return the parsed value."""
         try:
             return self._parse(value) if isinstance(value, str) else value
         except ValueError as error:
@@ -62,7 +62,7 @@ class ParsedType(click.ParamType[object]):
 
 
 class DurationType(click.ParamType[timedelta]):
-    """A duration as Go writes it, no shorter than `least`; `such_as` is what a message names."""
+    """A duration in Go's syntax, at least `least`; `such_as` are the examples in the message."""
 
     name = "duration"
 
@@ -70,7 +70,7 @@ class DurationType(click.ParamType[timedelta]):
         self._least, self._such_as = least, such_as
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
-        """Return the span."""
+        """Return the duration."""
         span = value if isinstance(value, timedelta) else try_duration(value)
         if span is None or span < self._least:
             self.fail(f"{value!r} is not a duration such as {self._such_as}.", param, ctx)
@@ -78,7 +78,7 @@ class DurationType(click.ParamType[timedelta]):
 
 
 def present() -> datetime:
-    """The present, UTC, in whole seconds."""
+    """Return the present, in UTC and whole seconds."""
     return wall_clock().replace(microsecond=0)
 
 
@@ -96,21 +96,23 @@ def repo_option(function: _F) -> _F:
 def now_option(function: _F) -> _F:
     """`--now T`."""
     return click.option(
-        "--now", type=InstantType(), default="now", show_default=True, help="Decide as of this instant (RFC 3339)."
+        "--now", type=InstantType(), default="now", show_default=True, help="Evaluate at this instant (RFC 3339)."
     )(function)
 
 
 def sink_option(function: _F) -> _F:
-    """`--sink-dir DIR`: the only place where a fleet's file sinks may write."""
+    """`--sink-dir DIR`: the only directory where a fleet's file sinks may write."""
     return click.option(
         "--sink-dir", type=FOLDER, metavar="DIR",
-        help="Let the fleet's file sinks write below this directory.  [default: they refuse]",
+        help="Allow the fleet's file sinks to write below this directory.  [default: they fail]",
     )(function)  # fmt: skip
 
 
 def snapshot_options(function: _F) -> _F:
-    """`--rev REV` and `--worktree`: what is read."""
-    function = click.option("--worktree", is_flag=True, help="Read the files as they are, committed or not.")(function)
+    """`--rev REV` and `--worktree`: what to read."""
+    function = click.option("--worktree", is_flag=True, help="Read the files in the work tree, committed or not.")(
+        function
+    )
     return rev_option(function)
 
 
@@ -120,19 +122,19 @@ def rev_option(function: _F) -> _F:
 
 
 def state_option(function: _F) -> _F:
-    """`--state FILE`: where to keep what the next run need not look at again."""
+    """`--state FILE`: where to keep the state for the next run."""
     return click.option(
         "--state", type=FILE, metavar="FILE", envvar="MUSTER_STATE",
-        show_envvar=True, help="Keep here what the next run need not look at again.  [default: in the cache]",
+        show_envvar=True, help="Keep the state for the next run in this file.  [default: in the cache]",
     )(function)  # fmt: skip
 
 
 def workers_option(function: _F) -> _F:
-    """`--workers N`: who decides a whole fleet."""
+    """`--workers N`: the processes that evaluate a whole fleet."""
     return click.option(
         "--workers", callback=_workers, metavar="N|dask://HOST:PORT",
-        help="Decide a whole fleet in so many processes, or on a Dask cluster (also by its scheduler's file).  "
-        "[default: as many as there are cores, once the fleet is large]",
+        help="Evaluate a whole fleet in this many processes, or on a Dask cluster (an address or a scheduler file).  "
+        "[default: one for each core, if the fleet is large]",
     )(function)  # fmt: skip
 
 
@@ -148,24 +150,22 @@ def _workers(_ctx: click.Context, _param: click.Parameter, value: str | None) ->
 
 
 def offline_option(function: _F) -> _F:
-    """`--offline`: ask no remote for news of agents."""
-    return click.option("--offline", is_flag=True, help="Ask no remote for agents' refs: what is here counts.")(
-        function
-    )
+    """`--offline`: fetch no agents' refs."""
+    return click.option("--offline", is_flag=True, help="Fetch no agents' refs: use the local ones.")(function)
 
 
 def agents_gone_option(function: _F) -> _F:
-    """`--agents-gone`: refs that are missing everywhere are gone."""
+    """`--agents-gone`: refs that no repository has are removed."""
     return click.option(
         "--agents-gone",
         is_flag=True,
-        help="Agents whose refs no repository has any more have retired: they are silent.",
+        help="Agents whose refs no repository has any more are removed: their clusters become silent.",
     )(function)
 
 
 @dataclass(frozen=True, slots=True)
 class Source:
-    """What is read, and as of when."""
+    """What to read, and the instant of the evaluation."""
 
     repo: Path
     rev: str | None
@@ -174,33 +174,35 @@ class Source:
     now: datetime
 
     def reading(self) -> "FleetReading":
-        """Return it, with the agents' refs as fresh as somebody who only asks wants them."""
+        """Open it, with the agents' refs as fresh as a command needs that only reads."""
         from muster.cli.listening import READER
-        from muster.cli.reading import reading_of, tell_uncommitted
+        from muster.cli.reading import open_reading, warn_uncommitted
 
-        found = reading_of(self.repo, self.rev, worktree=self.worktree, ears=replace(READER, ask=not self.offline))
+        found = open_reading(
+            self.repo, self.rev, worktree=self.worktree, freshness=replace(READER, ask=not self.offline)
+        )
         if not (self.rev or self.worktree):
-            tell_uncommitted(found)
+            warn_uncommitted(found)
         return found
 
     def evaluated(self, wanted: "Wanted | None" = None) -> "tuple[FleetReading, Run]":
-        """Evaluate it, as `run_of` does."""
+        """Open and evaluate it; see `evaluate_reading`."""
         from muster.cli.progress import working
-        from muster.cli.reading import run_of
+        from muster.cli.reading import evaluate_reading
 
         with working("evaluating the fleet"):
             reading = self.reading()
-            return reading, run_of(reading, self.now, wanted)
+            return reading, evaluate_reading(reading, self.now, wanted)
 
 
 def source_options(function: _F) -> _F:
     """`--repo`, `--rev`, `--worktree`, `--offline` and `--now`, as one parameter `source`."""
-    joined = as_one(function, "source", Source, "repo", "rev", "worktree", "offline", "now")
+    joined = combine_options(function, "source", Source, "repo", "rev", "worktree", "offline", "now")
     return repo_option(snapshot_options(offline_option(now_option(joined))))
 
 
-def as_one(function: _F, name: str, make: Callable[..., object], *options: str) -> _F:
-    """Return a command that is given some of its options as one value."""
+def combine_options(function: _F, name: str, make: Callable[..., object], *options: str) -> _F:
+    """Return a command that gets some of its options as one parameter."""
 
     @wraps(function)
     def joined(*args: Any, **given: Any) -> Any:
@@ -210,15 +212,15 @@ def as_one(function: _F, name: str, make: Callable[..., object], *options: str) 
     return joined  # type: ignore[return-value]
 
 
-class _Form(click.Choice[str]):
-    """One of some output formats; `-o=json` is `-o json`, as for kubectl."""
+class _OutputFormat(click.Choice[str]):
+    """An output format; `-o=json` means `-o json`, as in kubectl."""
 
     def __init__(self, formats: Sequence[str], *, templates: bool) -> None:
         super().__init__(formats)
         self._templates = templates
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        """The formats, and that of templates."""
+        """The formats, including templates."""
         usual = super().get_metavar(param, ctx)
         return f"{usual[:-1]}|{JSONPATH}TEMPLATE]" if usual and self._templates else usual
 
@@ -230,50 +232,50 @@ class _Form(click.Choice[str]):
         return super().convert(text, param, ctx)
 
 
-#: How the format begins that is a template, as kubectl reads it.
+#: The prefix of a template, as in kubectl.
 JSONPATH = "jsonpath="
 
 
 def output_option(*formats: str, templates: bool = False) -> Callable[[_F], _F]:
-    """`-o FORMAT`, the first being the default; with `templates` also `-o jsonpath=TEMPLATE`."""
-    form = _Form(formats, templates=templates)
+    """`-o FORMAT`, the first format being the default; with `templates` also `-o jsonpath=TEMPLATE`."""
+    form = _OutputFormat(formats, templates=templates)
     return click.option("-o", "--output", type=form, default=formats[0], show_default=True, help="Output format.")
 
 
 @contextmanager
 def usage_errors(*errors: type[Exception]) -> Iterator[None]:
-    """Have what is wrong with what was typed be a click.UsageError."""
+    """Turn these errors of the block into click.UsageError."""
     try:
         yield
     except errors as error:
         raise click.UsageError(str(error)) from error
 
 
-def one_object(target: str) -> "Callable[[ObjectId], bool]":
-    """What tells the object that `KIND/[NAMESPACE/]NAME` names. click.UsageError where it names no kind or object."""
-    from muster.cli.select import ids_named
+def object_matcher(target: str) -> "Callable[[ObjectId], bool]":
+    """Return a test for the id that `KIND/[NAMESPACE/]NAME` names. click.UsageError if it names no kind or no
+    object."""
+    from muster.cli.select import id_matcher
     from muster.data.kinds import UnknownKind
 
     with usage_errors(UnknownKind):
-        is_named = ids_named(target)
+        is_named = id_matcher(target)
     if "/" not in target:
         raise click.UsageError(f"name one object, as in {target}/NAME.")
     return is_named
 
 
-def the_one(run: "Run", target: str, is_named: "Callable[[ObjectId], bool]") -> "ObjectId":
-    """The object of a run that `target` names. click.UsageError where there is none, or more than one."""
+def find_one(run: "Run", target: str, is_named: "Callable[[ObjectId], bool]") -> "ObjectId":
+    """Return the object of a run that `target` names. click.UsageError if there is none, or more than one."""
     named = sorted(id_ for id_ in {*run.fleet.objects, *run.fleet.decided} if is_named(id_))
     if len(named) != 1:
         if not named:
-            raise no_such(target)
+            raise unknown_object(target)
         raise click.UsageError(f"{target} is one of {', '.join(map(str, named))}: name one.")
     return named[0]
 
 
 def wanted(*targets: str) -> "Wanted | None":
-    """What has to be looked at for the objects that these name; None for all. click.UsageError where one names no
-    kind."""
+    """Return what a run must evaluate for these objects; None for everything. click.UsageError for an unknown kind."""
     from muster.cli.select import wanted
     from muster.data.kinds import UnknownKind
     from muster.run.incremental import Wanted
@@ -286,15 +288,15 @@ def wanted(*targets: str) -> "Wanted | None":
 
 
 def report_option(function: _F) -> _F:
-    """`-o FORMAT` of findings: text, or one of `muster.cli.reports`, which is not loaded for its names alone."""
+    """`-o FORMAT` for findings: text, or a format of `muster.cli.reports`, which is not imported just for the names."""
     return output_option("text", "json", "sarif", "junit", "github", "gitlab", "markdown")(function)
 
 
 def findings_option(function: _F) -> _F:
-    """`--findings FORMAT=FILE`, as often as there are readers."""
+    """`--findings FORMAT=FILE`, repeatable."""
     return click.option(
         "--findings", multiple=True, type=ParsedType("format=file", _form_and_file), metavar="FORMAT=FILE",
-        help="Write what is wrong to this file, too ('-': standard output), as json, sarif, junit, github, gitlab or "
+        help="Also write the findings to this file ('-': standard output), as json, sarif, junit, github, gitlab or "
         "markdown.  Repeatable.",
     )(function)  # fmt: skip
 
@@ -309,7 +311,7 @@ def _form_and_file(text: str) -> tuple[str, str]:
 
 
 def write_findings(findings: "Sequence[Finding]", form: str, target: str) -> None:
-    """Write findings as `--findings` says. click.UsageError where that cannot be."""
+    """Write findings to a file in a format. click.UsageError if the file cannot be written."""
     from muster.cli.reports import REPORTS
 
     try:
@@ -320,12 +322,12 @@ def write_findings(findings: "Sequence[Finding]", form: str, target: str) -> Non
 
 
 def selected(run: "Run", target: str | None) -> list[Tree]:
-    """The objects that `target` names. click.UsageError where it names no kind, or nothing at all."""
+    """Return the objects that `target` names. click.UsageError if it names no kind, or a missing object."""
     from muster.cli.select import select
     from muster.data.kinds import UnknownKind
 
     with usage_errors(UnknownKind):
         found = select(run, target)
     if target and "/" in target and not found:
-        raise no_such(target)
+        raise unknown_object(target)
     return found

@@ -72,7 +72,7 @@ def report(findings: Sequence[Finding], *, quiet: bool = False, err: bool = True
 
 
 def finding_text(found: Finding) -> str:
-    """Return `file:line:column: error MUS101: message` and, indented, the excerpt, the example and the hint."""
+    """Return `file:line:column: error MUS101: message` and, indented below, the excerpt, the example and the hint."""
     head = f"{found.place}: " if found.file else ""
     lines = [f"{printable(head)}{found.severity.value} {found.code}: {printable(found.message)}"]
     lines.extend(f"    {line}" for line in found.excerpt.splitlines())
@@ -85,7 +85,7 @@ def finding_text(found: Finding) -> str:
 
 
 def findings_text(findings: Iterable[Finding]) -> str:
-    """Return all findings, one after the other, but those that waivers silence."""
+    """Return all findings that no waiver silences."""
     return "\n".join(finding_text(found) for found in findings if not found.silenced)
 
 

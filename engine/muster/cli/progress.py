@@ -1,18 +1,20 @@
-"""Progress on a terminal: what is being done, once it takes longer than a moment. Nothing at all in a pipe."""
+"""Progress on a terminal: the current step, if it takes longer than a moment. Nothing in a pipe."""
 
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from threading import Timer
 
-#: What takes no longer is over before anybody wonders.
+#: Progress is shown only after this time.
 PATIENCE_SECONDS = 1.0
 
 
 @contextmanager
 def working(what: str) -> Iterator[None]:
-    """Show on standard error what is being done while the block runs, and how much of it where that is known; `what`
-    until more is told (`muster.run.progress`)."""
+    """Show the current step and its progress on standard error while the block runs.
+
+    `what` is shown until the run reports a step (`muster.run.progress`).
+    """
     if not sys.stderr.isatty():
         yield
         return

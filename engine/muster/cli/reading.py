@@ -1,4 +1,4 @@
-"""What commands read: a revision of the repository, or the files as they are."""
+"""What commands read: a revision of the repository, or the files of a work tree or directory."""
 
 import os
 import sys
@@ -25,7 +25,7 @@ from muster.git.snapshot import CommitSnapshot, staged_snapshot
 
 if TYPE_CHECKING:
     from muster.cli.instants import Instant
-    from muster.cli.listening import Ears
+    from muster.cli.listening import Freshness
     from muster.rules.policies.witness import Witness
     from muster.run.incremental import Wanted
     from muster.run.question import Question
@@ -34,20 +34,20 @@ if TYPE_CHECKING:
     from muster.run.workers import Workers
 
 
-#: What of a work tree a fleet is read from.
-_OF_FLEETS = ("*.yaml", "*.yml", "*.json", ".musterignore")
+#: The files of a work tree that belong to a fleet.
+_FLEET_FILES = ("*.yaml", "*.yml", "*.json", ".musterignore")
 
 
 @dataclass(frozen=True)
 class FleetReading:
-    """What a command that decides reads: the snapshot, and what was heard of agents.
+    """An opened fleet: the snapshot, and the agents' refs.
 
     `repository`, `base` (the commit that was last decided on) and `heard` are None for a plain directory. `state` is
-    where `--state` says that runs keep what they leave.
+    the file that `--state` names.
     """
 
     snapshot: Snapshot
-    ears: "Ears"
+    freshness: "Freshness"
     repository: Repository | None = None
     base: str | None = None
     heard: AgentRefs | None = None
@@ -55,11 +55,11 @@ class FleetReading:
 
     @cached_property
     def branch(self) -> str | None:
-        """The branch that is checked out; None for none."""
+        """The branch that is checked out; None if there is none."""
         return current_branch(self.repository) if self.repository else None
 
     def instant(self, now: datetime) -> "Instant":
-        """As of when a reconcile would decide."""
+        """Return the instant at which a reconcile would decide."""
         from muster.cli.instants import Instant, instant_of
 
         if self.repository is None or self.base is None:
@@ -67,13 +67,12 @@ class FleetReading:
         return instant_of(self.repository, self.base, now)
 
     def tip_of(self, ref: str) -> str | None:
-        """The commit of an agent's ref, named as messages name it; None for one that was not heard, or by a relay."""
+        """Return the commit of an agent's ref, named as in messages; None if it is missing, or if a relay writes it."""
         refs = self.heard.refs if self.heard is not None else ()
         return next((found.commit for found in refs if found.short == ref and not relay_of(found.name)), None)
 
     def question(self, now: datetime) -> "Question | None":
-        """The same as a question to what the last run left of the branch that is checked out; None where something else
-        is read."""
+        """Return the question to ask the state of the branch that is checked out; None if something else is read."""
         from muster.git.pulse_memory import Remembered
         from muster.git.status import NotToldError, work_tree_changes
         from muster.run.question import COMMITTED, Question, WorkTreeFiles
@@ -91,28 +90,28 @@ class FleetReading:
         return Question(repository, commit, heard, now, Remembered(repository), files=files)
 
     def kept(self) -> "RunState | None":
-        """What the last run left of the branch that is checked out; None where nothing is kept."""
+        """Return the state of the last run on the branch that is checked out; None if none is kept."""
         if self.repository is None or self.branch is None:
             return None
         return open_state_of(os.environ, self.repository, self.branch, self.state)
 
     def require_heard(self, run: "Run") -> None:
-        """Raise RepositoryError where clusters that speak through refs could not be heard.
+        """Raise RepositoryError if clusters that report through refs have no refs now.
 
-        A plain directory has no refs at all: there the clusters keep what was derived of them, with a finding.
+        A plain directory has no refs at all: there, clusters keep their derived state, with a finding.
         """
         from muster.cli.listening import require_heard
 
         if self.repository is None or self.heard is None:
             return
         try:
-            require_heard(self.repository, run, self.heard, self.ears)
+            require_heard(self.repository, run, self.heard, self.freshness)
         except RepositoryError:
-            self.snapshot.close()  # the error keeps the run alive, and with it the processes that it reads through
+            self.snapshot.close()  # the error keeps the run alive, and with it the processes that read for it
             raise
 
-    def tell_age(self, now: datetime, *, err: bool) -> None:
-        """Print how old what is known of agents is; on standard error where the output is for machines."""
+    def print_age(self, now: datetime, *, err: bool) -> None:
+        """Print the age of the agents' refs; on standard error if the output is for machines."""
         from muster.cli.listening import age_line
 
         if self.repository is not None and self.heard is not None:
@@ -121,37 +120,41 @@ class FleetReading:
                 click.echo(line, err=err)
 
 
-def reading_of(repo: Path, rev: str | None, *, worktree: bool, ears: "Ears") -> FleetReading:
-    """Return what `--rev` and `--worktree` name, with the agents' refs as fresh as `ears` ask for."""
-    from muster.cli.listening import hear_at
+def open_reading(repo: Path, rev: str | None, *, worktree: bool, freshness: "Freshness") -> FleetReading:
+    """Open what `--rev` and `--worktree` name, with agents' refs as `freshness` say."""
+    from muster.cli.listening import agent_refs_at
 
     _check(repo, rev, worktree=worktree)
     if worktree and (found := own_repository(repo)) is None:
-        return FleetReading(DirectorySnapshot(worktree_root(repo), os.environ), ears)
+        return FleetReading(DirectorySnapshot(worktree_root(repo), os.environ), freshness)
     repository = found if worktree and found else open_repository(repo, os.environ)
     if not worktree:
-        base = _seen(repository, resolve(repository, rev or "HEAD"), ears)
-        heard = hear_at(repository, base, ears)
-        return FleetReading(CommitSnapshot(repository, base, heard.refs, heard.agents), ears, repository, base, heard)
+        base = _seen(repository, resolve(repository, rev or "HEAD"), freshness)
+        heard = agent_refs_at(repository, base, freshness)
+        return FleetReading(
+            CommitSnapshot(repository, base, heard.refs, heard.agents), freshness, repository, base, heard
+        )
     head = repository.git.line("rev-parse", "--verify", "--quiet", "HEAD")
-    head = head and _seen(repository, head, ears)
-    heard = hear_at(repository, head, ears)
-    return FleetReading(work_tree_snapshot(repository, heard), ears, repository, head, heard)
+    head = head and _seen(repository, head, freshness)
+    heard = agent_refs_at(repository, head, freshness)
+    return FleetReading(work_tree_snapshot(repository, heard), freshness, repository, head, heard)
 
 
-def _seen(repository: Repository, commit: str, ears: "Ears") -> str:
-    """A commit with what is derived of it; where that lies on a branch that is not here, a remote is asked for it."""
+def _seen(repository: Repository, commit: str, freshness: "Freshness") -> str:
+    """The commit with its derived files; if their branch is missing locally, it is fetched."""
     branch = derived_branch(repository, commit)
-    if branch and ears.ask and derived_tip(repository, branch) is None:
-        fetch_missing(repository, branch, limit_seconds=ears.limit_seconds)
+    if branch and freshness.ask and derived_tip(repository, branch) is None:
+        fetch_missing(repository, branch, limit_seconds=freshness.limit_seconds)
     return evaluated_commit(repository, commit)
 
 
-def run_of(reading: FleetReading, now: datetime, wanted: "Wanted | None", witness: "Witness | None" = None) -> "Run":
-    """Evaluate what is read, once. RepositoryError where clusters could not be heard.
+def evaluate_reading(
+    reading: FleetReading, now: datetime, wanted: "Wanted | None", witness: "Witness | None" = None
+) -> "Run":
+    """Evaluate once. RepositoryError if agents' refs are missing.
 
-    Where no more is `wanted` of its objects, only that is looked at, and the findings are those of the whole fleet. A
-    `witness` is told how expressions were evaluated.
+    Evaluates only what is `wanted`, if that is given, with the findings of the whole fleet. A `witness` is told how
+    expressions were evaluated.
     """
     from muster.run.evaluate import evaluate_snapshot
 
@@ -167,24 +170,24 @@ def run_of(reading: FleetReading, now: datetime, wanted: "Wanted | None", witnes
     return run
 
 
-def tell_uncommitted(reading: FleetReading) -> None:
-    """Say to whoever sits at a terminal that files differ from the commit that is read, where any of a fleet's do."""
+def warn_uncommitted(reading: FleetReading) -> None:
+    """Print a note on a terminal if files of the fleet differ from the commit that is read."""
     repository = reading.repository
     if repository is None or repository.worktree is None or not sys.stderr.isatty():
         return
     done = repository.git.run(
         "--no-optional-locks", "status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--",
-        *_OF_FLEETS,
+        *_FLEET_FILES,
     )  # fmt: skip
     paths = [os.fsdecode(entry[3:]) for entry in done.stdout.split(b"\0") if entry] if not done.status else []
     if paths:
-        count = "a file is not as committed" if len(paths) == 1 else f"{len(paths)} files are not as committed"
-        note = f"note: {count}, such as {printable(paths[0])}; --worktree reads what is there"
+        count = "a file differs from the commit" if len(paths) == 1 else f"{len(paths)} files differ from the commit"
+        note = f"note: {count}, such as {printable(paths[0])}; --worktree reads the files as they are"
         click.echo(note, err=True)
 
 
-def settled_of(reading: FleetReading, now: datetime, workers: "Workers") -> "Settled":
-    """What follows; of the branch that is checked out, from what reconciles left. Nothing is kept."""
+def settle_reading(reading: FleetReading, now: datetime, workers: "Workers") -> "Settled":
+    """Evaluate until nothing more is due, starting from the state of the branch that is checked out. Keeps no state."""
     from muster.git.pulse_memory import Remembered
     from muster.run.incremental import answer
     from muster.run.settle import settle
@@ -197,9 +200,9 @@ def settled_of(reading: FleetReading, now: datetime, workers: "Workers") -> "Set
 
 
 def snapshot_of(repo: Path, rev: str | None, *, worktree: bool, staged: bool = False) -> Snapshot:
-    """Return the snapshot that `--rev`, `--worktree` and `--staged` name: HEAD without any. Nothing is fetched.
+    """Return the snapshot that `--rev`, `--worktree` and `--staged` name; HEAD without any. Fetches nothing.
 
-    A directory that is in no repository is read as it is, unless a revision is asked for.
+    A directory outside of any repository is read as it is, unless a revision is given.
     """
     _check(repo, rev, worktree=worktree)
     if staged:
@@ -221,8 +224,8 @@ def _check(repo: Path, rev: str | None, *, worktree: bool) -> None:
 
 
 def own_repository(repo: Path) -> Repository | None:
-    """The repository whose work tree a fleet is; None for a plain directory, which has no agents, and for a fleet in a
-    folder of another repository, such as an example."""
+    """Return the repository whose work tree is the fleet; None for a plain directory, and for a fleet in a folder of
+    another repository, such as an example, which has no agents."""
     root = worktree_root(repo)
     try:
         repository = open_repository(root, os.environ)
@@ -232,10 +235,10 @@ def own_repository(repo: Path) -> Repository | None:
     return repository if same else None
 
 
-def base_of(repo: Path, rev: str | None, *, default: str) -> Snapshot | None:
-    """Return the revision that changes are told from; None where none is named and there is no default one.
+def base_snapshot(repo: Path, rev: str | None, *, default: str) -> Snapshot | None:
+    """Return the revision to compare with; None if none is named and the default one does not exist.
 
-    RepositoryError where a revision is named that does not exist.
+    RepositoryError if a named revision does not exist.
     """
     try:
         repository = open_repository(repo, os.environ)
@@ -249,7 +252,7 @@ def base_of(repo: Path, rev: str | None, *, default: str) -> Snapshot | None:
 
 
 def worktree_root(repo: Path) -> Path:
-    """The root of the work tree that `repo` lies in; `repo` itself where there is no git, or where it holds a fleet."""
+    """Return the root of the work tree around `repo`; `repo` itself without git, or if it has a fleet of its own."""
     if (repo / "fleet.yaml").is_file():
         return repo
     try:

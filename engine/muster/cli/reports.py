@@ -1,9 +1,8 @@
-"""Findings in the formats that forges and CI read, by the name under which commands offer them.
+"""Findings in the formats of forges and CI systems, by the names that commands offer.
 
-Results in JUnit's XML, as CI systems show them beside other tests: `testsuites`, `testsuite`, `testcase`.
-
-What is an error fails; what is not says so in its output; what a waiver speaks of is skipped. Where there is nothing to
-tell, one case has passed: a report without any counts as one that is missing.
+JUnit's XML is `testsuites`, `testsuite`, `testcase`, shown beside other tests: an error fails, other findings are its
+output, and a waived one is skipped. A report without findings has one case that passed, because CI systems take an
+empty report for a missing one.
 """
 
 import hashlib
@@ -29,19 +28,19 @@ from muster.version import __version__
 
 @dataclass(frozen=True, slots=True)
 class Case:
-    """One thing that was looked at: `failure` is why it failed, empty where it passed, `skipped` why that does not
-    count, and `said` what else to tell."""
+    """One JUnit test case: `failure` is why it failed, empty if it passed; `skipped` why it does not count; `output`
+    more text."""
 
     group: str
     name: str
     place: Place
     failure: str = ""
-    said: str = ""
+    output: str = ""
     skipped: str = ""
 
 
 def findings_junit(findings: Sequence[Finding]) -> str:
-    """Return one case for each finding."""
+    """Return a report with one case for each finding."""
     cases = []
     for found in findings:
         text, bad = finding_text(found), found.fails
@@ -65,8 +64,8 @@ def junit_text(suite: str, cases: Sequence[Case]) -> str:
         if case.failure:
             first = case.failure.split("\n", 1)[0]
             lines.append(f"<failure message={_attribute(first)}>{_text(case.failure)}</failure>")
-        if case.said:
-            lines.append(f"<system-out>{_text(case.said)}</system-out>")
+        if case.output:
+            lines.append(f"<system-out>{_text(case.output)}</system-out>")
         lines.append("</testcase>")
     return "\n".join([*lines, "</testsuite>", "</testsuites>"]) + "\n"
 
@@ -80,12 +79,12 @@ def _text(text: str) -> str:
 
 
 _SCHEMA: Final = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/os/schemas/sarif-schema-2.1.0.json"
-#: What SARIF would take for a link, 3.11.6, or for a placeholder, 3.11.5.
-_MEANS: Final = re.compile(r"[\\\[\]]|\{(?=\d)")
+#: What SARIF reads as a link, 3.11.6, or as a placeholder, 3.11.5.
+_SPECIAL: Final = re.compile(r"[\\\[\]]|\{(?=\d)")
 
 
 def sarif_text(findings: Sequence[Finding]) -> str:
-    """Return one run with a result for each finding, and the rules behind them."""
+    """Return one run with a result for each finding, and their rules."""
     codes = sorted({found.code for found in findings})
     driver = {"name": "muster", "version": __version__, "rules": [_rule(code) for code in codes]}
     results = [_result(found, codes.index(found.code)) for found in findings]
@@ -112,7 +111,7 @@ def _result(found: Finding, rule: int) -> Tree:
         "partialFingerprints": {"muster/v1": found.fingerprint},
     }
     if found.waiver is not None:
-        # In a file beside the code, not in it: 3.35.2.
+        # The waiver is in a file beside the code, not in it: 3.35.2.
         suppression = {"kind": "external", "status": "accepted", "justification": _plain(str(found.waiver))}
         result["suppressions"] = [suppression]
     location: dict[str, Tree] = {}
@@ -128,18 +127,18 @@ def _result(found: Finding, rule: int) -> Tree:
 
 def _plain(text: str) -> str:
     lines = "\n".join(map(printable, text.split("\n")))
-    return _MEANS.sub(lambda found: "{{" if found[0] == "{" else f"\\{found[0]}", lines)
+    return _SPECIAL.sub(lambda found: "{{" if found[0] == "{" else f"\\{found[0]}", lines)
 
 
 _SEVERITIES: Final[Mapping[Severity, str]] = MappingProxyType(
     {Severity.ERROR: "critical", Severity.WARNING: "minor", Severity.NOTE: "info"}
 )
-#: Each issue has to be of some file: what is about the fleet as a whole is of its settings.
+#: Each issue needs a file: issues of the fleet as a whole are in its settings.
 _FLEET: Final = "fleet.yaml"
 
 
 def code_quality_text(findings: Sequence[Finding]) -> str:
-    """Return one issue for each finding that nobody has waived."""
+    """Return one issue for each finding that is not waived."""
     return json_text(list(_issues(findings)))
 
 
@@ -147,7 +146,7 @@ def _issues(findings: Sequence[Finding]) -> Iterator[Tree]:
     seen: Counter[str] = Counter()
     for found in findings:
         if found.waiver is not None:
-            continue  # nothing says so in this format, and what is in it counts
+            continue  # the format cannot mark an issue as waived
         same = found.fingerprint
         seen[same] += 1
         yield {
@@ -165,7 +164,7 @@ _COMMANDS: Final[Mapping[Severity, str]] = MappingProxyType(
 
 
 def annotations_text(findings: Sequence[Finding]) -> str:
-    """Return one line for each finding, the worst first: only ten of a sort are shown."""
+    """Return one line for each finding, the worst first, because only ten of each severity are shown."""
     shown = (found for found in findings if not found.silenced)
     return "".join(f"{_annotation(found)}\n" for found in sorted(shown, key=lambda found: found.severity.rank))
 
@@ -182,7 +181,7 @@ def _annotation(found: Finding) -> str:
 
 
 def _data(text: str, further: str = "") -> str:
-    """Escape what would end the command, or begin another property."""
+    """Escape characters that would end the command, or start another property."""
     return "".join(f"%{ord(char):02X}" if char in f"%{further}" else char for char in printable(text))
 
 

@@ -1,4 +1,5 @@
-"""Objects by what a person types: `managedclusters`, `cluster/prod-eu-1`, `lease/prod-eu-1/managed-cluster-lease`."""
+"""Select objects by what a person types: `managedclusters`, `cluster/prod-eu-1`,
+`lease/prod-eu-1/managed-cluster-lease`."""
 
 from collections.abc import Callable, Sequence
 
@@ -12,14 +13,14 @@ from muster.run.run import Run
 
 
 def _read(target: str) -> tuple[Sequence[Kind], str, str]:
-    """The kinds, namespace and name of `KIND[/[NAMESPACE/]NAME]`; empty where it names none."""
+    """The kinds, namespace and name of `KIND[/[NAMESPACE/]NAME]`; empty if missing."""
     word, _, rest = target.partition("/")
     namespace, _, name = rest.rpartition("/")
     return kinds_named(word), namespace, name
 
 
-def ids_named(target: str) -> Callable[[ObjectId], bool]:
-    """Return what tells the objects that `KIND[/[NAMESPACE/]NAME]` names. UnknownKind where no kind is called so."""
+def id_matcher(target: str) -> Callable[[ObjectId], bool]:
+    """Return a test for the ids that `KIND[/[NAMESPACE/]NAME]` names. UnknownKind for an unknown kind."""
     named, namespace, name = _read(target)
     kinds = {(kind.group, kind.name) for kind in named}
 
@@ -32,8 +33,10 @@ def ids_named(target: str) -> Callable[[ObjectId], bool]:
 
 
 def wanted(target: str) -> Wanted | None:
-    """Return what has to be looked at for the objects that `KIND[/[NAMESPACE/]NAME]` names; None for all. UnknownKind
-    where no kind is called so."""
+    """Return what a run must evaluate for the objects that `KIND[/[NAMESPACE/]NAME]` names; None for everything.
+
+    UnknownKind for an unknown kind.
+    """
     kinds, namespace, name = _read(target)
     if name:
         if any(kind.namespaced for kind in kinds) and not namespace:
@@ -45,9 +48,11 @@ def wanted(target: str) -> Wanted | None:
 
 
 def object_ids(target: str) -> list[ObjectId]:
-    """Return the ids that `KIND/[NAMESPACE/]NAME` can mean, whether there are such objects or not: a word may mean two
-    kinds, and what lies in a cluster's namespace may be called by the cluster alone. UnknownKind for no kind, or no
-    name."""
+    """Return the ids that `KIND/[NAMESPACE/]NAME` can mean, whether or not such objects exist.
+
+    A word may mean two kinds, and an object in a cluster's namespace may be named by the cluster alone. UnknownKind for
+    an unknown kind or a missing name.
+    """
     kinds, namespace, name = _read(target)
     if not name:
         raise UnknownKind(f"name one object, as in {target.partition('/')[0]}/NAME")

@@ -1,7 +1,7 @@
-"""Being told to stop: SIGTERM and Ctrl-C, of a verb that goes on until then.
+"""Stopping by SIGTERM or Ctrl-C, for commands that run until then.
 
-What is under way gets a moment to come to its end; then it is given up wherever it is, in an exchange with a remote
-that does not answer, or in the middle of a large fleet. What that leaves half done is undone on the way out.
+Work in progress gets a moment to end; then it is interrupted wherever it is, in an exchange with a remote that does not
+answer or in the middle of a large fleet. Cleanup on the way out undoes what is half done.
 """
 
 import signal
@@ -10,18 +10,18 @@ from contextlib import contextmanager, suppress
 from threading import Event
 from typing import Final
 
-#: How long a moment is; and when it is asked again, because whatever ran just then kept the first time to itself.
+#: The moment; the interrupt is repeated at this interval, because the code that it hits may swallow it.
 _MOMENT_SECONDS: Final = 2.0
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
 
 
 class GivenUpError(BaseException):
-    """What was under way is given up. No `Exception`: nothing that survives errors survives this."""
+    """Work in progress is interrupted. Not an `Exception`, so that code that survives errors does not survive this."""
 
 
 @contextmanager
 def until_stopped(stop: Event, *, wake: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Set `stop`, and call `wake`, when a signal says so; end the block where it does not end by itself then."""
+    """Set `stop` and call `wake` at a signal; interrupt the block if it does not end soon after."""
 
     def end(*_: object) -> None:
         stop.set()

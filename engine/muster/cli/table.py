@@ -1,7 +1,7 @@
-"""Tables as `kubectl get` prints them: columns aligned by spaces, a line for each row.
+"""Tables as `kubectl get` prints them: columns aligned by spaces, one line for each row.
 
-In a pipe, and where all is asked for, every column is there. On a terminal no line is wider than it: headings become
-short, then columns go, the least needed first, and what is still too wide is cut; colours say how things stand.
+In a pipe, or if everything is asked for, all columns are printed. On a terminal no line is wider than the terminal:
+headings become short, then columns are left out, the least important first, and cells are cut; colours show statuses.
 """
 
 import os
@@ -14,12 +14,13 @@ from typing import Final
 
 from muster.data.printable import printable
 
-#: Lines no longer than that are read with ease, however wide the terminal is.
+#: The longest comfortable line, on terminals of any width.
 _WIDEST = 100
 
 
-def told(text: str, first: str = "", others: str = "") -> list[str]:
-    """Return a text as lines; what stands before the first of them, and before the others."""
+def paragraph(text: str, first: str = "", others: str = "") -> list[str]:
+    """Return a text as lines, wrapped on a terminal; `first` and `others` are put before the first and the other
+    lines."""
     return wrapped(text, first, others) if sys.stdout.isatty() else [first + text]
 
 
@@ -32,13 +33,13 @@ def wrapped(text: str, first: str = "", others: str = "") -> list[str]:
 
 
 def line_width() -> int:
-    """How wide lines of words are."""
+    """Return the width of running text."""
     return min(terminal_width(), _WIDEST)
 
 
 _GAP: Final = 3
 _NARROW_GAP: Final = 2
-#: No column is cut to less.
+#: No column is cut to less than this.
 _LEAST: Final = 8
 #: Colours by word, for cells that hold a condition's status or the like.
 COLOURS: Final = {"True": 32, "False": 31, "Unknown": 33}
@@ -49,8 +50,10 @@ FAINT: Final = 2
 
 @dataclass(frozen=True, slots=True)
 class Heading:
-    """What stands over a column, and in `short` where that is too wide. `rank`: how well one can do without it; the
-    columns of the highest rank go first, those of rank 0 stay."""
+    """The heading of a column, and its `short` form for narrow terminals.
+
+    `rank`: how dispensable the column is. Columns of the highest rank are left out first, those of rank 0 never.
+    """
 
     text: str
     short: str = ""
@@ -59,7 +62,7 @@ class Heading:
 
 @dataclass(frozen=True, slots=True)
 class Fitted:
-    """What of a table there is room for: the numbers of the columns, what stands over each and how wide it is."""
+    """A table that fits: the numbers of its columns, their headings and their widths."""
 
     columns: Sequence[int]
     headings: Sequence[str]
@@ -68,11 +71,11 @@ class Fitted:
 
     @property
     def width(self) -> int:
-        """How wide a line can be."""
+        """The width of the longest line."""
         return sum(self.widths) + self.gap * (len(self.widths) - 1)
 
     def line(self, row: Sequence[str], colours: Sequence[int] = ()) -> str:
-        """One row, without blanks at its end."""
+        """Return one row, without trailing spaces."""
         cells = [_cut(row[number], width) for number, width in zip(self.columns, self.widths, strict=True)]
         padded = [cell.ljust(width) for cell, width in zip(cells, self.widths, strict=True)]
         padded[-1] = cells[-1]
@@ -83,13 +86,13 @@ class Fitted:
 
 
 def table_text(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
-    """Return a table with all of its columns."""
+    """Return a table with all its columns."""
     cells = _cells(rows)
     return "\n".join(map(_all([Heading(title) for title in titles], cells).line, (titles, *cells)))
 
 
 def print_table(titles: Sequence[Heading | str], rows: Iterable[Sequence[str]], *, wide: bool = False) -> None:
-    """Print a table on standard output; all of it where that is no terminal, or with `wide`."""
+    """Print a table on standard output: all of it if that is not a terminal, or with `wide`."""
     lines, left = _lines(titles, _cells(rows), None if wide else terminal_width())
     sys.stdout.writelines(f"{line}\n" for line in lines)
     if left:
@@ -98,8 +101,8 @@ def print_table(titles: Sequence[Heading | str], rows: Iterable[Sequence[str]], 
 
 
 class GrowingTable:
-    """A table whose rows come one after the other: columns and widths are those of its first rows; where it is no
-    terminal, or with `wide`, they widen."""
+    """A table whose rows arrive one after the other. The first rows determine columns and widths; widths grow if
+    standard output is not a terminal, or with `wide`."""
 
     def __init__(self, titles: Sequence[Heading | str], *, wide: bool = False) -> None:
         self.headings = [title if isinstance(title, Heading) else Heading(title) for title in titles]
@@ -107,7 +110,7 @@ class GrowingTable:
         self._found: Fitted | None = None
 
     def print(self, rows: Iterable[Sequence[str]]) -> None:
-        """Print rows; before the first of them what stands over the columns."""
+        """Print rows, and before the first of them the headings."""
         cells = _cells(rows)
         coloured = has_colours()
         if self._found is None:
@@ -125,14 +128,14 @@ class GrowingTable:
 
 
 def table_lines(titles: Sequence[Heading | str], rows: Iterable[Sequence[str]], indent: str = "") -> list[str]:
-    """Return the lines of a table that stands among others on standard output, so far to the right."""
+    """Return the lines of an indented table for standard output."""
     return [indent + line for line in _lines(titles, _cells(rows), terminal_width() - len(indent))[0]]
 
 
 def _lines(
     titles: Sequence[Heading | str], cells: Sequence[Sequence[str]], width: int | None
 ) -> tuple[list[str], list[str]]:
-    """The lines, no wider than that on a terminal, and what stands over the columns that there is no room for."""
+    """The lines, at most `width` wide on a terminal, and the headings of the columns left out."""
     headings = [title if isinstance(title, Heading) else Heading(title) for title in titles]
     found = fitted(headings, cells, width) if sys.stdout.isatty() and width is not None else _all(headings, cells)
     shown = dict(zip(found.columns, found.headings, strict=True))
@@ -144,7 +147,7 @@ def _lines(
 
 
 def fitted(headings: Sequence[Heading], rows: Sequence[Sequence[str]], width: int) -> Fitted:
-    """Return what there is room for in so many columns of a terminal."""
+    """Return the table that fits into `width` characters."""
     found = _all(headings, rows)
     if found.width <= width:
         return found
@@ -164,17 +167,17 @@ def fitted(headings: Sequence[Heading], rows: Sequence[Sequence[str]], width: in
 
 
 def terminal_width() -> int:
-    """How wide the terminal is."""
+    """Return the width of the terminal."""
     return max(20, shutil.get_terminal_size((80, 24)).columns)
 
 
 def has_colours() -> bool:
-    """Whether standard output is a terminal that shows colours, and nobody asked for none (https://no-color.org)."""
+    """Is standard output a terminal that shows colours, and are they not disabled (https://no-color.org)?"""
     return sys.stdout.isatty() and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
 
 
 def paint(text: str, colour: int) -> str:
-    """Return a text in a colour of ANSI's, or bold; 0 for as it is."""
+    """Return a text in an ANSI colour, or bold; unchanged for 0."""
     return f"\x1b[{colour}m{text}\x1b[0m" if colour and text.strip() else text
 
 
@@ -189,7 +192,7 @@ def _all(headings: Sequence[Heading], rows: Sequence[Sequence[str]]) -> Fitted:
 
 
 def _squeezed(found: Fitted, width: int) -> Fitted:
-    """Cut the widest columns until all of them fit, or none can give more."""
+    """Cut the widest columns until all columns fit, or none can be cut further."""
     widths = list(found.widths)
     over = found.width - width
     while over > 0 and max(widths) > _LEAST:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable
 from dataclasses import dataclass, field
 from pathlib import PurePosixPath
 
-from muster.cli.listening import READER, hear_at
+from muster.cli.listening import READER, agent_refs_at
 from muster.data.codes import Severity
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
@@ -158,7 +158,7 @@ def commit_edit(
         if remote is not None:
             find_derived_tips(repository, tips)  # also fetches the derived branch, if there is one
         # Agents' requests are in their refs: a proposal that is not fetched could not be accepted.
-        heard = hear_at(repository, evaluated_commit(repository, tips.base), READER, first=remote)
+        heard = agent_refs_at(repository, evaluated_commit(repository, tips.base), READER, first=remote)
         with open_commit(repository, tips.base, heard) as snapshot:
             draft = Draft(check_snapshot(snapshot), snapshot.agents)
             change(draft)

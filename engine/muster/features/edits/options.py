@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
-from muster.cli.options import as_one
+from muster.cli.options import combine_options
 from muster.cli.outcome import report, say, say_behind
 from muster.data.printable import without_secrets
 
@@ -73,7 +73,7 @@ class Destination:
 
 def edit_options(function: _F) -> _F:
     """`--branch NAME`, `--push` and `--remote NAME`, as one parameter `into` with `--repo`."""
-    joined = as_one(function, "into", Destination, *Destination.__slots__)
+    joined = combine_options(function, "into", Destination, *Destination.__slots__)
     for option in (
         click.option("--remote", default="origin", show_default=True, help="The remote to fetch from and push to."),
         click.option("--push", is_flag=True, help="Fetch first, and push the commit."),

@@ -52,7 +52,7 @@ def explain(
     if page is not None:
         sys.stdout.write(page)
         return 0
-    is_named = options.one_object(target)
+    is_named = options.object_matcher(target)
     with supposed.over(replace(source.reading(), state=state), state, source.now) as reading:
         return _explain(reading, is_named, target, field, source.now, output)
 
@@ -61,15 +61,15 @@ def _explain(
     reading: "FleetReading", is_named: "Callable[[ObjectId], bool]", target: str, field: str, now: datetime, output: str
 ) -> int:
     from muster.cli.documents import json_text
-    from muster.cli.reading import run_of
+    from muster.cli.reading import evaluate_reading
     from muster.features.explain.explain import NothingDecided, explain
     from muster.features.explain.text import explanation_document, explanation_text
     from muster.rules.policies.witness import Witness
 
     witness = Witness(is_named)
     with working("evaluating the fleet"):
-        run = run_of(reading, now, options.wanted(target), witness)
-    id_ = options.the_one(run, target, is_named)
+        run = evaluate_reading(reading, now, options.wanted(target), witness)
+    id_ = options.find_one(run, target, is_named)
     with options.usage_errors(NothingDecided):
         found = explain(run, witness, id_, field)
     blame = _blame(reading, now)
@@ -117,9 +117,9 @@ def describe(target: str, names: Sequence[str], source: options.Source, output: 
     if names and "/" in target:
         raise click.UsageError(f"{target} names an object already.")
     targets = [f"{target}/{name}" for name in names] or [target]
-    named = [(one, options.one_object(one)) for one in targets]
+    named = [(one, options.object_matcher(one)) for one in targets]
     reading, run = source.evaluated(options.wanted(*targets))
-    ids = [options.the_one(run, one, is_named) for one, is_named in named]
+    ids = [options.find_one(run, one, is_named) for one, is_named in named]
     with closing(reading.snapshot):  # the choices of a Placement are worked out here, and read through the snapshot
         for number, id_ in enumerate(ids):
             if output == "yaml":

@@ -6,7 +6,7 @@ from datetime import datetime
 
 from muster.cli.cells import short_label
 from muster.cli.columns import rows
-from muster.cli.table import Heading, table_lines, told
+from muster.cli.table import Heading, paragraph, table_lines
 from muster.data.decision import Decision, Path
 from muster.data.ids import ObjectId
 from muster.data.kinds import ADAPTER_REPORT, LEASE, NODE_POOL, PLACEMENT, is_cluster, kind_of
@@ -150,7 +150,7 @@ def _table(titles: Sequence[Heading | str], cells: Iterable[Sequence[str]]) -> l
 
 def _below(text: str) -> list[str]:
     """A sentence, indented below the line that it is about."""
-    return told(printable(text), "  ", "  ") if text else []
+    return paragraph(printable(text), "  ", "  ") if text else []
 
 
 def _taints(body: Tree, decisions: Mapping[Path, Decision], now: datetime) -> Iterator[str]:
@@ -201,7 +201,9 @@ def _decisions(run: Run, id_: ObjectId, decisions: Mapping[Path, Decision]) -> I
     if PLACEMENT.has(id_):
         choices = why(run.fleet, run.now, id_)
         chosen = [one.cluster for one in choices if one.selected]
-        yield from told(printable(f"{len(chosen)} of {len(choices)} clusters: {', '.join(chosen) or 'none'}"), "", "  ")
+        yield from paragraph(
+            printable(f"{len(chosen)} of {len(choices)} clusters: {', '.join(chosen) or 'none'}"), "", "  "
+        )
     for path, decision in sorted(decisions.items(), key=lambda item: field_label(item[0])):
         value = _shown(decision.value)
         if value and path[0] != "metadata" and path[:2] not in _NOT_LISTED:

@@ -43,7 +43,7 @@ def endpoints(ingress: str | None, source: options.Source, format_: str, listen:
         hint = did_you_mean(format_, load_balancers())
         raise click.UsageError(f"no load balancer is called {format_!r}. {hint}".strip())
     reading, run = source.evaluated()
-    reading.tell_age(source.now, err=True)
+    reading.print_age(source.now, err=True)
     if doubtful := [kind.plural for kind in (MULTI_CLUSTER_INGRESS, ENDPOINT_SLICE) if run.fleet.uncertain(kind)]:
         report(reported_findings(run))
         click.echo(f"error: some {' and '.join(doubtful)} cannot be read, and their requests would be lost: nothing is "
@@ -80,7 +80,7 @@ def objects(target: str | None, source: options.Source, output: str, *, deletes:
     if deletes and status:
         raise click.UsageError("--deletes and --status print different things: give one.")
     reading, run = source.evaluated()
-    reading.tell_age(source.now, err=True)
+    reading.print_age(source.now, err=True)
     found = exported(options.selected(run, target), named=target is not None, status=status)
     bodies = found.deleted if deletes else found.bodies
     if output == "json" or deletes:  # kubectl delete takes an empty List, and no empty stream

@@ -9,7 +9,7 @@ import click
 
 from muster.cli import options
 from muster.cli.progress import working
-from muster.cli.reading import reading_of
+from muster.cli.reading import open_reading
 from muster.features.whatif.options import Supposed, supposed_options
 
 
@@ -45,7 +45,7 @@ def command(
     from muster.features.forecast.forecast import RenewingAgents, forecast, moment_document, moment_text
 
     with working("reading the fleet"):
-        reading = reading_of(repo, rev, worktree=False, ears=replace(READER, ask=not offline))
+        reading = open_reading(repo, rev, worktree=False, freshness=replace(READER, ask=not offline))
     start, count, documents = reading.instant(now).now, 0, []
     with supposed.tried(reading, state) as trial:
         lost = supposed.suppose(trial, start)

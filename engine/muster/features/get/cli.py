@@ -66,7 +66,7 @@ def get(
             click.echo(line)
         if not objects:
             click.echo(f"no {', '.join(targets)} here", err=True)
-    reading.tell_age(source.now, err=not listing.is_table)
+    reading.print_age(source.now, err=not listing.is_table)
     return report(reported_findings(run))
 
 
@@ -148,7 +148,7 @@ def render(target: str | None, source: options.Source, output: str) -> int:
     from muster.features.get.listing import run_document
 
     reading, run = source.evaluated()
-    reading.tell_age(source.now, err=True)
+    reading.print_age(source.now, err=True)
     selected = options.selected(run, target)
     if output == "json":
         sys.stdout.write(json_text(run_document(run, selected)))

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from muster.cli import options
 from muster.cli.listening import READER
 from muster.cli.outcome import say
-from muster.cli.reading import reading_of, run_of
+from muster.cli.reading import evaluate_reading, open_reading
 from muster.cli.stopping import until_stopped
 from muster.features.watch.watch import LONGEST_SLEEP, listen
 from muster.git.agentrefs import local_agent_refs
@@ -86,10 +86,10 @@ class _Follower:
             if seen == self._seen and (self._due is None or present < self._due):
                 return
             now = self._fleet.now
-            ears = replace(READER, ask=fetches and not self._fleet.source.offline)
-            reading = reading_of(self._fleet.source.repo, tip, worktree=False, ears=ears)
+            freshness = replace(READER, ask=fetches and not self._fleet.source.offline)
+            reading = open_reading(self._fleet.source.repo, tip, worktree=False, freshness=freshness)
             with reading.snapshot:
-                run = run_of(reading, now, self._fleet.wanted)
+                run = evaluate_reading(reading, now, self._fleet.wanted)
                 self._show(run)
             self._seen = (tip, tuple(reading.heard.refs)) if reading.heard is not None else seen
             horizon = None if self._fleet.fixed_now else run.horizon

@@ -49,7 +49,7 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
     with working("reading the history"):
         all_found = [history(repository, commit, id_, start, now) for id_ in ids]
     if not any(one.known for one in all_found):
-        raise completion.no_such(target, "nothing was ever derived for")
+        raise completion.unknown_object(target, "nothing was ever derived for")
     found = next((one for one in all_found if one.transitions or one.stays), all_found[0])
     if output == "json":
         sys.stdout.write(json_text(history_document(found)))

@@ -50,7 +50,7 @@ def command(
     reading, run = source.evaluated()
     upcoming = _upcoming(reading, source.now, forecast) if forecast else None
     count = _write(folder, reading, run, title or source.repo.resolve().name.removesuffix(".git"), link, upcoming)
-    reading.tell_age(source.now, err=True)
+    reading.print_age(source.now, err=True)
     click.echo(f"{count} files in {folder}: open {folder / 'index.html'}")
     return FAULT if any(map(is_any_fault, reported_findings(run))) else FINE
 

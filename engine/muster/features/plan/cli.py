@@ -13,7 +13,7 @@ from muster.cli import options
 from muster.cli.cache import open_state_of, state_path
 from muster.cli.outcome import report
 from muster.cli.progress import working
-from muster.cli.reading import FleetReading, reading_of, settled_of, tell_uncommitted
+from muster.cli.reading import FleetReading, open_reading, settle_reading, warn_uncommitted
 from muster.features.whatif.options import Supposed, supposed_options
 from muster.git.config import remotes
 from muster.git.derivedbranch import evaluated_commit
@@ -66,21 +66,23 @@ def command(
     if supposed and base is not None:
         raise click.UsageError("--base compares what is committed: suppose nothing with it.")
     with working("evaluating the fleet"):
-        reading = reading_of(repo, rev, worktree=worktree, ears=replace(READER, ask=not offline, gone=agents_gone))
+        reading = open_reading(
+            repo, rev, worktree=worktree, freshness=replace(READER, ask=not offline, gone=agents_gone)
+        )
         if not (rev or worktree or base):
-            tell_uncommitted(reading)
+            warn_uncommitted(reading)
         instant = reading.instant(now)
         found = None if base is None else _branch(reading, base, rev, instant.now, state, ask=not offline)
         if supposed:
             settled = _supposed(reading, instant.now, state, supposed)
         else:
-            settled = found.head if found else settled_of(replace(reading, state=state), instant.now, workers)
+            settled = found.head if found else settle_reading(replace(reading, state=state), instant.now, workers)
     for each in (found.base, found.head) if found else (settled,):
         reading.require_heard(each.first)
     if out:
         _write(out, settled, reading)
     _print(settled, found, base or "", output)
-    reading.tell_age(instant.now, err=output != "table")
+    reading.print_age(instant.now, err=output != "table")
     if instant.note:
         click.echo(f"a reconcile would refuse: {instant.note}" if instant.refused else instant.note, err=True)
     shown = _told(settled, found)

@@ -13,7 +13,7 @@ from muster.cli import options
 from muster.cli.exits import FAULT, FINDINGS, FINE, USAGE
 from muster.cli.outcome import report
 from muster.cli.progress import working
-from muster.cli.reading import settled_of
+from muster.cli.reading import settle_reading
 from muster.cli.table import PLAIN, has_colours, paint
 from muster.data.printable import printable
 
@@ -57,7 +57,7 @@ def command(source: options.Source, state: Path | None, workers: "Workers") -> i
 
     with working("evaluating the fleet"):
         reading = replace(source.reading(), state=state)
-        settled = settled_of(reading, reading.instant(source.now).now, workers)
+        settled = settle_reading(reading, reading.instant(source.now).now, workers)
     reading.require_heard(settled.first)
     sys.stdout.writelines(f"{line}\n" for line in diff_lines(_before(reading.snapshot, settled), settled.files))
     code = report(shown(settled.findings, settled.last.now))

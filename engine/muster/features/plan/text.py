@@ -7,7 +7,7 @@ from itertools import groupby
 
 from muster.cli.cells import short_label
 from muster.cli.outcome import finding_text
-from muster.cli.table import BOLD, PLAIN, has_colours, paint, told, wrapped
+from muster.cli.table import BOLD, PLAIN, has_colours, paint, paragraph, wrapped
 from muster.data.decision import Held
 from muster.data.kinds import is_cluster
 from muster.data.printable import printable
@@ -38,7 +38,7 @@ def _print_transition(change: Change) -> None:
     what = ": ".join(filter(None, (short_label(change.field), status))) or "derived part"
     note = change.note or change.source.partition("#")[0]
     text = printable(f"{what} ({note})" if note and note not in what else what)
-    first, *others = told(text, "    ", "      ")
+    first, *others = paragraph(text, "    ", "      ")
     sys.stdout.write(f"  {paint(sign, colour if has_colours() else PLAIN)} {first[4:]}\n")
     sys.stdout.writelines(f"{line}\n" for line in others)
 
@@ -47,11 +47,11 @@ def print_held(held: Sequence[Held]) -> None:
     """Print what budgets hold back: for each reason, which effects, and on what."""
     for reason, ours in _grouped(held, lambda one: one.reason):
         count = f"{len(ours)} effect{' is' if len(ours) == 1 else 's are'}"
-        sys.stdout.writelines(f"{line}\n" for line in told(printable(f"{count} held: {reason}"), "", "      "))
+        sys.stdout.writelines(f"{line}\n" for line in paragraph(printable(f"{count} held: {reason}"), "", "      "))
         for effect, same in _grouped(ours, lambda one: one.effect):
             names = ", ".join(one.object.name if is_cluster(one.object) else str(one.object) for one in same)
             text = printable(f"{short_label(effect)}: {names}")
-            sys.stdout.writelines(f"{line}\n" for line in told(text, "  ", "      "))
+            sys.stdout.writelines(f"{line}\n" for line in paragraph(text, "  ", "      "))
 
 
 def _grouped(held: Sequence[Held], by: Callable[[Held], str]) -> Iterator[tuple[str, list[Held]]]:
@@ -63,7 +63,7 @@ def print_summary(subject: str, files: int, horizon: datetime | None) -> None:
     """Print the line under a plan: how much there is, and when time alone changes the next thing."""
     noun = "file" if files == 1 else "files"
     text = f"{subject}: {files} derived {noun} to write or remove." if files else "Nothing to do."
-    sys.stdout.writelines(f"{line}\n" for line in told(text))
+    sys.stdout.writelines(f"{line}\n" for line in paragraph(text))
     if horizon is not None:
         sys.stdout.write(f"Next change without new input: {format_time(horizon)}.\n")
 

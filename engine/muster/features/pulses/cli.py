@@ -44,7 +44,7 @@ def command(
     _show(_of_kinds(run.pulses, kinds), output)
     if output == "table" and run.horizon is not None:
         click.echo(f"next change by time alone: {run.horizon.isoformat().replace('+00:00', 'Z')}", err=True)
-    reading.tell_age(source.now, err=True)
+    reading.print_age(source.now, err=True)
     return report(reported_findings(run))
 
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from threading import Event
 from typing import TypeAlias
 
-from muster.cli.listening import WRITER, hear_at, require_heard
+from muster.cli.listening import WRITER, agent_refs_at, require_heard
 from muster.data.decision import Published, PulseKey
 from muster.data.tree import Tree
 from muster.git.open import open_commit
@@ -38,7 +38,7 @@ def look(
     branch = current_branch(repository)
     followed = fetch(repository, remote=remote, branch=branch) if remote and branch else None
     base = resolve(repository, followed or "HEAD")
-    heard = hear_at(repository, base, WRITER, first=remote)
+    heard = agent_refs_at(repository, base, WRITER, first=remote)
     with open_commit(repository, base, heard) as snapshot:
         run = evaluate_snapshot(snapshot, now, memory)
         require_heard(repository, run, heard, WRITER)

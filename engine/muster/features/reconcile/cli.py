@@ -25,7 +25,7 @@ from muster.features.sign.options import Signer, sign_once, signer_options
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
 
-    from muster.cli.listening import Ears
+    from muster.cli.listening import Freshness
     from muster.cli.reconcile_result import ReconcileResult
     from muster.features.metrics.observer import LookObserver
     from muster.features.plan.planfile import Planned
@@ -86,7 +86,7 @@ def command(
         raise click.UsageError("--plan says as of when: --now and --back-in-time do not go with it.")
     return reconcile_once(
         repo, (lambda: now) if given else options.present, branch, remote if push else None,
-        ears=replace(WRITER, ask=not offline, gone=agents_gone), back_in_time=back_in_time, verbose=verbose,
+        freshness=replace(WRITER, ask=not offline, gone=agents_gone), back_in_time=back_in_time, verbose=verbose,
         sink_dir=sink_dir, state=state, workers=workers, plan=plan, signer=signer, metrics=metrics,
     )  # fmt: skip
 
@@ -116,8 +116,8 @@ def publish(
 
 def reconcile_once(
     repo: Path, now: Callable[[], datetime], branch: str | None, remote: str | None, *,
-    ears: "Ears | None" = None, back_in_time: bool = False, verbose: bool = False, sink_dir: Path | None = None,
-    state: Path | None = None, workers: "Workers | None" = None, plan: Path | None = None,
+    freshness: "Freshness | None" = None, back_in_time: bool = False, verbose: bool = False,
+    sink_dir: Path | None = None, state: Path | None = None, workers: "Workers | None" = None, plan: Path | None = None,
     signer: Signer | None = None, metrics: Path | None = None,
 ) -> int:  # fmt: skip
     """Reconcile, say what was done, and return the exit code."""
@@ -136,11 +136,11 @@ def reconcile_once(
         repository = open_repository(repo, os.environ)
         authority = signer.load(repository, now()) if signer else None
         say(*recover(repository), err=True)
-        target, ears = branch or target_branch(repository), ears or WRITER
+        target, freshness = branch or target_branch(repository), freshness or WRITER
         kept = open_state_of(os.environ, repository, target, state)
         planned = _read(plan) if plan else None
         done = _as_planned(lambda: reconcile(
-            repository, now, branch=target, remote=remote, attempts=branch_attempts(), ears=ears,
+            repository, now, branch=target, remote=remote, attempts=branch_attempts(), freshness=freshness,
             back_in_time=back_in_time, state=kept, workers=workers, planned=planned,
         ))  # fmt: skip
         if done is None:
@@ -149,7 +149,7 @@ def reconcile_once(
         publication = publish(repository, done, remote, sink_dir)
         for observer in observers:
             observer.looked(done, publication)
-        refused = sign_once(repository, authority, now, target, remote, ears).refused if authority else ()
+        refused = sign_once(repository, authority, now, target, remote, freshness).refused if authority else ()
         troubles = _propose(repository, done, target, remote)
         tidy(repository)
         say_behind(done)

@@ -18,7 +18,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from muster.cli.instants import Instant, instant_of, writing_instant
-from muster.cli.listening import WRITER, Ears, hear_at, require_heard
+from muster.cli.listening import WRITER, Freshness, agent_refs_at, require_heard
 from muster.cli.reconcile_result import ReconcileResult
 from muster.data.finding import Finding
 from muster.data.kinds import kind_of
@@ -85,7 +85,7 @@ def reconcile(
     branch: str,
     remote: str | None = None,
     attempts: Iterable[int],
-    ears: Ears = WRITER,
+    freshness: Freshness = WRITER,
     back_in_time: bool = False,
     state: RunState | None = None,
     workers: "Workers | None" = None,
@@ -94,15 +94,16 @@ def reconcile(
     """Evaluate the branch's head and commit what follows; with a remote, push it there too.
 
     `now` is asked once per evaluation (see `git.push.branch_attempts`). With a remote, what is evaluated is its head,
-    or the local one where that is ahead. `ears` say how agents are listened to. With `back_in_time` an earlier instant
-    than the last run's is meant, and committed even where nothing else changes, so that it is the last run's from then
-    on. `state` is what earlier runs left: with it only what changed and what is due is looked at, and the same decided.
+    or the local one where that is ahead. `freshness` says how fresh the agents' refs must be. With `back_in_time` an
+    earlier instant than the last run's is meant, and committed even where nothing else changes, so that it is the last
+    run's from then on. `state` is what earlier runs left: with it only what changed and what is due is looked at, and
+    the same decided.
     `workers` decide the whole fleet where it has to be. What was `planned` is carried out as of the plan's instant, or
     PlanMovedError raised where it is not what follows.
     RepositoryError where the branch does not exist, the two have diverged, a person's edit is in the way, the
     remote refuses, the branch keeps moving, agents could not be heard, or `now` lies before the last run.
     """
-    asked = _ReconcileRequest(repository, now, branch, remote, ears, back_in_time, state, workers, planned)
+    asked = _ReconcileRequest(repository, now, branch, remote, freshness, back_in_time, state, workers, planned)
     run: _Run | None = None
     for attempt in attempts:
         with without_collection():
@@ -168,7 +169,7 @@ class _ReconcileRequest:
     now: Callable[[], datetime]
     branch: str
     remote: str | None
-    ears: Ears
+    freshness: Freshness
     back_in_time: bool
     state: RunState | None
     workers: "Workers | None"
@@ -188,7 +189,7 @@ class _ReconcileRequest:
         if lost is not None and again:
             heard, listened, remembered = lost.question.heard, lost.listened, lost.question.remembered
         else:
-            heard, listened = hear_at(repository, base, self.ears, first=remote), monotonic()
+            heard, listened = agent_refs_at(repository, base, self.freshness, first=remote), monotonic()
             remembered = Remembered(repository, remote)
         if self.planned:
             instant = planned_instant(repository, base, self.planned)
@@ -200,7 +201,7 @@ class _ReconcileRequest:
         settled = found.settled
         if again and settled.first.fleet.refs.unheard - settled.first.fleet.refs.withheld:
             return self.decide(None)  # another run has heard more
-        require_heard(repository, settled.first, heard, self.ears)
+        require_heard(repository, settled.first, heard, self.freshness)
         if self.planned:
             require_same(repository, self.planned, base, heard, settled)
         earlier = self.back_in_time and bool(instant.note)

@@ -9,12 +9,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from muster.agents.identity.options import identity_errors
-from muster.cli.options import FILE, DurationType, as_one
+from muster.cli.options import FILE, DurationType, combine_options
 from muster.cli.outcome import say, say_behind
 
 if TYPE_CHECKING:
     from muster.agents.identity.authority import Authority
-    from muster.cli.listening import Ears
+    from muster.cli.listening import Freshness
     from muster.features.edits.editing import Edited
     from muster.git.repository import Repository
 
@@ -26,7 +26,7 @@ def signer_options(*, required: bool) -> Callable[[_F], _F]:
     """`--ca-cert FILE`, `--ca-key FILE` and `--longest DURATION`, as one parameter `signer`."""
 
     def add(function: _F) -> _F:
-        joined = as_one(function, "signer", _signer, "ca_cert", "ca_key", "longest")
+        joined = combine_options(function, "signer", _signer, "ca_cert", "ca_key", "longest")
         for option in (
             click.option("--longest", type=DurationType(_SHORTEST, "12h or 30m"), default="720h", show_default=True,
                          metavar="DURATION", help="How long a certificate lives at the most."),
@@ -71,13 +71,15 @@ def _signer(ca_cert: Path | None, ca_key: Path | None, longest: timedelta) -> Si
 
 def sign_once(
     repository: "Repository", authority: "Authority", now: Callable[[], datetime], branch: str, remote: str | None,
-    ears: "Ears",
+    freshness: "Freshness",
 ) -> "Edited":  # fmt: skip
     """Sign what is approved, and say what was."""
     from muster.features.sign.signing import sign
     from muster.git.push import branch_attempts
 
-    done = sign(repository, authority, now, branch=branch, remote=remote, attempts=branch_attempts(), ears=ears)
+    done = sign(
+        repository, authority, now, branch=branch, remote=remote, attempts=branch_attempts(), freshness=freshness,
+    )  # fmt: skip
     if done.commit:
         say(f"{done.commit[:12]} signed {len(done.changes)}", *(f"  {line}" for line in done.changes))
     say(*done.refused, err=True)

@@ -13,7 +13,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 
 from muster.agents.identity.authority import Approved, Authority
-from muster.cli.listening import WRITER, Ears, hear_at
+from muster.cli.listening import WRITER, Freshness, agent_refs_at
 from muster.data.agentref import GROUP
 from muster.data.kinds import CSR
 from muster.data.locations import AUTHORITY, derived_path
@@ -61,7 +61,7 @@ class _Draft:
 
 def sign(
     repository: Repository, authority: Authority, now: Callable[[], datetime], *, branch: str, remote: str | None,
-    attempts: Iterable[int], ears: Ears = WRITER,
+    attempts: Iterable[int], freshness: Freshness = WRITER,
 ) -> Edited:  # fmt: skip
     """Sign what stands approved on the branch's head and commit the certificates to where what is derived lies; with a
     remote, push them there.
@@ -72,7 +72,7 @@ def sign(
         tips = find_tips(repository, branch, remote)
         apart = find_derived_tips(repository, tips)
         seen = commit_to_evaluate(repository, tips, apart)
-        heard = hear_at(repository, seen, ears, first=remote)
+        heard = agent_refs_at(repository, seen, freshness, first=remote)
         with CommitSnapshot(repository, seen, heard.refs, heard.agents) as snapshot:
             fleet = check_snapshot(snapshot)
             draft = _signed(fleet, authority, now())

@@ -144,11 +144,11 @@ def work_tree(repo: Path) -> UncommittedFiles | None:
 
 def revision(repo: Path, rev: str | None, base: str | None, *, staged: bool) -> "tuple[FleetWithPolicies, int]":
     """The whole fleet as `--rev` and `--staged` name it, the work tree without any; and how many objects there are."""
-    from muster.cli.reading import base_of, snapshot_of
+    from muster.cli.reading import base_snapshot, snapshot_of
     from muster.run.checking import check_snapshot
 
     snapshot = snapshot_of(repo, rev, worktree=not (rev or staged), staged=staged)
-    fleet = check_snapshot(snapshot, base_of(repo, base, default=f"{rev}~1" if rev else "HEAD"))
+    fleet = check_snapshot(snapshot, base_snapshot(repo, base, default=f"{rev}~1" if rev else "HEAD"))
     return fleet, len(fleet.objects)
 
 

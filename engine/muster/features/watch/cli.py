@@ -77,7 +77,7 @@ def command(
     with serving.observers(repository, _say, opened) as served, _tracers(repository) as tracers:
         watcher = Watcher(
             repository, target, remote if push else None, timedelta(seconds=interval), _say,
-            clock=options.present, ears=replace(WRITER, ask=not offline, lasting=True), verbose=verbose,
+            clock=options.present, freshness=replace(WRITER, ask=not offline, lasting=True), verbose=verbose,
             sink_dir=sink_dir, state=kept, workers=workers, authority=authority, observers=(*served, *tracers),
         )  # fmt: skip
         with until_stopped(stop):

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from muster.cli.options import as_one
+from muster.cli.options import combine_options
 from muster.features.metrics.extra import fleet_name, require_metrics
 
 if TYPE_CHECKING:
@@ -106,7 +106,7 @@ def _is_loopback(host: str) -> bool:
 
 def serving_options(function: _F) -> _F:
     """`--serve` and its like, as one parameter `serving`."""
-    joined = as_one(function, "serving", Serving, *Serving.__slots__)
+    joined = combine_options(function, "serving", Serving, *Serving.__slots__)
     for option in (
         click.option("--serve-client-ca", type=_FILE, help="Let in who has a certificate of this authority (PEM)."),
         click.option("--serve-key", type=_FILE, help="Its key."),

@@ -13,7 +13,7 @@ from threading import Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, TypeAlias
 
-from muster.cli.listening import WRITER, Ears
+from muster.cli.listening import WRITER, Freshness
 from muster.cli.reconcile_result import ReconcileResult
 from muster.data.codes import Code
 from muster.data.ids import ObjectId
@@ -77,7 +77,7 @@ class Watcher:
 
     def __init__(
         self, repository: Repository, branch: str, remote: str | None, interval: timedelta, say: Say, *,
-        clock: Callable[[], datetime], ears: Ears = WRITER, verbose: bool = False,
+        clock: Callable[[], datetime], freshness: Freshness = WRITER, verbose: bool = False,
         sink_dir: Path | None = None, state: RunState | None = None, workers: "Workers | None" = None,
         authority: "Authority | None" = None, observers: Sequence["LookObserver"] = (),
     ) -> None:  # fmt: skip
@@ -85,7 +85,7 @@ class Watcher:
         self._sink_dir, self._kept, self._workers, self.observers = sink_dir, state, workers, observers
         self.repository, self.branch, self._remote = repository, branch, remote
         self._interval, self.say = interval, say
-        self._ears, self._verbose, self._present = ears, verbose, clock
+        self._freshness, self._verbose, self._present = freshness, verbose, clock
         self._fetches = remote is not None
         self._clock: datetime | None = None
         self._seen: object = None
@@ -116,9 +116,9 @@ class Watcher:
                 self.say(f"{format_time(now)} {line}")
             done = reconcile(
                 self.repository, self._present, branch=self.branch, remote=self._remote, attempts=branch_attempts(),
-                ears=self._ears, state=self._kept, workers=self._workers,
+                freshness=self._freshness, state=self._kept, workers=self._workers,
             )  # fmt: skip
-            self._fetches = self._remote is not None or (self._ears.ask and done.heard.has_remote)
+            self._fetches = self._remote is not None or (self._freshness.ask and done.heard.has_remote)
             self._tell(done)
             publication = publish_due(self.repository, done.settled.last, self._remote, folder=self._sink_dir)
             notified = notify_due(self.repository, done, self._remote)
@@ -156,7 +156,7 @@ class Watcher:
 
         signed = sign(
             self.repository, self._authority, self._present, branch=self.branch, remote=self._remote,
-            attempts=branch_attempts(), ears=self._ears,
+            attempts=branch_attempts(), freshness=self._freshness,
         )  # fmt: skip
         for line in (*signed.changes, *signed.refused):
             self.say(f"{format_time(self._present())} {line}")
@@ -257,8 +257,8 @@ def watch(watcher: Watcher, stop: Event) -> None:
     """Run until `stop` is set."""
     wake, say = Event(), watcher.say
     repository = watcher.repository
-    ears = Thread(target=listen, args=(common_directory(repository), wake, stop), daemon=True, name="muster-watch")
-    ears.start()
+    listener = Thread(target=listen, args=(common_directory(repository), wake, stop), daemon=True, name="muster-watch")
+    listener.start()
     say(f"watching {watcher.branch} of {repository.worktree or repository.git_dir}")
     while not stop.is_set():
         wake.clear()
@@ -270,7 +270,7 @@ def watch(watcher: Watcher, stop: Event) -> None:
             observer.rests(pause)
         if wake.wait(pause):
             _wait_until_quiet(wake, stop, min(max(took, SHORTEST_BURST_SECONDS), LONGEST_BURST_SECONDS))
-    ears.join(timeout=2)
+    listener.join(timeout=2)
 
 
 def _wait_until_quiet(wake: Event, stop: Event, longest_seconds: float) -> None:

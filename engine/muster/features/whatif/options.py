@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from muster.cli import options
-from muster.cli.completion import no_such
+from muster.cli.completion import unknown_object
 from muster.cli.options import FILE_THERE
 
 if TYPE_CHECKING:
@@ -114,10 +114,10 @@ def _put(supposition: "Supposition", file: Path, root: Path | None) -> None:
 
 
 def _one(supposition: "Supposition", target: str) -> "ObjectId":
-    is_named = options.one_object(target)
+    is_named = options.object_matcher(target)
     named = sorted(id_ for id_ in supposition.fleet.objects if is_named(id_))
     if len(named) != 1:
-        raise click.UsageError(f"{target} is more than one object.") if named else no_such(target)
+        raise click.UsageError(f"{target} is more than one object.") if named else unknown_object(target)
     return named[0]
 
 
@@ -127,7 +127,7 @@ def _supposed(lose: Any, report: Any, edit: Any, policy: Any) -> Supposed:
 
 def supposed_options(function: _F) -> _F:
     """The four of them, as one parameter `supposed`."""
-    joined = options.as_one(function, "supposed", _supposed, "lose", "report", "edit", "policy")
+    joined = options.combine_options(function, "supposed", _supposed, "lose", "report", "edit", "policy")
     for option in (
         click.option(
             "--policy", type=FILE_THERE, multiple=True, metavar="FILE", help="Suppose this policy is in force."
