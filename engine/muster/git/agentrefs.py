@@ -1,11 +1,11 @@
-"""Hearing agents: seeing to it that their refs are here, and knowing how old they are.
+"""Fetches the agents' refs that a run needs, and says how current they are.
 
-A clone has copies of the agents' refs, as old as its last fetch; one of a single branch, as CI makes it, has none. So
-where a remote is configured it is asked: for the refs that counted at the last run and are not here, and for news of
-those that are copies. Only agents' refs are fetched, into where the remote's branches are kept anyway
-(`refs/remotes/<remote>/agents/`; in a mirror `refs/heads/agents/`): nobody's branches, tags or settings change.
+A clone has copies of the agents' refs, as old as its last fetch; a clone of a single branch, as CI makes it, has none.
+So configured remotes are asked for the refs that counted at the last run and are missing here, and for updates of
+copies. Only agents' refs are fetched, to where the remote's branches are kept anyway (`refs/remotes/<remote>/agents/`;
+in a mirror `refs/heads/agents/`): no branches, tags or settings of people change.
 
-A repository without remotes is the place where agents push, and what it has is all there is.
+A repository without remotes is the place that agents push to, so its refs are complete.
 """
 
 import os
@@ -55,7 +55,7 @@ class AgentRefs:
 
 
 def local_agent_refs(repository: Repository, revision: str = "HEAD") -> AgentRefs:
-    """Return what can be heard without asking anybody, by the settings of a revision."""
+    """Return the refs in this clone, by the settings of a revision. Nothing is fetched."""
     settings = agent_settings(repository, revision)
     refs = agent_refs(repository, settings=settings)
     asked = not remotes(repository) and not settings.remotes
@@ -72,15 +72,15 @@ def fetch_agent_refs(
     lasting: bool = False,
     limit_seconds: float = LIMIT_SECONDS,
 ) -> AgentRefs:
-    """Fetch agents' refs and return what is here then. Raises nothing for a remote that does not answer: that is
+    """Fetch agents' refs and return what is here then. A remote that does not answer raises nothing: see
     `AgentRefs.trouble`.
 
-    Asked are the remotes of which refs here are copies and the one that the branch follows; all others too as long as
-    refs are missing.
+    The remotes of which refs here are copies are asked, and the one that the branch follows; the other remotes too as
+    long as refs are missing.
 
     `recorded` gives the clusters whose refs counted at the last run, and `revision` has the settings that count.
-    `first` is the remote that is asked before all others, by name or URL. A process that is `lasting` need not wait for
-    further repositories that did not answer before (see `agentfetch`).
+    `first` is the remote that is asked before all others, by name or URL. A process that is `lasting` does not wait for
+    other repositories that did not answer before (see `agentfetch`).
     """
     settings = agent_settings(repository, revision)
     with fetching_remotes(repository, settings, lasting=lasting) as failures:
@@ -89,7 +89,7 @@ def fetch_agent_refs(
 
 
 def _identified(repository: Repository, heard: AgentRefs, settings: AgentSettings, revision: str) -> AgentRefs:
-    """What was heard, as far as it is looked at, with who is behind it where that matters."""
+    """Bound the refs of unknown clusters, and add who signed each ref if agents have to sign."""
     heard = replace(
         heard, refs=bounded(repository, heard.refs, partial(recorded_clusters, repository, revision), revision)
     )
@@ -146,26 +146,25 @@ def _listen(
 def _spoken_for(
     refs: Collection[AgentRef], settings: AgentSettings, remote: str, clusters: Collection[str]
 ) -> frozenset[str]:
-    """Those of some clusters for which a further repository speaks, as far as is known without asking it."""
+    """The clusters that another repository speaks for, as far as this clone knows."""
     speakers = {ref.cluster: remote_of(ref.name) for ref in refs if ref.cluster and not ref.refused}
     mandate = next(further.mandate for further in settings.remotes if further.name == remote)
     return frozenset(one for one in clusters if speakers.get(one, remote if one in mandate else "") == remote)
 
 
 def recorded_clusters(repository: Repository, commit: str) -> frozenset[str]:
-    """Return the clusters that spoke through refs at the last run before a commit, as its derived files record it.
+    """Return the clusters whose refs counted at the last run before a commit, as its derived files record them.
 
-    A quick look, to know what to fetch; what counts is decided from the files as they are read
-    (`muster.fleet.agent_refs`).
+    A quick look, to know what to fetch; the decision reads the files themselves (`muster.fleet.agent_refs`).
     """
     said = lines_at(repository, "^ +agentRef: ", commit, *_PLACES)
     return frozenset(os.fsdecode(name) for name in _RECORD.findall(said))
 
 
 def newest_commit_time(repository: Repository, refs: Collection[AgentRef], now: datetime) -> datetime | None:
-    """Return when the newest of the refs was made, by its commit; None where there is none.
+    """Return when the newest of the refs was committed; None without refs.
 
-    One that lies ahead of `now` does not count while others do not.
+    A commit dated after `now` counts only if all are.
     """
     listing = repository.git.output(
         "for-each-ref", "--format=%(committerdate:unix) %(refname)", "refs/heads/agents/", "refs/remotes/*/agents/**",
@@ -191,10 +190,10 @@ def _clusters(refs: Collection[AgentRef]) -> frozenset[str]:
 
 
 def _orphans(refs: Collection[AgentRef], space: str) -> str:
-    """One of the refs that were fetched from a URL (see `push.tracking`) other than the one that is asked first, which
-    are below `space`.
+    """Return a ref that was fetched from a URL (see `push.tracking`) and not from the one with the prefix `space`;
+    empty if there is none.
 
-    Its repository cannot be asked for news. Empty where there is none.
+    Its repository is not known any more, so it cannot be asked for updates.
     """
     copies = (ref.name for ref in refs if not ref.refused and ref.name.startswith(f"{_COPIES}url-"))
     return next((name for name in copies if not (space and name.startswith(space))), "")
@@ -203,8 +202,7 @@ def _orphans(refs: Collection[AgentRef], space: str) -> str:
 def _sources(
     refs: Collection[AgentRef], known: Collection[str], first: str | None, space: str, is_mirror: Callable[[str], bool]
 ) -> set[str]:
-    """The remotes of which refs here are copies: those that are configured, and the one that is asked `first`, whose
-    are below `space`."""
+    """The remotes of which refs here are copies: configured ones, and `first`, whose refs are below `space`."""
     named = {ref.name.removeprefix(_COPIES).partition("/")[0] for ref in refs if ref.name.startswith(_COPIES)}
     mirrored = {remote for remote in known if refs and is_mirror(remote)}
     if first is not None and space.removeprefix(_COPIES).rstrip("/") in named:
@@ -213,16 +211,19 @@ def _sources(
 
 
 def _is_mirror(repository: Repository, remote: str) -> bool:
-    """Whether the remote's branches are kept here as branches of our own (`git clone --mirror`)."""
+    """Are the remote's branches kept here as our own (`git clone --mirror`)?"""
     return repository.git.line("config", "--type=bool", "--get", f"remote.{remote}.mirror") == "true"
 
 
 def bounded(
     repository: Repository, refs: Sequence[AgentRef], recorded: Callable[[], Collection[str]], revision: str
 ) -> tuple[AgentRef, ...]:
-    """Return the refs without those of unknown clusters beyond the first, and those that do not count beyond the first.
+    """Return the refs without those of unknown clusters beyond the first, and those that do not count beyond the first;
+    one finding each reports the rest.
 
-    `recorded` gives the clusters that spoke through refs at the last run.
+    Whoever may push can make thousands of branches, and each costs a run as much as a cluster does. A cluster is known
+    if its name is a word in any file of people's, or if it was ever in the fleet: no cluster of the fleet is left out.
+    `recorded` gives the clusters whose refs counted at the last run.
     """
     if len(refs) <= min(MOST_UNKNOWN, MOST_REFUSED):
         return tuple(refs)
@@ -249,7 +250,7 @@ def _count(refs: Sequence[AgentRef]) -> str:
 
 
 def _known(repository: Repository, revision: str) -> Callable[[str], bool]:
-    """What tells whether a cluster is named in people's files, is or was in the fleet, or was removed from it."""
+    """Return a test whether a cluster is named in people's files, is or was in the fleet, or was removed from it."""
     said = lines_at(repository, ".", revision, *_PEOPLES) + lines_at(
         repository, ".", revision, f"{FOLDER}{FLEET.plural}"
     )

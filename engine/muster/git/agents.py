@@ -1,8 +1,8 @@
 """Agent refs: `refs/heads/agents/<cluster>`, one small tree per agent, all read in one pass.
 
-Agents are many and not all of them friendly: one whose ref is broken, huge or deep costs itself its own files and
-nobody else anything. Trees are read raw through `cat-file`, level by level over all refs at once; an `ls-tree`
-process per ref would take 3 ms each.
+An agent may be faulty or hostile: a ref that is broken, huge or deep loses its own files and affects no other. Trees
+are read raw through `cat-file`, level by level over all refs at once; an `ls-tree` process per ref would take 3 ms
+each.
 """
 
 import os
@@ -43,7 +43,7 @@ from muster.git.trees import AgentEntry, raw_entries
 DEFAULTS: Final = AgentSettings()
 MAX_DEPTH: Final = 16  # directories below a ref's root
 
-#: Shards of relays' refs of which is remembered what they say: twenty relays' at once.
+#: So many shards of relays' refs are cached: those of twenty relays at once.
 _SHARDS: Final = 20 * 256
 
 _TREE: Final = b"40000"
@@ -58,10 +58,10 @@ _COMMIT_DATE: Final = re.compile(rb"^committer .*> (\d+) [+-]\d{4}$", re.MULTILI
 class AgentRef:
     """One agent's ref, or one whose name only resembles an agent's.
 
-    `name` is the full name; `commit` what it points at, empty where git calls the ref broken; `refused` says why the
-    ref does not count, as the reason of a `Skipped` and its detail: empty for one that counts. `unread` says why it was
-    not fetched as it stands at the remote now: `commit` is then what was fetched of it before, empty for nothing.
-    `identity` says who is behind it, where agents have to sign.
+    `name` is the full name; `commit` what it points at, empty if git calls the ref broken. `refused` says why the ref
+    does not count, as the reason of a `Skipped` and its detail; empty for one that counts. `unread` says why its
+    present state was not fetched: `commit` is then what was fetched before, empty for nothing. `identity` says who
+    signed it, if agents have to sign.
     """
 
     name: str
@@ -75,7 +75,7 @@ class AgentRef:
     short: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
-        # Worked out once: of ten thousand refs each is asked several times in every look.
+        # Computed once: each of ten thousand refs is asked several times per run.
         object.__setattr__(self, "cluster", speaks_for(self.name))
         object.__setattr__(self, "short", short_name(self.name))
 
@@ -85,12 +85,11 @@ def agent_refs(
 ) -> tuple[AgentRef, ...]:
     """Return the agents' refs, one per cluster, and those that do not count, sorted by name.
 
-    Local branches and remote-tracking ones count alike, and so does what further repositories and relays say of the
-    clusters that the `settings` give them. What a relay says of a cluster is an `AgentRef` too: its `commit` is then a
-    folder's tree. Where several speak for one cluster, the commit with the later committer date does (on a tie the
-    remote's): a clone may hold a heartbeat not yet pushed, or an old copy. A date that lies ahead of `present` (the
-    clock on the wall: refs are what stands now) is nobody's: whoever gave himself one would shadow the cluster's own
-    ref until then.
+    Local branches and remote-tracking ones count alike, and so do the refs of other repositories and of relays, for the
+    clusters that the `settings` give them. A cluster's folder in a relay's ref is an `AgentRef` too: its `commit` is
+    then the folder's tree. If several refs speak for a cluster, the one with the latest committer date counts (on a tie
+    the remote's): a clone may hold a heartbeat not yet pushed, or an old copy. A date after `present`, by default the
+    wall clock, does not count: an agent that dates its commits ahead would hide the cluster's own ref until then.
     """
     done = repository.git.run("for-each-ref", "--format=%(objectname) %(refname)", _LOCAL, _REMOTE, FROM)
     unfetched, where = refusals(repository), common_directory(repository)
@@ -102,13 +101,13 @@ def agent_refs(
     latest = int(((present or wall_clock()) + CLOCK_SKEW).timestamp())
     elected = (ref for same in rivals for ref in _elected(same, dates, latest))
     found = tuple(sorted((*refs, *elected), key=lambda ref: ref.name))
-    if not rivals:  # who is elected depends on the clock, too
+    if not rivals:  # the choice depends on the clock, too
         _last[where] = asked, found
     return found
 
 
 class _RefsQuestion(NamedTuple):
-    """What agents' refs are told from."""
+    """Everything that decides which refs count."""
 
     listing: bytes
     complaints: str
@@ -116,12 +115,13 @@ class _RefsQuestion(NamedTuple):
     settings: AgentSettings
 
 
-#: The last answer for a repository: every run asks several times, and of ten thousand agents most are silent.
+#: The last answer for a repository: every run asks several times, and most of ten thousand agents did not push
+#: meanwhile.
 _last: dict[Path, tuple[_RefsQuestion, tuple[AgentRef, ...]]] = {}
 
 
 def _sorted_out(repository: Repository, asked: _RefsQuestion) -> tuple[list[AgentRef], list[list[AgentRef]]]:
-    """The refs of which it is plain whether they count, and those of several that speak for one cluster."""
+    """Return the refs that count or do not, whatever their dates, and the groups of refs that speak for one cluster."""
     settings, unfetched = asked.settings, asked.unfetched
     listed = [("", name) for name in _BROKEN.findall(asked.complaints)]
     relays = list[tuple[str, str]]()
@@ -161,7 +161,7 @@ def _sorted_out(repository: Repository, asked: _RefsQuestion) -> tuple[list[Agen
 
 @lru_cache(maxsize=_SHARDS)
 def _relayed(name: str, shard: Shard, given: Mandate, sent: Mandate | None) -> tuple[AgentRef, ...]:
-    """What a relay's ref says of some clusters, of which it was given and sent so many."""
+    """The refs of a relay's clusters; refused for clusters that the relay or its repository may not speak for."""
     return tuple(
         AgentRef(relayed(name, cluster), tree)
         if cluster in given and (sent is None or cluster in sent)
@@ -171,7 +171,7 @@ def _relayed(name: str, shard: Shard, given: Mandate, sent: Mandate | None) -> t
 
 
 def _elected(same: Sequence[AgentRef], dates: dict[str, int], latest: int) -> Iterator[AgentRef]:
-    """Yield the ref that speaks for a cluster, and those that would have but for a date that lies ahead."""
+    """Yield the ref that speaks for a cluster, and refused those that would if they were not dated ahead."""
     ahead = {ref for ref in same if dates.get(ref.commit, 0) > latest}
     chosen = max(
         [ref for ref in same if ref not in ahead] or same,
@@ -184,11 +184,11 @@ def _elected(same: Sequence[AgentRef], dates: dict[str, int], latest: int) -> It
 
 
 class AgentFiles:
-    """The data files of agent refs. What cannot be read is in `skipped`, complete from the start. `found` lists all
-    files of the refs that keep within their limits, sorted by ref and path."""
+    """The data files of agent refs. `skipped` lists what cannot be read, complete from the start; `found` all files of
+    the refs within their limits, sorted by ref and path."""
 
     def __init__(self, objects: Objects, refs: Sequence[AgentRef], limits: AgentLimits) -> None:
-        """List the trees of `refs`; contents are read later. A ref that holds more than `limits` is left out."""
+        """List the trees of `refs`; contents are read later. A ref that exceeds `limits` is left out."""
         self._objects, self._limits = objects, limits
         self._skipped: list[Skipped] = []
         self.found = sorted(self._within(self._walk(self._roots(refs))), key=lambda one: (one.ref, one.path))
@@ -226,7 +226,7 @@ class AgentFiles:
                 yield AgentEntry(ref.short, b"", _TREE, tree[1].decode())
 
     def _walk(self, roots: Iterator["AgentEntry"]) -> list["AgentEntry"]:
-        """Return everything below `roots` but directories, of the refs that keep within the limits."""
+        """Return everything below `roots` except directories, of the refs within the limits."""
         level, files = list(roots), list[AgentEntry]()
         entries: Counter[str] = Counter()
         refused: dict[str, tuple[str, str]] = {}
@@ -252,7 +252,7 @@ class AgentFiles:
         return [one for one in files if one.ref not in refused]
 
     def _within(self, found: Sequence["AgentEntry"]) -> Iterator["AgentEntry"]:
-        """Yield the files, with their sizes, of the refs whose files are not too much together."""
+        """Yield the files, with their sizes, of the refs whose files together are within the limits."""
         files = [one for one in found if one.mode != SUBMODULE]
         sizes = zip(files, self._objects.sizes([one.oid for one in files]), strict=True)
         sized = [one._replace(size=size) for one, size in sizes]
@@ -269,7 +269,7 @@ class AgentFiles:
         return (one for one in (*sized, *elsewhere) if one.ref not in over and one.ref not in lost)
 
     def _readable(self, found: Sequence["AgentEntry"]) -> Iterator["AgentEntry"]:
-        """Yield the data files; report what only looks like one."""
+        """Yield the data files; report links, submodules and unreadable files that look like data."""
         for one in found:
             if not is_data(one.path) and one.mode not in (LINK, SUBMODULE):
                 continue
@@ -293,7 +293,7 @@ class AgentFiles:
 
 
 def _reason(error: Exception) -> str:
-    """Why a part of a ref is not read: the repository has lost it, or it never was as it should be."""
+    """Why a part of a ref is not read: the repository has lost it, or it was never valid."""
     return LOST if isinstance(error, UnreadableError) and not isinstance(error, TooLargeError) else "unreadable"
 
 
@@ -309,8 +309,8 @@ def _parse_tree(directory: AgentEntry, answer: GitObject | UnreadableError) -> I
 
 
 def _commit_dates(repository: Repository, refs: Sequence[AgentRef]) -> dict[str, int]:
-    """Return the committer date of each ref's commit, in seconds; nothing for those that have none. A relay says of a
-    cluster when it was heard."""
+    """Return the committer date of each ref's commit, in seconds; nothing for refs without one. Of a relay's folder,
+    the date of the agent's own commit."""
     if not refs:
         return {}
     names = [f"{ref.commit}:{COMMIT}" if relay_of(ref.name) else ref.commit for ref in refs]

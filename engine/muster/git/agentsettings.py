@@ -1,11 +1,7 @@
-"""What the Fleet says of agents, read before anything is evaluated: it decides what of their refs is fetched and read.
+"""What the Fleet of a commit says about agents, read before anything is evaluated: it decides which refs are fetched.
 
-A setting that is not of its form counts as not set; that the Fleet has an error then is told by its evaluation.
-
-What the Fleet of a commit says, read before anything is evaluated: it decides what else of a repository is read.
-
-A quick look, like `muster.git.agentrefs.recorded_at`: at the Fleet in `fleet.yaml`, and where there is none at what the
-last run remembered of it.
+A quick look at the Fleet in `fleet.yaml`, and without one at what the last run recorded of it. An invalid setting
+counts as not set; the evaluation reports the error.
 """
 
 import os
@@ -30,8 +26,10 @@ _RECORD: Final = ("status", "muster", "settings")
 
 
 def fleet_spec(repository: Repository, revision: str) -> dict[str, Tree]:
-    """Return the Fleet's spec. LostObjectError where the repository has lost a file that may hold it."""
-    said = blob_at(repository, revision, FLEET_FILE)  # which is kept, and has been asked for the branch of derived/
+    """Return the Fleet's spec. LostObjectError if the repository has lost a file that may hold it."""
+    said = blob_at(
+        repository, revision, FLEET_FILE
+    )  # which is cached, because the branch of derived/ was looked up in it
     for fleet in _fleets([said] if said is not None and len(said) <= MAX_BLOB_BYTES else []):
         return mapping_at(fleet, "spec")
     listing = repository.git.run("ls-tree", "-r", "-z", "--name-only", revision, f"{FOLDER}{FLEET.plural}/")
@@ -62,7 +60,7 @@ _URL: Final = re.compile(r"[^-\s]\S*")
 
 @dataclass(frozen=True, slots=True)
 class AgentRemote:
-    """A further repository that agents push to: its `name` here, where it is, and for which clusters it may speak."""
+    """Another repository that agents push to: its `name` here, its URL, and the clusters it may speak for."""
 
     name: str
     url: str
@@ -70,14 +68,14 @@ class AgentRemote:
 
     @property
     def space(self) -> str:
-        """Where its branches are kept here."""
+        """The prefix under which its branches are kept here."""
         return f"{FROM}{self.name}/"
 
 
 @dataclass(frozen=True, slots=True)
 class AgentSettings:
-    """How much an agent's ref may hold, the further repositories, and the relays with what they may speak for; whether
-    what agents say has to be `signed`."""
+    """How much an agent's ref may hold, the other repositories, the relays with the clusters they may speak for, and
+    whether agents' commits have to be `signed`."""
 
     limits: AgentLimits = DEFAULT_LIMITS
     remotes: tuple[AgentRemote, ...] = ()
@@ -85,7 +83,7 @@ class AgentSettings:
     signed: bool = False
 
     def given(self, ref: str) -> Mandate | None:
-        """What the further repository is given from which a ref comes; None for a ref of another origin."""
+        """Return the clusters that the repository of a ref may speak for; None if the ref is of no such repository."""
         remote = remote_of(ref)
         if not remote:
             return None
@@ -93,7 +91,7 @@ class AgentSettings:
 
 
 def agent_settings(repository: Repository, revision: str = "HEAD") -> AgentSettings:
-    """Return what the Fleet of a revision says of agents."""
+    """Return what the Fleet of a revision says about agents."""
     said = mapping_at(fleet_spec(repository, revision), "agents")
     limits = AgentLimits(
         _positive(said.get("maxBytes"), DEFAULT_LIMITS.max_bytes),
@@ -112,7 +110,7 @@ def agent_settings(repository: Repository, revision: str = "HEAD") -> AgentSetti
 
 
 def is_name(name: str) -> bool:
-    """Whether a further repository or a relay may be called so."""
+    """Is this a valid name for a repository or a relay?"""
     return _NAME.fullmatch(name) is not None
 
 

@@ -1,7 +1,7 @@
-"""Who wrote the files of a commit, or of what lies on top of one: what policies see as `request.userInfo`.
+"""Who wrote the files of a commit, or of changes on top of one: what policies see as `request.userInfo`.
 
-A file's author is that of the last commit that changed it, so that what was decided of an object does not turn with
-whoever commits next to it. What is not committed yet is written by whoever git is configured for.
+A file's author is that of the last commit that changed it, so a decision about an object does not change with whoever
+commits another file. Uncommitted changes are written by the user whom git is configured for.
 """
 
 from collections.abc import Mapping
@@ -28,12 +28,12 @@ class CommitAuthors:
     def __init__(self, repository: Repository, head: str | None, *, uncommitted: bool = False) -> None:
         """Look back from `head`, a full id; None before the first commit.
 
-        `uncommitted`: the files lie on top of it.
+        `uncommitted`: the files are changes on top of it.
         """
         self._repository, self._head, self._uncommitted = repository, head, uncommitted
 
     def of(self, files: Mapping[str, str]) -> Author | None:
-        """Return who changed any of these files last; None where that is not known."""
+        """Return who changed any of these files last; None if that is not known."""
         if self._uncommitted and any(self._committed.get(path, "") != oid for path, oid in files.items()):
             return self.at_work
         found = [last for path in files if (last := self._last.get(path)) is not None]
@@ -41,7 +41,7 @@ class CommitAuthors:
 
     @cached_property
     def at_work(self) -> Author | None:
-        """Who would commit, as configured or in the environment; None where it is set nowhere."""
+        """Who would commit, as configured or in the environment; None if it is set nowhere."""
         found = self._repository.git.line("-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
         name, _, rest = (found or "").rpartition(" <")
         return Author(name, rest.partition(">")[0]) if found else None
@@ -72,13 +72,13 @@ class CommitAuthors:
 
 
 def authors_on_head(repository: Repository) -> CommitAuthors:
-    """Return the authors of what lies on top of HEAD, in the work tree or the index."""
+    """Return the authors of the files in the work tree or the index."""
     return CommitAuthors(repository, ref_tip(repository, "HEAD^{commit}"), uncommitted=True)
 
 
 @dataclass(frozen=True, slots=True)
 class LineAuthor:
-    """The commit that wrote a line as it stands: its id in short, its author, and the time at which it was made."""
+    """The commit that wrote a line: its short id, its author and its time."""
 
     commit: str
     author: str
@@ -86,9 +86,9 @@ class LineAuthor:
 
 
 def line_author(repository: Repository, commit: str, path: str, line: int) -> LineAuthor | None:
-    """Return who wrote a line (1-based; 0 for the first) of a file as it stands in a commit.
+    """Return who wrote a line (1-based; 0 for the first) of a file as a commit has it.
 
-    None where git cannot tell in time: the file is not there, the clone is too shallow, or its history too long.
+    None if git cannot tell in time: the file does not exist, the clone is too shallow, or its history too long.
     """
     number = max(line, 1)
     try:

@@ -1,12 +1,10 @@
-"""What git's configuration says: who commits, whether commits are signed, and where a branch goes.
+"""What git's configuration says: who commits, whether commits are signed, which remote a branch follows.
 
-Remotes that are folders of this machine: what a push would run there, and who says so.
-
-A push to a path starts git in that folder, with the hooks and the configuration of the repository there. If somebody
-gave you a repository, they may have put that other one beside it: the configuration then names it by a relative path,
-or it lies inside. A push there runs nothing unless you name the path (`--remote PATH`) or trust the configuration
-(`MUSTER_TRUST_CONFIG=1`). An absolute path to elsewhere is believed: `git clone` writes those, the hooks there say what
-may be pushed, and git itself refuses folders of other users.
+And what a push to a folder of this machine would run. Such a push starts git there, with the hooks and the
+configuration of the repository there. If you were given a repository, the other one may have come with it: the
+configuration then names it by a relative path, or it lies inside. A push there runs nothing unless you name the path
+(`--remote PATH`) or trust the configuration (`MUSTER_TRUST_CONFIG=1`). An absolute path to elsewhere is trusted: `git
+clone` writes those, the hooks there decide what may be pushed, and git itself refuses folders of other users.
 """
 
 import os
@@ -29,7 +27,8 @@ _KEYS: Final = re.compile(r"core\.(hookspath|fsmonitor|alternaterefscommand)|gc\
 
 
 def require_no_programs(repository: Repository, remote: str) -> None:
-    """RepositoryError where a push to `remote` would run programs that the repository's own configuration leads to."""
+    """Raise RepositoryError if a push to `remote` would run programs that the repository's own configuration leads
+    to."""
     if repository.git.environ.get(TRUST) == "1":
         return
     for url in _pushed_to(repository, remote):
@@ -44,7 +43,7 @@ def require_no_programs(repository: Repository, remote: str) -> None:
 
 
 def _pushed_to(repository: Repository, remote: str) -> list[str]:
-    """The URLs to which git pushes, once the configuration has had its say; a URL or path may have become another."""
+    """The URLs to which git pushes, after the configuration's rewriting rules."""
     if remote in remotes(repository):
         done = repository.git.run("remote", "get-url", "--push", "--all", remote)
         return os.fsdecode(done.stdout).splitlines()
@@ -55,7 +54,7 @@ def _pushed_to(repository: Repository, remote: str) -> list[str]:
 
 
 def _comes_along(repository: Repository, url: str) -> bool:
-    """Whether a path may have come in the same folder as the repository."""
+    """May this path have come in the same folder as the repository?"""
     path, top = Path(url.removeprefix("file://")), repository.worktree or repository.git_dir
     return not path.is_absolute() or path.resolve().is_relative_to(top.resolve())
 
@@ -80,7 +79,7 @@ _FALLBACK = ("-c", "user.name=muster", "-c", "user.email=muster@localhost")
 
 
 class Upstream(NamedTuple):
-    """The remote, and the branch there, that a local branch follows."""
+    """The remote and its branch that a local branch follows."""
 
     remote: str
     branch: str
@@ -89,8 +88,8 @@ class Upstream(NamedTuple):
 def identity(repository: Repository, role: str) -> str:
     """Return who commits as `AUTHOR` or `COMMITTER`: `Name <mail> seconds zone`, as git writes it.
 
-    As configured or in the environment, dates included (`GIT_AUTHOR_DATE`); what is set nowhere is
-    `muster <muster@localhost>`, and the date now. git's own guess from the host's name is not used.
+    As configured or in the environment, dates included (`GIT_AUTHOR_DATE`); by default `muster <muster@localhost>`, and
+    the present. git's own guess from the host's name is not used.
     """
     variable = f"GIT_{role}_IDENT"
     found = repository.git.line("-c", "user.useConfigOnly=true", "var", variable)
@@ -98,7 +97,7 @@ def identity(repository: Repository, role: str) -> str:
 
 
 def signs_commits(repository: Repository) -> bool:
-    """Tell whether `commit.gpgSign` asks for signatures."""
+    """Does `commit.gpgSign` ask for signatures?"""
     return repository.git.line("config", "--type=bool", "--get", "commit.gpgSign") == "true"
 
 
@@ -108,7 +107,7 @@ def remotes(repository: Repository) -> tuple[str, ...]:
 
 
 def likely_first(repository: Repository, known: Collection[str], likely: Collection[str] = ()) -> list[str]:
-    """Return remotes, those first that most likely have what is asked for: that which the branch follows, `origin`."""
+    """Return remotes, most likely sources first: the one that the branch follows, then `origin`."""
     if len(known) < 2:
         return list(known)
     branch = current_branch(repository)
@@ -118,10 +117,9 @@ def likely_first(repository: Repository, known: Collection[str], likely: Collect
 
 
 def upstream(repository: Repository, branch: str, known: Collection[str] | None = None) -> Upstream | None:
-    """Return where `branch` goes: as configured, else to the branch of its name on the one remote there is.
+    """Return which remote branch `branch` follows: as configured, else the branch of its name on the only remote.
 
-    None where there is no remote, or several and none of them is `origin`. `known` are the remotes that there are,
-    where that has been asked.
+    None without a remote, or with several of which none is `origin`. `known` are the remotes, if the caller has asked.
     """
     said = repository.git.run("config", "-z", "--get-regexp", r"^branch\.").stdout
     settings = dict(os.fsdecode(one).split("\n", 1) for one in said.split(b"\0") if b"\n" in one)

@@ -1,12 +1,11 @@
-"""`derived/` on a branch of its own: which one (`Fleet.spec.derived.branch`), and a commit of people's seen with it.
+"""A branch of its own for `derived/` (`Fleet.spec.derived.branch`): its name, and commits joined with it.
 
-Which branch that is has to be known before anything of a fleet is read, so the setting counts in `fleet.yaml` at the
-root. Where no Fleet can be read there, the last version of the file in which one could says it: a slip must not make
-everything derived look as if it were gone.
+The name has to be known before a fleet is read, so it is read from `fleet.yaml` at the root. If no Fleet can be read
+there, the last readable version of the file counts: a mistake must not make all derived files look removed.
 
-People's commit and what is derived are *joined* into a commit that no ref points at: people's files, and the other
-branch's `derived/`. Its parents are both, so all that asks a commit or its history is answered as if one branch held
-everything. The same two give the same commit.
+A commit of people's and the derived files are *joined* into a commit that no ref points at: people's files, and the
+other branch's `derived/`. Both are its parents, so a question about a commit or its history is answered as if one
+branch held everything. Joining the same two gives the same commit.
 """
 
 import re
@@ -19,7 +18,7 @@ from muster.git.config import remotes
 from muster.git.log import read_log
 from muster.git.repository import Repository, blob_at, is_ancestor, ref_tip
 
-#: How a joined commit says what it is; its identity and date are as much a part of its id.
+#: The subject of joined commits. Identity and date are fixed too, because they are part of the id.
 _SUBJECT: Final = "People's files, and what is derived of them"
 _WHO: Final = {
     f"GIT_{role}_{name}": value
@@ -32,8 +31,8 @@ _ROOT: Final = FOLDER.rstrip("/").encode()
 
 
 def derived_branch(repository: Repository, commit: str, known: str = "") -> str:
-    """Return the branch that holds what is derived of a commit; empty where that is the commit's own. `known` is what
-    counts where no Fleet can be read in what there is of the history."""
+    """Return the branch that holds a commit's derived files; empty if they are on its own. `known` counts if no version
+    of the file in this clone's history is readable."""
     content = blob_at(repository, commit, FLEET_FILE)
     if content is None:
         return ""
@@ -47,7 +46,7 @@ def derived_branch(repository: Repository, commit: str, known: str = "") -> str:
 
 
 def derived_tip(repository: Repository, branch: str) -> str | None:
-    """Return the newest commit of a branch that is here, of our own and of remotes; None where there is none."""
+    """Return the newest commit of a branch in this clone, local or of a remote; None if there is none."""
     names = (f"refs/heads/{branch}", *(f"refs/remotes/{remote}/{branch}" for remote in remotes(repository)))
     newest: str | None = None
     for tip in filter(None, (ref_tip(repository, name) for name in names)):
@@ -57,14 +56,14 @@ def derived_tip(repository: Repository, branch: str) -> str | None:
 
 
 def evaluated_commit(repository: Repository, commit: str) -> str:
-    """Return a commit as a fleet is read from it: joined with what is derived, where that lies on another branch."""
+    """Return the commit to read a fleet from: joined with the derived files, if they are on another branch."""
     branch = derived_branch(repository, commit)
     tip = derived_tip(repository, branch) if branch else None
     return join_commits(repository, commit, tip) if tip else commit
 
 
 def join_commits(repository: Repository, commit: str, tip: str) -> str:
-    """Return the commit that has people's files from one commit and `derived/` from another, and both in its past."""
+    """Return the commit with people's files of one commit and `derived/` of another; both are its parents."""
     git = repository.git
     entries = dict(_entries(git.output("ls-tree", "-z", commit)))
     derived = dict(_entries(git.output("ls-tree", "-z", tip))).get(_ROOT)
@@ -89,7 +88,7 @@ def first_derived_commit(repository: Repository, commit: str) -> str:
 
 
 def has_ancestor(repository: Repository, earlier: str, later: str) -> bool:
-    """Whether a commit has another in its past; for a joined one, whether it has both that were joined."""
+    """Is a commit an ancestor of another? Of a joined one, both that were joined have to be."""
     if is_ancestor(repository, earlier, later):
         return True
     parents = _joined_parents(repository, earlier)
@@ -97,20 +96,20 @@ def has_ancestor(repository: Repository, earlier: str, later: str) -> bool:
 
 
 def derived_commit_of(repository: Repository, commit: str) -> str:
-    """Return the commit whose first parents are the history of what is derived: for a joined one, that which `derived/`
-    is from."""
+    """Return the commit whose first parents are the history of `derived/`: of a joined one, the parent with the derived
+    files."""
     parents = _joined_parents(repository, commit)
     return parents[1] if len(parents) > 1 else commit
 
 
 def _joined_parents(repository: Repository, commit: str) -> tuple[str, ...]:
-    """The commits that were joined into a commit; none if it is not a joined one."""
+    """The parents of a joined commit; none if it is not joined."""
     (one,) = read_log(repository, commit, most=1)
     return one.parents if one.subject == _SUBJECT else ()
 
 
 def _setting(content: bytes) -> str | None:
-    """What a version of the file says; None where no Fleet can be read in it."""
+    """The branch that a version of the file sets; None if no Fleet can be read in it."""
     for document in load_documents(content, FLEET_FILE).documents:
         body: Tree = document.body
         if dig(body, "kind") == "Fleet" and str(dig(body, "apiVersion")).startswith("muster.dev/"):
@@ -120,5 +119,5 @@ def _setting(content: bytes) -> str | None:
 
 
 def _entries(listing: bytes) -> list[tuple[bytes, bytes]]:
-    """The entries of a tree: name, and what stands before it."""
+    """The entries of a tree: name, and what `ls-tree` prints before it."""
     return [(name, head) for head, _, name in (entry.partition(b"\t") for entry in listing.split(b"\0")) if name]

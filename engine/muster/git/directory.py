@@ -1,8 +1,8 @@
-"""The snapshot of a directory: the work tree as it stands now, or any directory without git.
+"""The snapshot of a directory: the work tree as it is now, or any directory without git.
 
 Symbolic links are not followed, and only regular files are opened: a FIFO or a device would block or never end. In a
-git work tree every file counts as git would store it (see `stored`), and what a sparse checkout leaves out as it is in
-the index, so that what is said of the work tree is what will be said of its commit.
+git work tree every file counts as git would store it (see `stored`), and files that a sparse checkout leaves out count
+as the index has them, so that findings about the work tree are those of its commit.
 """
 
 import errno
@@ -41,15 +41,15 @@ class WorkTreeListing(NamedTuple):
 
     @classmethod
     def of(cls, paths: Iterable[str], object_format: str) -> "WorkTreeListing":
-        """These paths alone, as they are on the disk."""
+        """Only these paths, as they are on the disk."""
         return cls({os.fsencode(path) for path in paths}, {}, object_format)
 
 
 class DirectorySnapshot(Snapshot):
     """The data files below a directory.
 
-    Inside a git work tree what git ignores is left out; elsewhere everything counts. Each file is read when
-    it is yielded, so that its id and its content are of the same instant.
+    Inside a git work tree files that git ignores are left out; elsewhere all count. Each file is read when it is
+    yielded, so that its id and its content are of the same instant.
     """
 
     def __init__(
@@ -59,10 +59,10 @@ class DirectorySnapshot(Snapshot):
         listing: WorkTreeListing | None = None,
         repository: Repository | None = None,
     ) -> None:
-        """Read below `path`; git, where it is used, runs with `environ`. RepositoryError if it is no directory.
+        """Read below `path`; git, if it is used, runs with `environ`. RepositoryError if it is no directory.
 
-        `listing`: what is looked at, where that is known without asking git. `repository`: where it lies, if that is
-        open already.
+        `listing`: the paths to look at, if they are known without asking git. `repository`: the one it lies in, if that
+        is open already.
         """
         if not path.is_dir():
             raise RepositoryError(f"{path} is not a directory", "give the fleet's directory")
@@ -94,7 +94,7 @@ class DirectorySnapshot(Snapshot):
 
     @cached_property
     def authors(self) -> CommitAuthors | None:
-        """Who wrote the files: what is not committed, whoever works here. None as for `past`."""
+        """Who wrote the files; uncommitted changes, the configured user. None as for `past`."""
         repository = self._repository
         return None if repository is None else authors_on_head(repository)
 
@@ -131,7 +131,7 @@ class DirectorySnapshot(Snapshot):
                     yield from self._file(path, raw)
 
     def _file(self, path: str, raw: bytes) -> Iterator[SourceFile]:
-        """Yield the file at `path` if it can be read, else say why not."""
+        """Yield the file at `path` if it can be read, else report why not."""
         full = self._root + raw
         try:
             status = os.lstat(full)
@@ -159,7 +159,7 @@ class DirectorySnapshot(Snapshot):
         return SourceFile(path, self._stored.id_of(content), lambda: content)
 
     def _left_out(self, path: str, raw: bytes) -> Iterator[SourceFile]:
-        """Yield a file that a sparse checkout leaves out: it is there all the same."""
+        """Yield a file that a sparse checkout leaves out: a commit has it all the same."""
         oid = self._absent.get(raw)
         if oid is None or not is_data(raw):
             return
@@ -196,10 +196,8 @@ class DirectorySnapshot(Snapshot):
         return ignored
 
     def _listed_by_git(self) -> WorkTreeListing | None:
-        """Return what git says is here; None where git has no say.
-
-        It has none outside a work tree, without git, and in a directory that is itself ignored.
-        """
+        """Return what git tracks here; None if git does not apply: outside a work tree, without git, in an ignored
+        directory."""
         try:
             answer = self._git.line("rev-parse", "--is-inside-work-tree", "--show-object-format")
             inside, _, object_format = (answer or "").partition("\n")
@@ -224,7 +222,7 @@ class DirectorySnapshot(Snapshot):
         return WorkTreeListing(paths, absent, object_format)
 
     def _walk(self) -> Iterator[bytes]:
-        """Yield the paths of everything below the root that is no directory, without following links."""
+        """Yield the paths of everything below the root except directories, without following links."""
         pending = [b""]
         while pending:
             directory = pending.pop()
@@ -244,7 +242,7 @@ class DirectorySnapshot(Snapshot):
 
 
 class _TooLargeError(OSError):
-    """A file beyond the limit."""
+    """A file that exceeds the limit."""
 
 
 def _read_regular(path: bytes, limit: int) -> bytes:
@@ -261,7 +259,7 @@ def _read_regular(path: bytes, limit: int) -> bytes:
 
 
 def _read_if_regular(path: bytes) -> bytes:
-    """Return the content of a file that nobody has to be able to read."""
+    """Return the content of a file; empty if it cannot be read."""
     try:
         return _read_regular(path, MAX_BLOB_BYTES)
     except OSError:

@@ -40,14 +40,14 @@ _TRANSITION: Final = re.compile(rb"lastTransitionTime: [\"']?([0-9TZ:.+-]+)[\"']
 
 @dataclass(frozen=True, slots=True)
 class LastRun:
-    """`instant` is the `now` of the last run; `commit` the commit that says so, empty where only derived files do."""
+    """The `now` of the last run, and its commit; empty if only derived files tell."""
 
     instant: datetime
     commit: str = ""
 
 
 def last_run(repository: Repository, commit: str) -> LastRun | None:
-    """Return the last run in a commit's history; None where nothing has been derived yet."""
+    """Return the last run in a commit's history; None if nothing has been derived yet."""
     if not has_derived(repository, commit):
         return None
     with closing(EngineCommits(repository, commit)) as engine:
@@ -59,7 +59,7 @@ def last_run(repository: Repository, commit: str) -> LastRun | None:
 
 
 def last_runs(repository: Repository, commit: str, most: int) -> list[datetime]:
-    """Return the instants of the last runs in a commit's history that changed anything, the newest first."""
+    """Return the instants of the last runs in a commit's history that changed anything, newest first."""
     with closing(EngineCommits(repository, commit)) as engine:
         return [run.now for run in islice(engine.runs(), most)]
 
@@ -70,7 +70,7 @@ def _latest_transition(repository: Repository, commit: str) -> LastRun | None:
     return LastRun(max(instants).replace(microsecond=0)) if instants else None
 
 
-#: The instant of a run; the commit that it evaluated; the commit at which every file was whole.
+#: Trailers: the instant of a run, the commit that it evaluated, and the last commit at which every file was whole.
 NOW: Final = "Muster-Now"
 SOURCE: Final = "Muster-Source"
 WHOLE: Final = "Muster-Whole"
@@ -83,8 +83,8 @@ _AT_ONCE: Final = 1000
 
 
 class EngineCommit(NamedTuple):
-    """What a commit of the engine says: as of when it decided, of which commit, and the commit at which every file was
-    whole, empty where that is the same. `empty`: it changes nothing at all."""
+    """What a run's commit says: its instant, the commit that it evaluated, and the last commit at which every file was
+    whole, empty if that is the same. `empty`: it changes nothing."""
 
     commit: str
     now: datetime
@@ -112,18 +112,18 @@ class EngineCommits:
         self._objects.close()
 
     def of(self, commits: Sequence[str]) -> Iterator[EngineCommit | None]:
-        """Yield for each commit what the engine says in it; None for one that is not the engine's own."""
+        """Yield for each commit what the engine says in it; None if it is not the engine's own."""
         for start in range(0, len(commits), _AT_ONCE):
             yield from self._of(commits[start : start + _AT_ONCE])
 
     def among(self, commits: Sequence[str]) -> dict[str, EngineCommit]:
-        """Return those of some commits that are the engine's own, by their ids."""
+        """Return those commits that are the engine's own, by their ids."""
         return {one.commit: one for one in self.of(commits) if one is not None}
 
     def runs(self) -> Iterator[EngineCommit]:
-        """Yield the runs that made what is derived at the head, the newest first.
+        """Yield the runs that made the derived files at the head, newest first.
 
-        A branch that was merged and gave nothing to `derived/` is not looked at, so what it says of runs is nothing.
+        Merged branches that contributed nothing to `derived/` are not looked at, so runs on them do not count.
         """
         if not has_derived(self._repository, self._head):
             return
@@ -131,13 +131,13 @@ class EngineCommits:
             yield from filter(None, self.of((one.commit,)))
 
     def last(self) -> EngineCommit | None:
-        """Return the last run that changed what is derived; None where history does not tell."""
+        """Return the last run that changed derived files; None if history does not tell."""
         return next(self.runs(), None)
 
     def turned_back(self, last: EngineCommit) -> EngineCommit | None:
-        """Return the newest commit since the last run by which it only decided as of an earlier instant.
+        """Return the newest commit since the last run that only records a decision as of an earlier instant.
 
-        It changes nothing, so it can do nothing but this: it never makes the last run a later one.
+        It changes nothing, so it cannot make the last run a later one.
         """
         log = read_log(self._repository, f"{last.commit}..{self._head}", grep=f"^{NOW}: ")
         said = (one for one in self.of([one.commit for one in log]) if one is not None and one.empty)
@@ -156,7 +156,8 @@ class EngineCommits:
                 yield _said(commit, text, empty=text.tree == parent[2].decode())
 
     def _is_own(self, text: _Text, tree: str, content: bytes) -> bool:
-        """Whether a commit changes nothing outside derived/, over a parent with this tree, names it, and is signed."""
+        """Does a commit change nothing outside derived/, name its parent, which has this tree, and have a valid
+        signature?"""
         id_bytes = 32 if self._repository.object_format == "sha256" else 20
         here, before = (_outside(answer, id_bytes) for answer in self._objects.read((text.tree, tree)))
         follows = text.trailers[SOURCE] == list(text.parents)
@@ -165,7 +166,7 @@ class EngineCommits:
 
     @cached_property
     def signers(self) -> frozenset[bytes] | None:
-        """The keys with which the engine's commits are signed; None where the Fleet does not ask for it."""
+        """The keys with which the engine's commits are signed; None if the Fleet does not require signatures."""
         named = dig(fleet_spec(self._repository, self._head), "commit", "signers")
         if not isinstance(named, list) or not named:
             return None
@@ -179,7 +180,7 @@ class EngineCommits:
 
 
 def require_own(repository: Repository, commit: str, base: str) -> None:
-    """Raise RepositoryError where a commit that the engine has just made would not count as its own."""
+    """Raise RepositoryError if a commit that the engine has just made would not count as its own."""
     with closing(EngineCommits(repository, base)) as known:
         if known.signers is None or next(known.of((commit,))) is not None:
             return
@@ -194,7 +195,7 @@ def _content(answer: GitObject | UnreadableError) -> bytes:
 
 
 def _parsed(content: bytes) -> _Text | None:
-    """A commit that may be the engine's: with one parent, and each trailer that a run needs once."""
+    """Parse a commit that may be the engine's: with one parent, and each required trailer once; else None."""
     head, _, message = content.partition(b"\n\n")
     tree, parents = "", list[str]()
     for name, oid in _HEADER.findall(head):
@@ -219,7 +220,7 @@ def _said(commit: str, text: _Text, *, empty: bool) -> EngineCommit:
 
 
 def _outside(answer: GitObject | UnreadableError, id_bytes: int) -> list[tuple[bytes, bytes, str]] | None:
-    """The entries of a root tree that are not derived/; None where it cannot be read."""
+    """The entries of a root tree except derived/; None if it cannot be read."""
     if isinstance(answer, UnreadableError) or answer.kind != "tree":
         return None
     try:

@@ -1,4 +1,4 @@
-"""Sorting out the entries of a tree or an index: which files are read, and why the others are not."""
+"""Chooses among the entries of a tree or an index: which files are read, and why the others are not."""
 
 import posixpath
 from bisect import bisect_left
@@ -18,7 +18,7 @@ _IGNORE_PATH: Final = IGNORE_FILE.encode()
 
 
 class Entry(NamedTuple):
-    """One entry of a tree or an index. `size` is None where the object is missing or of unknown size."""
+    """One entry of a tree or an index. `size` is None if the object is missing or of unknown size."""
 
     mode: bytes
     oid: str
@@ -27,30 +27,31 @@ class Entry(NamedTuple):
 
 
 class ChosenEntries(NamedTuple):
-    """What of a revision is read, as (path, blob id) sorted by path, what is not, and what `.musterignore` names."""
+    """The files of a revision that are read, as (path, blob id) sorted by path; those that are not; those that
+    `.musterignore` names."""
 
     chosen: Sequence[tuple[str, str]]
     skipped: tuple[Skipped, ...]
     ignored: tuple[tuple[str, str], ...] = ()
 
     def files(self, objects: Objects) -> Iterator[SourceFile]:
-        """Yield what was chosen as files that `objects` reads."""
+        """Yield the chosen files, which `objects` reads."""
         blobs = BlobSequence(objects, [oid for _, oid in self.chosen])
         for index, (path, oid) in enumerate(self.chosen):
             yield SourceFile(path, oid, partial(read_required, path, partial(blobs.read, index)))
 
     def ignored_files(self, objects: Objects) -> tuple[SourceFile, ...]:
-        """Return what is ignored as files that `objects` reads."""
+        """Return the ignored files, which `objects` reads."""
         return tuple(required_file(objects, path, oid) for path, oid in self.ignored)
 
 
 def required_file(objects: Objects, path: str, oid: str) -> SourceFile:
-    """A file of a commit, which the repository has to have."""
+    """Return a file of a commit, which the repository must have."""
     return SourceFile(path, oid, partial(read_required, path, partial(objects.blob, oid)))
 
 
 def read_required(path: str, read: Callable[[], bytes]) -> bytes:
-    """Return what `read` gives of a file of a commit. LostObjectError where the repository has lost it."""
+    """Return what `read` returns for a file of a commit. LostObjectError if the repository has lost it."""
     try:
         return read()
     except TooLargeError:
@@ -60,11 +61,10 @@ def read_required(path: str, read: Callable[[], bytes]) -> bytes:
 
 
 def choose(entries: Iterable[Entry], objects: Objects) -> ChosenEntries:
-    """Divide `entries` (in byte order of paths) into what is read and what is not.
+    """Divide `entries` (in byte order of paths) into files that are read, skipped and ignored.
 
-    What the root's `.musterignore` names is neither. A symbolic link is reported where it could stand for
-    data: by its name, because it points at a directory with data in it, or because it points outside.
-    LostObjectError where the repository has lost one that matters.
+    A symbolic link is reported if it could stand for data: by its name, because it points at a directory with data, or
+    because it points outside. LostObjectError if the repository has lost an object that matters.
     """
     mattering = [entry for entry in entries if matters(entry)]
     for entry in mattering:
@@ -92,23 +92,23 @@ def choose(entries: Iterable[Entry], objects: Objects) -> ChosenEntries:
 
 
 def leaves(path: str, target: str) -> bool:
-    """Tell whether a link at `path` (relative to the root) that says `target` points out of the repository."""
+    """Does a link at `path` (relative to the root) to `target` point out of the repository?"""
     where = _destination(path, target)
     return where is None or where == ".." or where.startswith("../")
 
 
 def describe_link(path: str, target: str) -> str:
-    """Return what `Skipped.detail` says of a link."""
+    """Return the `Skipped.detail` of a link."""
     return f"{target} (outside the repository)" if leaves(path, target) else target
 
 
 def matters(entry: Entry) -> bool:
-    """Tell whether the entry could be read, reported, or say what is ignored."""
+    """Can the entry be read, reported, or say what is ignored?"""
     return is_data(entry.path) or entry.mode in (LINK, SUBMODULE) or entry.path == _IGNORE_PATH
 
 
 def obstacle_to(mode: bytes, oid: str, size: int | None) -> tuple[str, str] | None:
-    """Return the reason and detail of why an entry cannot be read; None where it can. `size`: as `Entry` has it."""
+    """Return the reason and detail of why an entry cannot be read; None if it can. `size`: see `Entry`."""
     if mode == LINK:
         return ("symlink", "")
     if mode == SUBMODULE:
@@ -121,7 +121,7 @@ def obstacle_to(mode: bytes, oid: str, size: int | None) -> tuple[str, str] | No
 
 
 def read_ignored(entries: Sequence[Entry], objects: Objects) -> tuple[Ignored, list[Skipped]]:
-    """Return what the root's `.musterignore` among `entries` names, and what is wrong with it."""
+    """Return what the root's `.musterignore` among `entries` names, and the faults in it."""
     for entry in entries:
         if entry.path == _IGNORE_PATH:
             if entry.mode in (LINK, SUBMODULE) or (entry.size or 0) > MAX_IGNORE_BYTES:
@@ -148,7 +148,7 @@ def _reported_links(
 
 
 def _destination(path: str, target: str) -> str | None:
-    """Return where a link at `path` points, relative to the root; None where the target is absolute."""
+    """Return where a link at `path` points, relative to the root; None if the target is absolute."""
     if posixpath.isabs(target):
         return None
     return posixpath.normpath(posixpath.join(posixpath.dirname(path), target))

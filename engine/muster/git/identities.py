@@ -1,16 +1,16 @@
-"""Who is behind what agents say: their commits are signed with the keys of certificates that stand in the repository.
+"""Who signed agents' refs: commits are signed with the keys of certificates under `derived/`.
 
-What is not signed so was not received: then only what a stranger may say counts of the ref, and what was derived from
-the agent's words before stands until its lease has run out (`muster.fleet.agent_refs`). What a relay says of a cluster
-is judged by the agent's own commit, which the relay keeps beside the files: it carries agents' words, and cannot make
-any.
+An unsigned commit does not count as received: of its ref only what any stranger may say counts, and what was derived
+before holds until the lease has run out (`muster.fleet.agent_refs`). A folder of a relay is judged by the agent's own
+commit, which the relay keeps with the files: a relay transports commits, and cannot make any.
 
-A certificate vouches for a commit that is dated within its life, while it lasts: whoever has the key of one that
-expired cannot date a commit back. It has to stand under `derived/`, where one that was revoked, denied or replaced
-does not stand any more; a commit that was received before then does not count from then on either.
+A certificate vouches for commits dated within its lifetime, until it ends: whoever has the key of an expired
+certificate cannot backdate a commit. It has to be under `derived/`, which a revoked, denied or replaced certificate no
+longer is; commits received before that do not count from then on either.
 
-An older commit that is put back is known by the newest that was received, which is kept as
-`refs/muster/verified/<cluster>`. Nothing is read of it: a clone that has just been made decides the same, but for that.
+An older commit that is put back is recognised by the newest received commit, which is kept as
+`refs/muster/verified/<cluster>`. Nothing else is read from it: a fresh clone decides the same, except that it cannot
+recognise replays.
 """
 
 import base64
@@ -40,7 +40,7 @@ from muster.git.repository import Repository, lines_at, refs_below
 if TYPE_CHECKING:
     from muster.git.signatures.certificate import Issued
 
-#: Where the newest commits are kept that were received.
+#: Where the newest received commits are kept.
 VERIFIED: Final = "refs/muster/verified/"
 _CERTIFICATE: Final = re.compile(rb"^ +certificate: [\"']?([A-Za-z0-9+/=]+)[\"']?$", re.MULTILINE)
 _DATE: Final = re.compile(rb"^committer .*> (\d{1,11}) [+-]\d{4}$", re.MULTILINE)
@@ -49,10 +49,10 @@ _DATE: Final = re.compile(rb"^committer .*> (\d{1,11}) [+-]\d{4}$", re.MULTILINE
 def identified(
     repository: Repository, refs: Sequence[AgentRef], revision: str, present: datetime
 ) -> tuple[AgentRef, ...]:
-    """Return the refs with who is behind them.
+    """Return the refs with the identity of their signers.
 
-    The certificates are those of a revision. `present`: the clock on the wall, for what arrives now. RepositoryError
-    where signatures cannot be checked on this machine.
+    The certificates are those of a revision; `present` is the wall clock. RepositoryError if signatures cannot be
+    checked on this machine.
     """
     try:
         require_library()
@@ -82,8 +82,8 @@ def _speaks(ref: AgentRef) -> bool:
 
 
 def issued_at(repository: Repository, revision: str) -> Mapping[str, Sequence["Issued"]]:
-    """The certificates of agents that stand under `derived/` at a revision, by cluster: those that the authority signed
-    which the Fleet names there, if it names one."""
+    """Return the agents' certificates under `derived/` at a revision, by cluster; if the Fleet there names an
+    authority, only those that it signed."""
     from muster.git.signatures.certificate import issued_of
 
     said = lines_at(repository, "^ +certificate: ", revision, f"{FOLDER}{CSR.plural}")
@@ -108,7 +108,7 @@ def _judged(
     certificate = ""
     dated, received = _date(text), _date(texts.get(before, b""))
     if user and dated is not None:
-        # Of this key: an agent that has another certificate by now signs with the key of that.
+        # Of this key: an agent with a newer certificate signs with the key of that one.
         last = max((one for one in issued if one.key == _key(text) and one.begin <= dated <= one.end), key=_end)
         end, certificate = last.end, last.digest
         if dated > present + CLOCK_SKEW:
@@ -126,7 +126,8 @@ def _end(one: "Issued") -> datetime:
 
 
 def _whose(text: bytes, issued: Sequence["Issued"]) -> tuple[str, str, str]:
-    """Who signed a commit, of whom a certificate of the time stands; why nobody did, in a word and a sentence."""
+    """Return the user who signed a commit, with a certificate valid at its date; else why there is none, as a reason
+    and a sentence."""
     key, dated = _key(text), _date(text)
     if key is None or dated is None:
         return "", "NotSigned", "its newest commit bears no signature, or one that is not good"
@@ -154,8 +155,8 @@ def _date(text: bytes) -> datetime | None:
 
 
 def _texts(repository: Repository, commits: set[str]) -> tuple[dict[str, bytes], frozenset[str]]:
-    """The commits by their ids, and what agents committed by the folders of relays, without what is neither; and the
-    ids of what git cannot read."""
+    """Return the text of each commit by its id, and of each relay's folder that of the agent's commit; and the ids that
+    git cannot read."""
     ordered = sorted(commits)
     with closing(Objects(repository.git)) as objects:
         answers = list(zip(ordered, objects.read(ordered), strict=True))
@@ -170,7 +171,7 @@ def _received(repository: Repository) -> dict[str, str]:
 
 
 def _remember(repository: Repository, moved: Mapping[str, str]) -> None:
-    """Keep what was received now. Where that cannot be written, the next run judges anew."""
+    """Keep the newest received commits. If that cannot be written, the next run judges again."""
     if moved:
         lines = "".join(f"update {VERIFIED}{cluster}\0{oid}\0\0" for cluster, oid in sorted(moved.items()))
         repository.git.run("-c", "core.logAllRefUpdates=false", "update-ref", "--stdin", "-z", stdin=os.fsencode(lines))
