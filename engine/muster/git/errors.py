@@ -1,7 +1,7 @@
-"""What cannot go on in a repository, and what to do about it.
+"""What goes wrong in a repository, and what to do about it.
 
-Outcomes that a caller acts on (the branch moved, a person's edit is in the way) are data: `outcomes.Moved`,
-`outcomes.Refused`, `outcomes.Rejected`. An exception is for the rest: no repository, no such revision, no network.
+Outcomes that a caller acts on (the branch moved, a person's edit is in the way) are values: `Moved`, `Refused`,
+`Rejected`. Exceptions are for the rest: no repository, no such revision, no network.
 """
 
 import re
@@ -14,7 +14,7 @@ from muster.data.source import LostFileError
 
 @dataclass(frozen=True, slots=True)
 class Committed:
-    """The branch is at `commit` now, and the work tree that has it checked out, if any, with it."""
+    """The branch is at `commit` now, and so is the work tree that has it checked out, if any."""
 
     commit: str
 
@@ -28,7 +28,7 @@ class Pushed:
 
 @dataclass(frozen=True, slots=True)
 class Moved:
-    """Someone else was first: the branch is at `actual` (None: gone or unknown) and not where it was expected.
+    """Another process was first: the branch is at `actual` (None: gone or unknown) and not where it was expected.
 
     Nothing was changed. Evaluate again on the new head.
     """
@@ -38,7 +38,7 @@ class Moved:
 
 @dataclass(frozen=True, slots=True)
 class Refused:
-    """Something in the work tree is in the way: `paths` where it is files. Nothing was changed."""
+    """Something in the work tree is in the way: `paths` if it is files. Nothing was changed."""
 
     paths: tuple[str, ...]
     message: str
@@ -47,7 +47,7 @@ class Refused:
 
 @dataclass(frozen=True, slots=True)
 class Rejected:
-    """The remote will not take it: a protected branch, a hook, a missing permission. Trying again will not help.
+    """The remote does not accept it: a protected branch, a hook, a missing permission. Trying again does not help.
 
     `reason` is git's word for it, `text` what the remote said.
     """
@@ -57,10 +57,9 @@ class Rejected:
 
 
 class RepositoryError(Exception):
-    """A repository or remote that cannot be used: `message` says what is wrong and `hint` what to do.
+    """A repository or remote cannot be used: `message` says what is wrong and `hint` what to do.
 
-    Credentials in URLs are left out of both, whoever wrote them, and what a terminal would obey is escaped: much of it
-    a server said.
+    Credentials in URLs are removed from both, and control characters are escaped: much of the text comes from a server.
     """
 
     def __init__(self, message: str, hint: str = "") -> None:
@@ -70,12 +69,12 @@ class RepositoryError(Exception):
 
 
 class LockedError(RepositoryError):
-    """Another process is at work on the same files or refs: it may be over in a moment."""
+    """Another process is working on the same files or refs: it may be over in a moment."""
 
 
 class LostObjectError(RepositoryError, LostFileError):
-    """The repository has lost an object of the commit that is evaluated, or of what was derived before. What it held
-    would look deleted, so nothing can be decided."""
+    """The repository has lost an object of the evaluated commit, or of what was derived before. Its content would look
+    deleted, so nothing can be decided."""
 
     def __init__(self, path: str, detail: str) -> None:
         super().__init__(
@@ -96,16 +95,16 @@ def require_library() -> None:
 
 
 class UnreadableError(OSError):
-    """The content of one object cannot be had: missing, damaged, or too large. Its siblings may be fine."""
+    """The content of one object cannot be read: missing, damaged, or too large. Other objects may be fine."""
 
 
 class TooLargeError(UnreadableError):
-    """The object is there, and larger than what is read."""
+    """The object exists, but is larger than what is read."""
 
 
 @dataclass(frozen=True, slots=True)
 class _Known:
-    """A complaint of git's that has a better wording, or advice to go with it."""
+    """A complaint of git for which there is a better wording or advice."""
 
     pattern: re.Pattern[str]
     message: str  # may use the pattern's groups; empty keeps git's own words
@@ -176,10 +175,8 @@ _KNOWN = (
 
 
 def explain(command: str, stderr: str, status: int) -> RepositoryError:
-    """Return the error for a failed `git <command>`: git's own last complaint, reworded where it helps.
-
-    Credentials in URLs are left out.
-    """
+    """Return the error for a failed `git <command>`: git's own last complaint, reworded if that helps, without
+    credentials in URLs."""
     stderr = without_secrets(stderr)
     for known in _KNOWN:
         found = known.pattern.search(stderr)
@@ -191,7 +188,7 @@ def explain(command: str, stderr: str, status: int) -> RepositoryError:
 
 
 def complaint(stderr: str, status: int) -> str:
-    """Return the line of `stderr` that says why: the first `fatal:` or `error:`, else the last that says anything."""
+    """Return the line of `stderr` that says why: the first `fatal:` or `error:`, else the last line with text."""
     lines = [line.strip() for line in stderr.splitlines() if line.strip()]
     for prefix in ("fatal: ", "error: "):
         for line in lines:

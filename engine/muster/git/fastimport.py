@@ -1,8 +1,8 @@
 """Builds a commit with one `git fast-import`, without touching any branch, index or work tree.
 
-fast-import can only write to a ref, so the commit is made on a private one of a name that nobody else uses, and
-the same stream takes the ref back before it is ever stored: there is none to clean up, also after a crash. The
-commit is then found by its id alone, and git keeps unreferenced objects for two weeks.
+fast-import can only write to a ref, so the commit is made on a private ref with a unique name, and the same stream
+removes the ref before it is ever stored: nothing has to be cleaned up, even after a crash. The commit is then found by
+its id alone, and git keeps unreferenced objects for two weeks.
 """
 
 import contextlib
@@ -26,7 +26,7 @@ _CRASH_REPORT = re.compile(r"dumping crash report to (.*fast_import_crash_\d+)")
 def build_commit(repository: Repository, files: Files, message: str, parent: str | None) -> str:
     """Make a commit of `files` over `parent` (None: of these files alone) and return its id.
 
-    Signed where the configuration asks for it. ValueError for a path that no tree can hold.
+    It is signed if the configuration asks for it. ValueError for a path that no tree can hold.
     """
     author, committer = identity(repository, "AUTHOR"), identity(repository, "COMMITTER")
     changes = b"".join(_changes(files))
@@ -40,8 +40,8 @@ def build_commit(repository: Repository, files: Files, message: str, parent: str
 def build_changed(
     repository: Repository, base: str | None, changes: Iterable[bytes], message: str, *, root: bool
 ) -> str:
-    """Make a commit of what `base` holds (None: nothing) and commands that change it (see `written`, `kept` and
-    `removed`), and return its id. It has `base` for its parent, or none where it is a `root`. Never signed."""
+    """Make a commit of what `base` holds (None: nothing), changed by commands (`write_command`, `keep_command`,
+    `remove_command`), and return its id. Its parent is `base`, unless it is a `root`. Never signed."""
     author, committer = identity(repository, "AUTHOR"), identity(repository, "COMMITTER")
     first = b""
     if root and base is not None:
@@ -51,22 +51,22 @@ def build_changed(
 
 
 def write_command(path: str, content: bytes) -> bytes:
-    """The command that writes a file."""
+    """Return the command that writes a file."""
     return b"M 100644 inline %b\n%b" % (_quoted(checked_path(path)), _data(content))
 
 
 def keep_command(path: str, mode: bytes, blob: str) -> bytes:
-    """The command that writes a file whose blob there is."""
+    """Return the command that writes a file whose blob exists."""
     return b"M %b %b %b\n" % (mode, blob.encode(), _quoted(checked_path(path)))
 
 
 def remove_command(path: str) -> bytes:
-    """The command that removes a file or a folder."""
+    """Return the command that removes a file or a folder."""
     return b"D %b\n" % _quoted(checked_path(path))
 
 
 def checked_path(path: str) -> bytes:
-    """Return `path` as git stores it; ValueError for one that could not, or must not, be checked out."""
+    """Return `path` as git stores it; ValueError for one that cannot, or must not, be checked out."""
     raw = os.fsencode(path)
     parts = raw.split(b"/")
     if b"\0" in raw or any(part in (b"", b".", b"..") or is_dotgit(part) for part in parts):
@@ -101,7 +101,7 @@ def _stream(
 
 def _changes(files: Files) -> Iterator[bytes]:
     for path, content in sorted(files.items(), key=lambda item: (item[1] is not None, item[0])):
-        if content is None:  # first, so that a directory can take the place of a file that goes
+        if content is None:  # first, so that a directory can take the place of a removed file
             yield remove_command(path)
         else:
             yield write_command(path, content if isinstance(content, bytes) else content.encode())
@@ -137,7 +137,7 @@ def _environ(role: str, who: str) -> dict[str, str]:
 
 
 def _remove_crash_report(repository: Repository, stderr: str) -> None:
-    """Delete the report that fast-import leaves in the git directory; its last words have all that matters."""
+    """Delete the report that fast-import leaves in the git directory; its standard error has all that matters."""
     found = _CRASH_REPORT.search(stderr)
     if found:
         with contextlib.suppress(OSError):

@@ -1,4 +1,6 @@
-"""What serves a remote, as far as its URL tells: where it shows files and commits, and takes merge requests."""
+"""The forge that serves a remote, as far as its URL tells: its pages of files and commits, and where to open merge
+requests.
+"""
 
 import re
 from collections.abc import Callable, Mapping
@@ -18,7 +20,7 @@ _SHORT: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>[A-Za-z0-9][-A-Za-z0-9.]+):
 class Forge:
     """Paths below a repository's page: of a file of a commit, of a commit, and where a merge request is opened.
 
-    `file` and `commit` are templates with `{path}` and `{commit}`. `words`: a host whose name has one of these words,
+    `file` and `commit` are templates with `{path}` and `{commit}`. `words`: a host with one of these words in its name,
     between dots and dashes, is such a forge.
     """
 
@@ -55,49 +57,49 @@ FORGES: Final[Mapping[str, Forge]] = {
 
 @dataclass(frozen=True, slots=True)
 class Links:
-    """Templates with `{commit}`, and `{path}` of a file; `commit` is None where only files are shown."""
+    """Templates with `{commit}`, and `{path}` of a file; `commit` is None if only files are shown."""
 
     file: str
     commit: str | None = None
 
 
 def links_of(repository: Repository) -> Links | None:
-    """Where the files and commits of a repository are shown, by its remote `origin`; None where nobody knows."""
+    """Return the pages of a repository's files and commits, by its remote `origin`; None if they are not known."""
     url = repository.git.line("config", "remote.origin.url") or ""
     base, forge = _web(url), FORGES.get(forge_of(url))
     return Links(base + forge.file, base + forge.commit) if base and forge else None
 
 
 def url_of(repository: Repository, remote: str) -> str:
-    """Return the URL of a remote that may be named."""
+    """Return the URL of a remote, which may be a name."""
     if remote in remotes(repository):
         return repository.git.line("remote", "get-url", "--push", remote) or ""
     return remote
 
 
 def forge_of(url: str) -> str:
-    """Return what serves a URL by its host's name; empty where that does not tell."""
+    """Return the forge that serves a URL, by its host's name; empty if that is not known."""
     host, _ = _place(url)
     words = set(re.split(r"[.-]", host.partition(":")[0]))
     return next((name for name, forge in FORGES.items() if not words.isdisjoint(forge.words)), "")
 
 
 def request_page(url: str, forge: str, target: str, branch: str) -> str:
-    """Return where a merge request from a branch to another is opened, without what the URL knows of users and
-    passwords; empty where that is not known."""
+    """Return where a merge request from a branch to another is opened, without credentials of the URL; empty if that is
+    not known."""
     base, known = _web(url), FORGES.get(forge)
     return base + known.request(target, branch) if base and known else ""
 
 
 def _web(url: str) -> str:
-    """Where a browser finds the repository, without what the URL knows of users and passwords; empty for nowhere."""
+    """Return the repository's web page, without credentials of the URL; empty if there is none."""
     host, path = _place(url)
     scheme = "http" if url.startswith("http://") else "https"
     return f"{scheme}://{host}/{quote(path)}" if host and path else ""
 
 
 def _place(url: str) -> tuple[str, str]:
-    """The host, with its port where it is the web's, and the repository's path there; empty for what is no URL."""
+    """Return the host, with its port if the URL is HTTP, and the repository's path there; empty if it is no URL."""
     path = url
     if "://" in url:
         try:

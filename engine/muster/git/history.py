@@ -1,18 +1,15 @@
-"""What git's history says of the last run: the files as it read them and since, and what commits since then allow.
+"""What git's history says about the last run: the files as it read them and since, and what commits since then allow.
 
-The last run is the newest of the engine's own commits (`muster.git.enginecommits`); the files as it read them are
-those of its `Muster-Source`. Runs that came after it and had nothing to commit left no trace, but may have read every
-version of a file that the branch had since. Where a run found a file in which something was lost or could not be read,
-its commit also says, as `Muster-Whole`, at which commit every file was whole: a slip that is not mended is compared
-with that one, and what came since, however many runs come after it.
+The last run is the newest of the engine's own commits (`muster.git.enginecommits`); it read the files of its
+`Muster-Source`. Later runs with nothing to commit left no trace, but may have read every version of a file that the
+branch had since. If a run found that something in a file was lost or could not be read, its commit also says, as
+`Muster-Whole`, at which commit every file was whole: an unrepaired mistake is compared with that commit and with what
+came since, however many runs follow.
 
-What a person's commit allows (`Muster-Allow-Removal`) is no word of the engine's, and counts for what that very commit
-does.
+`Muster-Allow-Removal` in a person's commit is not the engine's word, and counts only for what that commit does.
 
-The versions that people's files had since a commit, as far as they were read then: one `git log` over some paths.
-
-Along the first parents: the states that the branch was in. What `.musterignore` named when a version was committed was
-not read, nor what was too large.
+Versions are those along the first parents: the states that the branch was in. Files that `.musterignore` named when a
+version was committed were not read, nor were files that are too large.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -32,14 +29,14 @@ from muster.git.paths import IGNORE_FILE, MAX_BLOB_BYTES, Ignored, decode, is_da
 from muster.git.repository import Repository, has_commit, has_derived, is_ancestor, ref_tip
 from muster.git.trees import AT_ONCE, find_entries, list_tree
 
-#: So many commits are looked through, from the newest back.
+#: So many commits are searched, from the newest back.
 _MOST_VERSIONS: Final = 10_000
 _IGNORE_PATH: Final = IGNORE_FILE.encode()
 _DERIVED: Final = "derived"
 
 
 class Versions:
-    """The versions of files after the commit `since`, up to `head`; without `since`, in all the history there is."""
+    """The versions of files after the commit `since`, up to `head`; without `since`, in all of this clone's history."""
 
     def __init__(self, repository: Repository, objects: Objects, since: str, head: str) -> None:
         """Look for them in `repository`; `since` and `head` are full ids."""
@@ -78,7 +75,7 @@ class Versions:
 
     @cached_property
     def _start(self) -> str:
-        """The commit from which on versions count."""
+        """The commit after which versions count."""
         since = [f"^{self._since}"] if self._since else []
         bound = read_log(self._repository, self._head, *since, first_parent=True, skip=_MOST_VERSIONS, most=1)
         return next((one.commit for one in bound), self._since)
@@ -97,7 +94,7 @@ class Versions:
         return read_ignored((Entry(blob.mode.encode(), blob.oid, size, _IGNORE_PATH),), self._objects)[0]
 
 
-#: Which clusters the very commit that says so may remove.
+#: The trailer with the clusters that its own commit may remove.
 ALLOWED: Final = "Muster-Allow-Removal"
 
 _MOST_COMMITS: Final = 10_000
@@ -107,32 +104,32 @@ _Listing = Mapping[str, Sequence[str]]
 
 
 def history_of(repository: Repository) -> "History | None":
-    """Return the past of what lies on top of HEAD, in the work tree or the index; None before the first commit."""
+    """Return the past of the work tree or the index on top of HEAD; None before the first commit."""
     head = ref_tip(repository, "HEAD^{commit}")
     return History(repository, head, uncommitted=True) if head else None
 
 
 class History:
-    """The past of a commit, or of what is to be committed on top of it. Satisfies `muster.data.snapshot.Past`."""
+    """The past of a commit, or of changes on top of it. Satisfies `muster.data.snapshot.Past`."""
 
     def __init__(self, repository: Repository, head: str, *, uncommitted: bool = False) -> None:
-        """Look back from `head`, a full id. `uncommitted`: what is evaluated lies on top of it, so it counts too."""
+        """Look back from `head`, a full id. `uncommitted`: changes on top of it are evaluated, so it counts too."""
         self._repository, self._head, self._uncommitted = repository, head, uncommitted
         self._objects = Objects(repository.git)
 
     @property
     def commit(self) -> str:
-        """The commit that the last run evaluated that found every file whole; empty where history does not tell."""
+        """The commit at which the last run found every file whole; empty if history does not tell."""
         return self._whole or self._source
 
     @property
     def lingers(self) -> bool:
-        """Whether there were runs since that commit, which found files that were not whole."""
+        """Were there runs since that commit, which found files that were not whole?"""
         return self.commit != self._source
 
     @cached_property
     def allowances(self) -> tuple[StatedRemovals, ...]:
-        """What commits since the last run allow, the oldest first, each with what it changed."""
+        """What commits since the last run allow, oldest first, each with what it changed."""
         since = [f"^{last.commit}", f"^{last.source}"] if (last := self._last) else []
         log = read_log(
             self._repository, self._head, *since, oldest_first=True, most=_MOST_COMMITS, grep=f"^{ALLOWED}: ",
@@ -141,7 +138,7 @@ class History:
         return tuple(self._allowance(one.commit, one.parents, one.trailers) for one in log if one.trailers)
 
     def _allowance(self, commit: str, parents: Sequence[str], text: str) -> StatedRemovals:
-        """What a commit allows: of a merge, what it changes of the branch that it is merged into."""
+        """What a commit allows: of a merge, what it changes of its first parent."""
         parent = next(iter(parents), "")
         if not parent or not has_commit(self._repository.git, parent):
             return StatedRemovals(text, commit, (), (), ())
@@ -158,7 +155,7 @@ class History:
         return required_file(self._objects, path, oid)
 
     def before(self, paths: Collection[str]) -> Mapping[str, Sequence[SourceFile]]:
-        """Return what was read at these paths then and since, newest first; nothing for one at which nothing was."""
+        """Return what was read at these paths then and since, newest first; nothing for a path without a file."""
         return self._versions(set(paths).__contains__, paths)
 
     def below(self, folder: str) -> Mapping[str, Sequence[SourceFile]]:
@@ -167,7 +164,7 @@ class History:
         return self._versions(lambda path: path.startswith(prefix), (folder,))
 
     def had(self, path: str, oid: str) -> bool:
-        """Return whether a file of this id was read there then."""
+        """Was a file of this id read there then?"""
         return self._trees[1].get(path) == (oid,)
 
     def _versions(self, wanted: Callable[[str], bool], paths: Iterable[str]) -> dict[str, list[SourceFile]]:
@@ -183,7 +180,7 @@ class History:
 
     @cached_property
     def _last(self) -> EngineCommit | None:
-        """The last run; None where history does not tell."""
+        """The last run; None if history does not tell."""
         with closing(EngineCommits(self._repository, self._head)) as engine:
             return engine.last()
 
@@ -193,7 +190,7 @@ class History:
 
     @cached_property
     def _whole(self) -> str:
-        """The commit at which every file was whole, where the last run names one of this history."""
+        """The commit at which every file was whole, if the last run names one of this history."""
         whole = self._last.whole if self._last is not None else ""
         try:
             return whole if whole and is_ancestor(self._repository, whole, self._head) else ""
@@ -202,17 +199,17 @@ class History:
 
     @cached_property
     def _ran(self) -> bool:
-        """Whether anything was ever derived."""
+        """Was anything ever derived?"""
         return has_derived(self._repository, self._head)
 
     @cached_property
     def _since(self) -> Versions | None:
-        """The versions since that commit, or in what history there is where it was cut off; None before the first."""
+        """The versions since that commit, or in all of a history that is cut off; None before the first run."""
         return Versions(self._repository, self._objects, self.commit, self._head) if self._ran else None
 
     @cached_property
     def _trees(self) -> tuple[_Listing, _Listing]:
-        """The files that were read, by path: at the head, where that is past too, and at that commit."""
+        """The files that were read, by path: at the head, if that is past too, and at that commit."""
         then = self._tree(self.commit) if self.commit else {}
         head = self._tree(self._head) if self._uncommitted and self._head != self.commit else {}
         return head, then
@@ -221,7 +218,7 @@ class History:
         return {path: (oid,) for path, oid in choose(self._entries(commit), self._objects).chosen}
 
     def _entries(self, commit: str) -> Iterator[Entry]:
-        """What people wrote: not what was derived from it."""
+        """People's files, without derived ones."""
         return (e for e in list_tree(self._repository, commit) if not e.path.startswith(f"{_DERIVED}/".encode()))
 
 
@@ -232,7 +229,7 @@ def _is_peoples(path: str) -> bool:
 def touched_between(repository: Repository, old: str, new: str) -> Iterator[PathChange]:
     """Yield what differs between a commit and a later one, and the paths that were changed and changed back.
 
-    A merge counts for what it changes of all its parents: what these brought, their own commits say.
+    A merge counts for what differs from all its parents: other changes are in the commits that it brought.
     """
     found = changed_paths(repository, old, new)
     yield from found
@@ -243,7 +240,8 @@ def touched_between(repository: Repository, old: str, new: str) -> Iterator[Path
 
 
 def speaks_to_runs(repository: Repository, old: str, new: str) -> bool:
-    """Whether any commit after `old`, up to `new`, has a line that looks like a trailer by which people speak to runs.
+    """Does any commit after `old`, up to `new`, have a line that looks like a trailer by which people address runs?
 
-    What runs say themselves changes derived/, or is the last run's instant."""
+    Trailers of runs are in commits that change derived/, or that only record an instant.
+    """
     return any(read_log(repository, f"{old}..{new}", most=1, grep=f"^{ALLOWED}:"))

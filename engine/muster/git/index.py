@@ -1,8 +1,8 @@
 """The index of a work tree, locked, and a copy of it that git works on instead.
 
-The lock is what git takes, `index.lock`, but it holds our note (see `journal`): whoever finds it can tell whose it is.
-git's own lock is an empty file that says nothing, and stays when git is killed. What git writes while it works goes
-beside the copy, where it is in nobody's way, and the copy takes the index's place in one step.
+The lock is the file that git locks, `index.lock`, but it contains our note (see `journal`), so its owner is known.
+git's own lock is an empty file that names no owner, and stays if git is killed. While git works it writes next to the
+copy, where nothing else is, and the copy replaces the index in one step.
 """
 
 import os
@@ -18,7 +18,7 @@ from muster.git.errors import LockedError
 from muster.git.journal import Journal
 from muster.git.process import Git
 
-#: People's commands hold the lock for a moment.
+#: Other commands hold the lock for a moment.
 _TRIES: Final = 6
 _PAUSE_SECONDS: Final = 0.1
 
@@ -32,7 +32,7 @@ class LentIndex:
     _own: Path
 
     def put_back(self) -> None:
-        """Put the copy in the place of the index."""
+        """Replace the index with the copy."""
         if self.path.exists():
             self.path.replace(self._own)
 
@@ -41,7 +41,7 @@ class LentIndex:
 def lent_index(journal: Journal, git: Git, git_dir: Path) -> Iterator[LentIndex]:
     """Lock the index of the work tree in which `git` runs and that has `git_dir`, and lend a copy of it.
 
-    LockedError where somebody else holds it. The lock goes with the block.
+    LockedError if another process holds it. The lock is removed with the end of the block.
     """
     lock, own = git_dir / "index.lock", git_dir / "index"
     journal.lock = lock
@@ -55,7 +55,7 @@ def lent_index(journal: Journal, git: Git, git_dir: Path) -> Iterator[LentIndex]
         except FileNotFoundError:
             lent.git.output("read-tree", "--empty")
         except OSError:
-            shutil.copy2(own, journal.index)  # with its time: by that git knows which files to doubt
+            shutil.copy2(own, journal.index)  # with its time, by which git knows which files to compare again
         yield lent
     finally:
         journal.unlock()
@@ -68,7 +68,7 @@ def _take(journal: Journal, lock: Path) -> None:
         except FileExistsError:
             if journal.is_in(lock):
                 return
-        except OSError:  # no hard links here; killed within the next lines, a lock would stay that is nobody's
+        except OSError:  # no hard links here; if killed within the next lines, a lock without an owner stays
             try:
                 with lock.open("xb") as file:
                     file.write(journal.text)

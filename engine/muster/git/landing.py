@@ -1,12 +1,10 @@
-"""Landing a commit on a branch: here, or on a remote and then here, by compare-and-swap.
+"""Lands a commit on a branch: here, or on a remote and then here, by compare-and-swap.
 
-What reconcile derived and what a person's edit changed take the same way. Whoever finds that the branch moved
-meanwhile begins again with the new head.
+Derived files and people's edits land in the same way. If the branch has moved meanwhile, the caller starts again with
+the new head.
 
-Histories that were rewritten: whether a remote has dropped what it had, and what a local branch would lose with it.
-
-What the remote had is kept under `refs/muster/rewritten/`, the last time of each branch: so it is known at the next
-look, too, and nothing is lost.
+A remote's history may have been rewritten. What the remote had before is kept under `refs/muster/rewritten/`, the last
+time of each branch: so it is known later, and nothing is lost.
 """
 
 from contextlib import closing
@@ -19,24 +17,24 @@ from muster.git.log import count_commits, read_log
 from muster.git.push import fetch, push, tracking
 from muster.git.repository import Repository, branch_tip, current_branch, is_ancestor, ref_tip
 
-#: More are not told apart from people's.
+#: So many commits are checked for being muster's own.
 _MOST = 1000
 
 
 def kept_ref(branch: str) -> str:
-    """Where it is kept what a remote's branch had before it was rewritten."""
+    """Return the ref that keeps what a remote's branch had before it was rewritten."""
     return f"refs/muster/rewritten/{branch}"
 
 
 def note_rewriting(repository: Repository, branch: str, before: str | None, now: str | None) -> None:
-    """Keep what the remote's branch had `before`, if it has dropped that `now`."""
+    """Keep what the remote's branch had `before`, if it does not contain that `now`."""
     if before and now and before != now and not is_ancestor(repository, before, now):
         ref = kept_ref(branch)
         swap_ref(repository, ref, before, ref_tip(repository, ref), reason="muster: the remote was rewritten")
 
 
 def has_dropped(repository: Repository, branch: str, local: str, theirs: str) -> bool:
-    """Tell whether the local branch has commits that the remote had once, and has no more."""
+    """Does the local branch have commits that the remote once had and has dropped?"""
     kept = ref_tip(repository, kept_ref(branch))
     if kept is None:
         return False
@@ -45,9 +43,9 @@ def has_dropped(repository: Repository, branch: str, local: str, theirs: str) ->
 
 
 def peoples_commits(repository: Repository, branch: str, local: str, theirs: str) -> tuple[str, ...]:
-    """Return what the local branch has, the remote neither has nor had, and muster has not made: `id subject` each.
+    """Return the local branch's commits that the remote neither has nor had and muster did not make: `id subject` each.
 
-    muster's own can be made again.
+    muster can make its own commits again.
     """
     kept = ref_tip(repository, kept_ref(branch))
     which = (local, "--not", theirs, *([kept] if kept else []))
@@ -61,7 +59,7 @@ def peoples_commits(repository: Repository, branch: str, local: str, theirs: str
 class Tips:
     """Where a commit is to land: the branch, its tips here and on the remote, and `base`, the one to build on.
 
-    `followed` says where the local one is left for the remote's, which does not have it in it.
+    `followed` says why the local tip is replaced by the remote's, which does not contain it.
     """
 
     branch: str
@@ -74,9 +72,9 @@ class Tips:
 
 @dataclass(frozen=True, slots=True)
 class Landed:
-    """The branch has the commit. `local` is the local branch's tip as it was left, None where there is none; `pushed`
-    says whether anything was pushed; `left_behind` why the local branch lacks the commit, empty where it has it;
-    `followed` that a rewritten history was."""
+    """The branch has the commit. `local` is the local branch's tip now, None without one; `pushed`: was anything
+    pushed? `left_behind` says why the local branch lacks the commit, empty if it has it; `followed` that a rewritten
+    history was adopted."""
 
     local: str | None
     pushed: bool = False
@@ -85,7 +83,7 @@ class Landed:
 
 
 def target_branch(repository: Repository) -> str:
-    """Return the branch that is moved: the one that is checked out. RepositoryError on a detached HEAD."""
+    """Return the branch to move: the one that is checked out. RepositoryError on a detached HEAD."""
     branch = current_branch(repository)
     if branch is None:
         raise RepositoryError(
@@ -95,10 +93,10 @@ def target_branch(repository: Repository) -> str:
 
 
 def find_tips(repository: Repository, branch: str, remote: str | None) -> Tips:
-    """Return what to build on: the branch's head, or with a remote its head, or the local one where that is ahead.
+    """Return what to build on: the branch's head; with a remote its head, or the local one if that is ahead.
 
-    A remote that was rewritten is followed where the local branch has nothing of people's that it has not, or had.
-    RepositoryError where there is no such branch or the two have diverged.
+    A rewritten remote is followed if the local branch has no commits of people's that the remote neither has nor had.
+    RepositoryError if there is no such branch or the two have diverged.
     """
     local, theirs = branch_tip(repository, branch), None
     if remote:
@@ -113,9 +111,9 @@ def find_tips(repository: Repository, branch: str, remote: str | None) -> Tips:
 
 
 def land(repository: Repository, tips: Tips, commit: str) -> Landed | None:
-    """Move the branch to a commit over `tips.base`; None where it moved meanwhile.
+    """Move the branch to a commit over `tips.base`; None if it moved meanwhile.
 
-    Raises RepositoryError where a person's edit is in the way, or the remote rejects the push.
+    RepositoryError if a person's edit is in the way, or the remote rejects the push.
     """
     if tips.remote is not None:
         return _pushed(repository, tips, tips.remote, commit)
@@ -128,7 +126,7 @@ def land(repository: Repository, tips: Tips, commit: str) -> Landed | None:
 
 
 def _pushed(repository: Repository, tips: Tips, remote: str, commit: str) -> Landed | None:
-    """Push, then bring the local branch along as far as no person's edit is in the way."""
+    """Push, then move the local branch too unless a person's edit is in the way."""
     pushed = commit != tips.theirs
     if pushed:
         outcome = push(repository, remote=remote, branch=tips.branch, new=commit, expected=tips.theirs)
@@ -142,7 +140,7 @@ def _pushed(repository: Repository, tips: Tips, remote: str, commit: str) -> Lan
 
 
 def _bring_along(repository: Repository, tips: Tips, commit: str) -> str:
-    """Fast-forward the local branch to what the remote has. Returns why it could not, or nothing."""
+    """Fast-forward the local branch to the commit. Return why that was not possible, or nothing."""
     if tips.local is None or tips.local == commit:
         return ""
     moved = advance(repository, branch=tips.branch, expected=tips.local, commit=commit)
@@ -152,12 +150,12 @@ def _bring_along(repository: Repository, tips: Tips, commit: str) -> str:
 
 
 def _refusal(refused: Refused) -> str:
-    """What is in the way, with the files named."""
+    """The message of a refusal, with the files named."""
     return refused.message + (f": {', '.join(refused.paths)}" if refused.paths else "")
 
 
 def _base(repository: Repository, branch: str, local: str | None, theirs: str | None) -> str:
-    """What to evaluate: the one of the two tips that has the other in it."""
+    """Return the tip that contains the other."""
     tips = [tip for tip in (theirs, local) if tip]
     if not tips:
         raise RepositoryError(f"there is no branch {branch!r}", "commit something to it first")

@@ -1,4 +1,4 @@
-"""Landing on a branch of its own what is derived (`Fleet.spec.derived.branch`), where the main branch is protected."""
+"""Lands derived files on a branch of their own (`Fleet.spec.derived.branch`), for a protected main branch."""
 
 from dataclasses import dataclass
 
@@ -12,8 +12,8 @@ from muster.git.repository import Repository, branch_tip
 
 @dataclass(frozen=True, slots=True)
 class DerivedTips:
-    """Where a commit is to land: the branch, its tips here and on the remote, and `base`, the one to build on, which is
-    a commit of ours that nobody has yet where there is no such branch."""
+    """Where derived files are to land: the branch, its tips here and on the remote, and `base`, the commit to build on.
+    Without such a branch, `base` is a new commit that no ref has."""
 
     branch: str
     remote: str | None
@@ -23,9 +23,9 @@ class DerivedTips:
 
 
 def find_derived_tips(repository: Repository, tips: Tips) -> DerivedTips | None:
-    """Return where what is derived lies, of what `tips` say to evaluate; None where that is the same branch.
+    """Return where derived files land if `tips` are evaluated; None if that is the same branch.
 
-    RepositoryError where a remote that may have it does not answer.
+    RepositoryError if a remote that may have the branch does not answer.
     """
     branch, remote = derived_branch(repository, tips.base), tips.remote
     if not branch or branch == tips.branch:
@@ -48,10 +48,10 @@ def commit_to_evaluate(repository: Repository, tips: Tips, apart: DerivedTips | 
 
 
 def land_derived(repository: Repository, tips: Tips, apart: DerivedTips, commit: str) -> Landed | None:
-    """Move the branch to a commit over `apart.base`, and bring the one that is evaluated along to what the remote has.
-    None where it moved meanwhile.
+    """Move the branch to a commit over `apart.base`, and the evaluated branch to what the remote has. None if it moved
+    meanwhile.
 
-    RepositoryError where the remote rejects the push, or a person's edit is in the way.
+    RepositoryError if the remote rejects the push, or a person's edit is in the way.
     """
     pushed = commit != apart.base
     if pushed and apart.remote is not None:

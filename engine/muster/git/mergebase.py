@@ -1,7 +1,7 @@
-"""Where a branch left another: the merge base, fetched where a clone lacks it.
+"""Finds the merge base of two branches, and fetches what a clone lacks for that.
 
-CI checks out one commit, often without any history and without the branch that a pull request goes to. What is missing
-is fetched as far as it is needed; branches and settings stay as they are, and nothing that is here is cut off.
+CI checks out one commit, often without any history and without the target branch of a pull request. Missing history is
+fetched as far as necessary; branches and settings do not change, and history that is here is not cut off.
 """
 
 import re
@@ -16,15 +16,15 @@ from muster.git.push import fetch_commits, remote_tip
 from muster.git.repository import Repository, cut_off_at, has_commit, resolve
 
 _FULL_ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
-#: How much more history is fetched at a time, until it is enough.
+#: So much more history is fetched per step.
 _STEPS: Final = ("--deepen=50", "--deepen=500", "--deepen=5000", "--unshallow")
 
 
 def merge_base(repository: Repository, head: str, against: str, *, ask: bool) -> str:
-    """Return the id of the commit at which the history of `head`, a full id, left that of the revision `against`.
+    """Return the id of the commit at which the histories of `head`, a full id, and the revision `against` part.
 
-    `against` may also be what a remote has and this clone has not: `main`, `origin/main`, a full id. `ask`: remotes may
-    be asked for it, and for history. RepositoryError where there is no such commit, or where it cannot be found out.
+    `against` may also be a branch or commit that only a remote has: `main`, `origin/main`, a full id. `ask`: remotes
+    may be asked for it, and for history. RepositoryError if there is no such commit, or if it cannot be found out.
     """
     other = _commit(repository, against, ask=ask)
     steps = iter(_STEPS if ask else ())
@@ -42,7 +42,7 @@ def merge_base(repository: Repository, head: str, against: str, *, ask: bool) ->
 
 
 def _commit(repository: Repository, against: str, *, ask: bool) -> str:
-    """The full id of what is compared with, fetched where it is not here."""
+    """Return the full id of the revision, fetched if it is missing here."""
     try:
         return resolve(repository, against)
     except RepositoryError as error:
@@ -59,7 +59,7 @@ def _commit(repository: Repository, against: str, *, ask: bool) -> str:
 
 
 def _fetched(repository: Repository, remote: str, commit: str) -> bool:
-    """Fetch a commit from a remote that may have it. One that is not here cuts off nothing that is."""
+    """Fetch a commit from a remote that may have it. A shallow fetch does not cut off history that is here."""
     try:
         fetch_commits(repository, remote=remote, commits=(commit,), depth="--depth=1" if cut_off_at(repository) else "")
     except RepositoryError:
@@ -68,7 +68,7 @@ def _fetched(repository: Repository, remote: str, commit: str) -> bool:
 
 
 def _afar(repository: Repository, against: str) -> Iterator[tuple[str, str]]:
-    """The remote that has what is meant, and its id there."""
+    """Yield each remote that may have the revision, and its id there."""
     for remote in likely_first(repository, remotes(repository)):
         if _FULL_ID.fullmatch(against):
             yield remote, against
@@ -79,14 +79,14 @@ def _afar(repository: Repository, against: str) -> Iterator[tuple[str, str]]:
 
 
 def _edges(repository: Repository, *commits: str) -> list[str]:
-    """The commits in these histories whose parents are not here; none where all history is."""
+    """The commits in these histories whose parents are missing here; none if the history is complete."""
     if not (cut := cut_off_at(repository)):
         return []
     return [one.commit for one in read_log(repository, *commits, roots=True) if one.commit in cut]
 
 
 def _deepen(repository: Repository, edges: list[str], step: str, against: str) -> None:
-    """Fetch history before these commits, from whichever remote has it."""
+    """Fetch history before these commits, from the first remote that has it."""
     why: RepositoryError | None = None
     for remote in likely_first(repository, remotes(repository)):
         try:

@@ -29,7 +29,7 @@ def object_id(kind: str, content: bytes, object_format: str = SHA1) -> str:
 
 
 def format_of(id_: str) -> str:
-    """Return the object format in which something has this id."""
+    """Return the object format of an id: `sha1` or `sha256`."""
     return "sha256" if len(id_) == hashlib.sha256().digest_size * 2 else SHA1
 
 
@@ -84,23 +84,23 @@ class Objects:
         self._sizes = _Batch(git, "--batch-check", max_bytes)
 
     def read(self, names: Sequence[str]) -> "Iterator[GitObject | UnreadableError]":
-        """Yield the object of each name (an id or `<id>^{tree}`) in order, or the error that stands in its way."""
+        """Yield the object of each name (an id or `<id>^{tree}`) in order, or the error that prevents reading it."""
         return self._contents.ask(names)
 
     def sizes(self, names: Sequence[str]) -> "Iterator[int | None]":
-        """Yield the size in bytes of each blob in order; None where it is missing or damaged, or no blob."""
+        """Yield the size in bytes of each blob in order; None if it is missing, damaged, or no blob."""
         for answer in self._sizes.ask(names):
             yield None if isinstance(answer, UnreadableError) or answer.kind != "blob" else int(answer.content)
 
     def blob(self, oid: str) -> bytes:
-        """Return the content of one blob; UnreadableError where it cannot be had."""
+        """Return the content of one blob; UnreadableError if it cannot be read."""
         answer = next(self.read((oid,)))
         if isinstance(answer, UnreadableError):
             raise answer
         return answer.content
 
     def close(self) -> None:
-        """End the processes. They start again if more is asked."""
+        """End the processes. They start again with the next question."""
         self._contents.stop()
         self._sizes.stop()
 
@@ -108,9 +108,9 @@ class Objects:
 class BlobSequence:
     """Blobs that are mostly read in order, fetched ahead.
 
-    The window doubles while reads are consecutive and falls back to one when they jump, so a reader that
-    takes every blob gets them pipelined and one that takes few (the rest came from a cache) fetches few. Each
-    blob is handed out once from memory; reading it again fetches it again.
+    The window doubles while reads are consecutive and falls back to one at a jump, so reading every blob is pipelined,
+    and reading few (the others came from a cache) fetches few. Each blob is returned once from memory; reading it again
+    fetches it again.
     """
 
     def __init__(self, objects: Objects, oids: Sequence[str]) -> None:
@@ -123,7 +123,7 @@ class BlobSequence:
         self._lock = threading.Lock()
 
     def read(self, index: int) -> bytes:
-        """Return the content of the blob at `index`; UnreadableError where it cannot be had."""
+        """Return the content of the blob at `index`; UnreadableError if it cannot be read."""
         with self._lock:
             if index not in self._ahead:
                 self._fetch(index)
@@ -140,7 +140,7 @@ class BlobSequence:
 
 
 class _Batch:
-    """One `git cat-file` process in a batch mode, started when first asked and again after it died."""
+    """One `git cat-file` process in a batch mode, started at the first question and again after it died."""
 
     def __init__(self, git: Git, mode: str, max_bytes: int) -> None:
         self._git = git
@@ -162,13 +162,13 @@ class _Batch:
             start += len(answers)
 
     def stop(self) -> None:
-        """End the process, if this is the one that started it."""
+        """End the process, if this process started it."""
         process, self._process = self._process, None
         if process is not None and self._owner == os.getpid():
             reap(process)
 
     def _window(self, names: Sequence[str]) -> list[GitObject | UnreadableError]:
-        """Ask for `names`; fewer answers than names where git died of the last one answered."""
+        """Ask for `names`; fewer answers than names if git died of the last one answered."""
         process = self._running()
         answers: list[GitObject | UnreadableError] = []
         try:
@@ -178,7 +178,7 @@ class _Batch:
                 answers.append(self._answer(process, name))
         except (BrokenPipeError, EOFError):
             answers.append(UnreadableError(f"{names[len(answers)]}: {self._last_words(process)}"))
-        except BaseException:  # interrupted: the answers that are still in the pipe must not be taken for others
+        except BaseException:  # interrupted: answers left in the pipe must not be taken for later ones
             self.stop()
             raise
         return answers
@@ -202,7 +202,9 @@ class _Batch:
         return GitObject(kind, content[:-1])
 
     def _running(self) -> "Process":
-        if self._process is None or self._owner != os.getpid():  # dropping another's handle does not end its process
+        if (
+            self._process is None or self._owner != os.getpid()
+        ):  # dropping a parent process's handle does not end its process
             self._process = self._git.start("cat-file", self._mode)
             self._complaints = Complaints(self._process)
             self._owner = os.getpid()

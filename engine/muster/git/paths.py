@@ -1,9 +1,8 @@
 """Which paths of a snapshot are read: by suffix, by `.musterignore`, by what a path may contain.
 
-Names that some file system takes for `.git`, as `git fsck` finds them (hasDotgit; path.c and utf8.c of git).
-
-A checkout of such a name on HFS+ or NTFS writes into the repository's own folder. A server with
-`receive.fsckObjects` refuses every push that contains one, so muster neither reads nor writes them.
+Names that some file system takes for `.git` are neither read nor written, as `git fsck` finds them (hasDotgit; path.c
+and utf8.c of git). A checkout of such a name on HFS+ or NTFS writes into the repository's own folder, and a server with
+`receive.fsckObjects` refuses every push that contains one.
 """
 
 import re
@@ -19,12 +18,13 @@ if TYPE_CHECKING:
 
 #: Code points that HFS+ ignores in names.
 _IGNORED: Final = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
-#: NTFS ignores dots and spaces at the end, knows it as `git~1`, too, begins a stream with `:`, and separates with `\`.
+#: NTFS ignores dots and spaces at the end, has the short name `git~1`, begins a stream with `:`, and separates with
+#: `\`.
 _NTFS: Final = re.compile(rb"(?:\A|\\)(?:\.git|git~1)[. ]*(?:\Z|[\\:])", re.IGNORECASE)
 
 
 def is_dotgit(name: bytes) -> bool:
-    """Return True if the name of a file or folder means `.git` on some file system."""
+    """Does the name of a file or folder mean `.git` on some file system?"""
     if _NTFS.search(name):
         return True
     if name.isascii():
@@ -43,12 +43,12 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def is_data(path: bytes) -> bool:
-    """Tell whether the name says that the file may carry objects, or was meant to say so."""
+    """Does the name say that the file may contain objects, or was meant to?"""
     return path.endswith(_SUFFIX_BYTES) or (path.endswith(_SLIP_BYTES) and not path.startswith(_FOLDER_BYTES))
 
 
 def decode(path: bytes) -> tuple[str, str]:
-    """Return the path as text and, where it cannot be used, the reason; the text is then escaped for display."""
+    """Return the path as text and, if it cannot be used, the reason; the text is then escaped for display."""
     try:
         text = path.decode()
     except UnicodeDecodeError:
@@ -61,14 +61,14 @@ def decode(path: bytes) -> tuple[str, str]:
 
 
 def printable(text: bytes) -> str:
-    """Return `text` (a link's target, a ref's name) with everything escaped that a terminal would act upon."""
+    """Return `text` (a link's target, a ref's name) with control characters escaped."""
     return text.decode(errors="backslashreplace").translate(_ESCAPES)
 
 
 class Ignored:
-    """What a `.musterignore` names, in the syntax of `.gitignore`. Patterns run in linear time (RE2).
+    """The paths that a `.musterignore` names, in the syntax of `.gitignore`. Patterns run in linear time (RE2).
 
-    `faults` says which lines are no patterns; the others count all the same.
+    `faults` names the lines that are no patterns; the others count all the same.
     """
 
     def __init__(self, content: bytes = b"") -> None:
@@ -79,7 +79,7 @@ class Ignored:
             self._compile(content.decode(errors="backslashreplace").splitlines())
 
     def __contains__(self, path: str) -> bool:
-        # What muster wrote it reads, whatever the patterns say: a run that does not see its own words never rests.
+        # Derived files are always read: a run that does not see its own output never comes to rest.
         return not path.startswith(FOLDER) and self._spec is not None and self._spec.match_file(path)
 
     def _compile(self, lines: list[str]) -> None:
