@@ -1,8 +1,8 @@
-"""Runs git. The one place where a process is started, through GitPython's driver (docs/dependencies.md).
+"""Runs git. The only module that starts git, through GitPython's driver (docs/dependencies.md).
 
 The environment of every process is exact: the caller's, without the variables by which git tells a hook which
-repository, index and work tree it runs for. A hook's `GIT_DIR` would otherwise make every command
-speak of the hook's repository whatever directory it is started in.
+repository, index and work tree it runs for. A hook's `GIT_DIR` would otherwise redirect every command to the hook's
+repository, whatever directory it is started in.
 """
 
 import atexit
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
 
 OLDEST_GIT: Final = (2, 31)  # `GIT_CONFIG_COUNT`, `rev-parse --show-object-format`, `fetch --no-write-fetch-head`
 
-# Where the current repository is: what `git rev-parse --local-env-vars` lists, less the configuration.
+# Variables that locate a repository: what `git rev-parse --local-env-vars` lists, without the configuration.
 LOCATION: Final = frozenset(
     {
         "GIT_COMMON_DIR",
@@ -49,29 +49,29 @@ LOCATION: Final = frozenset(
         "GIT_WORK_TREE",
     }
 )
-# Where its objects are. A server's pre-receive hook sees what was pushed only through these.
+# Variables that locate its objects. A server's pre-receive hook sees pushed objects only through these.
 OBJECTS: Final = frozenset({"GIT_ALTERNATE_OBJECT_DIRECTORIES", "GIT_OBJECT_DIRECTORY", "GIT_QUARANTINE_PATH"})
 
-#: In what POSIX counts the size of files.
+#: The unit of file sizes in POSIX.
 BLOCK: Final = 512
-# The signal is ignored: writing then fails, and git says so. A shell, because a limit set here would count for all of
+# The signal is ignored: writing then fails, and git reports it. A shell, because a limit set here would apply to all of
 # this process's threads until it is lifted again.
 _LIMITED: Final = 'trap "" XFSZ; ulimit -f "$0"; exec "$@"'
 
 _CHUNK: Final = 1 << 16
-_LAST_BYTES: Final = 1 << 12  # of what a running process says on its standard error
-_LOOK_SECONDS: Final = 0.5  # how often it is looked whether a process has ended though its pipes are open
-_LAST_SECONDS: Final = 1.0  # for a process to end by itself
+_LAST_BYTES: Final = 1 << 12  # of a running process's standard error
+_LOOK_SECONDS: Final = 0.5  # how often to check whether a process has ended though its pipes are open
+_LAST_SECONDS: Final = 1.0  # for a process to end without being killed
 
 
-#: Is there while a command runs, by its verb.
+#: Wraps a command while it runs, by its verb.
 Listener: TypeAlias = Callable[[str], AbstractContextManager[None]]
 _LISTENER: ContextVar[Listener | None] = ContextVar("git listener", default=None)
 
 
 @contextmanager
 def observe_commands(listener: Listener) -> Iterator[None]:
-    """Have whoever measures told of each command that this thread runs to its end while the block runs."""
+    """Call the listener for each command that this thread runs to its end while the block runs."""
     token = _LISTENER.set(listener)
     try:
         yield
@@ -91,8 +91,8 @@ class Completed:
 @dataclass(frozen=True, slots=True)
 class Git:
     """git in one directory with one environment. Its processes inherit the file descriptors `inherited`, and write no
-    file larger than `file_bytes`, where that is given; it is a multiple of BLOCK. What has a limit of time is given up
-    when `stopped` is set."""
+    file larger than `file_bytes`, a multiple of BLOCK, if that is given. Commands with a time limit are aborted when
+    `stopped` is set."""
 
     directory: Path
     environ: Mapping[str, str] = field(repr=False)
@@ -103,8 +103,8 @@ class Git:
     def start(self, *arguments: str, env: Mapping[str, str] | None = None, own_session: bool = False) -> "Process":
         """Start `git <arguments>` with pipes and return GitPython's handle, which ends the process when dropped.
 
-        `own_session` detaches it from the terminal (nothing can prompt) and makes it the head of a process
-        group. Raises RepositoryError where git cannot be started.
+        `own_session` detaches it from the terminal (nothing can prompt) and makes it the head of a process group.
+        RepositoryError if git cannot be started.
         """
         environ = {**self.environ, **(env or {})}
         removed = sorted(os.environ.keys() - environ.keys())  # the driver starts from os.environ and can only add
@@ -113,7 +113,7 @@ class Git:
         driver, not_found = _driver()
         kept: list[int] = []
         try:
-            # `-C` and not the driver's working directory: where that is gone, the driver runs in the current one.
+            # `-C` and not the driver's working directory: if that is gone, the driver runs in the current one.
             with _keeping_interrupts(kept):
                 process: Process = driver().execute(
                     [*limited, *unset, "git", "-C", str(self.directory), *arguments],
@@ -144,8 +144,8 @@ class Git:
     ) -> Completed:
         """Run `git <arguments>` to its end, whatever its status.
 
-        Past `limit_seconds` it is killed with all its children, and RepositoryError raised; so it is where this process
-        is interrupted. A child that goes on by itself and keeps the pipes open is not waited for.
+        After `limit_seconds`, or if this process is interrupted, it is killed with all its children, and
+        RepositoryError raised. A detached child that keeps the pipes open is not waited for.
         """
         listener = _LISTENER.get()
         with listener(verb(arguments)) if listener is not None else contextlib.nullcontext():
@@ -169,24 +169,24 @@ class Git:
         return Completed(process.returncode, stdout, stderr.decode(errors="backslashreplace"))
 
     def output(self, *arguments: str, stdin: bytes = b"", env: Mapping[str, str] | None = None) -> bytes:
-        """Run `git <arguments>` and return what it prints; RepositoryError where it fails."""
+        """Run `git <arguments>` and return its output; RepositoryError if it fails."""
         done = self.run(*arguments, stdin=stdin, env=env)
         if done.status:
             raise explain(verb(arguments), done.stderr, done.status)
         return done.stdout
 
     def line(self, *arguments: str) -> str | None:
-        """Run a query that prints one line, such as `config --get`; None where it fails."""
+        """Run a query that prints one line, such as `config --get`; None if it fails."""
         done = self.run(*arguments)
         return None if done.status else os.fsdecode(done.stdout).removesuffix("\n")
 
 
 class Complaints:
-    """What a running process says on its standard error: the last of it.
+    """The last part of a running process's standard error.
 
-    Taken as it comes, by a thread: git says several lines for every damaged object, and would stop for ever once
-    the pipe is full. The thread reads a duplicate of the descriptor and holds no lock on the stream itself,
-    which can so be closed by anyone at any time, also in a forked child, where the thread does not exist.
+    A thread reads it: git prints several lines for every damaged object, and would block for ever once the pipe is
+    full. The thread reads a duplicate of the descriptor and holds no lock on the stream itself, so the stream can be
+    closed at any time, also in a forked child, where the thread does not exist.
     """
 
     def __init__(self, process: "Process") -> None:
@@ -196,7 +196,7 @@ class Complaints:
         self._thread.start()
 
     def wait(self) -> str:
-        """Return what was said last, once the process has ended."""
+        """Return the last part of the text, once the process has ended."""
         self._thread.join()
         return self._said.decode(errors="backslashreplace")
 
@@ -209,7 +209,7 @@ class Complaints:
 def _said(
     process: "Process", stdin: bytes, limit_seconds: float | None, stopped: threading.Event | None
 ) -> tuple[bytes, bytes]:
-    """Return what a process prints until it ends. TimeoutExpired past the limit, and where it is stopped."""
+    """Return what a process prints until it ends. TimeoutExpired after the limit, and if it is stopped."""
     if limit_seconds is None:
         stdout, stderr = process.communicate(stdin)
         return stdout, stderr
@@ -221,7 +221,7 @@ def _said(
             stdout, stderr = process.communicate(given, timeout=min(_LOOK_SECONDS, limit_seconds))
         except subprocess.TimeoutExpired as open_still:
             given = None  # it is being written
-            if ended:  # and has been for a while, so all that it said is here
+            if ended:  # and has been for a while, so its output is complete
                 for pipe in (process.stdin, process.stdout, process.stderr):
                     pipe.close()
                 return open_still.output or b"", open_still.stderr or b""
@@ -231,13 +231,14 @@ def _said(
             return stdout, stderr
 
 
-#: What this process started, and others have not dropped yet.
+#: Processes that this one started and that are still referenced.
 _started: "WeakSet[subprocess.Popen[bytes]]" = WeakSet()
 
 
 @atexit.register
 def _end_all() -> None:
-    """End what runs still. GitPython would when the interpreter is taken apart, and complains of what has gone."""
+    """Kill processes that still run. GitPython would do so at interpreter shutdown, and report errors about modules
+    that are gone."""
     for process in list(_started):
         with contextlib.suppress(OSError):
             process.kill()
@@ -250,7 +251,8 @@ def _end_all() -> None:
 
 
 def _end(process: "Process", *, group: bool) -> None:
-    """Kill a process, with its `group` where it has one of its own, and close its pipes, whoever else has them."""
+    """Kill a process, with its `group` if it has one of its own, and close its pipes, whatever other process has
+    them."""
     with contextlib.suppress(ProcessLookupError):
         if group:
             os.killpg(process.pid, SIGKILL)
@@ -278,8 +280,8 @@ def reap(process: "Process") -> int:
 
 
 def stream_output(git: Git, *arguments: str) -> Iterator[bytes]:
-    """Yield what a command prints, word by word (`-z`) as it comes; it is ended when no more is wanted. RepositoryError
-    where it fails."""
+    """Yield the output of a command, word by word (`-z`) as it comes; the command ends when the caller stops.
+    RepositoryError if it fails."""
     process = git.start(*arguments)
     complaints, rest, whole = Complaints(process), b"", False
     try:
@@ -304,16 +306,16 @@ def verb(arguments: tuple[str, ...]) -> str:
 
 
 def without_location(environ: Mapping[str, str]) -> dict[str, str]:
-    """Return `environ` with nothing in it that says which repository is meant."""
+    """Return `environ` without the variables that locate a repository."""
     return {name: value for name, value in environ.items() if name not in LOCATION and name not in OBJECTS}
 
 
-#: Search paths on which a git was found that is not too old: a command opens its repository several times.
+#: Values of PATH on which a recent enough git was found: a command opens its repository several times.
 _SUFFICIENT: Final[set[str | None]] = set()
 
 
 def require_git(git: Git) -> None:
-    """Raise RepositoryError where git is missing or older than OLDEST_GIT."""
+    """Raise RepositoryError if git is missing or older than OLDEST_GIT."""
     if git.environ.get("PATH") in _SUFFICIENT:
         return
     done = git.run("version")
@@ -329,7 +331,7 @@ def require_git(git: Git) -> None:
 
 @contextmanager
 def _keeping_interrupts(kept: list[int]) -> Iterator[None]:
-    """Signals that would end this process are kept for later: a child that is just being started nobody would end."""
+    """Postpone signals that would end this process while a child starts: nothing would end that child."""
     handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
     try:
         if threading.current_thread() is threading.main_thread():
@@ -346,9 +348,9 @@ def _keeping_interrupts(kept: list[int]) -> Iterator[None]:
 
 @cache
 def _driver() -> "tuple[type[Driver], type[Exception]]":
-    """Return GitPython's command driver and what it raises where there is no git.
+    """Return GitPython's command driver and the exception it raises without git.
 
-    Imported at first use: it costs 40 ms, and fails where git is missing.
+    Imported at first use: it costs 40 ms, and fails if git is missing.
     """
     try:
         from git.cmd import Git as Driver

@@ -1,9 +1,9 @@
 """The branches on which effects are proposed, here or on a remote: what they hold, and moving them by compare-and-swap.
 
-A commit of muster's on one says so by a trailer with a digest of the file that it brings. A branch is muster's to move
-while it has nothing but such commits, and merges of what it was made from; who commits anything else there, or writes
-such a commit anew with another content, has the branch. That is told from the branch alone: no engine has to remember
-what another one pushed.
+muster marks its commits there by a trailer with a digest of the proposed file. muster may move a branch as long as it
+has only such commits, and merges of the branch it was made from; if a person commits anything else there, or amends
+such a commit with another content, the branch is theirs. The branch alone tells, so no engine has to remember what
+another one pushed.
 """
 
 import hashlib
@@ -24,22 +24,22 @@ from muster.git.repository import Repository, blob_at, checkouts, cut_off_at, ha
 
 TRAILER: Final = "Muster-Proposal"
 _HEADS: Final = "refs/heads/"
-_TOPIC: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)  # as the schema of a Fleet has it
+_TOPIC: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)  # like the schema of a Fleet
 
 
 @dataclass(frozen=True, slots=True)
 class Branches:
-    """The proposals of a repository, or of a remote where one is named."""
+    """The proposals of a repository, or of a remote if one is named."""
 
     repository: Repository
     remote: str | None
 
     def tips(self) -> Mapping[str, str]:
-        """Return the head of each topic's branch. RepositoryError where the remote does not answer."""
+        """Return the head of each topic's branch. RepositoryError if the remote does not answer."""
         return dict(self._remote() if self.remote is not None else self._here(_HEADS))
 
     def known(self) -> bool:
-        """Whether any was seen at the remote before, as far as this clone remembers; without one, whether any is."""
+        """Does this clone remember any branch of the remote? Without a remote: is there any?"""
         prefix = _HEADS if self.remote is None else tracking(self.repository, self.remote)
         return next(self._here(prefix), None) is not None
 
@@ -54,19 +54,19 @@ class Branches:
                 yield topic, commit
 
     def bring(self, topic: str, tip: str, head: str) -> None:
-        """Have the commits of a topic's branch here, back to where it left the one that it is proposed to."""
+        """Fetch the commits of a topic's branch, back to where it left the branch it is proposed to."""
         if self.remote is not None and not has_commit(self.repository.git, tip):
             fetch_ref(self.repository, remote=self.remote, ref=f"{_HEADS}{proposal_branch(topic)}")
         if self.remote is not None and cut_off_at(self.repository):
             merge_base(self.repository, tip, head, ask=True)
 
     def build(self, topic: str, content: str, message: str, head: str) -> str:
-        """Make the commit that proposes a content over the branch's head."""
+        """Make the commit that proposes a content on top of the branch's head."""
         trailer = f"{TRAILER}: {_digest(content.encode())}"
         return build_commit(self.repository, {approval_file(topic): content}, f"{message}\n\n{trailer}\n", head)
 
     def proposes(self, topic: str, tip: str, content: str, head: str) -> bool:
-        """Whether a branch proposes a content, so that it can be merged."""
+        """Does a branch propose a content, so that it can be merged?"""
         file = approval_file(topic)
         if blob_at(self.repository, tip, file) != content.encode():
             return False
@@ -74,7 +74,7 @@ class Branches:
         return base is not None and blob_at(self.repository, base, file) == blob_at(self.repository, head, file)
 
     def is_own(self, topic: str, tip: str, head: str) -> bool:
-        """Whether a branch has nothing of anybody's that the branch it is proposed to has not."""
+        """Does a branch contain nothing of people's beyond the branch it is proposed to?"""
         file = approval_file(topic)
         log = read_log(self.repository, f"{head}..{tip}", no_merges=True, trailer=TRAILER)
         said = [one.trailers for one in log]
@@ -103,7 +103,7 @@ class Branches:
 
 
 def topic_of(ref: str) -> str:
-    """Return the topic of a branch by its full name; empty for one that proposes nothing."""
+    """Return the topic of a branch by its full name; empty if it proposes nothing."""
     topic = ref.removeprefix(f"{_HEADS}{BRANCHES}")
     return topic if topic != ref and _TOPIC.fullmatch(topic) else ""
 

@@ -1,7 +1,7 @@
-"""Remotes: fetching from them and pushing to them, without a prompt, within a time, and never over others' work.
+"""Fetches from remotes and pushes to them, without a prompt, within a time, and never over others' work.
 
-Every push names the value that it replaces (a lease), so the remote's ref is compared and swapped just as a local
-one. Pre-push hooks do not run; what the remote's own hooks say comes back in `Rejected`.
+Every push names the value that it replaces (a lease), so the remote's ref is compared and swapped like a local one.
+Pre-push hooks do not run; what the remote's own hooks say is in `Rejected`.
 """
 
 import hashlib
@@ -21,8 +21,8 @@ from muster.git.journal import JournalNote, noted
 from muster.git.process import Completed, Git, without_location
 from muster.git.repository import Repository, open_repository, ref_tip
 
-#: How often at least, and for how long, somebody tries to move a branch that others keep moving. The pauses are short:
-#: a second look costs what changed since the first, and who waits meets the next commit.
+#: At least so many attempts, for so long, to move a branch that others keep moving. The pauses are short: another
+#: evaluation costs what changed since the first, and after a long wait there is the next commit.
 _FEWEST_ATTEMPTS, _LONGEST_SECONDS = 8, 120.0
 _BASE_SECONDS, _MOST_SECONDS = 0.1, 1.0
 _EVER = 1 << 20
@@ -31,7 +31,7 @@ _EVER = 1 << 20
 def jittered(
     retries: int, *, base_seconds: float, most_seconds: float, random: Callable[[], float] = random.random
 ) -> Iterator[float]:
-    """Yield `retries` delays, each at random between nothing and a bound that doubles from `base_seconds` on.
+    """Yield `retries` delays, each at random between zero and a bound that doubles from `base_seconds` on.
 
     `random` returns a number of [0, 1), as `random.random` does.
     """
@@ -51,8 +51,7 @@ def branch_attempts(
     fewest: int = _FEWEST_ATTEMPTS, longest_seconds: float = _LONGEST_SECONDS, *,
     clock: Callable[[], float] = time.monotonic, sleep: Callable[[float], None] = time.sleep,
 ) -> Iterator[int]:  # fmt: skip
-    """Yield the attempts of somebody who evaluates a branch before moving it: until `longest_seconds` are over, and
-    at least `fewest` however long each takes."""
+    """Yield attempts to evaluate a branch and move it: until `longest_seconds` are over, and at least `fewest`."""
     until = clock() + longest_seconds
     delays = jittered(_EVER, base_seconds=_BASE_SECONDS, most_seconds=_MOST_SECONDS)
     for number in attempts(delays, sleep):
@@ -63,17 +62,17 @@ def branch_attempts(
 
 _SHA256_DIGITS: Final = 64
 LIMIT_SECONDS: Final = 120.0  # of one fetch or push; a first clone is not done here
-AFTERWARDS_SECONDS: Final = 10.0  # in which git changes refs once it has everything
+AFTERWARDS_SECONDS: Final = 10.0  # for git to change refs once it has everything
 
-# What would write or run anything beside the refs that are named is switched off.
+# Switches off everything that would write or run anything besides the named refs.
 FETCH: Final = (
-    *("-c", "core.logAllRefUpdates=false"),  # a log of agents' refs would hold on to every heartbeat
+    *("-c", "core.logAllRefUpdates=false"),  # a log of agents' refs would keep every heartbeat
     *("fetch", "--quiet", "--prune", "--no-tags", "--no-write-fetch-head", "--no-recurse-submodules", "--no-auto-gc"),
     "--refmap=",
 )
 _PUSH: Final = ("push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no")
 
-# How a remote says that another push was first, by `git push --porcelain`: before it asked, or while it was served.
+# How a remote says that another push was first, by `git push --porcelain`: before this one, or while it was served.
 _LOST = re.compile(
     r"stale info|fetch first|non-fast-forward|already exists|failed to update ref|cannot lock ref"
     r"|incorrect old value|failed to lock|transaction failed"
@@ -90,9 +89,9 @@ def fetch(
     branch: str,
     limit_seconds: float = LIMIT_SECONDS,
 ) -> str | None:
-    """Fetch `branch` of `remote`, to where `tracking` says, and return its commit there.
+    """Fetch `branch` of `remote`, to the prefix of `tracking`, and return its commit there.
 
-    `remote` is a configured name, a URL or a path. RepositoryError where it cannot be read or has no such branch.
+    `remote` is a configured name, a URL or a path. RepositoryError if it cannot be read or has no such branch.
     """
     space = tracking(repository, remote)
     refspec = f"+refs/heads/{branch}:{space}{branch}"
@@ -105,8 +104,8 @@ def fetch(
 def tracking(repository: Repository, remote: str, known: Collection[str] | None = None) -> str:
     """Return the prefix of the refs under which `remote`'s branches are kept here.
 
-    A URL that is not configured gets a name of its own, so that its agents are found beside all others. `known` are the
-    remotes that there are, where that has been asked.
+    A URL that is not configured gets a name of its own, so that its agents are found with all others. `known` are the
+    remotes, if the caller has asked.
     """
     if remote in (remotes(repository) if known is None else known):
         return f"refs/remotes/{remote}/"
@@ -114,14 +113,14 @@ def tracking(repository: Repository, remote: str, known: Collection[str] | None 
 
 
 def remote_tip(repository: Repository, *, remote: str, ref: str, limit_seconds: float = LIMIT_SECONDS) -> str | None:
-    """Ask the remote where the full ref name points; None where there is no such ref."""
+    """Ask the remote where the full ref name points; None if there is no such ref."""
     return dict(refs_at(repository, remote, (ref,), limit_seconds)).get(ref)
 
 
 def refs_at(
     repository: Repository, remote: str, patterns: Sequence[str], limit_seconds: float, *options: str
 ) -> Iterator[tuple[str, str]]:
-    """Ask the remote for its refs that a pattern fits, all where there is none: full names, and where they point."""
+    """Ask the remote for the refs that match a pattern, by default all: full names, and where they point."""
     done = remote_command(repository, ("ls-remote", "--quiet", *options), remote, patterns, limit_seconds)
     if done.status:
         raise explain("ls-remote", done.stderr, done.status)
@@ -132,9 +131,9 @@ def refs_at(
 def fetch_ref(
     repository: Repository, *, remote: str, ref: str, limit_seconds: float = LIMIT_SECONDS, shallow: bool = False
 ) -> str:
-    """Fetch what the full ref name points at on the remote, keeping it under the remote's own prefix, and return it.
+    """Fetch what the full ref name points at on the remote, keep it under the remote's own prefix, and return it.
 
-    `shallow`: the commit alone without its history, and its files only when they are read, where the server allows it.
+    `shallow`: only the commit without its history, and its files when they are read, if the server allows it.
     """
     space = tracking(repository, remote)
     kept = f"{space}{ref.removeprefix('refs/').removeprefix('heads/')}"
@@ -147,8 +146,8 @@ def fetch_ref(
 
 
 def fetch_commits(repository: Repository, *, remote: str, commits: Collection[str], depth: str = "") -> None:
-    """Fetch commits by their full ids, with their histories; no ref changes. `depth` is git's option for how much of
-    these (`--depth=1`, `--deepen=50`), empty for all that is missing. RepositoryError where the remote lacks one."""
+    """Fetch commits by their full ids, with their histories; no ref changes. `depth` is git's option for how much
+    history (`--depth=1`, `--deepen=50`), empty for all that is missing. RepositoryError if the remote lacks one."""
     options = (*FETCH, depth) if depth else FETCH
     done = remote_command(repository, options, remote, tuple(commits), LIMIT_SECONDS)
     if done.status:
@@ -170,10 +169,9 @@ def push_ref(
 ) -> Pushed | Moved | Rejected:  # fmt: skip
     """Point `ref` of `remote` at `new` if it points at `expected` there (None: if there is no such ref).
 
-    An empty `new` removes it. The server is told the push `options` if it takes any.
-    Moved and Rejected change nothing. RepositoryError where the remote cannot be reached at all; whether it
-    took the push is then unknown, and the next fetch tells. It also says where the push would run programs that only
-    the repository's own configuration leads to.
+    An empty `new` removes it. The push `options` are sent if the server supports them. Moved and Rejected change
+    nothing. RepositoryError if the remote cannot be reached at all (whether it took the push is then unknown, and the
+    next fetch tells), or if the push would run programs that only the repository's own configuration leads to.
     """
     require_no_programs(repository, remote)
     lease = f"--force-with-lease={ref}:{expected or ''}"
@@ -188,7 +186,7 @@ def push_ref(
 
 
 def absolute_remote(remote: str) -> str:
-    """Return a remote as a `scratch_repository` can use it, which lies where a relative path means something else."""
+    """Return a remote for a `scratch_repository`, in which a relative path would mean something else."""
     return str(Path(remote).absolute()) if Path(remote).exists() else remote
 
 
@@ -242,7 +240,7 @@ def _fetched(
     repository: Repository, space: str, options: tuple[str, ...], remote: str, refs: Sequence[str],
     limit_seconds: float,
 ) -> Completed:  # fmt: skip
-    """Fetch into refs below `space`, with a note of it: a fetch that is killed leaves locks."""
+    """Fetch into refs below `space`, with a journal note: a fetch that is killed leaves locks."""
     with noted(repository, JournalNote(space, seconds=limit_seconds + AFTERWARDS_SECONDS)) as journal:
         git = journal.holding(repository.git)
         return journal.after(remote_command(repository, options, remote, refs, limit_seconds, git))
@@ -252,7 +250,7 @@ def remote_command(
     repository: Repository, options: tuple[str, ...], remote: str, refs: Sequence[str], limit_seconds: float,
     git: Git | None = None,
 ) -> Completed:  # fmt: skip
-    """Run a command of git's that talks to a remote, unattended."""
+    """Run a git command that talks to a remote, without prompts."""
     if not remote or remote.startswith("-"):
         raise RepositoryError(f"{remote!r} is not a remote", "give a remote's name or URL")
     git = git or repository.git
@@ -260,9 +258,9 @@ def remote_command(
 
 
 def _unattended(repository: Repository) -> dict[str, str]:
-    """Return the variables that keep git, ssh and credential helpers from asking anybody anything.
+    """Return the variables that keep git, ssh and credential helpers from prompting.
 
-    `GIT_ASKPASS` stays: it is how automation hands over a token.
+    `GIT_ASKPASS` stays: automation hands over tokens by it.
     """
     environ = repository.git.environ
     ssh = environ.get("GIT_SSH_COMMAND") or repository.git.line("config", "--get", "core.sshCommand")
@@ -273,8 +271,8 @@ def _unattended(repository: Repository) -> dict[str, str]:
 
 
 def fetch_missing(repository: Repository, branch: str, *, limit_seconds: float = LIMIT_SECONDS) -> None:
-    """Fetch a branch from the first remote that has it, if any. RepositoryError where a remote does not answer: what it
-    has would look as if it were nowhere."""
+    """Fetch a branch from the first remote that has it, if any. RepositoryError if a remote does not answer: its branch
+    would look as if it did not exist."""
     for remote in remotes(repository):
         ref = f"refs/heads/{branch}"
         if remote_tip(repository, remote=remote, ref=ref, limit_seconds=limit_seconds):

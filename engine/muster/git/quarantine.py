@@ -1,13 +1,12 @@
-"""A place of its own for what a remote sends: no more of it than is bearable, and nothing of it until all is there.
+"""A quarantine for what a remote sends: limited in size, and merged into the repository only when complete.
 
-As servers have it for pushes (`tmp_objdir`): objects come into a folder beside the repository's, and are moved over
-when the fetch has succeeded. In there no file may grow beyond a limit, and git writes what it receives into one file,
-or, where it is fewer than a hundred objects, into one for each. What a killed run leaves git's maintenance removes: it
-knows such folders by their name.
+Servers have the same for pushes (`tmp_objdir`): objects arrive in a folder next to the repository's, and are moved over
+when the fetch has succeeded. No file there may grow beyond a limit; git writes what it receives into one file, or into
+one file per object if there are fewer than a hundred. If a run is killed, git's maintenance removes the folder, which
+it recognises by name.
 
-What was not fetched of agents' refs, because it is too much: remembered, so that it is asked for once.
-
-A file beside the notes of what is under way. It is a memory and no more: without it the same is refused once more.
+Refs that were refused because they are too large are remembered in a file next to the journal, so that they are
+requested once. Losing the file only costs another refusal.
 """
 
 import json
@@ -29,14 +28,14 @@ _FILE: Final = "muster/refused.json"
 
 
 class Refusal(NamedTuple):
-    """At which commit a ref was refused, and why."""
+    """The commit at which a ref was refused, and why."""
 
     commit: str
     why: str
 
 
 def refusals(repository: Repository) -> dict[str, Refusal]:
-    """Return what was refused, by the full name of the ref under which it would be kept here."""
+    """Return the refused refs, by the full name under which each would be kept here."""
     try:
         known = read_json(_path(repository).read_text(encoding="utf-8"))
         return {str(ref): Refusal(str(commit), str(why)) for ref, (commit, why) in known.items()}
@@ -45,7 +44,7 @@ def refusals(repository: Repository) -> dict[str, Refusal]:
 
 
 def remember_refusals(repository: Repository, prefix: str, refused: Mapping[str, Refusal]) -> None:
-    """Keep what was refused of the refs below `prefix`, in place of what was known of them."""
+    """Replace what is remembered of the refs below `prefix`."""
     known = refusals(repository)
     present = {ref: found for ref, found in known.items() if not ref.startswith(prefix)} | dict(refused)
     if present == known:
@@ -65,7 +64,7 @@ def _path(repository: Repository) -> Path:
 
 @dataclass(frozen=True, slots=True)
 class Quarantine:
-    """`git` puts objects into `path`, and sees those in `objects` as well. No file grows beyond `max_bytes`."""
+    """`git` writes objects into `path`, and also sees those in `objects`. No file grows beyond `max_bytes`."""
 
     path: Path
     objects: Path
@@ -73,12 +72,12 @@ class Quarantine:
     max_bytes: int
 
     def is_full(self) -> bool:
-        """Whether a file has met the limit: that, and nothing else, is then why git failed."""
+        """Has a file reached the limit? That is then the reason why git failed."""
         sizes = ((Path(where) / name).lstat().st_size for where, _, names in os.walk(self.path) for name in names)
         return any(size >= self.max_bytes for size in sizes)
 
     def release(self) -> None:
-        """Move what came over to the repository's objects. RepositoryError where that cannot be written."""
+        """Move the objects into the repository. RepositoryError if they cannot be written there."""
         try:
             for folder in sorted(self.path.iterdir()):
                 if folder.name == "pack" or len(folder.name) == 2:
@@ -92,7 +91,7 @@ class Quarantine:
 
 @contextmanager
 def quarantine(git: Git, max_bytes: int) -> Iterator[Quarantine]:
-    """Provide an empty one for the repository in which `git` runs; what is not released is gone afterwards."""
+    """Provide an empty quarantine for the repository in which `git` runs; objects that are not released are deleted."""
     found = os.fsdecode(git.output("rev-parse", "--git-path", "objects")).removesuffix("\n")
     objects = git.directory / found
     blocks = -(-max_bytes // BLOCK)
@@ -125,6 +124,6 @@ def _move(source: Path, target: Path) -> None:
 
 
 def _quoted(path: Path) -> str:
-    """A path in a list of paths, whatever it holds."""
+    """A path for a list of paths, quoted."""
     escaped = str(path.absolute()).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

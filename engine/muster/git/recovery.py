@@ -1,8 +1,8 @@
-"""Recovery: puts right what runs have left that were killed, and touches nothing that anybody else can have left.
+"""Repairs what killed runs have left, and touches nothing that another process can have left.
 
-A run that is dead with all its git processes is known by its note (see `journal`). Its lock of an index holds that
-note. git's locks of refs say nothing of who took them: one counts as the run's where it holds the very commit that the
-run was about to put there, or where it was taken when the run was about to, is still empty, and does not move.
+A dead run, all of whose git processes are dead too, is known by its note (see `journal`). Its lock of an index contains
+that note. git's locks of refs do not name their owner: one counts as the run's if it contains the commit that the run
+was about to store there, or if it was taken at that time, is still empty, and does not change.
 """
 
 import os
@@ -20,7 +20,7 @@ from muster.git.process import Git
 from muster.git.repository import Repository, common_directory, git_directory, has_commit, worktrees
 from muster.git.settling import settle
 
-#: For so long a lock stays at most while its owner lives.
+#: A lock whose owner lives stays no longer than this.
 _STILL_SECONDS: Final = 1.0
 _MOST_BYTES: Final = 1 << 12
 _REF: Final = re.compile(r"refs/(?:(?!\.\.)[^\0])+")
@@ -28,9 +28,9 @@ _OID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def recover(repository: Repository) -> tuple[str, ...]:
-    """Put right what dead runs left in the repository and its work trees; return what was done, a line each.
+    """Repair what dead runs left in the repository and its work trees; return what was done, a line each.
 
-    What cannot be put right now, because somebody holds a lock or the disk is full, is left for the next time.
+    What cannot be repaired now, because a lock is held or the disk is full, is left for the next time.
     """
     return tuple(line for journal in left_by_the_dead(repository) if (line := _put_right(repository, journal)))
 
@@ -59,14 +59,14 @@ def _put_right(repository: Repository, journal: Journal) -> str:
 
 
 def _settled(repository: Repository, journal: Journal) -> int:
-    """Put the work tree right, if it is one of the repository's still; return in how many files it was not."""
+    """Repair the work tree, if it still belongs to the repository; return in how many files it was wrong."""
     note = journal.note
     tree = next((tree for tree in worktrees(repository) if str(tree.path) == note.worktree), None)
     if tree is None or not tree.path.is_dir() or not (_OID.fullmatch(note.old) and _OID.fullmatch(note.new)):
         return 0
     git = Git(tree.path, repository.git.environ)
     if not all(has_commit(git, commit) for commit in (note.old, note.new)):
-        return 0  # so long ago that git has put away what it was about: nobody can tell any more whose the files are
+        return 0  # so long ago that git has deleted the commits: whose the files are cannot be told any more
     with lent_index(journal, git, git_directory(repository, tree)) as lent:
         return settle(lent, note.old, note.new, repository.object_format)
 
@@ -93,7 +93,7 @@ def _index_locks(repository: Repository, journal: Journal) -> list[Path]:
 
 
 def _ref_locks(repository: Repository, journal: Journal) -> Iterable[Path]:
-    """The files by which git may have locked what the note speaks of."""
+    """The lock files that git may have left for the ref of the note."""
     ref, common = journal.note.ref, common_directory(repository)
     if not _REF.fullmatch(ref):
         return ()
@@ -105,7 +105,7 @@ def _ref_locks(repository: Repository, journal: Journal) -> Iterable[Path]:
 
 
 def _is_left_over(lock: Path, journal: Journal) -> bool:
-    """Whether the dead run, and nobody else, can have left a lock."""
+    """Did the dead run, and no other process, leave this lock?"""
     found = _looked_at(lock)
     if found is None:
         return False
@@ -116,7 +116,7 @@ def _is_left_over(lock: Path, journal: Journal) -> bool:
     fetched = journal.note.ref.endswith("/")
     if text and not fetched:
         return False
-    # Times by the clock of the file system; it ticks in steps.
+    # Times of the file system's clock, which ticks in steps.
     if not journal.begun - 0.1 <= status.st_ctime <= journal.begun + journal.note.seconds:
         return False
     time.sleep(min(_STILL_SECONDS, max(0.0, _STILL_SECONDS - seconds_since(status.st_ctime))))

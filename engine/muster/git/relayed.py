@@ -1,7 +1,7 @@
-"""What a relay's ref holds: a folder for each cluster, `<two hex digits>/<cluster>/`, with what its agent said last.
+"""The content of a relay's ref: a folder per cluster, `<two hex digits>/<cluster>/`, with its agent's last files.
 
-The folder has the files as they would lie on the agent's own ref and, as `.commit`, the agent's commit, byte for byte:
-when it was heard, and whatever was signed. The two digits are of a hash of the name: git rewrites whole directories.
+The folder has the files as they are on the agent's own ref and, as `.commit`, the agent's commit, byte for byte: its
+date, and its signature. The two digits are of a hash of the name: git rewrites whole directories.
 """
 
 import hashlib
@@ -27,25 +27,25 @@ COMMIT: Final = ".commit"
 #: A relay carries plain names only, so none is `.git`, `.gitmodules` or `.gitattributes` on any file system.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
 _FILES: Final = (b"100644", b"100755")
-#: Of one directory: of ten thousand clusters a root holds 256 entries, and each of these folders 40.
+#: Of one directory: for ten thousand clusters the root has 256 entries, and each of these folders 40.
 _MAX_TREE_BYTES: Final = 4 << 20
 _TREE: Final = b"40000"
 _COMMIT_TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
-#: Of the clusters in one of the 256 folders: name and tree.
+#: The clusters in one of the 256 folders: name and tree.
 Shard: TypeAlias = tuple[tuple[str, str], ...]
-#: Commits of relays that are remembered, and shards: a look at refs finds most of them as they were.
+#: So many commits of relays are cached, and so many shards: most are the same in the next run.
 _REMEMBERED, _SHARDS = 64, 20 * 256
 _known: dict[tuple[Path, str], tuple[Shard, ...]] = {}
 _shards: dict[str, Shard] = {}
 
 
 def folder_of(cluster: str) -> str:
-    """Where what is said of a cluster lies."""
+    """Return the folder of a cluster."""
     return f"{hashlib.sha256(cluster.encode()).hexdigest()[:2]}/{cluster}"
 
 
 def refuse_odd_paths(paths: Iterable[str]) -> None:
-    """ValueError for a path that a relay does not carry, and where one path is a file and a folder."""
+    """Raise ValueError for a path that a relay does not carry, and if one path is both a file and a folder."""
     named = set(paths)
     for path in sorted(named):
         names = path.split("/")
@@ -59,8 +59,8 @@ def refuse_odd_paths(paths: Iterable[str]) -> None:
 
 
 def placed_files(folder: str, tree: str, files: "Sequence[AgentEntry]") -> list[bytes]:
-    """Return the commands that write an agent's files, all that its `tree` holds, one by one: a tree is never taken
-    over as the agent made it. ValueError where one of them is nothing that a relay carries."""
+    """Return the commands that write the files of an agent's `tree` one by one: a tree is never taken over as the agent
+    made it. ValueError if a relay does not carry one of them."""
     for one in files:
         if one.mode not in _FILES:
             raise ValueError(f"{printable(one.path)!r} is no plain file")
@@ -74,8 +74,8 @@ def placed_files(folder: str, tree: str, files: "Sequence[AgentEntry]") -> list[
 
 
 def relayed_clusters(repository: Repository, commit: str) -> tuple[Shard, ...]:
-    """Return the clusters of which a relay's commit says something, each with its folder's tree, by shard; nothing of
-    what is not as it should be."""
+    """Return the clusters in a relay's commit with the tree of each one's folder, by shard; invalid parts are left
+    out."""
     key = common_directory(repository), commit
     if key not in _known:
         if len(_known) >= _REMEMBERED:
@@ -85,10 +85,9 @@ def relayed_clusters(repository: Repository, commit: str) -> tuple[Shard, ...]:
 
 
 def agents_commits(objects: Objects, folders: Sequence[tuple[str, bytes]]) -> dict[str, bytes]:
-    """Return the commits of agents that relays keep, by the folders, each given by its id and as git stores it.
+    """Return the agents' commits that relays keep, by their folders, each given by its id and as git stores it.
 
-    Left out are those of which the folder does not hold the files, all of them and nothing else: then it is the relay
-    that says so, and not the agent.
+    Left out are those whose tree is not exactly the folder's files: then it is the relay's word, and not the agent's.
     """
     keep_command = [(oid, _kept(raw, len(oid) // 2)) for oid, raw in folders]
     found = [(oid, blob, rest) for oid, (blob, rest) in keep_command if blob]
@@ -101,7 +100,7 @@ def agents_commits(objects: Objects, folders: Sequence[tuple[str, bytes]]) -> di
 
 
 def _kept(raw: bytes, id_bytes: int) -> tuple[str, bytes]:
-    """Of a cluster's folder: the id of the agent's commit, empty for none, and the folder as it would be without."""
+    """Of a cluster's folder: the id of the agent's commit, empty for none, and the folder's tree without it."""
     try:
         entries = list(raw_entries(raw, id_bytes))
     except ValueError:
@@ -115,7 +114,7 @@ def _read(repository: Repository, commit: str) -> tuple[Shard, ...]:
     with closing(Objects(repository.git, max_bytes=_MAX_TREE_BYTES)) as objects:
         (root,) = objects.read([f"{commit}^{{tree}}"])
         trees = [oid for _, oid in _folders(root, len(commit))]
-        # What a tree holds its id says: only those that are others than before are read.
+        # An id determines a tree's content, so only trees that are not cached are read.
         read = {oid: _shards[oid] for oid in trees if oid in _shards}
         fresh = [oid for oid in dict.fromkeys(trees) if oid not in read]
         for oid, answer in zip(fresh, objects.read(fresh), strict=True):

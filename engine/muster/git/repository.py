@@ -1,4 +1,4 @@
-"""Opening a repository and asking it about itself: where it is, which commit a name means, what is checked out.
+"""Opens a repository and answers questions about it: where it is, which commit a name means, what is checked out.
 
 Works for a work tree, any directory inside one, a linked worktree and a bare repository.
 """
@@ -22,15 +22,15 @@ _LOST: Final = b" BAD\t"  # what `ls-tree -l` says in place of a size
 
 
 class AnswerCache:
-    """The last few answers about commits named by their whole ids, which no time changes; none that is large."""
+    """The last few answers about commits named by their full ids, which never change; no large ones."""
 
     def __init__(self) -> None:
         """Nothing is kept yet."""
         self._answers: dict[tuple[str, ...], Completed] = {}
 
     def run(self, git: Git, *arguments: str, commit: str) -> Completed:
-        """Return what a command says of `commit`, as it says it now or said it before. No failure is kept, nor that an
-        object is lost: it may come back."""
+        """Return the output of a command about `commit`, cached if possible. Failures and lost objects are not cached:
+        an object may come back."""
         done = self._answers.get(arguments)
         if done is None:
             done = git.run(*arguments)
@@ -46,11 +46,11 @@ class AnswerCache:
 class Repository:
     """An opened repository.
 
-    `git_dir` is this work tree's own (HEAD and index; linked worktrees share refs and objects). `worktree` is
-    None for a bare repository and where it was opened from within its git directory, as a server's hooks do. `git`
-    runs in the work tree's root, else in `git_dir`. `object_format` is `sha1` or `sha256`. `staged_index` is the
-    index that a hook was told to look at (`GIT_INDEX_FILE`), else the work tree's. `kept` is what was read through it
-    last: a command asks for the same files of the same commit several times, by a process each.
+    `git_dir` is this work tree's own (HEAD and index; linked worktrees share refs and objects). `worktree` is None for
+    a bare repository and if it was opened from within its git directory, as a server's hooks do. `git` runs in the work
+    tree's root, else in `git_dir`. `object_format` is `sha1` or `sha256`. `staged_index` is the index that a hook was
+    told to look at (`GIT_INDEX_FILE`), else the work tree's. `kept` caches the last answers: a command asks for the
+    same files of the same commit several times, with a process each.
     """
 
     git: Git
@@ -64,8 +64,8 @@ class Repository:
 def open_repository(path: Path, environ: Mapping[str, str]) -> Repository:
     """Open the repository that `path` lies in.
 
-    `environ` is the environment for every git process, usually `os.environ`. RepositoryError where there is no
-    repository, git is missing or too old, or git does not trust the directory.
+    `environ` is the environment for every git process, usually `os.environ`. RepositoryError if there is no repository,
+    git is missing or too old, or git does not trust the directory.
     """
     if not path.is_dir():
         raise RepositoryError(f"{path} is not a directory", "give the path of a git repository")
@@ -90,7 +90,7 @@ def open_repository(path: Path, environ: Mapping[str, str]) -> Repository:
 def resolve(repository: Repository, revision: str) -> str:
     """Return the full id of the commit that `revision` names (a branch, tag, id, `HEAD~2`, ...).
 
-    RepositoryError where there is none, with the nearest names as a hint, and where the repository has no commits.
+    RepositoryError if there is none, with the nearest names as a hint, and if the repository has no commits.
     """
     if not revision or revision.startswith("-") or "\0" in revision:
         raise RepositoryError(f"{revision!r} is not a revision", "give a branch, a tag or a commit id")
@@ -110,42 +110,42 @@ def resolve(repository: Repository, revision: str) -> str:
 
 
 def is_empty(repository: Repository) -> bool:
-    """Tell whether no branch or tag exists and HEAD has no commit."""
+    """Is there no branch or tag, and no commit at HEAD?"""
     if repository.git.line("rev-parse", "--verify", "--quiet", "HEAD") is not None:
         return False
     return not repository.git.output("for-each-ref", "--count=1", "--format=%(refname)")
 
 
 def current_branch(repository: Repository) -> str | None:
-    """Return the short name of the branch that HEAD is on, born or not; None where HEAD is detached."""
+    """Return the short name of HEAD's branch, which may have no commit yet; None if HEAD is detached."""
     head = repository.git.line("symbolic-ref", "--quiet", "HEAD")
     return head.removeprefix("refs/heads/") if head and head.startswith("refs/heads/") else None
 
 
 def branch_tip(repository: Repository, branch: str) -> str | None:
-    """Return the commit that the local branch points at; None where there is no such branch."""
+    """Return the commit that the local branch points at; None if there is no such branch."""
     return ref_tip(repository, f"refs/heads/{branch}")
 
 
 def ref_tip(repository: Repository, ref: str) -> str | None:
-    """Return the object that the full ref name points at; None where there is no such ref."""
+    """Return the object that the full ref name points at; None if there is no such ref."""
     return repository.git.line("rev-parse", "--verify", "--quiet", "--end-of-options", ref)
 
 
 def refs_below(repository: Repository, *patterns: str) -> dict[str, str]:
-    """Return what the refs point at that a pattern of for-each-ref names, by their full names."""
+    """Return where the refs point that match a pattern of for-each-ref, by their full names."""
     listing = repository.git.output("for-each-ref", "--format=%(objectname) %(refname)", *patterns)
     return {name: oid for oid, _, name in (line.partition(" ") for line in os.fsdecode(listing).split("\n")) if name}
 
 
 def has_commit(git: Git, commit: str) -> bool:
-    """Tell whether a commit is here."""
+    """Is a commit in this clone?"""
     return git.run("cat-file", "-e", f"{commit}^{{commit}}").status == 0
 
 
 def blob_at(repository: Repository, commit: str, path: str) -> bytes | None:
-    """Return the content of a commit's file; None where there is none, or no such commit. LostObjectError where the
-    repository has lost it."""
+    """Return the content of a commit's file; None if there is no such file or commit. LostObjectError if the repository
+    has lost it."""
     done = repository.kept.run(repository.git, "cat-file", "blob", f"{commit}:{path}", commit=commit)
     if not done.status:
         return done.stdout
@@ -156,13 +156,13 @@ def blob_at(repository: Repository, commit: str, path: str) -> bytes | None:
 
 
 def has_derived(repository: Repository, commit: str) -> bool:
-    """Tell whether anything is derived in a commit. LostObjectError where that cannot be read."""
+    """Does a commit have derived files? LostObjectError if that cannot be read."""
     done = repository.kept.run(repository.git, "rev-parse", "--verify", f"{commit}:derived", commit=commit)
     return done.status == 0 or bool(_entry_at(repository, commit, "derived"))
 
 
 def _entry_at(repository: Repository, commit: str, path: str) -> bytes:
-    """Return the entry of a commit's tree as `ls-tree` lists it; nothing where there is none, or no such commit."""
+    """Return the entry of a commit's tree as `ls-tree` lists it; nothing if there is no such entry or commit."""
     done = repository.git.run("ls-tree", "-z", "--full-tree", commit, "--", path)
     if done.status and repository.git.line("rev-parse", "--verify", "--quiet", commit) is not None:
         raise LostObjectError(path, complaint(done.stderr, done.status))
@@ -170,8 +170,8 @@ def _entry_at(repository: Repository, commit: str, path: str) -> bytes:
 
 
 def lines_at(repository: Repository, pattern: str, commit: str, *paths: str) -> bytes:
-    """Return the lines of a commit's files that an extended regular expression fits. LostObjectError where one of them
-    cannot be read."""
+    """Return the lines of a commit's files that match an extended regular expression. LostObjectError if one of the
+    files cannot be read."""
     plain = ("-h", "-a", "-E", "--no-color", "--no-line-number", "--no-column")
     done = repository.git.run("grep", *plain, pattern, commit, "--", *paths)
     known = done.status <= 1 or repository.git.line("rev-parse", "--verify", "--quiet", commit) is not None
@@ -181,7 +181,7 @@ def lines_at(repository: Repository, pattern: str, commit: str, *paths: str) -> 
 
 
 def is_ancestor(repository: Repository, ancestor: str, commit: str) -> bool:
-    """Tell whether `commit` has `ancestor` in its history, or is it. RepositoryError for a commit that is not here."""
+    """Is `ancestor` in the history of `commit`, or the same? RepositoryError for a commit that is missing here."""
     done = repository.git.run("merge-base", "--is-ancestor", ancestor, commit)
     if done.status not in (0, 1):
         raise explain("merge-base", done.stderr, done.status)
@@ -189,7 +189,7 @@ def is_ancestor(repository: Repository, ancestor: str, commit: str) -> bool:
 
 
 def cut_off_at(repository: Repository) -> frozenset[str]:
-    """The commits at which a shallow clone ends: they look as if they had written every file."""
+    """Return the commits at which a shallow clone ends: they look as if they had written every file."""
     try:
         return frozenset((common_directory(repository) / "shallow").read_text(encoding="ascii").split())
     except OSError:
@@ -208,8 +208,8 @@ def common_directory(repository: Repository) -> Path:
 def _environ_for(environ: Mapping[str, str], git_dir: Path) -> Mapping[str, str]:
     """Return the environment for commands on `git_dir`.
 
-    The object directories of a hook are kept where the hook runs for this very repository: what a push
-    brings is readable only through them until it is accepted.
+    A hook's object directories are kept if the hook runs for this very repository: pushed objects are readable only
+    through them until the push is accepted.
     """
     if _hook_git_dir(environ) == git_dir:
         return {name: value for name, value in environ.items() if name not in LOCATION}
@@ -217,16 +217,16 @@ def _environ_for(environ: Mapping[str, str], git_dir: Path) -> Mapping[str, str]
 
 
 def _hook_git_dir(environ: Mapping[str, str]) -> Path | None:
-    """Return the repository that git said a hook runs for, if it said so."""
+    """Return the repository that a hook runs for, as git set it."""
     git_dir = environ.get("GIT_DIR")
     return Path(os.path.realpath(git_dir)) if git_dir else None
 
 
 def _staged_index(environ: Mapping[str, str], git_dir: Path, worktree: Path | None) -> Path:
-    """Return the index of `GIT_INDEX_FILE` where that was set for this repository, else the repository's own.
+    """Return the index of `GIT_INDEX_FILE` if that was set for this repository, else the repository's own.
 
-    A pre-commit hook gets it without `GIT_DIR`: it then counts if the file lies in this repository, or if the
-    current directory is in this work tree.
+    A pre-commit hook gets it without `GIT_DIR`: it then counts if the file lies in this repository, or if the current
+    directory is in this work tree.
     """
     own = git_dir / "index"
     named = environ.get("GIT_INDEX_FILE")
@@ -258,7 +258,7 @@ _AFTER_PATH = re.compile(r"HEAD [0-9a-f]+|bare")
 
 @dataclass(frozen=True, slots=True)
 class Worktree:
-    """A work tree: the main one or a linked one. `branch` is None where it is bare or its HEAD is detached."""
+    """A work tree: the main one or a linked one. `branch` is None if it is bare or its HEAD is detached."""
 
     path: Path
     branch: str | None
@@ -266,7 +266,7 @@ class Worktree:
 
 
 def worktrees(repository: Repository) -> tuple[Worktree, ...]:
-    """Return all work trees of the repository, the main one first, also those whose directory is away."""
+    """Return all work trees of the repository, the main one first, also those whose directory is missing."""
     listing = os.fsdecode(repository.git.output("worktree", "list", "--porcelain"))
     return tuple(_parsed(record) for record in _records(listing))
 
@@ -274,7 +274,7 @@ def worktrees(repository: Repository) -> tuple[Worktree, ...]:
 def checkouts(repository: Repository, branch: str) -> tuple[Worktree, ...]:
     """Return the work trees that have `branch` checked out.
 
-    One whose directory is gone does not count unless it is locked, which says that it will come back.
+    A work tree whose directory is missing counts only if it is locked: then it will come back.
     """
     return tuple(
         tree for tree in worktrees(repository) if tree.branch == branch and (tree.locked or tree.path.is_dir())
@@ -282,7 +282,7 @@ def checkouts(repository: Repository, branch: str) -> tuple[Worktree, ...]:
 
 
 def git_directory(repository: Repository, tree: Worktree) -> Path:
-    """Return the git directory of a work tree, which has its HEAD and index. RepositoryError where it is away."""
+    """Return the git directory of a work tree, which has its HEAD and index. RepositoryError if it is missing."""
     if tree.path == repository.worktree:
         return repository.git_dir
     found = Git(tree.path, repository.git.environ).output("rev-parse", "--absolute-git-dir")

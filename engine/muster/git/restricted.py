@@ -1,12 +1,12 @@
-"""A closed environment for git: nothing that a repository's own configuration names is run.
+"""A restricted environment for git: nothing runs that a repository's own configuration names.
 
-A configuration comes along with a folder that somebody was given, in an archive or on a shared disk, and many of its
-keys name programs. What the user's configuration says (the system's, his own, the environment's) holds; of what the
-repository's own says, that which runs something gives way to it, or to git's default. Hooks never run, nor a file
-monitor, whoever configured them; and of transports only those that run nothing of somebody else's choosing do.
+A configuration may come with a folder that somebody gave you, in an archive or on a shared disk, and many of its keys
+name programs. The settings of the user (system, user and environment) count; for keys that run something, they replace
+the repository's own settings, else git's default does. Hooks and file monitors never run, whoever configured them, and
+only transports are allowed that run no configured program.
 
-With `MUSTER_TRUST_CONFIG=1` the repository's own configuration counts like the user's: for a clone whose filters or ssh
-command are configured in itself.
+With `MUSTER_TRUST_CONFIG=1` the repository's own configuration counts like the user's: for a clone that configures its
+filters or ssh command itself.
 """
 
 import os
@@ -23,7 +23,7 @@ _PROTOCOLS: Final = "file:git:http:https:ssh"
 _ALWAYS: Final = (("core.hooksPath", os.devnull), ("core.fsmonitor", "false"))
 _OWN: Final = (b"local", b"worktree")
 
-#: Keys that name a program, as git writes them, and what stands for them where the user says nothing.
+#: Keys that name a program, as git writes them, and the value that replaces them if the user sets none.
 _RUN: Final = tuple(
     (re.compile(pattern, re.DOTALL), default)
     for pattern, default in (
@@ -40,9 +40,9 @@ _RUN: Final = tuple(
     )
 )
 _FILTER: Final = re.compile(r"filter\.(.*)\.(?:clean|smudge|process)", re.DOTALL)
-#: A list, which an empty value begins anew.
+#: A list, which an empty value clears.
 _HELPER: Final = re.compile(r"credential\.(.*\.)?helper", re.DOTALL)
-#: Those that nothing said later can take the place of.
+#: Keys that no later setting can override.
 _REFUSED: Final = re.compile(
     r"core\.gitproxy|remote\..*\.(vcs|uploadpack|receivepack)|gc\.recentobjectshook", re.DOTALL
 )
@@ -55,14 +55,14 @@ class _Setting(NamedTuple):
 
 
 def restricted_git(directory: Path, environ: Mapping[str, str]) -> Git:
-    """Return git for a directory that may be a repository's or not. RepositoryError as `closed`."""
+    """Return restricted git for a directory that need not be a repository's. RepositoryError: see `restricted`."""
     return restricted(Git(directory, without_location(environ)))
 
 
 def restricted(git: Git) -> Git:
-    """Return git as it is run in its directory: closed to what the repository there says.
+    """Return git with the settings of the repository that it runs in restricted.
 
-    RepositoryError where its configuration runs what cannot be prevented.
+    RepositoryError if that configuration runs something that cannot be prevented.
     """
     environ = dict(git.environ)
     environ.pop("GIT_EXTERNAL_DIFF", None)
@@ -74,13 +74,13 @@ def restricted(git: Git) -> Git:
 
 
 def disabled_filters(git: Git) -> frozenset[str]:
-    """Return the names of the filters that are configured, and that a closed git does not run."""
+    """Return the names of the configured filters that a restricted git does not run."""
     keys = (value for name, value in git.environ.items() if name.startswith("GIT_CONFIG_KEY_"))
     return frozenset(found[1] for key in keys if (found := _FILTER.fullmatch(key)))
 
 
 def _replacing(settings: list[_Setting]) -> Iterator[tuple[str, str]]:
-    """What is to be said after the repository's own word."""
+    """The settings that override the repository's own."""
     users = [setting for setting in settings if not setting.own]
     own = dict.fromkeys(setting.key for setting in settings if setting.own)
     for key in own:
@@ -108,7 +108,7 @@ def _settings(git: Git) -> Iterator[_Setting]:
 
 
 def _with(environ: dict[str, str], settings: list[tuple[str, str]]) -> dict[str, str]:
-    """Add settings to those that the environment holds."""
+    """Add settings to those in the environment."""
     counted = environ.get("GIT_CONFIG_COUNT", "")
     first = int(counted) if counted.isascii() and counted.isdigit() else 0
     for number, (key, value) in enumerate(settings, first):

@@ -1,8 +1,8 @@
-"""What a work tree holds beside a commit, told from git's index, and not by reading every file.
+"""What a work tree changes of a commit, told from git's index without reading every file.
 
-The index remembers of each file its size, its times and its inode as they were when its content was last compared, and
-doubts what is as young as itself: so git looks at every file's entry and opens few. What it says holds for what a
-commit of the work tree would have only where git stores files as they are; where it converts them, nothing is told.
+The index stores each file's size, times and inode of when its content was last compared, and rechecks files as young as
+itself: so git looks at every file's entry and opens few. The answer holds for a commit of the work tree only if git
+stores files unchanged; if it converts them, there is no answer.
 """
 
 import os
@@ -16,22 +16,22 @@ from muster.git.changes import Blob, PathChange, path_change
 from muster.git.paths import decode
 from muster.git.repository import Repository, common_directory
 
-#: Flags of `ls-files -v` by which git does not look at a file: left out of a sparse checkout, or assumed unchanged.
+#: Flags of `ls-files -v` for files that git does not look at: left out of a sparse checkout, or assumed unchanged.
 _NOT_LOOKED_AT: Final = re.compile(rb"(?:\A|\0)[a-zS] ")
 _ATTRIBUTES: Final = ".gitattributes"
-#: Attributes by which git stores another content than a file has, where they are set.
+#: Attributes that, if set, make git store other bytes than a file has.
 _CONVERTS: Final = re.compile(rb"(?<![-!\w])(?:text|eol|crlf|filter|ident|working-tree-encoding)\b|\[attr\]")
 _MOST_BYTES: Final = 1 << 16
 
 
 class NotToldError(Exception):
-    """The index does not tell how the work tree differs; why."""
+    """The index does not tell how the work tree differs; the message says why."""
 
 
 def work_tree_changes(repository: Repository, commit: str) -> tuple[PathChange, ...]:
     """Return what differs from a commit, HEAD, to the work tree, sorted by path. New content has no id yet.
 
-    NotToldError where every file has to be read to tell; RepositoryError where git fails.
+    NotToldError if every file has to be read to tell; RepositoryError if git fails.
     """
     tracked = repository.git.output("ls-files", "-v", "-z")
     if _NOT_LOOKED_AT.search(tracked):
@@ -51,7 +51,7 @@ def work_tree_changes(repository: Repository, commit: str) -> tuple[PathChange, 
             old = Blob(head_mode.decode(), head.decode()) if head.strip(b"0") else None
             change = path_change(name, old, Blob(mode.decode(), "") if mode.strip(b"0") else None)
             found[change.path] = change
-        elif sort == b"?":  # also what was taken out of the index and is still there
+        elif sort == b"?":  # or taken out of the index and still there
             known = found.get(decode(rest)[0])
             change = path_change(rest, known.old if known else None, Blob(_mode(repository, rest), ""))
             found[change.path] = change
@@ -66,7 +66,7 @@ def work_tree_changes(repository: Repository, commit: str) -> tuple[PathChange, 
 
 
 def _mode(repository: Repository, path: bytes) -> str:
-    """The mode that git would give what lies at a path, as it writes modes; a repository counts as a submodule."""
+    """Return the mode that git would give the file at a path; a repository counts as a submodule."""
     full = os.fsencode(repository.git.directory) + b"/" + path
     try:
         mode = os.lstat(full).st_mode
@@ -76,7 +76,7 @@ def _mode(repository: Repository, path: bytes) -> str:
 
 
 def _converts(repository: Repository, attributes: Iterable[str]) -> bool:
-    """Whether git stores any file otherwise than it is in the work tree, or may do so."""
+    """Does git store any file differently from the work tree, or may it?"""
     settings = repository.git.run("config", "--get-regexp", r"^core\.(autocrlf|attributesfile)$").stdout
     if any(not line.endswith(b" false") for line in settings.splitlines()):
         return True
@@ -92,7 +92,7 @@ def _converts(repository: Repository, attributes: Iterable[str]) -> bool:
 
 
 def _content(file: Path) -> bytes:
-    """What a file of attributes says; as if it said that all is converted where that cannot be told."""
+    """Return the content of a file of attributes; an attribute that converts if it cannot be read."""
     try:
         if file.stat().st_size > _MOST_BYTES:
             return b"text"

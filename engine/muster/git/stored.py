@@ -1,10 +1,10 @@
-"""What a file of a work tree will be once git stores it: the bytes that a commit of it would have.
+"""The bytes that git would store for a file of a work tree: those that a commit of it would have.
 
 Line ends (`core.autocrlf`, `text`, `eol`), encodings, `ident` and filters such as LFS change files on their way between
-repository and work tree, so bytes on the disk are not what a run on the commit sees. git alone knows what it would do:
-it is asked for the id that a file would get. Nearly all files need no asking: those without a carriage return for which
-no attribute says anything. The id then tells whether git takes the bytes as they are, or with plain line feeds; only
-what goes through a filter or another encoding is really converted, into a store that is thrown away.
+repository and work tree, so bytes on the disk are not what a run on the commit sees. Only git knows what it would do:
+it is asked for the id that a file would get. Most files need no question: those without a carriage return and without
+such attributes. The id then tells whether git stores the bytes unchanged, or with plain line feeds; only files with a
+filter or another encoding are really converted, into a temporary store.
 """
 
 import os
@@ -25,7 +25,7 @@ _ATTRIBUTES: Final = ("filter", "ident", "working-tree-encoding")
 
 
 class Stored:
-    """Converts the files of one work tree. A context manager: it ends git's processes and drops what they wrote."""
+    """Converts the files of one work tree. A context manager: it ends git's processes and deletes what they wrote."""
 
     def __init__(self, git: Git, object_format: str, max_bytes: int) -> None:
         """`git` runs in the snapshot's directory, which may lie deep in the work tree."""
@@ -38,11 +38,11 @@ class Stored:
 
     @cached_property
     def _prefix(self) -> bytes:
-        """Where that directory lies in the work tree. Few files have to be asked for by it."""
+        """The path of that directory in the work tree. Few files need it."""
         return self._git.output("rev-parse", "--show-prefix").removesuffix(b"\n")
 
     def expect(self, paths: Iterable[bytes]) -> None:
-        """Find out which of the paths have attributes by which git would change them."""
+        """Find the paths with attributes that make git change the content."""
         answers = self._git.output(
             "check-attr", "-z", "--stdin", *_ATTRIBUTES, stdin=b"".join(p + b"\0" for p in paths)
         )
@@ -54,7 +54,7 @@ class Stored:
         }
 
     def content(self, path: bytes, content: bytes) -> bytes:
-        """Return what git would store of a file that has this content now; UnreadableError where it cannot."""
+        """Return what git would store for a file with this content; UnreadableError if it cannot."""
         if b"\r\n" not in content and path not in self._marked:
             return content
         self._asking = self._asking or _Hasher(self._git)
@@ -69,7 +69,7 @@ class Stored:
         return object_id("blob", content, self._object_format)
 
     def _converted(self, path: bytes) -> bytes:
-        """Let git convert the file into a store of our own, and read it there."""
+        """Let git convert the file into a temporary store, and read it there."""
         if self._writing is None or self._objects is None:
             self._store = tempfile.mkdtemp(prefix="muster-")
             found = os.fsdecode(self._git.output("rev-parse", "--git-path", "objects")).removesuffix("\n")
@@ -99,7 +99,7 @@ class Stored:
 
 
 class _Hasher:
-    """One `git hash-object` process that answers path by path, started again after it died of one."""
+    """One `git hash-object` process that answers path by path, restarted after it died of one."""
 
     def __init__(self, git: Git, *options: str) -> None:
         self._git, self._options = git, options
@@ -132,7 +132,7 @@ class _Hasher:
 
 
 def _quoted(path: bytes) -> bytes:
-    """A path as a line for git: one that begins with a quote would be taken for a quoted one."""
+    """Return a path as a line for git, quoted if it begins with a quote."""
     if not path.startswith(b'"'):
         return path
     return b'"' + path.replace(b"\\", b"\\\\").replace(b'"', b'\\"') + b'"'

@@ -1,7 +1,7 @@
-"""The entries of a commit's tree: all of them by one `ls-tree`, or some, found by walking down the trees to them.
+"""The entries of a commit's tree: all of them by one `ls-tree`, or some, found by walking down the trees.
 
-`ls-tree` compares each entry of the directories that it reads with each path that it is asked for: a few hundred paths
-cost it more the more neighbours they have.
+`ls-tree` compares each entry of the directories that it reads with each requested path: a few hundred paths are slow in
+large directories.
 """
 
 import os
@@ -14,12 +14,12 @@ from muster.git.objects import Objects
 from muster.git.process import Git
 from muster.git.repository import Repository
 
-#: So many paths are asked for with one command line.
+#: So many paths fit into one command line.
 AT_ONCE: Final = 400
 _DIRECTORY: Final = b"40000"
 _DIRECTORY_LISTED: Final = b"040000"
 
-#: Names of directories and files, and what is looked for below each.
+#: Names of directories and files, and what is searched below each.
 _Wanted: TypeAlias = "dict[bytes, _Wanted]"
 
 
@@ -32,11 +32,11 @@ def list_tree(repository: Repository, commit: str) -> Iterator[Entry]:
 
 
 def find_entries(repository: Repository, objects: Objects, commit: str, paths: Iterable[str]) -> Iterator[Entry]:
-    """Yield those of some paths that are in the commit's tree, and no directories, in byte order."""
+    """Yield the entries at some paths in the commit's tree, without directories, in byte order."""
     named = sorted({path.encode("utf-8", "surrogateescape") for path in paths})
     try:
         found = _walk(objects, commit, named, id_bytes=32 if repository.object_format == "sha256" else 20)
-    except (UnreadableError, ValueError):  # a tree that is lost, odd or too large: git itself says what is to be said
+    except (UnreadableError, ValueError):  # a tree that is lost, damaged or too large: git itself reports it
         yield from list_paths(repository.git, commit, named)
         return
     blobs = [oid for mode, oid in found.values() if mode != SUBMODULE]
@@ -92,11 +92,11 @@ def raw_entries(
 
 
 def list_paths(git: Git, commit: str, paths: Sequence[bytes]) -> Iterator[Entry]:
-    """Yield those of some paths that are in the commit's tree, and no directories, by git's own looking."""
+    """Yield the entries at some paths in the commit's tree, without directories, found by `ls-tree`."""
     for start in range(0, len(paths), AT_ONCE):
         named = paths[start : start + AT_ONCE]
         listing = git.output("ls-tree", "-z", "-l", "--full-tree", commit, "--", *map(os.fsdecode, named))
-        asked = frozenset(named)  # of a directory that is asked for with a slash, git lists what is in it
+        asked = frozenset(named)  # for a directory with a trailing slash, git lists its content
         yield from (entry for entry in _entries(listing) if entry.path in asked and entry.mode != _DIRECTORY_LISTED)
 
 
@@ -110,7 +110,7 @@ def _entries(listing: bytes) -> Iterator[Entry]:
 
 class AgentEntry(NamedTuple):
     """A tree entry of an agent ref: `path` from the ref's root, `mode` as git writes it. `size` of a file, in bytes;
-    None where it is not known, or the repository has lost it."""
+    None if it is not known, or the repository has lost it."""
 
     ref: str
     path: bytes

@@ -1,13 +1,13 @@
-"""Upkeep: what commits and fetches leave behind is put away by git's own means before it slows every git down.
+"""Cleans up what commits and fetches leave behind, by git's own means, before it slows down every git command.
 
-Each heartbeat of an agent leaves three objects here that the next one replaces. In a bare clone of a remote, in which
-nobody works, they go after a day, unless the configuration says when (`gc.pruneExpire`). Elsewhere what nothing refers
-to may be somebody's, a stash that was dropped or a branch that was pushed over: there it is two weeks, as git has it.
-No log of the agents' refs is kept, which would hold on to all of them (see `push`).
+Each heartbeat leaves three objects here that the next one replaces. In a bare clone of a remote, in which nobody works,
+they are deleted after a day, unless the configuration says when (`gc.pruneExpire`). Elsewhere unreferenced objects may
+be a person's, a dropped stash or an overwritten branch: there they stay for two weeks, git's default. Agents' refs have
+no reflog, which would keep all their commits (see `push`).
 
-A relay pushes twice a second, each time a pack. git would write the whole repository anew for every fifty of them, and
-set free as single files what nothing refers to, until these are so many that it gives up for a day. So here packs are
-put together as they come, the small ones only, which loses nothing; and all is written anew when it has grown much.
+A relay pushes twice a second, each time a pack. git would repack the whole repository after every fifty packs, and
+unpack unreferenced objects into single files, until these are so many that it gives up for a day. So small packs are
+combined here as they come, which loses nothing; and the whole repository is repacked when it has grown much.
 """
 
 import os
@@ -21,28 +21,28 @@ from muster.git.config import remotes
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository, common_directory
 
-#: git looks through a folder of objects each time it is asked; that is not needed after every run.
+#: git searches a folder of objects each time; that is not needed after every run.
 _EVERY_SECONDS: Final = 3600.0
 _EXPIRY: Final = "1.day.ago"
-#: git goes on by itself where there is much to do; this bounds the looking.
+#: git continues in the background if there is much to do; this limits the search.
 _LIMIT_SECONDS: Final = 120.0
-#: So many packs may there be. git begins at fifty to write everything anew, which shall not come first.
+#: The most packs. git begins to repack everything at fifty, and must not come first.
 _MOST_PACKS: Final = 40
-#: By how much packs grow until it is time to look which of their objects nothing refers to: twofold, and so many bytes.
+#: Packs grow twofold and by so many bytes before a search for unreferenced objects.
 _GROWTH_BYTES: Final = 64 << 20
 
 
-#: Where packs are being put together aside.
+#: Repositories whose packs are being combined in a thread.
 _at_work: set[Path] = set()
 
 
 def tidy(
     repository: Repository, *, every_seconds: float = _EVERY_SECONDS, expiry: str = "", aside: bool = False
 ) -> None:
-    """Have git put packs together where they are many, and put away what is loose, if that was not asked for in the
-    last hour. `expiry`, as git writes it: when goes what nothing refers to, where neither that is configured nor the
-    repository a bare clone. `aside`: packs are put together by a thread, for a process that goes on meanwhile. Never an
-    error: it is disposable."""
+    """Have git combine packs if there are many, and delete loose objects, at most once an hour. `expiry`, as git writes
+    it, says when unreferenced objects are deleted, unless that is configured or the repository is a bare clone.
+    `aside`: packs are combined in a thread, for a process that continues meanwhile. Never an error: upkeep is
+    optional."""
     where = common_directory(repository)
     if where in _at_work:
         return
@@ -65,7 +65,7 @@ def tidy(
         options = ["-c", "gc.cruftPacks=true"]
         if has_grown:
             options += ["-c", "gc.autoPackLimit=1"]
-        # What git says of a time when it could not put everything away keeps it from trying again for a day.
+        # git's log of an incomplete run would keep it from trying again for a day.
         options += ["-c", "gc.logExpiry=1.hour.ago"]
         when = _EXPIRY if _is_nobodys(repository) else expiry
         if when and not repository.git.line("config", "--get", "gc.pruneExpire"):
@@ -74,7 +74,7 @@ def tidy(
 
 
 def _put_together(repository: Repository) -> None:
-    """Make one pack of as many as are small beside the others, whatever refers to what is in them."""
+    """Combine the small packs into one, whether or not their objects are referenced."""
     try:
         repository.git.run("-c", "pack.threads=1", "repack", "-d", "--geometric=2", "--quiet",
                            "--no-write-bitmap-index", limit_seconds=_LIMIT_SECONDS)  # fmt: skip
@@ -85,7 +85,7 @@ def _put_together(repository: Repository) -> None:
 
 
 def _packs(repository: Repository) -> list[int]:
-    """The sizes of the packs that may be put together with others. In a partial clone none may."""
+    """The sizes of the packs that may be combined. In a partial clone there are none."""
     try:
         with os.scandir(common_directory(repository) / "objects" / "pack") as entries:
             sizes = {entry.name: entry.stat().st_size for entry in entries}
@@ -97,7 +97,7 @@ def _packs(repository: Repository) -> list[int]:
 
 
 def _noted(stamp: Path) -> float:
-    """The least size since packs were last written anew; infinite where that is not known."""
+    """The least size since the last full repack; infinite if that is not known."""
     try:
         return int(stamp.read_text())
     except (OSError, ValueError):
@@ -109,7 +109,7 @@ def _is_nobodys(repository: Repository) -> bool:
 
 
 def _age(stamp: Path) -> float:
-    """Seconds since a file was touched; infinite where it never was, or will be."""
+    """Seconds since a file was touched; infinite if it never was, or has a future time."""
     try:
         age = seconds_since(stamp.stat().st_mtime)
     except OSError:

@@ -42,7 +42,7 @@ def sealed(commit: bytes, key: bytes) -> bytes:
 
 
 def signing_key(commit: bytes) -> bytes | None:
-    """The key that signed a commit, as `public_bytes` gives it; None where none did, or the signature is not good."""
+    """Return the key that signed a commit (see `public_bytes`); None without a signature, or if it is not valid."""
     found = _taken_apart(commit)
     if found is None:
         return None
@@ -53,8 +53,8 @@ def signing_key(commit: bytes) -> bytes | None:
 
 
 def ssh_key(line: str) -> bytes | None:
-    """The key of a line as OpenSSH writes public keys, as `public_bytes` gives it; None where it is none that can sign
-    a commit."""
+    """Return the key of a line in OpenSSH's format of public keys (see `public_bytes`); None if it cannot sign a
+    commit."""
     try:
         key = serialization.load_ssh_public_key(line.strip().encode())
     except Exception:  # noqa: BLE001 - the library raises much for what people may write
@@ -63,7 +63,7 @@ def ssh_key(line: str) -> bytes | None:
 
 
 def _taken_apart(commit: bytes) -> tuple[bytes, bytes] | None:
-    """The text that was signed, and the signature; None where there is not exactly one."""
+    """Return the signed text and the signature; None if there is not exactly one."""
     head, blank, message = commit.partition(b"\n\n")
     kept: list[bytes] = []
     signature: list[bytes] = []
@@ -121,7 +121,7 @@ def _signed_data(algorithm: bytes, text: bytes) -> bytes:
 
 
 def _header(commit: bytes) -> bytes:
-    """In which header of a commit its signature is: in a repository of SHA-256 that has another name."""
+    """Return the header of a commit that contains its signature: it has another name in a repository of SHA-256."""
     found = _TREE.match(commit)
     return b"gpgsig-sha256" if found and len(found[1]) == _SHA256_DIGITS else b"gpgsig"
 
