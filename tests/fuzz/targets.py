@@ -23,6 +23,9 @@ from muster.agents.identity.request import CertificateRequest, new_request
 from muster.agents.identity.store import identity_of
 from muster.agents.relay import protocol
 from muster.cel.types import DYN
+from muster.data.codec import encode
+from muster.data.codes import Code, Severity
+from muster.data.finding import Finding
 from muster.data.yaml.loader import load_documents
 from muster.data.yaml.shapes import SHAPES
 from muster.features.plan.planfile import PlanFileError, read_plan
@@ -33,6 +36,8 @@ from muster.git.signatures.certificate import issued_of
 from muster.git.signatures.signature import sealed, signing_key
 from muster.rules.policies import csr
 from muster.rules.policies.environments import UNBOUNDED, policy_environment
+from muster.run.homes import read_summaries
+from muster.run.records import RunRecord, StoredSummary
 from muster.run.settle import settle
 from muster.run.state import File, Home, RunState, open_state
 from tests.support.authority import new_authority
@@ -144,8 +149,8 @@ def _all_of(state: RunState) -> object:
     homes = state.whole() | state.due(1 << 40)
     state.next_due()
     return all([
-        homes, state.kept(homes), state.names(homes), state.files(homes), state.context(), state.summaries((), list),
-        list(state.findings(())), state.words()["lease"],
+        homes, state.kept(homes), state.names(homes), state.files(homes), state.context(),
+        state.summaries((), read_summaries), list(state.findings(())), state.words()["lease"],
     ])  # fmt: skip
 
 
@@ -261,10 +266,11 @@ def _states() -> Iterable[bytes]:
         assert state is not None
         known = Home(
             "one", frozenset(("one", "alias")), frozenset((File("a.yaml"), File("policies/b.yaml", context=True))),
-            shared=False, troubled=True, due=1, settled=2, digest="d", summary="{}", totals={"clusters": 1},
-            findings=[{"code": "MUS101"}], words={"lease": [1]},
+            shared=False, troubled=True, due=1, settled=2, digest="d",
+            summary=encode(StoredSummary((), (), (), ())), totals={"clusters": 1},
+            findings=(Finding(Code.FIELD_SET_TWICE, Severity.ERROR, "x"),), words={"lease": [1]},
         )  # fmt: skip
-        state.replace({"commit": "x", "now": 1}, [known], None)
+        state.replace(RunRecord("x", 1), [known], None)
         state.close()
         return [path.read_bytes()]
 

@@ -12,10 +12,12 @@ from muster.run.affected import BEFORE_READING, Affects, ChangeRow, noticed, tou
 from muster.run.incremental import answer
 from muster.run.part import LAST_CHECK, FleetPart, Touched
 from muster.run.question import Question, WholeNeeded
+from muster.run.records import RunRecord
 from muster.run.state import RunState
 from tests.run.test_incremental import state_in
 from tests.support.living import Living
 
+#: Another value for a field of what the last run left.
 Facts = dict[str, Tree]
 Change = Callable[[Living, Question, Facts], Question]
 
@@ -34,7 +36,7 @@ def rewritten(living: Living, question: Question, _: Facts) -> Question:
 
 
 def silent(_: Living, question: Question, facts: Facts) -> Question:
-    facts["withheld"] = [["backup", ["c1"]]]
+    facts["withheld"] = [("backup", ["c1"])]
     return question
 
 
@@ -62,7 +64,7 @@ def unread(living: Living, question: Question, _: Facts) -> Question:
 
 
 def slipped(living: Living, question: Question, facts: Facts) -> Question:
-    facts["slips"] = [[f"clusters/{living.names[0]}/cluster.yaml"], []]
+    facts["slips"] = ([f"clusters/{living.names[0]}/cluster.yaml"], [])
     return question
 
 
@@ -110,10 +112,12 @@ def _kept(living: Living, tmp_path_factory: pytest.TempPathFactory) -> tuple[Run
 @pytest.mark.parametrize("row", BEFORE_READING, ids=lambda row: row.change)
 def test_a_change_is_noticed(row: ChangeRow[object], living: Living, kept: tuple[RunState, Question]) -> None:
     state, question = kept
-    facts = dict(state.facts() or {})
+    facts, changed = state.facts(), Facts()
+    assert facts is not None
     assert not touched_since(question, state, facts), "nothing changed"
     tip = living.tip()
-    question = CHANGES[row.change](living, question, facts)
+    question = CHANGES[row.change](living, question, changed)
+    facts = replace(facts, **changed)
     try:
         if row.affects is Affects.FLEET:
             with pytest.raises(WholeNeeded, match=row.change):
@@ -130,7 +134,7 @@ class TestGrowing:
     @pytest.fixture
     def part(self, kept: tuple[RunState, Question]) -> FleetPart:
         state, question = kept
-        return FleetPart(question, state, state.facts() or {}, Touched(), frozenset((1,)))
+        return FleetPart(question, state, state.facts() or RunRecord(""), Touched(), frozenset((1,)))
 
     def test_nothing(self, part: FleetPart) -> None:
         assert noticed(part, (ChangeRow("no", Affects.FLEET, bool),), 0) is None

@@ -19,12 +19,14 @@ from threading import Thread
 import pytest
 import yaml
 
+from muster.data.codec import encode
 from muster.fleet.faults import is_fault
 from muster.run import affected, incremental
 from muster.run.answer import RunAnswer, figures
 from muster.run.incremental import answer
 from muster.run.part import Touched
 from muster.run.question import Question
+from muster.run.records import RunRecord
 from muster.run.sharded import decide_in_shards
 from muster.run.state import RunState, open_state
 from tests.run.shards import Shuffled
@@ -133,7 +135,7 @@ def test_of_repositories_of_agents_that_fall_silent(tmp_path: Path) -> None:
 def test_it_notices_a_broken_invalidation(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     real = affected.touched_since
 
-    def forgetful(question: Question, state: RunState, facts: dict[str, object]) -> Touched:
+    def forgetful(question: Question, state: RunState, facts: RunRecord) -> Touched:
         return replace(real(question, state, facts), homes=frozenset())
 
     living, state = Living.small(tmp_path / "fleet", 1, 6), state_in(tmp_path)
@@ -411,8 +413,24 @@ class TestState:
         path = tmp_path / "kept" / "s"
         self.run(living, path)
         with sqlite3.connect(path) as db:
-            db.execute("UPDATE facts SET value = '\"9:other\"' WHERE name = 'version'")
+            db.execute("UPDATE facts SET value = ? WHERE name = 'version'", (encode("9:other"),))
         assert self.run(living, path).startswith("the whole fleet")
+
+    @pytest.mark.parametrize(("column", "rows"), [
+        ("facts SET value", "name = 'record'"), ("facts SET value", "name = 'version'"),
+        ("homes SET summary", "NOT shared"), ("homes SET totals", "TRUE"), ("homes SET findings", "TRUE"),
+    ])  # fmt: skip
+    @pytest.mark.parametrize("damage", [b"", b"\xc1", encode(7), encode([["a"]]), "a text", 3])
+    def test_a_damaged_value_is_decided_anew(
+        self, living: Living, tmp_path: Path, column: str, rows: str, damage: object
+    ) -> None:
+        path = tmp_path / "kept" / "s"
+        for _ in range(2):
+            self.run(living, path)
+        with sqlite3.connect(path) as db:
+            db.execute(f"UPDATE {column} = ? WHERE {rows}", (damage,))
+        living.a_label()
+        self.run(living, path)
 
     def test_rewritten_history_is_looked_at_whole(self, living: Living, tmp_path: Path) -> None:
         path = tmp_path / "kept" / "s"
@@ -487,7 +505,7 @@ def test_what_is_kept_in_memory_of_a_summary_is_of_its_text(tmp_path: Path) -> N
     live(living, state, 1)
     made: list[str] = []
 
-    def read(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, str]]:
+    def read(texts: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, bytes]]:
         for name, text in texts:
             made.append(name)
             yield name, text
@@ -496,7 +514,7 @@ def test_what_is_kept_in_memory_of_a_summary_is_of_its_text(tmp_path: Path) -> N
     assert len(made) == len(first) > 6
     home = next(name for name, text in first.items() if "c00" in name)
     with sqlite3.connect(state._path) as db:
-        db.execute("UPDATE homes SET summary = 'another', digest = 'another' WHERE name = ?", (home,))
+        db.execute("UPDATE homes SET summary = ?, digest = 'another' WHERE name = ?", (b"another", home))
     made.clear()
-    assert state.summaries((), read) == {**first, home: "another"}
+    assert state.summaries((), read) == {**first, home: b"another"}
     assert made == [home]

@@ -1,74 +1,73 @@
-"""What is kept of a run is read back as the values it was, and written the same for the same."""
+"""What is kept of summaries is read back as the values it was, and written the same for the same."""
 
-from muster.data.codes import Code
-from muster.data.decision import Because, Decision, Held, Input, Path
-from muster.data.findings import finding
-from muster.data.ids import ObjectId
+import sqlite3
+
+import pytest
+
+from muster.data.codec import encode
+from muster.data.decision import Because, Decision, Input, Path
 from muster.data.kinds import MANAGED_CLUSTER, REMEDY
-from muster.data.source import Place
-from muster.data.tree import Tree
-from muster.run.records import (
-    get_body,
-    get_decisions,
-    get_findings,
-    get_held,
-    put_body,
-    put_decisions,
-    put_findings,
-    put_held,
-    text_of,
-    tree_of,
-)
+from muster.run.records import RunRecord, StoredObject, body_of, decisions_of, kept, stored
 from tests.support.example import NOON
 
 CLUSTER, DOWN = MANAGED_CLUSTER.id("a"), REMEDY.id("down")
 BECAUSE = Because("Remedy/down", (Input(("spec",), DOWN), Input(("status", "conditions", ("Ready",)))), "why")
+PATH: Path = ("spec", "taints", ("k", "NoSelect"))
+ACTIONS: Path = ("status", "remedyActions")
+DECIDED = {
+    PATH: Decision(CLUSTER, PATH, {"timeAdded": "2026-01-01T12:00:00Z"}, BECAUSE, NOON),
+    ACTIONS: Decision(CLUSTER, ACTIONS, None, Because("remedies", ())),
+}
+BODY = {
+    "kind": "ManagedCluster", "metadata": {"name": "a", "labels": {"ä": "ö"}},
+    "spec": {"taints": [{"key": "k", "effect": "NoSelect"}], "hubAcceptsClient": True, "odd": None},
+    "status": [],
+}  # fmt: skip
 
 
-def again(tree: Tree) -> Tree:
+def again(one: StoredObject) -> StoredObject:
     """As it is read from a file."""
-    return tree_of(text_of(tree))
+    return kept(StoredObject, encode(one))
 
 
 def test_a_body() -> None:
-    body = {
-        "kind": "ManagedCluster", "metadata": {"name": "a", "labels": {"ä": "\ud800"}},
-        "spec": {"taints": [{"key": "k", "effect": "NoSelect"}], "hubAcceptsClient": True, "odd": None},
-        "status": [],
-    }  # fmt: skip
-    assert get_body(again(put_body(body))) == body
+    assert body_of(again(stored(CLUSTER, BODY, {}))) == BODY
 
 
 def test_decisions_but_for_when_time_changes_them() -> None:
-    path: Path = ("spec", "taints", ("k", "NoSelect"))
-    actions: Path = ("status", "remedyActions")
-    decided = {
-        path: Decision(CLUSTER, path, {"timeAdded": "2026-01-01T12:00:00Z"}, BECAUSE, NOON),
-        actions: Decision(CLUSTER, actions, None, Because("remedies", ())),
-    }
-    found = get_decisions(CLUSTER, again(put_decisions(decided)))
-    assert dict(found) == {at: decision._replace(horizon=None) for at, decision in decided.items()}
+    found = decisions_of(again(stored(CLUSTER, BODY, DECIDED)))
+    assert dict(found) == {at: decision._replace(horizon=None) for at, decision in DECIDED.items()}
     assert len(found) == 2
     assert ("spec", "other") not in found
 
 
-def test_held_effects() -> None:
-    held = [
-        Held(CLUSTER, "taint k:NoSelect", "too many", BECAUSE, NOON),
-        Held(CLUSTER, "removal", "many are gone", BECAUSE),
-    ]
-    assert get_held(again(put_held(held))) == held
+def test_equal_fields_of_two_objects_are_one_value() -> None:
+    one, other = (stored(MANAGED_CLUSTER.id(name), BODY, DECIDED) for name in "ab")
+    assert body_of(again(one))["metadata"]["labels"] is body_of(again(other))["metadata"]["labels"]
+    assert decisions_of(again(one))[PATH].because is decisions_of(again(other))[PATH].because
 
 
-def test_findings_are_kept_by_their_place() -> None:
-    one = finding(
-        Code.EXPRESSION_FAILED, "it failed", Place("a.yaml", 3, 1), hint="guard it", object_=DOWN, excerpt="  when: x"
-    )
-    other = finding(Code.BACKEND_WITHOUT_CLUSTER, "nobody serves it")
-    assert get_findings(again(put_findings([one, other]))) == sorted((one, other), key=lambda found: found.sort_key())
-    assert put_findings([one, other]) == put_findings([other, one])
+WHOLE = stored(CLUSTER, BODY, DECIDED)
 
 
-def test_the_same_is_written_the_same() -> None:
-    assert text_of({"b": 1, "a": [True, None]}) == '{"b":1,"a":[true,null]}'
-    assert ObjectId(*again(list(CLUSTER))) == CLUSTER
+@pytest.mark.parametrize("damaged", [
+    WHOLE._replace(paths=b""), WHOLE._replace(paths=encode([1])), WHOLE._replace(reasons=()),
+    WHOLE._replace(reasons=(b"\xc1", b"")), WHOLE._replace(values=(b"\x91", b"\xc0")),
+    WHOLE._replace(body={"spec": {"taints": b"\x91"}}),
+])  # fmt: skip
+def test_damage_within_is_an_error_of_the_state(damaged: StoredObject) -> None:
+    with pytest.raises(sqlite3.DatabaseError):
+        body_of(again(damaged)), decisions_of(again(damaged))
+
+
+def test_a_record_of_another_shape_is_an_error_of_the_state() -> None:
+    assert kept(RunRecord, encode(RunRecord("c0"))) == RunRecord("c0")
+    for wrong in (
+        b"",
+        encode({}),
+        encode({"commit": 1}),
+        encode({"commit": "c0", "totals": []}),
+        encode(RunRecord("c0"))[:9],
+    ):
+        with pytest.raises(sqlite3.DatabaseError):
+            kept(RunRecord, wrong)

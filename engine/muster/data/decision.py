@@ -42,12 +42,14 @@ NOTHING_PUBLISHED: Memory = {}
 #: A field of an object. A step is a mapping's key, or, inside a list that merges by key, the tuple of the
 #: element's key values: `("status", "conditions", ("Ready",))`, `("spec", "taints", ("dedicated", "NoSelect"))`.
 Path: TypeAlias = tuple[str | tuple[str, ...], ...]
+#: The same, or with the numbers of a list's elements (`At`).
+AnyPath: TypeAlias = tuple[str | int | tuple[str, ...], ...]
 
 
 class Input(NamedTuple):
     """A field that decided something: of the object that was decided, unless another is named."""
 
-    path: Path | At
+    path: AnyPath
     object: ObjectId | None = None
 
 

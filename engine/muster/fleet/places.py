@@ -3,7 +3,7 @@
 from collections.abc import Iterable
 
 from muster.data.codes import Code
-from muster.data.decision import Path
+from muster.data.decision import AnyPath, Path
 from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.kinds import ListKeys, list_keys_of
@@ -13,7 +13,7 @@ from muster.fleet.merge import element_key, leaf_at
 from muster.fleet.objects import Object
 
 
-def place_of(parts: Iterable[Part], path: Path | At) -> Place:
+def place_of(parts: Iterable[Part], path: AnyPath) -> Place:
     """Return where the field is set, or its nearest ancestor that a part sets.
 
     Reads the file again: only for messages.
@@ -27,7 +27,7 @@ def place_of(parts: Iterable[Part], path: Path | At) -> Place:
     return Place("") if best is None else _locate(best, steps)
 
 
-def finding_at(obj: Object, path: Path | At, code: Code, message: str, hint: str = "", example: str = "") -> Finding:
+def finding_at(obj: Object, path: AnyPath, code: Code, message: str, hint: str = "", example: str = "") -> Finding:
     """Return a finding about a field of an object, at its place."""
     return finding(code, message, place_of(obj.parts, path), hint=hint, object_=obj.id, example=example)
 
@@ -41,7 +41,7 @@ def places_of(parts: Iterable[Part], path: Path) -> list[Place]:
     ]
 
 
-def plain_steps(body: Tree, path: Path | At, list_keys: ListKeys) -> At:
+def plain_steps(body: Tree, path: AnyPath, list_keys: ListKeys) -> At:
     """Translate a path to keys and indices, as far as the body has it."""
     steps: list[str | int] = []
     named: list[str] = []

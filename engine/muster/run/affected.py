@@ -15,15 +15,11 @@ from functools import cached_property
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from muster.data.codes import Code
-from muster.data.decision import Memory
 from muster.data.finding import Finding
-from muster.data.groups import grouped
 from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, CLUSTERS, CSR, TARGETS, Kind, kind_of
 from muster.data.locations import FOLDER
 from muster.data.snapshot import Snapshot
-from muster.data.times import format_time
-from muster.data.tree import Tree
 from muster.fleet.assemble import assemble
 from muster.fleet.faults import is_fault
 from muster.fleet.fleet import Beyond, Fleet
@@ -44,7 +40,7 @@ from muster.rules.policies.lazy import cost_share
 from muster.run.homes import CONTEXT, KeptNeighbourhoods, kind_name, read_summaries
 from muster.run.part import FleetPart, Touched
 from muster.run.question import Question, WholeNeeded, default_home
-from muster.run.records import digest, text_of, tree_of
+from muster.run.records import RunRecord, digest
 from muster.run.run import Run
 from muster.run.state import RunState
 
@@ -82,24 +78,24 @@ class Since:
 
     question: Question
     state: RunState
-    facts: Mapping[str, Tree]
+    facts: RunRecord
 
     @cached_property
     def paths(self) -> frozenset[str]:
         """The data files that changed. WholeNeeded if more changed than what single files hold."""
-        question, last = self.question, self.facts["commit"]
+        question, last = self.question, self.facts.commit
         committed = changed_paths(question.repository, last, question.commit) if last != question.commit else ()
         return frozenset((*data_of(question.files.changes), *data_of(committed)))
 
     @cached_property
     def refs_differ(self) -> bool:
         """Whether any agent's ref came, went or moved."""
-        return bool(self.facts["tips digest"] != digest(tips_of(self.question)))
+        return self.facts.tips_digest != digest(tips_of(self.question).encode())
 
     @cached_property
     def refs_before(self) -> Mapping[str, str]:
         """What is kept of each agent's ref, by name; nothing if none differs."""
-        return _by_name(self.state.fact("tips")) if self.refs_differ else {}
+        return _by_name(self.state.tips()) if self.refs_differ else {}
 
     @cached_property
     def refs_now(self) -> Mapping[str, str]:
@@ -114,7 +110,7 @@ class Since:
 
 
 def _history_rewritten(since: Since) -> bool:
-    question, last = since.question, since.facts["commit"]
+    question, last = since.question, since.facts.commit
     if last == question.commit:
         return False
     try:
@@ -135,7 +131,7 @@ def _of_files(since: Since, paths: Iterable[str]) -> Touched:
 
 def _files_slipped(since: Since) -> Touched:
     """Each run reads the files that are not whole, and the objects that they held."""
-    files, held = since.facts["slips"]
+    files, held = since.facts.slips
     if not (paths := since.question.beside.union(files)):
         return Touched()
     return _of_files(since, paths) | Touched(frozenset(since.state.of_names(held)))
@@ -148,7 +144,7 @@ def _agent_ref_gone(since: Since) -> bool:
 def _odd_ref_moved(since: Since) -> bool:
     said = (since.refs_before.get(ref.name, "") for ref in since.moved_refs)
     return any(ref.refused or ref.unread or not ref.cluster for ref in since.moved_refs) or any(
-        text.startswith("[") and tree_of(text)[-1] for text in said
+        text.startswith("?") for text in said
     )
 
 
@@ -160,11 +156,10 @@ def _agents_spoke(since: Since) -> Touched:
 
 def _pulses_sent(since: Since) -> Touched:
     remembered = since.question.remembered
-    if since.facts["memory"] == remembered.at:
+    if since.facts.memory == remembered.at:
         return Touched()
-    then = {tuple(entry[0]): entry for entry in since.state.fact("published")}
-    present = {tuple(entry[0]): entry for entry in published_entries(remembered.memory)}
-    ids = {ObjectId(*key) for key in then.keys() | present.keys() if then.get(key) != present.get(key)}
+    then, present = since.state.published(), remembered.memory
+    ids = {key.object for key in then.keys() | present.keys() if then.get(key) != present.get(key)}
     return Touched(frozenset(since.state.of_names(names_of(ids))))
 
 
@@ -179,10 +174,10 @@ CHANGED: Final[tuple[ChangeRow[Since], ...]] = (
 )  # fmt: skip
 BEFORE_READING: Final[tuple[ChangeRow[Since], ...]] = (
     ChangeRow("it is earlier than at the last run", Affects.FLEET,
-        lambda since: bool(since.question.second < since.facts["now"])),
+        lambda since: since.question.second < since.facts.now),
     ChangeRow("history was rewritten", Affects.FLEET, _history_rewritten),
     ChangeRow("a further repository has fallen silent, or answers again", Affects.FLEET,
-        lambda since: bool(since.facts["withheld"] != withheld_of(since.question))),
+        lambda since: since.facts.withheld != withheld_of(since.question)),
     *CHANGED,
     ChangeRow("a file is not whole", Affects.NEIGHBOURHOODS, _files_slipped),
     ChangeRow("pulses went out", Affects.NEIGHBOURHOODS, _pulses_sent),
@@ -190,7 +185,7 @@ BEFORE_READING: Final[tuple[ChangeRow[Since], ...]] = (
 
 
 def touched_since(
-    question: Question, state: RunState, facts: Mapping[str, Tree], rows: Iterable[ChangeRow[Since]] = BEFORE_READING
+    question: Question, state: RunState, facts: RunRecord, rows: Iterable[ChangeRow[Since]] = BEFORE_READING
 ) -> Touched:
     """What changed since the last run, and what is due. WholeNeeded if that affects the whole fleet."""
     since, found = Since(question, state, facts), Touched()
@@ -290,13 +285,13 @@ AFTER_READING: Final[tuple[ChangeRow[Reading], ...]] = (
 )
 
 
-def homes_concerned(question: Question, state: RunState, facts: Mapping[str, Tree], touched: Touched) -> frozenset[int]:
+def homes_concerned(question: Question, state: RunState, facts: RunRecord, touched: Touched) -> frozenset[int]:
     """The neighbourhoods that edits of policies concern, as far as they have summaries. WholeNeeded if that cannot be
     told."""
     from muster.rules.affected import AffectsAll, affected_clusters  # a check never asks this
 
     paths = {file.path for file in state.context()} | touched.unknown
-    with question.at(facts["commit"]).base(paths, ()) as then:
+    with question.at(facts.commit).base(paths, ()) as then:
         before = validate(assemble(then))
     with question.snapshot(paths, ()) as now:
         after = validate(assemble(now))
@@ -309,7 +304,7 @@ def homes_concerned(question: Question, state: RunState, facts: Mapping[str, Tre
     objects = {obj.id: obj for summary in summaries for obj in summary.objects}
     decided = {id_: found for summary in summaries for id_, found in summary.decisions()}
     standing = replace(after, objects={**objects, **after.objects}, decided=decided)
-    totals = facts["totals"]
+    totals = facts.totals
     counts = {kind: totals.get(f"kind {kind_name(kind)}", 0) - len(standing.of(kind)) for kind in ALL}
     standing = replace(standing, beyond=Beyond(counts=counts))
     try:
@@ -412,7 +407,7 @@ class AdaptersMoved(WholeNeeded):
 
 
 def _leases_moved(deciding: Deciding) -> bool:
-    if not deciding.part.near and deciding.lease_floor != deciding.part.facts["lease floor"]:
+    if not deciding.part.near and deciding.lease_floor != deciding.part.facts.lease_floor:
         raise LeasesMoved(deciding.lease_floor)
     return False
 
@@ -428,7 +423,7 @@ def _decided_elsewhere(deciding: Deciding) -> bool:
 def _budgets_moved(deciding: Deciding) -> frozenset[int]:
     """The clusters that asked a budget which now allows something else."""
     part, allowance, fleet = deciding.part, deciding.allowance, deciding.run.fleet
-    if part.near or not (changed := allowance.changed(part.facts["holds"])):
+    if part.near or not (changed := allowance.changed(part.facts.holds)):
         return frozenset()
     return frozenset(part.state.of_names({
         name for name, summary in part.summaries.items()
@@ -441,7 +436,7 @@ def _price_changed(deciding: Deciding) -> bool:
     part, settings = deciding.part, deciding.run.fleet.settings
     if part.rest.shards is not None:  # no shard was decided at any but the highest price
         return False
-    return _prices(settings, deciding.totals) != _prices(settings, part.facts["totals"])
+    return _prices(settings, deciding.totals) != _prices(settings, part.facts.totals)
 
 
 def _prices(settings: Settings, counts: Mapping[str, int]) -> list[int]:
@@ -451,7 +446,7 @@ def _prices(settings: Settings, counts: Mapping[str, int]) -> list[int]:
 
 
 def _first_or_last(deciding: Deciding) -> bool:
-    part, totals, before = deciding.part, deciding.totals, deciding.part.facts["totals"]
+    part, totals, before = deciding.part, deciding.totals, deciding.part.facts.totals
     if (shards := part.rest.shards) is None:
         return any(bool(totals.get(name)) != bool(before.get(name)) for name in ("adapters", "derived"))
     adapters, settings = bool(totals.get("adapters")), deciding.run.fleet.settings
@@ -534,19 +529,19 @@ def read_part(part: FleetPart) -> Iterator[tuple[FleetPart, Snapshot, Fleet | No
 # -- what of a question is compared with the last run
 
 
-def withheld_of(question: Question) -> list[Tree]:
+def withheld_of(question: Question) -> list[tuple[str, list[str]]]:
     """The further repositories that do not answer, and the clusters that are unknown for that reason. The error text is
     left out: it may differ each time."""
     agents = question.agents
-    return [] if agents is None else [[one.remote, sorted(one.clusters)] for one in agents.withheld]
+    return [] if agents is None else [(one.remote, sorted(one.clusters)) for one in agents.withheld]
 
 
 def tips_of(question: Question) -> str:
-    """The agents' refs as they were heard, a line each: the name, and the commit or, if there is more to say, a list in
-    JSON that ends in why the ref was not read. They are many, and every look compares them: hence no tree."""
+    """The agents' refs as they were heard, a line each: the name and the commit, and if there is more to say, a digest
+    of it, behind a `?` if the ref was not read. They are many, and every look compares them: hence no tree."""
     return "\n".join([
         f"{ref.name} {ref.commit}" if not (ref.refused or ref.unread or ref.identity)
-        else f"{ref.name} {text_of([ref.commit, list(ref.refused), _identity_of(ref), ref.unread])}"
+        else f"{ref.name} {'?' if ref.unread else ''}{ref.commit} {_more(ref)}"
         for ref in question.refs
     ])  # fmt: skip
 
@@ -555,20 +550,12 @@ def _by_name(tips: str) -> dict[str, str]:
     return {name: said for name, _, said in (line.partition(" ") for line in tips.split("\n") if line)}
 
 
-def _identity_of(ref: "AgentRef") -> Tree:
+def _more(ref: "AgentRef") -> str:
     known = ref.identity
-    return None if known is None else [known.user, known.reason, known.doubt]
+    identity = None if known is None else (known.user, known.reason, known.doubt)
+    return digest(repr((list(ref.refused), identity, ref.unread)).encode("utf-8", "surrogatepass"))
 
 
 def names_of(ids: Iterable[ObjectId]) -> set[str]:
     """The names by which to look up the neighbourhoods of objects."""
     return {name for id_ in ids for name in (default_home(id_), str(id_))}
-
-
-def published_entries(memory: Memory) -> list[Tree]:
-    """What is remembered of pulses, by object."""
-    by_object = grouped(
-        (key.object, [key.policy, sent.generation, format_time(sent.time), sent.count])
-        for key, sent in sorted(memory.items())
-    )
-    return [[list(id_), *entries] for id_, entries in by_object.items()]

@@ -5,20 +5,20 @@ from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
+from operator import itemgetter
 
 from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.kinds import is_cluster
-from muster.data.tree import Tree
 from muster.rules.effects.allowance import Allowance, Usage
 from muster.rules.failures import OF_FAILURES
 from muster.rules.heartbeats.durations import LeaseFloor
-from muster.run.affected import names_of, published_entries, tips_of, withheld_of
+from muster.run.affected import names_of, tips_of, withheld_of
 from muster.run.figures import TOTAL_PREFIX, last_words, sorted_words, status_named, status_of
 from muster.run.homes import KeptNeighbourhoods
 from muster.run.provisional import Provisional
 from muster.run.question import Question
-from muster.run.records import digest, put_findings, put_held
+from muster.run.records import RunInputs, RunRecord, digest
 from muster.run.run import Run, Settled
 from muster.run.state import RunState
 
@@ -33,7 +33,7 @@ class RunAnswer:
     """
 
     settled: Settled
-    facts: Mapping[str, Tree] | None
+    facts: RunRecord | None
     kept: KeptNeighbourhoods | None
     gone: frozenset[int] | None
     looked_at: str
@@ -53,29 +53,21 @@ class RunAnswer:
             return
 
 
-def facts_of(question: Question, run: Run, totals: Mapping[str, int], loose: Iterable[Finding]) -> dict[str, Tree]:
+def facts_of(question: Question, run: Run, totals: Mapping[str, int], loose: Iterable[Finding]) -> RunRecord:
     """What is kept of a run as a whole."""
     assert run.context is not None
-    tips = tips_of(question)
-    return {
-        "commit": question.commit,
-        "now": question.second,
-        "tips": tips,
-        "tips digest": digest(tips),
-        "withheld": withheld_of(question),
-        "memory": question.remembered.at,
-        "published": published_entries(question.remembered.memory),
-        "lease floor": run.context.told(LeaseFloor).seconds,
-        "settings": run.fleet.settings.spec,
-        "holds": run.context.told(Allowance).terms,
-        "slips": [sorted(run.fleet.read.damaged.files), sorted(names_of(run.fleet.read.damaged.ids))],
-        "totals": {name: count for name, count in sorted(totals.items()) if count},
-        "held": put_held(run.fleet.held),
-        "usage": [list(one) for one in run.context.told(Allowance).usage],
+    tips, damaged, allowance = tips_of(question), run.fleet.read.damaged, run.context.told(Allowance)
+    return RunRecord(
+        commit=question.commit, now=question.second, tips_digest=digest(tips.encode()), withheld=withheld_of(question),
+        memory=question.remembered.at, lease_floor=run.context.told(LeaseFloor).seconds,
+        settings=run.fleet.settings.spec, holds=allowance.terms, usage=allowance.usage, held=tuple(run.fleet.held),
+        slips=(sorted(damaged.files), sorted(names_of(damaged.ids))),
+        totals={name: count for name, count in sorted(totals.items()) if count},
         # Each run says for itself which remotes did not answer.
-        "loose": put_findings(one for one in loose if one.code != Code.AGENTS_REMOTE_NOT_HEARD),
-        "failed": put_findings(one for one in run.fleet.findings if one.code in OF_FAILURES),
-    }
+        loose=tuple(one for one in loose if one.code != Code.AGENTS_REMOTE_NOT_HEARD),
+        failed=tuple(one for one in run.fleet.findings if one.code in OF_FAILURES),
+        inputs=RunInputs(tips, tuple(sorted(question.remembered.memory.items(), key=itemgetter(0)))),
+    )  # fmt: skip
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,8 +87,8 @@ def figures(answer: "RunAnswer", state: "RunState | None") -> Figures:
         clusters = Counter(status_of(run.fleet, id_) for id_ in run.fleet.objects if is_cluster(id_))
         usage = run.context.told(Allowance).usage if run.context else ()
         return Figures(clusters, usage, sorted_words([last_words(run.fleet, run.fleet.objects.keys())]))
-    clusters = Counter({status_named(name): n for name, n in facts["totals"].items() if name.startswith(TOTAL_PREFIX)})
-    return Figures(clusters, tuple(Usage(*one) for one in facts["usage"]), _kept_words(answer, state))
+    clusters = Counter({status_named(name): n for name, n in facts.totals.items() if name.startswith(TOTAL_PREFIX)})
+    return Figures(clusters, facts.usage, _kept_words(answer, state))
 
 
 def _kept_words(answer: "RunAnswer", state: "RunState | None") -> Mapping[str, "array[int]"]:

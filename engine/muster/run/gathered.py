@@ -10,7 +10,6 @@ from muster.data.decision import Memory, Pulse
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import kind_of
-from muster.data.tree import Tree
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pulses.policy import PulsePolicy
 from muster.run.answer import RunAnswer
@@ -18,7 +17,7 @@ from muster.run.changes import changes
 from muster.run.homes import Summary, read_summaries
 from muster.run.provisional import Provisional
 from muster.run.question import WholeNeeded
-from muster.run.records import put_findings
+from muster.run.records import RunRecord
 from muster.run.shard import Answered, NeighbourhoodAnswer, Shard, SharedContext, number_of
 
 
@@ -59,7 +58,7 @@ class Gathered:
                 if (other := self._names.setdefault(name, number)) != number:
                     self._again.update((number, other))
             if not local.silent or local.later != (local.home.due, local.home.settled):
-                self._outcomes[number] = replace(local, home=replace(local.home, summary="", totals={}), ids=())
+                self._outcomes[number] = replace(local, home=replace(local.home, summary=b"", totals={}), ids=())
 
     def again(self, published: Memory) -> set[int]:
         """The neighbourhoods of which too little was seen: part of them lies in another shard, or what went out of
@@ -74,12 +73,10 @@ class Gathered:
                     self._again.add(home)
         return set(self._again)
 
-    def facts(self) -> dict[str, Tree]:
+    def facts(self) -> RunRecord:
         """What is known of the fleet as a whole, as a run keeps it."""
-        return {
-            "totals": dict(self._totals), "loose": put_findings(self.loose), "lease floor": self.common.lease_floor,
-            "holds": [],
-        }  # fmt: skip
+        commit, floor = self.common.commit or "", self.common.lease_floor
+        return RunRecord(commit, totals=dict(self._totals), loose=tuple(self.loose), lease_floor=floor)
 
     def outcomes_but(self, gone: Collection[int]) -> "list[NeighbourhoodAnswer]":
         """What follows of all neighbourhoods but those that were decided again; the others are due when they are."""

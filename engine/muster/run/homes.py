@@ -9,11 +9,11 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import islice
 from sys import intern
 from typing import TYPE_CHECKING, Final
 
 from muster.data.agentref import cluster_of
+from muster.data.codec import encode
 from muster.data.decision import Decision, Failed, Held, Path
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
@@ -32,7 +32,6 @@ from muster.data.kinds import (
 from muster.data.locations import derived_path
 from muster.data.source import Part
 from muster.data.times import earliest
-from muster.data.tree import Tree
 from muster.fleet.fleet import Fleet
 from muster.fleet.neighbourhoods import Homes, homes
 from muster.fleet.objects import Object
@@ -41,26 +40,12 @@ from muster.rules.effects.allowance import Allowance
 from muster.rules.failures import OF_FAILURES, in_order
 from muster.run.figures import last_words, status_of, status_total
 from muster.run.question import default_home
-from muster.run.records import (
-    digest,
-    get_body,
-    get_decisions,
-    get_held,
-    put_body,
-    put_decisions,
-    put_failed,
-    put_findings,
-    put_held,
-    text_of,
-    tree_of,
-)
+from muster.run.records import StoredSummary, body_of, decisions_of, digest, failure_row, kept, stored
 from muster.run.state import File, Home
 
 if TYPE_CHECKING:
     from muster.rules.context import Context
 
-#: So many summaries are read at once.
-_AT_ONCE: Final = 500
 #: What every run needs: policies, settings, and what was approved.
 CONTEXT: Final = frozenset((*POLICIES, *ADMISSION, NOTIFICATION_POLICY, FLEET, APPROVAL))
 
@@ -91,22 +76,20 @@ class Summary:
         return self.disrupted.union(self.asked, held) if self.held or self.asked else self.disrupted
 
 
-def read_summaries(texts: Iterable[tuple[str, str]]) -> Iterator[tuple[str, Summary]]:
-    """Yield the summaries that texts are of, each with its name. Many are read at once: then they share their keys."""
-    left = iter(texts)
-    while some := list(islice(left, _AT_ONCE)):
-        trees = tree_of(f"[{','.join(text for _, text in some)}]")
-        yield from ((name, _summary(tree)) for (name, _), tree in zip(some, trees, strict=True))
+def read_summaries(kept_summaries: Iterable[tuple[str, bytes]]) -> Iterator[tuple[str, Summary]]:
+    """Yield summaries with their names. Raises sqlite3.DatabaseError if one is damaged."""
+    return ((name, _summary(kept(StoredSummary, data))) for name, data in kept_summaries)
 
 
-def _summary(tree: Tree) -> Summary:
+def _summary(found: StoredSummary) -> Summary:
     objects, decided = list[Object](), list[Mapping[Path, Decision]]()
-    for (group, kind, namespace, name), body, decisions in tree["objects"]:
+    for one in found.objects:
+        group, kind, namespace, name = one.id
         id_ = ObjectId(intern(group), intern(kind), namespace, name)
-        objects.append(Object(id_, get_body(body), ()))
-        decided.append(get_decisions(id_, decisions))
-    disrupted, asked = (frozenset(ObjectId(*id_) for id_ in tree[name]) or _NONE for name in ("disrupted", "asked"))
-    return Summary(tuple(objects), tuple(decided), tuple(get_held(tree["held"])), disrupted, asked)
+        objects.append(Object(id_, body_of(one), ()))
+        decided.append(decisions_of(one._replace(id=id_)))
+    disrupted, asked = frozenset(found.disrupted) or _NONE, frozenset(found.asked) or _NONE
+    return Summary(tuple(objects), tuple(decided), found.held, disrupted, asked)
 
 
 _NONE: Final[frozenset[ObjectId]] = frozenset()
@@ -251,20 +234,20 @@ def _home(fleet: Fleet, context: "Context | None", name: str, gathered: _Gathere
     shared = name == "" or not all(kind_of(id_) in OF_CLUSTERS for id_ in ids)
     troubled = not ids.isdisjoint(fleet.broken)
     read = [] if shared or troubled else sorted(read_by_others(fleet, sound), key=lambda obj: obj.id)
-    text = text_of({
-        "objects": [[list(obj.id), put_body(obj.body), put_decisions(fleet.decisions(obj.id))] for obj in read],
-        "held": put_held(sorted(gathered.held, key=repr)),
-        "disrupted": sorted(map(list, context.disrupted & ids)) if context else [],
-        "asked": sorted(map(list, context.told(Allowance).asked & ids)) if context else [],
-    })  # fmt: skip
+    summary = encode(StoredSummary(
+        tuple(stored(obj.id, obj.body, fleet.decisions(obj.id)) for obj in read),
+        tuple(sorted(gathered.held, key=repr)),
+        tuple(sorted(context.disrupted & ids)) if context else (),
+        tuple(sorted(context.told(Allowance).asked & ids)) if context else (),
+    ))  # fmt: skip
     either = [*gathered.horizons, *gathered.pulses]
     return Home(
         name, frozenset(gathered.names), frozenset(gathered.files), shared=shared, troubled=troubled,
         due=0 if gathered.again else _second(earliest(*either)),
         settled=0 if gathered.again else _second(earliest(*gathered.horizons)),
-        digest=digest(text), summary=text,
-        totals=_totals(fleet, ids, sound, gathered), findings=put_findings(gathered.findings),
-        words=last_words(fleet, ids), failures=[put_failed(one, in_order(one)) for one in gathered.failed],
+        digest=digest(summary), summary=summary,
+        totals=_totals(fleet, ids, sound, gathered), findings=tuple(sorted(gathered.findings, key=Finding.sort_key)),
+        words=last_words(fleet, ids), failures=[failure_row(one, in_order(one)) for one in gathered.failed],
     )  # fmt: skip
 
 

@@ -9,11 +9,9 @@ with the whole fleet in one process. All of them decide the same, byte for byte;
 """
 
 import sqlite3
-from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
-from muster.data.tree import Tree
 from muster.fleet.agent_messages import withheld_remote
 from muster.fleet.faults import fell_back
 from muster.fleet.fleet import Beyond
@@ -30,7 +28,7 @@ from muster.run.look import WholeFleet, rest_wakes, run, run_part
 from muster.run.part import FleetPart
 from muster.run.progress import RunStep, doing
 from muster.run.question import Question, WholeNeeded
-from muster.run.records import get_findings, get_held
+from muster.run.records import RunRecord
 from muster.run.run import Run, Settled
 from muster.run.state import RunState
 
@@ -113,28 +111,27 @@ def _incremental_run(question: Question, state: RunState, wanted: Wanted) -> Run
         return _unchanged(question, state, facts)
     chosen = touched.homes | named
     wide = bool(
-        wanted.wide or facts["holds"] or facts["totals"].get("held")
+        wanted.wide or facts.holds or facts.totals.get("held")
         or any(home.shared or home.troubled for home in state.kept(chosen).values())
     )  # fmt: skip
     part = FleetPart(question, state, facts, touched, chosen)
     return run_part(part.larger(wide=True) if wide else part)
 
 
-def _unchanged(question: Question, state: RunState, facts: Mapping[str, Tree]) -> RunAnswer:
+def _unchanged(question: Question, state: RunState, facts: RunRecord) -> RunAnswer:
     """Nothing changed and nothing is due: what was wrong at the last run still is, and that is all."""
     found = (
-        *(one for tree in state.findings(()) for one in get_findings(tree)), *get_findings(facts["loose"]),
-        *get_findings(facts["failed"]),
+        *state.findings(()), *facts.loose, *facts.failed,
         *map(withheld_remote, question.agents.withheld if question.agents else ()),
     )  # fmt: skip
     fleet = FleetWithPolicies(
-        {}, {}, settings=Settings(facts["settings"]), findings=found, held=tuple(get_held(facts["held"])),
+        {}, {}, settings=Settings(facts.settings), findings=found, held=facts.held,
         wakes=rest_wakes(state, ()), beyond=Beyond(),
     )  # fmt: skip
     run = Run(fleet, question.instant, question.decided)
     return RunAnswer(
         Settled(run, run, {}, [], rested=True),
-        {**facts, "commit": question.commit},
+        replace(facts, commit=question.commit),
         KeptNeighbourhoods((), ()),
         frozenset(),
         "nothing: nothing changed, and nothing is due",

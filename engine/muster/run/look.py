@@ -157,7 +157,8 @@ class _PartLook:
             return _PartLook(larger)
         facts = facts_of(part.question, run, deciding.totals, (*kept.loose, *part.loose))
         if part.near:
-            facts |= {name: part.facts[name] for name in ("lease floor", "holds", "usage")}
+            then = part.facts
+            facts = replace(facts, lease_floor=then.lease_floor, holds=then.holds, usage=then.usage)
         looked_at = f"{len(kept.homes)} neighbourhoods, {'near' if part.near else 'wide'}"
         return RunAnswer(settled, facts, kept, part.chosen, looked_at)
 

@@ -55,16 +55,16 @@ def holds_at(question: Question, found: "RunAnswer", state: "RunState | None", c
 def _apart(question: Question, found: "RunAnswer", state: "RunState", commit: str, paths: frozenset[str]) -> bool:
     """Whether the objects in some files, before and after, have nothing to do with what was found."""
     facts = state.facts()
-    if facts is None or (facts["commit"], facts["now"]) != (question.commit, question.second):
+    if facts is None or (facts.commit, facts.now) != (question.commit, question.second):
         return False  # another process has written it since
-    if facts["holds"] or facts["totals"].get("held"):
+    if facts.holds or facts.totals.get("held"):
         return False
     written, lost = state.of_files(found.settled.files)
     homes, unknown = state.of_files(paths)
     if lost or homes & written or homes & state.whole():
         return False
     concerns_all = (
-        bool(written & state.whole() or dig(facts["settings"], "heartbeats", "maxPerSecond"))
+        bool(written & state.whole() or dig(facts.settings, "heartbeats", "maxPerSecond"))
         or any(summary.pressed for _, summary in read_summaries(state.summaries_of(written)))
     )  # fmt: skip
     touched = Touched(frozenset(homes), frozenset(unknown), labels=paths)

@@ -21,13 +21,12 @@ from muster.rules.failures import OF_FAILURES
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.homes import KeptNeighbourhoods, Summary, kind_name, read_summaries
 from muster.run.question import Question, WholeNeeded
-from muster.run.records import get_failed, get_findings
+from muster.run.records import RunRecord
 from muster.run.state import File, KnownNeighbourhood, RunState
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from muster.data.tree import Tree
     from muster.git.agents import AgentRef
 
 
@@ -91,7 +90,7 @@ class FleetPart:
 
     question: Question
     state: RunState
-    facts: "Mapping[str, Tree]"
+    facts: RunRecord
     touched: Touched
     chosen: frozenset[int]
     near: bool = True
@@ -155,9 +154,8 @@ class FleetPart:
     @cached_property
     def loose(self) -> tuple[Finding, ...]:
         """The findings of no neighbourhood at the last run, in files that are not looked at."""
-        found = get_findings(self.facts["loose"])
         return tuple(
-            one for one in found
+            one for one in self.facts.loose
             if (one.file or self.near)
             and one.file not in self.touched.labels
             and one.file not in self.paths
@@ -172,8 +170,7 @@ class FleetPart:
     @cached_property
     def others(self) -> tuple[Finding, ...]:
         """The findings of the rest."""
-        kept = (one for tree in self.state.findings(self.chosen) for one in get_findings(tree))
-        return (*kept, *self.loose)
+        return (*self.state.findings(self.chosen), *self.loose)
 
     def own_findings(self, findings: Iterable[Finding]) -> list[Finding]:
         """The findings of what was looked at."""
@@ -201,7 +198,7 @@ class FleetPart:
     @cached_property
     def _totals_of_others(self) -> Counter[str]:
         """The totals of the rest."""
-        totals: Counter[str] = Counter(self.facts["totals"])
+        totals: Counter[str] = Counter(self.facts.totals)
         for home in self.known.values():
             totals.subtract(home.totals)
         return totals
@@ -227,7 +224,7 @@ class FleetPart:
             adapters=totals["adapters"] > 0,
             derived=totals["derived"] > 0 if shards is None else not shards.fresh,
             asked=not self.near,
-            lease_floor=self.facts["lease floor"] if self.near else 0,
+            lease_floor=self.facts.lease_floor if self.near else 0,
             disrupted=frozenset(id_ for summary in self.summaries.values() for id_ in summary.disrupted),
-            failed=tuple(map(get_failed, self.state.failures(self.chosen))),
+            failed=tuple(self.state.failures(self.chosen)),
         )

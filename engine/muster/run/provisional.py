@@ -5,10 +5,10 @@ state of which half is missing.
 """
 
 import sqlite3
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Final
 
-from muster.data.tree import Tree
+from muster.run.records import RunRecord
 from muster.run.state import Home, RunState
 
 _PAGES_AT_ONCE: Final = 1 << 30
@@ -47,7 +47,7 @@ class Provisional(RunState):
         )
         self._db.execute("COMMIT")
 
-    def replaces(self, other: RunState, facts: Mapping[str, Tree], homes: Iterable[Home], gone: Iterable[int]) -> None:
+    def replaces(self, other: RunState, facts: RunRecord, homes: Iterable[Home], gone: Iterable[int]) -> None:
         """Put neighbourhoods in the place of those that are `gone`, and then all of it in the place of what another
         state has, in one transaction."""
         self._version = other._version

@@ -5,7 +5,7 @@ time changes it, what is wrong with it and its summary. Whoever has it looks at 
 has not looks at everything and decides the same. So nothing depends on it: what is damaged, of another version or not
 to be written is no state, and dropped without a word.
 
-It holds data only: rows of text that are read as JSON. Two processes at once do no harm: each writes in one
+It holds data only, decoded as values of known types. Two processes at once do no harm: each writes in one
 transaction, and what it wrote says which commit it is of.
 """
 
@@ -15,24 +15,27 @@ import os
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Final, NamedTuple, TypeVar
 
+from muster.data.codec import encode
+from muster.data.decision import Failed, Published, PulseKey
+from muster.data.finding import Finding
 from muster.data.printable import is_ours
 from muster.data.tree import Tree
 from muster.fleet.bundle import bundle_path
-from muster.run.records import text_of, tree_of
+from muster.run.records import RunRecord, kept
 from muster.version import __version__
 
-_FORMAT: Final = 2
+_FORMAT: Final = 3
 #: How clusters are heard of.
 HOW: Final = ("lease", "report")
 #: What lies in it; the whole of the schema.
 _SCHEMA: Final = """
-CREATE TABLE facts (name TEXT PRIMARY KEY, value TEXT NOT NULL) WITHOUT ROWID;
+CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE homes (
   id INTEGER PRIMARY KEY,
   name TEXT NOT NULL,           -- the first name that the neighbourhood goes by
@@ -41,9 +44,9 @@ CREATE TABLE homes (
   due INTEGER,                  -- the second at which time alone changes it, or a pulse; NULL: never
   settled INTEGER,              -- the same, pulses apart
   digest TEXT NOT NULL,         -- of the summary
-  summary TEXT NOT NULL,
-  totals TEXT NOT NULL,         -- what it adds to what the fleet is as a whole
-  findings TEXT                 -- NULL: none
+  summary BLOB NOT NULL,
+  totals BLOB NOT NULL,         -- what it adds to what the fleet is as a whole
+  findings BLOB                 -- NULL: none
 );
 CREATE INDEX homes_due ON homes (due) WHERE due IS NOT NULL;
 CREATE INDEX homes_settled ON homes (settled) WHERE settled IS NOT NULL;
@@ -54,9 +57,9 @@ CREATE TABLE words (            -- when each cluster of it was last heard of
 CREATE INDEX words_home ON words (home);
 CREATE INDEX words_second ON words (how, second, home);
 CREATE TABLE failures (         -- expressions that failed for an object of it
-  home INTEGER NOT NULL, stage TEXT NOT NULL, policy TEXT NOT NULL, place TEXT NOT NULL,
+  home INTEGER NOT NULL, stage TEXT NOT NULL, policy BLOB NOT NULL, place BLOB NOT NULL,
   object TEXT NOT NULL,         -- what sorts it among all for which this one failed
-  said TEXT NOT NULL);
+  said BLOB NOT NULL);
 CREATE INDEX failures_home ON failures (home);
 CREATE TABLE names (name TEXT PRIMARY KEY, home INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX names_home ON names (home);
@@ -94,11 +97,11 @@ class Home:
     due: int | None
     settled: int | None
     digest: str
-    summary: str
+    summary: bytes
     totals: Mapping[str, int] = field(default_factory=dict)
-    findings: Tree = field(default_factory=list)
+    findings: tuple[Finding, ...] = ()
     words: Mapping[str, Sequence[int]] = field(default_factory=dict)
-    failures: Sequence[tuple[str, ...]] = ()
+    failures: Sequence[tuple[str, bytes, bytes, str, bytes]] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,27 +147,28 @@ class RunState:
         finally:
             self._db.execute("COMMIT")
 
-    def facts(self) -> dict[str, Tree] | None:
+    def facts(self) -> RunRecord | None:
         """What is kept of the run as a whole; None where nothing is, or by another version."""
-        if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'facts'").fetchone():
-            return None
-        rows = dict(self._db.execute("SELECT name, value FROM facts WHERE name NOT IN ('tips', 'published')"))
-        return (
-            {name: tree_of(value) for name, value in rows.items()}
-            if rows.get("version") == text_of(self._version)
-            else None
-        )
+        return self._fact(RunRecord, "record") if self._fact(str, "version") == self._version else None
 
     @property
     def missing(self) -> str:
         """Why nothing is kept of the last run."""
-        there = self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'facts'").fetchone()
-        return (self.fact("dropped") if there else None) or "nothing is kept of an earlier run of this version"
+        return self._fact(str, "dropped") or "nothing is kept of an earlier run of this version"
 
-    def fact(self, name: str) -> Tree:
-        """One of them."""
+    def tips(self) -> str:
+        """The agents' refs as the last run heard them."""
+        return self._fact(str, "tips") or ""
+
+    def published(self) -> Mapping[PulseKey, Published]:
+        """The pulses that the last run knew to have gone out."""
+        return dict(self._fact(tuple[tuple[PulseKey, Published], ...], "published") or ())
+
+    def _fact(self, type_: type[T], name: str) -> T | None:
+        if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'facts'").fetchone():
+            return None
         row = self._db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
-        return tree_of(row[0]) if row else None
+        return kept(type_, row[0]) if row else None
 
     def of_files(self, paths: Iterable[str]) -> tuple[set[int], set[str]]:
         """The neighbourhoods that lie in files of the branch, and those paths in which none does."""
@@ -251,11 +255,11 @@ class RunState:
         return {home for (home,) in rows}
 
     def summaries(
-        self, but: Iterable[int], read: Callable[[Iterable[tuple[str, str]]], Iterable[tuple[str, T]]]
+        self, but: Iterable[int], read: Callable[[Iterable[tuple[str, bytes]]], Iterable[tuple[str, T]]]
     ) -> dict[str, T]:
-        """The summary of every neighbourhood but these, by name: what `read` makes of names and texts.
+        """The summary of every neighbourhood but these, by name: what `read` makes of names and bytes.
 
-        Whoever asks one state again and again, as a watch does, has what was made of a text again; of a larger fleet
+        Whoever asks one state again and again, as a watch does, has what was made of them again; of a larger fleet
         only so many are kept.
         """
         self._choose(but)
@@ -268,7 +272,7 @@ class RunState:
         self._made = {name: (digests[name], found[name]) for name in islice(digests, _MOST_MADE)}
         return found
 
-    def summaries_of(self, homes: Iterable[int]) -> Iterator[tuple[str, str]]:
+    def summaries_of(self, homes: Iterable[int]) -> Iterator[tuple[str, bytes]]:
         """Name and summary of some neighbourhoods."""
         self._choose(homes)
         yield from self._db.execute("SELECT name, summary FROM homes WHERE id IN (SELECT id FROM chosen)")
@@ -280,29 +284,28 @@ class RunState:
             "SELECT id, name, shared, troubled, digest, totals FROM homes WHERE id IN (SELECT id FROM chosen)"
         )
         return {
-            id_: KnownNeighbourhood(name, bool(shared), bool(troubled), digest, tree_of(totals))
+            id_: KnownNeighbourhood(name, bool(shared), bool(troubled), digest, kept(dict[str, int], totals))
             for id_, name, shared, troubled, digest, totals in rows
         }
 
-    def findings(self, but: Iterable[int]) -> Iterator[Tree]:
+    def findings(self, but: Iterable[int]) -> Iterator[Finding]:
         """What is wrong with every neighbourhood but these."""
         self._choose(but)
         rows = self._db.execute(
             "SELECT findings FROM homes WHERE findings IS NOT NULL AND id NOT IN (SELECT id FROM chosen)"
         )
-        yield from (tree_of(text) for (text,) in rows)
+        for (found,) in rows:
+            yield from kept(tuple[Finding, ...], found)
 
-    def failures(self, but: Iterable[int]) -> Iterator[tuple[str, str, str, str, int]]:
-        """The expressions that failed in every neighbourhood but these: stage, policy, place, what is said of the first
-        object for which it did, and how many there are."""
+    def failures(self, but: Iterable[int]) -> Iterator[Failed]:
+        """The expressions that failed in every neighbourhood but these: of each the first object for which it did, and
+        how many there are."""
         self._choose(but)
-        yield from (
-            (stage, policy, place, said, count)
-            for stage, policy, place, said, count, _ in self._db.execute(
-                "SELECT stage, policy, place, said, count(*), min(object) FROM failures "  # said is of the first
-                "WHERE home NOT IN (SELECT id FROM chosen) GROUP BY stage, policy, place"
-            )
+        rows = self._db.execute(
+            "SELECT said, count(*), min(object) FROM failures "  # said is of the first
+            "WHERE home NOT IN (SELECT id FROM chosen) GROUP BY stage, policy, place"
         )
+        yield from (kept(Failed, said)._replace(number=count) for said, count, _ in rows)
 
     def failing(self) -> set[int]:
         """The neighbourhoods in which any expression failed."""
@@ -310,8 +313,11 @@ class RunState:
 
     # -- writing
 
-    def replace(self, facts: Mapping[str, Tree], homes: Iterable[Home], gone: Iterable[int] | None) -> None:
+    def replace(self, facts: RunRecord, homes: Iterable[Home], gone: Iterable[int] | None) -> None:
         """Put neighbourhoods in the place of those that are `gone` (None: of everything), in one transaction."""
+        values: dict[str, object] = {"record": replace(facts, inputs=None), "version": self._version}
+        if facts.inputs is not None:
+            values |= {"tips": facts.inputs.tips, "published": facts.inputs.published}
         self._choose(gone or ())
         self._db.execute("BEGIN IMMEDIATE")
         try:
@@ -323,10 +329,8 @@ class RunState:
                     self._db.execute(f"DELETE FROM {table} WHERE home IN (SELECT id FROM chosen)")  # noqa: S608
             (last,) = self._db.execute("SELECT coalesce(max(id), 0) FROM homes").fetchone()
             self._put(list(enumerate(homes, last + 1)))
-            values = {**facts, "version": self._version}
-            self._db.executemany(
-                "INSERT OR REPLACE INTO facts VALUES (?, ?)", [(name, text_of(value)) for name, value in values.items()]
-            )
+            rows = [(name, encode(value)) for name, value in values.items()]
+            self._db.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
             self._db.execute("COMMIT")
         except BaseException:
             with contextlib.suppress(sqlite3.Error):
@@ -337,7 +341,7 @@ class RunState:
         """Forget everything but why nothing can be kept."""
         self._db.execute("BEGIN IMMEDIATE")
         self._begin()
-        self._db.execute("INSERT INTO facts VALUES ('dropped', ?)", (text_of(why),))
+        self._db.execute("INSERT INTO facts VALUES ('dropped', ?)", (encode(why),))
         self._db.execute("COMMIT")
 
     def _begin(self) -> None:
@@ -355,7 +359,7 @@ class RunState:
         self._db.executemany(
             "INSERT INTO homes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(number, home.name, home.shared, home.troubled, home.due, home.settled, home.digest, home.summary,
-              text_of(home.totals), text_of(home.findings) if home.findings else None) for number, home in homes],
+              encode(home.totals), encode(home.findings) if home.findings else None) for number, home in homes],
         )  # fmt: skip
         words = ((number, how, second) for number, home in homes for how in home.words for second in home.words[how])
         self._db.executemany("INSERT INTO words VALUES (?, ?, ?)", words)

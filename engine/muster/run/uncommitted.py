@@ -14,7 +14,6 @@ from typing import TYPE_CHECKING, Final
 
 from muster.data.finding import Finding
 from muster.data.snapshot import Snapshot
-from muster.data.tree import Tree
 from muster.fleet.agent_refs import accepted_by_ref
 from muster.fleet.assemble import assemble
 from muster.fleet.faults import fell_back
@@ -41,7 +40,7 @@ from muster.run.collector import without_collection
 from muster.run.homes import keep
 from muster.run.part import LAST_CHECK, FleetPart, Touched
 from muster.run.question import Question, WholeNeeded, WorkTreeFiles
-from muster.run.records import digest, put_findings
+from muster.run.records import RunInputs, RunRecord, digest
 from muster.run.run import Run
 from muster.run.state import Home, RunState
 
@@ -148,11 +147,10 @@ def _keep(
     loose: Collection[Finding], gone: frozenset[int] | None,
 ) -> None:  # fmt: skip
     tips = tips_of(question)
-    facts: dict[str, Tree] = {
-        "commit": question.commit, "now": 0, "totals": {name: n for name, n in sorted(totals.items()) if n},
-        "loose": put_findings(loose), "lease floor": 0, "holds": [], "tips": tips,
-        "tips digest": digest(tips),
-    }  # fmt: skip
+    facts = RunRecord(
+        question.commit, totals={name: n for name, n in sorted(totals.items()) if n}, loose=tuple(loose),
+        tips_digest=digest(tips.encode()), inputs=RunInputs(tips),
+    )  # fmt: skip
     try:
         state.replace(facts, homes, gone)
     except sqlite3.Error:

@@ -5,6 +5,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
+from muster.data.codec import decode, encode
 from muster.data.codes import Severity
 from muster.data.finding import Finding
 from muster.data.kinds import MANAGED_CLUSTER
@@ -13,7 +14,6 @@ from muster.rules.checks.waivers import shown, waiver_advice, waivers_in
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.checking import check_snapshot
 from muster.run.evaluate import evaluate_snapshot
-from muster.run.records import get_findings, put_findings
 
 NOW = datetime(2026, 2, 28, 23, 59, 59, tzinfo=UTC)
 CLUSTERS = """\
@@ -117,7 +117,7 @@ def test_advice_about_waivers() -> None:
 
 def test_a_state_keeps_what_was_found_as_it_is() -> None:
     found = sorted(fleet(CLUSTERS, *WAIVED).findings, key=Finding.sort_key)
-    assert get_findings(put_findings(found)) == found
+    assert [decode(Finding, encode(one)) for one in found] == found
     assert sum(one.waiver is not None for one in found) == 2, "those that tell of waivers"
 
 

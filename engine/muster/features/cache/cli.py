@@ -45,7 +45,7 @@ def command(repo: Path, branch: str | None, state: Path | None, drop: bool, drop
     if facts is None:
         click.echo(f"  {size / 1e6:.1f} MB, of another version: the next run looks at the whole fleet")
     else:
-        click.echo(f"  {size / 1e6:.1f} MB, {kept.count()} neighbourhoods, as of commit {facts['commit'][:12]}")
+        click.echo(f"  {size / 1e6:.1f} MB, {kept.count()} neighbourhoods, as of commit {facts.commit[:12]}")
     kept.close()
 
 

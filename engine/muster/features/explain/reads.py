@@ -6,7 +6,7 @@ from typing import Any, Final, cast
 
 from muster.cel.access import FieldAccess, accesses
 from muster.cel.runtime.describe import shown
-from muster.data.decision import Input, Path
+from muster.data.decision import AnyPath, Input, Path
 from muster.data.ids import ObjectId
 from muster.data.kinds import ADAPTER_REPORT, CLUSTER_DEPLOYMENT, FLEET, LEASE, MANAGED_CLUSTER, kind_of
 from muster.data.source import Part, Place
@@ -49,7 +49,7 @@ class Reader:
         """An object of the fleet, or a built-in policy."""
         return self._fleet.objects.get(id_) or self._fleet.read.builtin.get(id_)
 
-    def place(self, id_: ObjectId, at: Path | At) -> Place | None:
+    def place(self, id_: ObjectId, at: AnyPath) -> Place | None:
         """The place of a field's present value: in a file of people or agents, or in the derived file. For an unset
         field the nearest ancestor in the former. None if no file has the value: this run decided it."""
         obj, value = self.source(id_), self._leaf(self._whole(id_), at, id_)
@@ -62,7 +62,7 @@ class Reader:
             return None
         return place_of(obj.parts, at) if value is _MISSING or isinstance(value, dict | list) else None
 
-    def own_place(self, id_: ObjectId, at: Path | At) -> Place | None:
+    def own_place(self, id_: ObjectId, at: AnyPath) -> Place | None:
         """Where people or agents wrote a field, or its nearest ancestor, whatever muster decides. For objects that
         muster declares (awaited leases, clusters of pools) the same as `place`."""
         obj = self.source(id_)
@@ -77,7 +77,7 @@ class Reader:
         return self._wholes[id_]
 
     @staticmethod
-    def _leaf(body: Tree, at: Path | At, id_: ObjectId) -> Tree:
+    def _leaf(body: Tree, at: AnyPath, id_: ObjectId) -> Tree:
         """The value of a field; `_MISSING` if it is not set."""
         steps = plain_steps(body, at, kind_of(id_).list_keys)
         if len(steps) < len(at):
@@ -91,7 +91,7 @@ class Reader:
         path = self._fleet.derived_paths.get(id_)
         return [part for part in self._fleet.read.parts if part.id == id_ and part.source.path == path]
 
-    def _is_decided(self, id_: ObjectId, at: Path | At) -> bool:
+    def _is_decided(self, id_: ObjectId, at: AnyPath) -> bool:
         """Does this run decide the field, or a part of it?"""
         decisions = self._fleet.decisions(id_)
         return any(path[: len(at)] == at and decision.value is not None for path, decision in decisions.items())
@@ -219,7 +219,7 @@ class Reader:
         return lease_id(name) if lease_id(name) in of_it or not of_it else of_it[0]
 
 
-def _is_written(obj: Object, at: Path | At) -> bool:
+def _is_written(obj: Object, at: AnyPath) -> bool:
     """Does one of the object's files set the field? Not if the fleet's settings add it."""
     keys = kind_of(obj.id).list_keys
     return any(len(plain_steps(part.body, at, keys)) == len(at) for part in obj.parts)
@@ -237,7 +237,7 @@ def title_of(spec: Any, at: At) -> str:
     return f"{_ENTRIES[str(at[1])]} {name}" + ("" if field in ("when", "expression") else f": {field}")
 
 
-def field_label(path: Path | At) -> str:
+def field_label(path: AnyPath) -> str:
     """Return the name of a field: `status.conditions[Available]`, `spec.rules[2].when`."""
 
     def label(step: str | int | tuple[str, ...]) -> str:

@@ -77,13 +77,15 @@ def _reading(state: RunState) -> Iterator[None]:
 def _in_time(question: Question, state: RunState) -> Question:
     """The same question, no earlier than the last run: it may have looked again and found nothing to commit. Ahead
     where that has decided something newer."""
-    decided, last = state.fact("commit"), state.fact("now")
-    if isinstance(decided, str) and decided != question.commit:
+    facts = state.facts()
+    if facts is None:
+        return question
+    if facts.commit != question.commit:
         with suppress(RepositoryError):
-            if has_ancestor(question.repository, question.commit, decided):
+            if has_ancestor(question.repository, question.commit, facts.commit):
                 raise Ahead
-    late = isinstance(last, int) and last > question.second
-    return replace(question, now=datetime.fromtimestamp(last, UTC)) if late else question
+    late = facts.now > question.second
+    return replace(question, now=datetime.fromtimestamp(facts.now, UTC)) if late else question
 
 
 def _part(question: Question, state: RunState, before: Shown) -> Shown:

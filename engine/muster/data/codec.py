@@ -1,0 +1,87 @@
+"""The one codec: values of muster's own types as bytes, and back.
+
+What muster keeps for itself (its state) is MessagePack. What others read too, in refs and in files beside a repository,
+is JSON. Types are the plain dataclasses and named tuples that the engine uses: `decode` makes one of them, or raises
+MalformedError for anything else, however damaged. Callers treat that as "not kept".
+
+msgspec is loaded on first use: a command that neither reads nor writes such values does not wait for it.
+"""
+
+from collections.abc import Hashable
+from functools import cache
+from typing import TYPE_CHECKING, Any, TypeVar
+
+from muster.data.tree import Tree
+
+if TYPE_CHECKING:
+    import msgspec
+
+T = TypeVar("T")
+#: What msgspec raises for a malformed value; its own errors are ValueErrors.
+_WRONG = (ValueError, TypeError, RecursionError, OverflowError, MemoryError)
+
+
+class MalformedError(ValueError):
+    """The bytes or the tree are no value of the type."""
+
+
+@cache
+def _encoder() -> "msgspec.msgpack.Encoder":
+    import msgspec
+
+    return msgspec.msgpack.Encoder()
+
+
+@cache
+def _decoder(type_: Hashable) -> Any:
+    import msgspec
+
+    return msgspec.msgpack.Decoder(type_)
+
+
+def encode(value: object) -> bytes:
+    """Return a value as MessagePack: the same value gives the same bytes."""
+    return _encoder().encode(value)
+
+
+def decode(type_: type[T], data: bytes) -> T:
+    """Return the value of a type that MessagePack holds. Raises MalformedError."""
+    kind: Any = type_
+    decoder: msgspec.msgpack.Decoder[T] = _decoder(kind)
+    try:
+        return decoder.decode(data)
+    except _WRONG as error:
+        raise MalformedError(str(error)) from None
+
+
+def decode_tree(data: bytes) -> Tree:
+    """Return the tree that MessagePack holds. Raises MalformedError."""
+    any_type: Any = Any
+    return decode(any_type, data)
+
+
+def decode_json(type_: type[T], data: bytes) -> T:
+    """Return the value of a type that JSON holds; unknown fields are ignored. Raises MalformedError."""
+    import msgspec
+
+    try:
+        return msgspec.json.decode(data, type=type_)
+    except _WRONG as error:
+        raise MalformedError(str(error)) from None
+
+
+def from_tree(type_: type[T], tree: Tree) -> T:
+    """Return the value of a type that a tree of JSON holds; unknown fields are ignored. Raises MalformedError."""
+    import msgspec
+
+    try:
+        return msgspec.convert(tree, type_)
+    except _WRONG as error:
+        raise MalformedError(str(error)) from None
+
+
+def to_tree(value: object) -> Tree:
+    """Return a value as a tree of JSON. Sets become sorted lists, instants RFC 3339 in UTC."""
+    import msgspec
+
+    return msgspec.to_builtins(value, order="deterministic")
