@@ -25,7 +25,7 @@ from typing import Final
 
 from muster.data.agentref import RELAYS, Mandate
 from muster.data.snapshot import AgentLimits
-from muster.git.agentsettings import AgentRemote, AgentSettings
+from muster.git.agentsettings import DEFAULTS, AgentRemote, AgentSettings
 from muster.git.errors import LockedError, RepositoryError, explain
 from muster.git.journal import JournalNote, noted
 from muster.git.push import AFTERWARDS_SECONDS, FETCH, LIMIT_SECONDS, refs_at, remote_command, tracking
@@ -35,7 +35,6 @@ from muster.git.repository import Repository, common_directory, cut_off_at, ref_
 
 _HEADS: Final = "refs/heads/"
 _AGENTS: Final = "agents/"
-DEFAULTS: Final = AgentSettings()
 #: The room of a relay's ref: that of so many agents' refs.
 _RELAYED: Final = 64
 #: Room per ref if many are fetched at once: nearly all of them need far less.

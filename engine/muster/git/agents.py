@@ -29,29 +29,25 @@ from muster.data.agentref import (
 )
 from muster.data.snapshot import LOST, AgentLimits, SignerIdentity, Skipped
 from muster.data.source import SourceFile
-from muster.git.agentsettings import AgentSettings
+from muster.git.agentsettings import DEFAULTS, AgentSettings
 from muster.git.clock import CLOCK_SKEW, wall_clock
-from muster.git.entries import LINK, SUBMODULE, describe_link, obstacle_to
+from muster.git.entries import DIRECTORY, LINK, SUBMODULE, describe_link, obstacle_to
 from muster.git.errors import TooLargeError, UnreadableError
-from muster.git.objects import BlobSequence, GitObject, Objects
+from muster.git.objects import BlobSequence, GitObject, Objects, commit_tree, committer_seconds
 from muster.git.paths import decode, is_data, printable
 from muster.git.quarantine import Refusal, refusals
 from muster.git.relayed import COMMIT, Shard, relayed_clusters
 from muster.git.repository import Repository, common_directory
 from muster.git.trees import AgentEntry, raw_entries
 
-DEFAULTS: Final = AgentSettings()
 MAX_DEPTH: Final = 16  # directories below a ref's root
 
 #: So many shards of relays' refs are cached: those of twenty relays at once.
 _SHARDS: Final = 20 * 256
 
-_TREE: Final = b"40000"
 _LOCAL: Final = "refs/heads/"
 _REMOTE: Final = "refs/remotes/"
 _BROKEN: Final = re.compile(r"ignoring (?:broken|dangling) \w*ref (\S+)")
-_COMMIT_TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
-_COMMIT_DATE: Final = re.compile(rb"^committer .*> (\d+) [+-]\d{4}$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
@@ -219,11 +215,11 @@ class AgentFiles:
             if isinstance(answer, UnreadableError):
                 self._refuse(ref.short, _reason(answer), str(answer))
             elif answer.kind == "tree" and relay_of(ref.name):
-                yield AgentEntry(ref.short, b"", _TREE, ref.commit)
-            elif answer.kind != "commit" or (tree := _COMMIT_TREE.match(answer.content)) is None:
+                yield AgentEntry(ref.short, b"", DIRECTORY, ref.commit)
+            elif answer.kind != "commit" or not (tree := commit_tree(answer.content)):
                 self._refuse(ref.short, "unreadable", f"the ref points at a {answer.kind}, not at a commit")
             else:
-                yield AgentEntry(ref.short, b"", _TREE, tree[1].decode())
+                yield AgentEntry(ref.short, b"", DIRECTORY, tree)
 
     def _walk(self, roots: Iterator["AgentEntry"]) -> list["AgentEntry"]:
         """Return everything below `roots` except directories, of the refs within the limits."""
@@ -242,8 +238,8 @@ class AgentFiles:
                 entries[directory.ref] += len(children)
                 if entries[directory.ref] > self._limits.max_files:
                     refused[directory.ref] = ("over-limit", f"more than {self._limits.max_files} files and directories")
-                below.extend(one for one in children if one.mode == _TREE)
-                files.extend(one for one in children if one.mode != _TREE)
+                below.extend(one for one in children if one.mode == DIRECTORY)
+                files.extend(one for one in children if one.mode != DIRECTORY)
             level = [one for one in below if one.ref not in refused]
         for one in level:
             refused[one.ref] = ("over-limit", f"directories nested deeper than {MAX_DEPTH}")
@@ -318,7 +314,6 @@ def _commit_dates(repository: Repository, refs: Sequence[AgentRef]) -> dict[str,
         answers = list(objects.read(names))
     dates = {}
     for ref, answer in zip(refs, answers, strict=True):
-        found = None if isinstance(answer, UnreadableError) else _COMMIT_DATE.search(answer.content)
-        if found:
-            dates[ref.commit] = int(found[1])
+        if not isinstance(answer, UnreadableError) and (seconds := committer_seconds(answer.content)) is not None:
+            dates[ref.commit] = seconds
     return dates

@@ -90,6 +90,9 @@ class AgentSettings:
         return next((further.mandate for further in self.remotes if further.name == remote), _NOBODY)
 
 
+DEFAULTS: Final = AgentSettings()
+
+
 def agent_settings(repository: Repository, revision: str = "HEAD") -> AgentSettings:
     """Return what the Fleet of a revision says about agents."""
     said = mapping_at(fleet_spec(repository, revision), "agents")

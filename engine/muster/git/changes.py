@@ -6,7 +6,7 @@ from typing import NamedTuple, TypeAlias
 from muster.git.paths import decode
 from muster.git.process import Git
 from muster.git.repository import Repository
-from muster.git.trees import list_paths
+from muster.git.trees import list_index, list_paths
 
 _EMPTY_TREE = {
     "sha1": "4b825dc642cb6eb9a060e54bf8d69288fbee4904",
@@ -86,13 +86,7 @@ Entries: TypeAlias = Mapping[bytes, Blob | None]
 
 def entries_of_index(git: Git) -> Entries:
     """Return the entries of git's index."""
-    found: dict[bytes, Blob | None] = {}
-    for record in git.output("ls-files", "--stage", "-z").split(b"\0"):
-        if record:
-            head, _, path = record.partition(b"\t")
-            mode, oid, stage = head.decode().split()
-            found[path] = Blob(mode, oid) if stage == "0" else None
-    return found
+    return {one.path: Blob(one.mode.decode(), one.oid) if merged else None for one, merged in list_index(git)}
 
 
 def entries_of_commit(git: Git, commit: str, paths: Iterable[bytes]) -> Mapping[bytes, Blob]:

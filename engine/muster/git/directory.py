@@ -12,12 +12,12 @@ from collections.abc import Iterable, Iterator, Mapping
 from contextlib import ExitStack
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Final, NamedTuple
+from typing import NamedTuple
 
 from muster.data.snapshot import Skipped, Snapshot
 from muster.data.source import SourceFile
 from muster.git.authors import CommitAuthors, authors_on_head
-from muster.git.entries import describe_link, obstacle_to, read_required
+from muster.git.entries import REGULAR, describe_link, obstacle_to, read_required
 from muster.git.errors import LostObjectError, RepositoryError
 from muster.git.history import History, history_of
 from muster.git.objects import Objects, object_id
@@ -25,8 +25,6 @@ from muster.git.paths import IGNORE_FILE, MAX_BLOB_BYTES, MAX_IGNORE_BYTES, Igno
 from muster.git.repository import Repository, open_repository
 from muster.git.restricted import restricted_git
 from muster.git.stored import Stored
-
-_REGULAR: Final = (b"100644", b"100755")
 
 
 class WorkTreeListing(NamedTuple):
@@ -166,7 +164,7 @@ class DirectorySnapshot(Snapshot):
         (size,) = self._objects.sizes((oid,))
         if size is None:
             raise LostObjectError(path, f"object {oid}")
-        if (obstacle := obstacle_to(_REGULAR[0], oid, size)) is not None:
+        if (obstacle := obstacle_to(REGULAR[0], oid, size)) is not None:
             self._skip(path, *obstacle)
         else:
             yield SourceFile(path, oid, partial(read_required, path, partial(self._objects.blob, oid)))
@@ -217,7 +215,7 @@ class DirectorySnapshot(Snapshot):
                 continue
             tag, mode, oid, _ = head.split()
             paths.add(path)
-            if tag == b"S" and mode in _REGULAR:
+            if tag == b"S" and mode in REGULAR:
                 absent[path] = oid.decode()
         return WorkTreeListing(paths, absent, object_format)
 

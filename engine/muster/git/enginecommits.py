@@ -158,7 +158,7 @@ class EngineCommits:
     def _is_own(self, text: _Text, tree: str, content: bytes) -> bool:
         """Does a commit change nothing outside derived/, name its parent, which has this tree, and have a valid
         signature?"""
-        id_bytes = 32 if self._repository.object_format == "sha256" else 20
+        id_bytes = self._repository.id_bytes
         here, before = (_outside(answer, id_bytes) for answer in self._objects.read((text.tree, tree)))
         follows = text.trailers[SOURCE] == list(text.parents)
         confined = here is not None and here == before and (follows or not here)

@@ -12,6 +12,8 @@ from muster.git.errors import LostObjectError, TooLargeError, UnreadableError
 from muster.git.objects import BlobSequence, Objects
 from muster.git.paths import IGNORE_FILE, MAX_BLOB_BYTES, MAX_IGNORE_BYTES, Ignored, decode, is_data, printable
 
+DIRECTORY: Final = b"40000"
+REGULAR: Final = (b"100644", b"100755")
 LINK: Final = b"120000"
 SUBMODULE: Final = b"160000"
 _IGNORE_PATH: Final = IGNORE_FILE.encode()

@@ -95,8 +95,7 @@ def _stream(
     if parent is not None:
         yield f"from {parent}\n".encode()
     yield changes
-    nothing = "0" * (64 if repository.object_format == "sha256" else 40)
-    yield f"get-mark :1\nreset {ref}\nfrom {nothing}\n\ndone\n".encode()
+    yield f"get-mark :1\nreset {ref}\nfrom {repository.null_id}\n\ndone\n".encode()
 
 
 def _changes(files: Files) -> Iterator[bytes]:

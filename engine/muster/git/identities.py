@@ -33,7 +33,7 @@ from muster.git.agents import AgentRef
 from muster.git.agentsettings import fleet_spec
 from muster.git.clock import CLOCK_SKEW
 from muster.git.errors import IdentityError, RepositoryError, UnreadableError, require_library
-from muster.git.objects import Objects
+from muster.git.objects import Objects, committer_seconds
 from muster.git.relayed import agents_commits
 from muster.git.repository import Repository, lines_at, refs_below
 
@@ -43,7 +43,7 @@ if TYPE_CHECKING:
 #: Where the newest received commits are kept.
 VERIFIED: Final = "refs/muster/verified/"
 _CERTIFICATE: Final = re.compile(rb"^ +certificate: [\"']?([A-Za-z0-9+/=]+)[\"']?$", re.MULTILINE)
-_DATE: Final = re.compile(rb"^committer .*> (\d{1,11}) [+-]\d{4}$", re.MULTILINE)
+_MOST_SECONDS: Final = 10**11  # no calendar has a later date
 
 
 def identified(
@@ -150,8 +150,8 @@ def _key(text: bytes) -> bytes | None:
 
 
 def _date(text: bytes) -> datetime | None:
-    found = _DATE.search(text.partition(b"\n\n")[0])
-    return datetime.fromtimestamp(int(found[1]), UTC) if found else None
+    seconds = committer_seconds(text)
+    return datetime.fromtimestamp(seconds, UTC) if seconds is not None and seconds < _MOST_SECONDS else None
 
 
 def _texts(repository: Repository, commits: set[str]) -> tuple[dict[str, bytes], frozenset[str]]:

@@ -1,53 +1,40 @@
 """Lands derived files on a branch of their own (`Fleet.spec.derived.branch`), for a protected main branch."""
 
-from dataclasses import dataclass
-
 from muster.git.commit import advance, swap_ref
 from muster.git.derivedbranch import derived_branch, derived_tip, first_derived_commit, join_commits
 from muster.git.errors import Committed, Moved, Refused, Rejected, RepositoryError
 from muster.git.landing import Landed, Tips, land
-from muster.git.push import fetch_missing, fetch_ref, push, remote_tip, tracking
+from muster.git.push import fetch, fetch_missing, push, remote_tip, tracking
 from muster.git.repository import Repository, branch_tip
 
 
-@dataclass(frozen=True, slots=True)
-class DerivedTips:
-    """Where derived files are to land: the branch, its tips here and on the remote, and `base`, the commit to build on.
-    Without such a branch, `base` is a new commit that no ref has."""
-
-    branch: str
-    remote: str | None
-    local: str | None
-    theirs: str | None
-    base: str
-
-
-def find_derived_tips(repository: Repository, tips: Tips) -> DerivedTips | None:
+def find_derived_tips(repository: Repository, tips: Tips) -> Tips | None:
     """Return where derived files land if `tips` are evaluated; None if that is the same branch.
 
-    RepositoryError if a remote that may have the branch does not answer.
+    Without such a branch, `base` is a new commit that no ref has. RepositoryError if a remote that may have the branch
+    does not answer.
     """
     branch, remote = derived_branch(repository, tips.base), tips.remote
     if not branch or branch == tips.branch:
         return None
     theirs = None
     if remote is not None and remote_tip(repository, remote=remote, ref=f"refs/heads/{branch}"):
-        theirs = fetch_ref(repository, remote=remote, ref=f"refs/heads/{branch}")
+        theirs = fetch(repository, remote=remote, branch=branch)
     local = branch_tip(repository, branch)
     found = theirs if remote is not None else local
     if found is None and remote is None:
         if derived_tip(repository, branch) is None:
             fetch_missing(repository, branch)
         found = derived_tip(repository, branch)
-    return DerivedTips(branch, remote, local, theirs, found or first_derived_commit(repository, tips.base))
+    return Tips(branch, remote, local, theirs, found or first_derived_commit(repository, tips.base))
 
 
-def commit_to_evaluate(repository: Repository, tips: Tips, apart: DerivedTips | None) -> str:
+def commit_to_evaluate(repository: Repository, tips: Tips, apart: Tips | None) -> str:
     """Return the commit to evaluate."""
     return join_commits(repository, tips.base, apart.base) if apart else tips.base
 
 
-def land_derived(repository: Repository, tips: Tips, apart: DerivedTips, commit: str) -> Landed | None:
+def land_derived(repository: Repository, tips: Tips, apart: Tips, commit: str) -> Landed | None:
     """Move the branch to a commit over `apart.base`, and the evaluated branch to what the remote has. None if it moved
     meanwhile.
 
@@ -74,7 +61,7 @@ def land_derived(repository: Repository, tips: Tips, apart: DerivedTips, commit:
                                               landed.followed)  # fmt: skip
 
 
-def _moved_here(repository: Repository, apart: DerivedTips, commit: str) -> Committed | Moved | Refused:
+def _moved_here(repository: Repository, apart: Tips, commit: str) -> Committed | Moved | Refused:
     if apart.local is None:
         return swap_ref(repository, f"refs/heads/{apart.branch}", commit, None, reason=f"muster: {commit[:12]}")
     return advance(repository, branch=apart.branch, expected=apart.local, commit=commit)

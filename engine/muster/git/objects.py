@@ -6,6 +6,7 @@ never block while git waits for us to read: no feeding thread is needed, and any
 
 import hashlib
 import os
+import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
@@ -61,6 +62,22 @@ def commit_text(files: Mapping[str, bytes], who: str, at: datetime, message: str
     """Return a commit of plain files without parents, as git stores it. `who`: `Name <mail>`."""
     tree, stamp = tree_id(files, object_format), f"{who} {int(at.timestamp())} +0000"
     return f"tree {tree}\nauthor {stamp}\ncommitter {stamp}\n\n{message}\n".encode()
+
+
+_TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
+_COMMITTER: Final = re.compile(rb"^committer .*> (\d+) [+-]\d{4}$", re.MULTILINE)
+
+
+def commit_tree(commit: bytes) -> str:
+    """Return the tree of a commit, given as git stores it; empty if it is no commit."""
+    found = _TREE.match(commit)
+    return found[1].decode() if found else ""
+
+
+def committer_seconds(commit: bytes) -> int | None:
+    """Return the committer date of a commit, given as git stores it, in seconds; None if it has none."""
+    found = _COMMITTER.search(commit.partition(b"\n\n")[0])
+    return int(found[1]) if found else None
 
 
 _PIPE_BYTES: Final = 4096  # POSIX promises 512, every system of today at least this

@@ -98,8 +98,7 @@ class Branches:
             )
         if checkouts(self.repository, proposal_branch(topic)):
             return Rejected("it is checked out", "")
-        nothing = "0" * (64 if self.repository.object_format == "sha256" else 40)
-        return swap_ref(self.repository, ref, new or nothing, expected, reason="muster")
+        return swap_ref(self.repository, ref, new or self.repository.null_id, expected, reason="muster")
 
 
 def topic_of(ref: str) -> str:

@@ -82,23 +82,12 @@ _STATUS = re.compile(r"^(?P<flag>[ +\-*=!])\t[^\t]*:(?P<ref>[^\t]+)\t(?P<summary
 _REASON = re.compile(r"\((?P<reason>.*)\)\s*$")
 
 
-def fetch(
-    repository: Repository,
-    *,
-    remote: str,
-    branch: str,
-    limit_seconds: float = LIMIT_SECONDS,
-) -> str | None:
+def fetch(repository: Repository, *, remote: str, branch: str, limit_seconds: float = LIMIT_SECONDS) -> str:
     """Fetch `branch` of `remote`, to the prefix of `tracking`, and return its commit there.
 
     `remote` is a configured name, a URL or a path. RepositoryError if it cannot be read or has no such branch.
     """
-    space = tracking(repository, remote)
-    refspec = f"+refs/heads/{branch}:{space}{branch}"
-    done = _fetched(repository, space, FETCH, remote, (refspec,), limit_seconds)
-    if done.status:
-        raise explain("fetch", done.stderr, done.status)
-    return ref_tip(repository, f"{space}{branch}")
+    return fetch_ref(repository, remote=remote, ref=f"refs/heads/{branch}", limit_seconds=limit_seconds)
 
 
 def tracking(repository: Repository, remote: str, known: Collection[str] | None = None) -> str:
@@ -143,6 +132,15 @@ def fetch_ref(
     if tip is None:
         raise explain("fetch", done.stderr, done.status)
     return tip
+
+
+def fetch_missing(repository: Repository, branch: str, *, limit_seconds: float = LIMIT_SECONDS) -> None:
+    """Fetch a branch from the first remote that has it, if any. RepositoryError if a remote does not answer: its branch
+    would look as if it did not exist."""
+    for remote in remotes(repository):
+        if remote_tip(repository, remote=remote, ref=f"refs/heads/{branch}", limit_seconds=limit_seconds):
+            fetch(repository, remote=remote, branch=branch, limit_seconds=limit_seconds)
+            return
 
 
 def fetch_commits(repository: Repository, *, remote: str, commits: Collection[str], depth: str = "") -> None:
@@ -268,13 +266,3 @@ def _unattended(repository: Repository) -> dict[str, str]:
     if ssh or "GIT_SSH" not in environ:
         more["GIT_SSH_COMMAND"] = f"{ssh or 'ssh'} -oBatchMode=yes"
     return more
-
-
-def fetch_missing(repository: Repository, branch: str, *, limit_seconds: float = LIMIT_SECONDS) -> None:
-    """Fetch a branch from the first remote that has it, if any. RepositoryError if a remote does not answer: its branch
-    would look as if it did not exist."""
-    for remote in remotes(repository):
-        ref = f"refs/heads/{branch}"
-        if remote_tip(repository, remote=remote, ref=ref, limit_seconds=limit_seconds):
-            fetch_ref(repository, remote=remote, ref=ref, limit_seconds=limit_seconds)
-            return

@@ -89,11 +89,23 @@ class Quarantine:
             ) from error
 
 
+def objects_directory(git: Git) -> Path:
+    """Return the directory with the objects of the repository in which `git` runs."""
+    return git.directory / os.fsdecode(git.output("rev-parse", "--git-path", "objects")).removesuffix("\n")
+
+
+def storing_in(git: Git, path: Path) -> Git:
+    """Return `git` writing objects into another directory, and still reading the repository's own."""
+    known = git.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
+    others = _quoted(objects_directory(git)) + (f"{os.pathsep}{known}" if known else "")
+    environ = {"GIT_OBJECT_DIRECTORY": str(path), "GIT_ALTERNATE_OBJECT_DIRECTORIES": others}
+    return replace(git, environ={**git.environ, **environ})
+
+
 @contextmanager
 def quarantine(git: Git, max_bytes: int) -> Iterator[Quarantine]:
     """Provide an empty quarantine for the repository in which `git` runs; objects that are not released are deleted."""
-    found = os.fsdecode(git.output("rev-parse", "--git-path", "objects")).removesuffix("\n")
-    objects = git.directory / found
+    objects = objects_directory(git)
     blocks = -(-max_bytes // BLOCK)
     try:
         path = Path(tempfile.mkdtemp(prefix="tmp_objdir-muster-", dir=objects))
@@ -102,13 +114,8 @@ def quarantine(git: Git, max_bytes: int) -> Iterator[Quarantine]:
             f"{objects} cannot be written: {error.strerror or error}", "free some space, or see who may write there"
         ) from error
     try:
-        known = git.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
-        environ = {
-            **git.environ,
-            "GIT_OBJECT_DIRECTORY": str(path),
-            "GIT_ALTERNATE_OBJECT_DIRECTORIES": _quoted(objects) + (f"{os.pathsep}{known}" if known else ""),
-        }
-        yield Quarantine(path, objects, replace(git, environ=environ, file_bytes=blocks * BLOCK), blocks * BLOCK)
+        limited = replace(storing_in(git, path), file_bytes=blocks * BLOCK)
+        yield Quarantine(path, objects, limited, blocks * BLOCK)
     finally:
         shutil.rmtree(path, ignore_errors=True)
 

@@ -13,9 +13,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Final, TypeAlias
 
 from muster.data.agentref import is_cluster_name
+from muster.git.entries import DIRECTORY, REGULAR
 from muster.git.errors import UnreadableError
 from muster.git.fastimport import keep_command
-from muster.git.objects import GitObject, Objects, format_of, object_id, tree_of
+from muster.git.objects import GitObject, Objects, commit_tree, format_of, object_id, tree_of
 from muster.git.paths import printable
 from muster.git.repository import Repository, common_directory
 from muster.git.trees import raw_entries
@@ -26,11 +27,8 @@ if TYPE_CHECKING:
 COMMIT: Final = ".commit"
 #: A relay carries plain names only, so none is `.git`, `.gitmodules` or `.gitattributes` on any file system.
 _PLAIN: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
-_FILES: Final = (b"100644", b"100755")
 #: Of one directory: for ten thousand clusters the root has 256 entries, and each of these folders 40.
 _MAX_TREE_BYTES: Final = 4 << 20
-_TREE: Final = b"40000"
-_COMMIT_TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
 #: The clusters in one of the 256 folders: name and tree.
 Shard: TypeAlias = tuple[tuple[str, str], ...]
 #: So many commits of relays are cached, and so many shards: most are the same in the next run.
@@ -62,7 +60,7 @@ def placed_files(folder: str, tree: str, files: "Sequence[AgentEntry]") -> list[
     """Return the commands that write the files of an agent's `tree` one by one: a tree is never taken over as the agent
     made it. ValueError if a relay does not carry one of them."""
     for one in files:
-        if one.mode not in _FILES:
+        if one.mode not in REGULAR:
             raise ValueError(f"{printable(one.path)!r} is no plain file")
         if one.size is None:
             raise ValueError(f"{printable(one.path)!r} is lost: there is no blob {one.oid}")
@@ -95,7 +93,7 @@ def agents_commits(objects: Objects, folders: Sequence[tuple[str, bytes]]) -> di
     return {
         oid: text.content for (oid, _, rest), text in zip(found, texts, strict=True)
         if not isinstance(text, UnreadableError)
-        and (tree := _COMMIT_TREE.match(text.content)) and tree[1].decode() == object_id("tree", rest, format_of(oid))
+        and commit_tree(text.content) == object_id("tree", rest, format_of(oid))
     }  # fmt: skip
 
 
@@ -132,5 +130,5 @@ def _folders(answer: GitObject | UnreadableError, digits: int) -> Iterator[tuple
         return
     with suppress(ValueError):  # it is damaged from there on
         for mode, name, oid in raw_entries(answer.content, digits // 2):
-            if mode == _TREE:
+            if mode == DIRECTORY:
                 yield name.decode("utf-8", "surrogateescape"), oid

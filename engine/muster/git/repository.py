@@ -60,6 +60,16 @@ class Repository:
     staged_index: Path
     kept: AnswerCache = field(default_factory=AnswerCache, init=False, repr=False, compare=False)
 
+    @property
+    def id_bytes(self) -> int:
+        """The length of an object id."""
+        return 32 if self.object_format == "sha256" else 20
+
+    @property
+    def null_id(self) -> str:
+        """The id that stands for no object."""
+        return "00" * self.id_bytes
+
 
 def open_repository(path: Path, environ: Mapping[str, str]) -> Repository:
     """Open the repository that `path` lies in.

@@ -12,6 +12,7 @@ from typing import Final, Protocol
 
 from muster.data.printable import without_secrets
 from muster.git.commit import swap_ref
+from muster.git.entries import REGULAR
 from muster.git.errors import Committed, Moved, Pushed, Rejected, UnreadableError
 from muster.git.fastimport import build_commit
 from muster.git.objects import Objects
@@ -21,7 +22,6 @@ from muster.git.repository import Repository, ref_tip
 from muster.git.trees import list_tree
 
 _ATTEMPTS: Final = 8
-_REGULAR: Final = (b"100644", b"100755")
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +148,7 @@ def files_of(repository: Repository, commit: str) -> dict[str, bytes]:
     """Return the plain files of a commit or a tree that can be read, and written on any file system."""
     entries = [
         entry for entry in list_tree(repository, commit)
-        if entry.mode in _REGULAR and not any(map(is_dotgit, entry.path.split(b"/")))
+        if entry.mode in REGULAR and not any(map(is_dotgit, entry.path.split(b"/")))
     ]  # fmt: skip
     with closing(Objects(repository.git)) as objects:
         answers = list(objects.read([entry.oid for entry in entries]))

@@ -20,7 +20,7 @@ from muster.git.history import History, history_of
 from muster.git.objects import Objects
 from muster.git.paths import IGNORE_FILE, printable
 from muster.git.repository import Repository, ref_tip
-from muster.git.trees import find_entries, list_tree
+from muster.git.trees import find_entries, list_index, list_tree
 
 if TYPE_CHECKING:
     from muster.git.agentrefs import AgentRefs
@@ -131,20 +131,15 @@ class IndexSnapshot(_EntriesSnapshot):
         """Return the entries that matter, with their sizes, and the paths that are in conflict."""
         index = {"GIT_INDEX_FILE": str(self._repository.staged_index), "GIT_LITERAL_PATHSPECS": "1"}
         only = None if self._only is None else {os.fsencode(path) for path in self._only}
-        named = map(os.fsdecode, sorted(only)) if only and len(only) <= _FEW else ()
-        listing = self._repository.git.output("ls-files", "--stage", "--full-name", "-z", "--", *named, env=index)
+        named = sorted(only) if only and len(only) <= _FEW else ()
         staged: list[Entry] = []
         conflicts: set[bytes] = set()
-        for record in listing.split(b"\0"):
-            head, _, path = record.partition(b"\t")
-            if not record or (only is not None and path not in only):
-                continue
-            mode, oid, stage = head.split()
-            entry = Entry(mode, oid.decode(), None, path)
-            if matters(entry) and stage == b"0":
-                staged.append(entry)
-            elif matters(entry):
-                conflicts.add(path)
+        for entry, merged in list_index(self._repository.git, named, index):
+            if matters(entry) and (only is None or entry.path in only):
+                if merged:
+                    staged.append(entry)
+                else:
+                    conflicts.add(entry.path)
         sizes = self._objects.sizes([entry.oid for entry in staged])
         return [one._replace(size=size) for one, size in zip(staged, sizes, strict=True)], sorted(conflicts)
 

@@ -7,16 +7,17 @@ such attributes. The id then tells whether git stores the bytes unchanged, or wi
 filter or another encoding are really converted, into a temporary store.
 """
 
-import os
 import shutil
 import tempfile
 from collections.abc import Iterable
 from functools import cached_property
+from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
 from muster.git.errors import UnreadableError, complaint
 from muster.git.objects import Objects, object_id
 from muster.git.process import Complaints, Git, reap
+from muster.git.quarantine import storing_in
 
 if TYPE_CHECKING:
     from muster.git.process import Process
@@ -72,15 +73,7 @@ class Stored:
         """Let git convert the file into a temporary store, and read it there."""
         if self._writing is None or self._objects is None:
             self._store = tempfile.mkdtemp(prefix="muster-")
-            found = os.fsdecode(self._git.output("rev-parse", "--git-path", "objects")).removesuffix("\n")
-            known = self._git.environ.get("GIT_ALTERNATE_OBJECT_DIRECTORIES")
-            theirs = str((self._git.directory / found).resolve())
-            environ = {
-                **self._git.environ,
-                "GIT_OBJECT_DIRECTORY": self._store,
-                "GIT_ALTERNATE_OBJECT_DIRECTORIES": f"{theirs}{os.pathsep}{known}" if known else theirs,
-            }
-            git = Git(self._git.directory, environ)
+            git = storing_in(self._git, Path(self._store))
             self._writing, self._objects = _Hasher(git, "-w"), Objects(git, max_bytes=self._max_bytes)
         return self._objects.blob(self._writing.ask(self._prefix + path))
 

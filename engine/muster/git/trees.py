@@ -5,10 +5,10 @@ large directories.
 """
 
 import os
-from collections.abc import Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Final, NamedTuple, TypeAlias
 
-from muster.git.entries import SUBMODULE, Entry
+from muster.git.entries import DIRECTORY, SUBMODULE, Entry
 from muster.git.errors import UnreadableError, explain
 from muster.git.objects import Objects
 from muster.git.process import Git
@@ -16,7 +16,6 @@ from muster.git.repository import Repository
 
 #: So many paths fit into one command line.
 AT_ONCE: Final = 400
-_DIRECTORY: Final = b"40000"
 _DIRECTORY_LISTED: Final = b"040000"
 
 #: Names of directories and files, and what is searched below each.
@@ -35,7 +34,7 @@ def find_entries(repository: Repository, objects: Objects, commit: str, paths: I
     """Yield the entries at some paths in the commit's tree, without directories, in byte order."""
     named = sorted({path.encode("utf-8", "surrogateescape") for path in paths})
     try:
-        found = _walk(objects, commit, named, id_bytes=32 if repository.object_format == "sha256" else 20)
+        found = _walk(objects, commit, named, repository.id_bytes)
     except (UnreadableError, ValueError):  # a tree that is lost, damaged or too large: git itself reports it
         yield from list_paths(repository.git, commit, named)
         return
@@ -58,7 +57,7 @@ def _walk(
             if isinstance(answer, UnreadableError):
                 raise answer
             for mode, name, oid in raw_entries(answer.content, id_bytes, wanted):
-                if mode == _DIRECTORY:
+                if mode == DIRECTORY:
                     below.append((folder + name + b"/", oid, wanted[name]))
                 elif folder + name in asked:
                     found[folder + name] = (mode.rjust(6, b"0"), oid)
@@ -106,6 +105,17 @@ def _entries(listing: bytes) -> Iterator[Entry]:
             head, _, path = record.partition(b"\t")
             mode, _, oid, size = head.split()
             yield Entry(mode, oid.decode(), int(size) if size.isdigit() else None, path)
+
+
+def list_index(
+    git: Git, paths: Iterable[bytes] = (), env: Mapping[str, str] | None = None
+) -> Iterator[tuple[Entry, bool]]:
+    """Yield the entries of git's index, without sizes, at some paths or all, and whether each is merged."""
+    for record in git.output("ls-files", "--stage", "-z", "--", *map(os.fsdecode, paths), env=env).split(b"\0"):
+        if record:
+            head, _, path = record.partition(b"\t")
+            mode, oid, stage = head.split()
+            yield Entry(mode, oid.decode(), None, path), stage == b"0"
 
 
 class AgentEntry(NamedTuple):

@@ -28,7 +28,7 @@ from muster.git.enginecommits import last_runs, require_own
 from muster.git.errors import RepositoryError
 from muster.git.fastimport import build_commit
 from muster.git.landing import Tips, find_tips, land
-from muster.git.landing_derived import DerivedTips, commit_to_evaluate, find_derived_tips, land_derived
+from muster.git.landing_derived import commit_to_evaluate, find_derived_tips, land_derived
 from muster.git.pulse_memory import Remembered
 from muster.git.repository import Repository
 from muster.run.changes import commit_message, plain_message, summary
@@ -153,7 +153,7 @@ class _Run:
     settled: "Settled"
     instant: Instant
     tips: Tips
-    apart: DerivedTips | None
+    apart: Tips | None
     listened: float
     message: str = ""
     kept: bool = False

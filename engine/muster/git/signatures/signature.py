@@ -6,7 +6,6 @@ The format is that of OpenSSH's `PROTOCOL.sshsig`, in the namespace `git`: what 
 
 import base64
 import hashlib
-import re
 from typing import Final
 
 from cryptography.hazmat.primitives import hashes, serialization
@@ -14,6 +13,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519
 from cryptography.hazmat.primitives.asymmetric.utils import decode_dss_signature, encode_dss_signature
 
 from muster.git.errors import IdentityError
+from muster.git.objects import commit_tree
 from muster.git.signatures.certificate import public_bytes
 
 _MAGIC: Final = b"SSHSIG"
@@ -22,7 +22,6 @@ _NAMESPACE: Final = b"git"
 _HASHES: Final = {b"sha512": hashlib.sha512, b"sha256": hashlib.sha256}
 _CURVES: Final = {b"ecdsa-sha2-nistp256": hashes.SHA256}
 _WIDTH, _SHA256_DIGITS = 70, 64
-_TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
 
 
 def sealed(commit: bytes, key: bytes) -> bytes:
@@ -122,8 +121,7 @@ def _signed_data(algorithm: bytes, text: bytes) -> bytes:
 
 def _header(commit: bytes) -> bytes:
     """Return the header of a commit that contains its signature: it has another name in a repository of SHA-256."""
-    found = _TREE.match(commit)
-    return b"gpgsig-sha256" if found and len(found[1]) == _SHA256_DIGITS else b"gpgsig"
+    return b"gpgsig-sha256" if len(commit_tree(commit)) == _SHA256_DIGITS else b"gpgsig"
 
 
 def _string(data: bytes) -> bytes:
