@@ -19,7 +19,7 @@ from muster.data.tree import Tree
 from muster.features.test.memory import MemorySnapshot
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
-from muster.rules.context import Context
+from muster.rules.stages import Context
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pools.clusters import stage as clusters
 from muster.rules.pools.manifest import version_of

@@ -19,7 +19,7 @@ from muster.data.source import SourceFile
 from muster.data.times import format_time
 from muster.data.yaml.emitter import emit
 from muster.rules import pipeline
-from muster.rules.context import Broadcast
+from muster.rules.stages import Broadcast
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.evaluate import check_snapshot
 

@@ -15,7 +15,7 @@ from datetime import UTC, datetime
 
 from muster.data.kinds import MANAGED_CLUSTER, REMEDY
 from muster.data.tree import Tree
-from muster.fleet.builtin import builtin_objects
+from muster.fleet.files import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.settings import DEFAULTS

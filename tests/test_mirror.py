@@ -104,7 +104,7 @@ THROUGH = {
         "fleet/test_merge.py": "objects",
         "fleet/test_neighbourhoods.py": "view",
         "fleet/test_schema_findings.py": "schemas violations",
-        "packaging/test_wheel.py": "builtin bundle",
+        "packaging/test_wheel.py": "bundle",
         "rules/admission/test_foreign.py": "foreign",
         "rules/budgets/test_stage.py": "fleet",
         "rules/reports/test_acceptance.py": "reports",
@@ -121,42 +121,37 @@ THROUGH = {
         "git/test_recovery.py": "journal settling",
     },
     "rules": {
-        "conformance/test_hive.py": "pools/dependencies pools/rules",
+        "conformance/test_hive.py": "pools/rules",
         "e2e/test_derived_files.py": "render",
         "e2e/test_hearing.py": "heartbeats/agent_refs",
-        "e2e/test_signed_reports.py": "registration/identity",
-        "features/explain/test_explain.py": "policies/witness",
         "features/notify/test_notify.py": "notifications/transitions",
         "rules/admission/test_foreign.py": (
             "admission/defaults admission/inputs admission/matching admission/policies admission/request "
             "admission/resources"
         ),
-        "rules/budgets/test_stage.py": "budgets/held effects/allowance effects/population",
-        "rules/effects/test_requested.py": "taints/requests",
+        "rules/budgets/test_stage.py": "effects/allowance",
         "rules/placements/test_stage.py": (
-            "placements/choice placements/contests placements/filters placements/policy placements/selectors "
-            "placements/standing"
+            "placements/choice placements/filters placements/policy placements/scheduling placements/shards"
         ),
         "rules/policies/test_lazy.py": "policies/in_force policies/scopes",
-        "rules/policies/test_selectors.py": "policies/facets",
         "rules/policies/test_variables.py": "policies/environments policies/types",
         "rules/pools/test_failures.py": "pools/timeouts",
         "rules/pools/test_stage.py": (
-            "pools/buckets pools/clusters pools/conditions pools/ledger pools/manifest pools/messages "
+            "pools/buckets pools/clusters pools/conditions pools/ledger pools/manifest "
             "pools/model pools/pools pools/survey"
         ),
-        "rules/pulses/test_stage.py": "pulses/event pulses/policy",
+        "rules/pulses/test_stage.py": "pulses/policy",
         "rules/remedies/test_requested.py": "remedies/policy",
         "rules/reports/test_stage.py": "policies/adapters",
         "rules/test_compiling.py": "conditions/conflicts conditions/policy policies/expressions policies/policies",
         "rules/test_faults.py": "retention",
-        "rules/test_pipeline.py": "context stages",
+        "rules/test_pipeline.py": "stages",
         "scenarios/test_scenarios.py": (
             "checks/lints checks/validate conditions/add_ons creation generations "
             "registration/removal registration/requests "
-            "registration/stage remedies/grounds remedies/lint remedies/stage taints/cluster_lint "
+            "registration/stage remedies/grounds remedies/stage "
             "taints/cluster_stage taints/keys taints/lint taints/policy taints/requested taints/stage "
-            "traffic/ingresses traffic/stage"
+            "traffic/stage"
         ),
     },
     "run": {

@@ -28,8 +28,8 @@ from muster.data.times import format_time, parse_time
 from muster.fleet.acceptance import ACCEPTED_ON
 from muster.fleet.clusters import BUILT_IN
 from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME
-from muster.rules.placements.contests import SCHEDULING_DISABLED
-from muster.rules.placements.standing import PLACEMENT_LABEL
+from muster.rules.placements.scheduling import SCHEDULING_DISABLED
+from muster.rules.placements.shards import PLACEMENT_LABEL
 from tests.conformance.evaluating import evaluated
 
 Json = Any

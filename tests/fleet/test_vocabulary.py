@@ -9,7 +9,7 @@ import yaml
 import muster
 from muster.data.times import format_time
 from muster.data.tree import Tree
-from muster.fleet.builtin import builtin_objects
+from muster.fleet.files import builtin_objects
 from muster.fleet.settings import Settings
 from muster.fleet.vocabulary import translate_builtin
 from tests.rules.reports.test_stage import CLUSTER, FLEET, NOON, report

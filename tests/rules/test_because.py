@@ -11,9 +11,9 @@ from muster.data.kinds import ADAPTER_REPORT, CLUSTER_DEPLOYMENT
 from muster.data.source import Place
 from muster.fleet.fleet import Fleet
 from muster.fleet.places import place_of
-from muster.rules.context import Broadcast
 from muster.rules.pipeline import STAGES, context_of
 from muster.rules.policies.in_force import FleetWithPolicies
+from muster.rules.stages import Broadcast
 from muster.run.settle import settle
 from tests.rules.test_pipeline import fleet_of
 from tests.support.example import NOON

@@ -15,9 +15,9 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.shared import Shared
 from muster.rules import pipeline
 from muster.rules.conditions import stage as conditions
-from muster.rules.context import Context
 from muster.rules.placements.stage import stage as placements
 from muster.rules.policies.in_force import FleetWithPolicies
+from muster.rules.stages import Context
 from muster.rules.taints.cluster_policy import ClusterTaintPolicy, taint_policies
 from muster.rules.taints.requested import Taints
 from muster.run.evaluate import evaluate_snapshot

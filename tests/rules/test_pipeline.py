@@ -8,11 +8,10 @@ import pytest
 from muster.data.decision import Failed
 from muster.fleet.agent_refs import with_agent_refs
 from muster.fleet.neighbourhoods import neighbourhoods
-from muster.rules.context import Broadcast
 from muster.rules.pipeline import STAGES, context_of
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.registration.removals import withheld
-from muster.rules.stages import Local
+from muster.rules.stages import Broadcast, Local
 from muster.run.checking import check_snapshot
 from muster.run.settle import settle
 from tests.support.example import NOON

@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from muster.data.ids import ObjectId
 from muster.data.tree import Tree
-from muster.fleet.builtin import builtin_objects
+from muster.fleet.files import builtin_objects
 from muster.fleet.objects import Object
 
 

@@ -36,7 +36,7 @@ from muster.data.kinds import (
     of_kinds,
 )
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
-from muster.fleet.builtin import builtin_objects
+from muster.fleet.files import builtin_objects
 from muster.fleet.merge import merge
 from muster.fleet.objects import Object
 from muster.fleet.vocabulary import NAMES, type_of

@@ -21,9 +21,8 @@ from muster.fleet.acceptance import is_only_reported, removed_clusters, with_aut
 from muster.fleet.adoption import adopt
 from muster.fleet.agents import filter_agent_parts
 from muster.fleet.approvals import is_human_decision, with_bound_decisions
-from muster.fleet.builtin import builtin_objects
 from muster.fleet.faults import attempt
-from muster.fleet.files import read
+from muster.fleet.files import builtin_objects, read
 from muster.fleet.fleet import Fleet, ReadFiles
 from muster.fleet.foreign import by_kind
 from muster.fleet.merge import overlay

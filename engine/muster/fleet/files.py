@@ -1,18 +1,24 @@
-"""From the files of a snapshot to parts and findings. Each file is read on its own: a broken one never hides
-another."""
+"""From the files of a snapshot, and of the bundle, to parts and findings. Each file is read on its own: a broken one
+never hides another."""
 
 import re
+from collections.abc import Mapping
 from dataclasses import replace
+from functools import cache
+from pathlib import Path
 
+from muster.data.ids import ObjectId
 from muster.data.locations import FOLDER, SUFFIX, SUFFIX_SLIPS
 from muster.data.snapshot import LOST, Skipped, Snapshot
 from muster.data.source import Layer, LostFileError, SourceFile
 from muster.data.yaml.problem import Loaded
 from muster.data.yaml.shapes import SHAPES
 from muster.fleet import agent_messages, derived_messages, faults, messages
+from muster.fleet.bundle import bundle_path
 from muster.fleet.derived import HEADER, content_id
 from muster.fleet.derived_parts import derived_parts
 from muster.fleet.documents import add_body, identified, signature, unwrapped
+from muster.fleet.objects import Object
 from muster.fleet.reading import FilesRead, Suspect
 
 #: First bytes of what git filters leave in place of a file: LFS pointers, git-crypt ciphers.
@@ -154,3 +160,23 @@ def _only_reports(data: bytes) -> bool:
     """Is this unreadable file clearly only one object's status, as an agent writes it?"""
     keys = set(_TOP_LEVEL.findall(data))
     return b"status" in keys and keys <= _STATUS_ONLY and b"labels" not in data and b"annotations" not in data
+
+
+PREFIX = "builtin:"
+
+
+@cache
+def builtin_objects() -> Mapping[ObjectId, Object]:
+    """Return the bundle's objects by id. RuntimeError if the bundle itself is damaged."""
+    folder = bundle_path("policies")
+    reading = FilesRead()
+    for path in sorted(folder.rglob("*.yaml")):
+        read_file(reading, _bundled(folder, path), Layer.BUILTIN)
+    if reading.findings:
+        raise RuntimeError(f"the built-in policies are damaged: {reading.findings[0].message}")
+    return {part.id: Object(part.id, part.body, (part,)) for part in reading.parts}
+
+
+def _bundled(folder: Path, path: Path) -> SourceFile:
+    oid = content_id(path.read_bytes())
+    return SourceFile(f"{PREFIX}{path.relative_to(folder).as_posix()}", oid, path.read_bytes)

@@ -21,7 +21,7 @@ from muster.data.kinds import TARGETS
 from muster.data.times import format_time, try_time
 from muster.data.tree import dig
 from muster.fleet.view import View
-from muster.rules.context import Context
+from muster.rules.stages import Context
 
 CREATED: Path = ("status", "muster", "created")
 _BECAUSE = Because("reports", OF_ITSELF, "when the object came to be; what was said before is not about it")

@@ -20,9 +20,8 @@ from muster.data.tree import Tree, dig, digest_of
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.context import Context
 from muster.rules.policies.adapters import is_deleting
-from muster.rules.stages import Local
+from muster.rules.stages import Context, Local
 
 DIGEST = "muster.dev/spec-digest"
 _COUNTED = tuple(kind for kind in ALL if kind.counted)

@@ -21,11 +21,9 @@ from muster.data.source import Part
 from muster.fleet import derived_messages as messages
 from muster.fleet import faults
 from muster.rules import generations, retention
-from muster.rules.budgets import held
 from muster.rules.budgets import stage as budgets
 from muster.rules.conditions import add_ons
 from muster.rules.conditions import stage as conditions
-from muster.rules.context import Broadcast, Context
 from muster.rules.effects.allowance import Allowance
 from muster.rules.effects.approval import Approvals
 from muster.rules.effects.budget import budgets_of
@@ -36,14 +34,14 @@ from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pools import clusters as pool_clusters
 from muster.rules.pools import stage as pools
 from muster.rules.pulses import stage as pulses
-from muster.rules.registration import first_day, identity, removal, removals, requests
+from muster.rules.registration import first_day, removal, removals, requests
 from muster.rules.registration import stage as registration
 from muster.rules.remedies import requested as requested_actions
 from muster.rules.remedies import stage as remedies
 from muster.rules.render import render
 from muster.rules.reports import stage as reports
 from muster.rules.sets import stage as sets
-from muster.rules.stages import Stage
+from muster.rules.stages import Broadcast, Context, Stage
 from muster.rules.taints import cluster_stage as taint_policies
 from muster.rules.taints import requested as requested_taints
 from muster.rules.taints import stage as taints
@@ -58,7 +56,7 @@ STAGES: tuple[Stage, ...] = (
     generations.STAGE,
     agent_refs.STAGE,
     agent_refs.REMOVED_CLUSTERS,
-    identity.STAGE,
+    registration.IDENTITY,
     registration.STAGE,
     durations.VALVE,
     durations.STRETCHING,
@@ -85,7 +83,7 @@ STAGES: tuple[Stage, ...] = (
     pool_clusters.STAGE,
     pools.STAGE,
     pulses.STAGE,
-    held.STAGE,
+    budgets.HELD_EFFECTS,
 )
 
 #: Number of full restarts without failing objects before everything keeps its state.

@@ -30,9 +30,8 @@ from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.merge import element_key
 from muster.fleet.settings import RECORD, to_record
 from muster.fleet.view import View
-from muster.rules.context import Context
 from muster.rules.effects.approval import REMOVAL
-from muster.rules.stages import METADATA, SPEC, STATUS, Local, Stage
+from muster.rules.stages import METADATA, SPEC, STATUS, Context, Local, Stage
 
 _BROKEN = Because("kept", OF_ITSELF, "the object has an error, so it keeps its last derived state")
 _LOST = Because(

@@ -6,7 +6,7 @@ from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet
 from muster.rules.checks.validate import validate
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.rules.policies.witness import Witness
+from muster.rules.policies.lazy import Witness
 from muster.run.question import WholeNeeded
 
 

@@ -16,7 +16,7 @@ from muster.git.open import open_snapshot
 from muster.git.pulse_memory import memory_of
 from muster.rules import pipeline
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.rules.policies.witness import Witness
+from muster.rules.policies.lazy import Witness
 from muster.run.collector import without_collection
 from muster.run.progress import RunStep, doing
 from muster.run.run import Run

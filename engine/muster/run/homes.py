@@ -44,7 +44,7 @@ from muster.run.records import StoredSummary, body_of, decisions_of, digest, fai
 from muster.run.state import File, Home
 
 if TYPE_CHECKING:
-    from muster.rules.context import Context
+    from muster.rules.stages import Context
 
 #: What every run needs: policies, settings, and what was approved.
 CONTEXT: Final = frozenset((*POLICIES, *ADMISSION, NOTIFICATION_POLICY, FLEET, APPROVAL))

@@ -11,8 +11,8 @@ from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION
 from muster.data.tree import Tree, dig, mappings_at
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
+from muster.rules.placements.shards import PLACEMENT_LABEL, clusters_of, standing_shards
 from muster.rules.placements.stage import left_path
-from muster.rules.placements.standing import PLACEMENT_LABEL, clusters_of, standing_shards
 from muster.run.change import Change
 from muster.run.facts import Fact
 from muster.run.run import Settled

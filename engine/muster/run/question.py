@@ -17,7 +17,7 @@ from muster.git.snapshot import CommitSnapshot
 if TYPE_CHECKING:
     from muster.git.agentrefs import AgentRefs
     from muster.git.agents import AgentRef
-    from muster.rules.policies.witness import Witness
+    from muster.rules.policies.lazy import Witness
 
 #: An incremental run looks at no more than this share of the neighbourhoods: more of them cost as much as a full run.
 MOST: Final = 0.6

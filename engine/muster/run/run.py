@@ -15,9 +15,9 @@ from muster.data.tree import Tree
 from muster.fleet.fleet import sorted_objects
 
 if TYPE_CHECKING:
-    from muster.rules.context import Context
     from muster.rules.policies.in_force import FleetWithPolicies
     from muster.rules.render import Rendered
+    from muster.rules.stages import Context
     from muster.run.change import Change
 
 

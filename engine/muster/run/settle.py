@@ -20,7 +20,7 @@ from muster.data.snapshot import Snapshot
 from muster.fleet.derived import content_id
 from muster.fleet.faults import guarded
 from muster.fleet.fleet import Fleet
-from muster.rules.policies.witness import Witness
+from muster.rules.policies.lazy import Witness
 from muster.run.change import Change
 from muster.run.changes import changes
 from muster.run.evaluate import evaluate_snapshot

@@ -26,7 +26,7 @@ from muster.data.snapshot import Agents, SignerIdentity, Snapshot, Withheld
 from muster.data.source import SourceFile
 from muster.data.times import earliest
 from muster.fleet.assemble import assemble
-from muster.fleet.builtin import PREFIX
+from muster.fleet.files import PREFIX
 from muster.fleet.fleet import Beyond, Fleet
 from muster.fleet.neighbourhoods import homes
 from muster.rules.checks.validate import validate

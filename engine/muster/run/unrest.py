@@ -14,7 +14,7 @@ from muster.data.tree import Tree, dig
 from muster.data.yaml.loader import load_documents
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import element_key
-from muster.rules.placements.standing import PLACEMENT_LABEL
+from muster.rules.placements.shards import PLACEMENT_LABEL
 from muster.run.run import Run
 
 #: The code of the findings.

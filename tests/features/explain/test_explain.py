@@ -11,7 +11,7 @@ from muster.data.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER, MULTI_CLUSTER_IN
 from muster.data.times import format_time
 from muster.features.explain.explain import NothingDecided, explain
 from muster.features.explain.text import explanation_text
-from muster.rules.policies.witness import Witness
+from muster.rules.policies.lazy import Witness
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.explained import Explanation
 from muster.run.run import Run

@@ -12,7 +12,7 @@ from muster.data.tree import mappings_at
 from muster.features.test.coverage import Coverage
 from muster.features.test.memory import MemorySnapshot
 from muster.features.test.policytest import TESTED, run_tests
-from muster.fleet.builtin import builtin_objects
+from muster.fleet.files import builtin_objects
 from muster.git.open import open_snapshot
 from muster.run.checking import check_snapshot
 

@@ -9,11 +9,11 @@ from muster.data.decision import Decision, Held
 from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTERS, CONDITION_POLICY, REMEDY, TAINT_POLICY, kind_of
 from muster.features.test.memory import MemorySnapshot
-from muster.rules.context import Context
 from muster.rules.pipeline import STAGES, context_of
-from muster.rules.policies.witness import Witness
+from muster.rules.policies.lazy import Witness
 from muster.rules.remedies.grounds import RequestedActions
-from muster.rules.taints.requests import RequestedLatches, RequestedTaints
+from muster.rules.stages import Context
+from muster.rules.taints.keys import RequestedLatches, RequestedTaints
 from muster.run.evaluate import evaluate_snapshot
 from tests.rules.test_pipeline import fleet_of
 from tests.support.example import EXAMPLE, NOON

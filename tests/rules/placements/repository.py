@@ -11,7 +11,7 @@ import muster
 from muster.data.kinds import PLACEMENT
 from muster.data.times import parse_time
 from muster.rules.placements.reasons import Why, why
-from muster.rules.placements.standing import clusters_of, standing_shards
+from muster.rules.placements.shards import clusters_of, standing_shards
 from muster.run.changes import changes
 
 Json = Any

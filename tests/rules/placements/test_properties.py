@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from muster.data.snapshot import Snapshot
 from muster.data.source import SourceFile
 from muster.fleet.derived import content_id
-from muster.rules.placements.standing import clusters_of, standing_shards
+from muster.rules.placements.shards import clusters_of, standing_shards
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.run import Run
 from tests.support.examples import often

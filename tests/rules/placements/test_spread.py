@@ -7,7 +7,7 @@ import pytest
 from muster.rules.placements.candidates import Candidates
 from muster.rules.placements.spec import Spread
 from muster.rules.placements.spread import spread_out
-from muster.rules.policies.facets import Facets
+from muster.rules.policies.selectors import Facets
 
 
 class Labelled:

@@ -8,8 +8,7 @@ from muster.data.kinds import PLACEMENT
 from muster.data.tree import Tree
 from muster.features.test.memory import MemorySnapshot
 from muster.rules.placements.policy import CompiledPlacement
-from muster.rules.policies.facets import Facets
-from muster.rules.policies.selectors import LabelSelector, selector_mistakes
+from muster.rules.policies.selectors import Facets, LabelSelector, selector_mistakes
 from muster.run.checking import check_snapshot
 
 LABELS = {"region": "eu", "tier": "gold"}

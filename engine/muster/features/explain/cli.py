@@ -64,7 +64,7 @@ def _explain(
     from muster.cli.reading import evaluate_reading
     from muster.features.explain.explain import NothingDecided, explain
     from muster.features.explain.text import explanation_document, explanation_text
-    from muster.rules.policies.witness import Witness
+    from muster.rules.policies.lazy import Witness
 
     witness = Witness(is_named)
     with working("evaluating the fleet"):
@@ -81,7 +81,7 @@ def _explain(
 
 def _blame(reading: "FleetReading", now: datetime) -> Callable[[Place], str]:
     """Return a function that says who wrote a place and when, if git knows."""
-    from muster.fleet.builtin import PREFIX
+    from muster.fleet.files import PREFIX
     from muster.git.authors import line_author
 
     repository, commit = reading.repository, reading.snapshot.commit

@@ -1,6 +1,6 @@
 """`explain`: why a field of an object has its value.
 
-Nothing is evaluated a second time: a witness (`muster.rules.policies.witness`) records the evaluations about the object
+Nothing is evaluated a second time: a witness (`muster.rules.policies.lazy`) records the evaluations about the object
 while the run decides.
 """
 
@@ -17,10 +17,9 @@ from muster.data.times import try_time
 from muster.data.tree import At, Tree, dig
 from muster.features.explain.reads import Reader, field_label, title_of
 from muster.rules.placements.reasons import why
-from muster.rules.placements.standing import PLACEMENT_LABEL
+from muster.rules.placements.shards import PLACEMENT_LABEL
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.rules.policies.lazy import VARIABLES_AT
-from muster.rules.policies.witness import Evaluation, Witness
+from muster.rules.policies.lazy import VARIABLES_AT, Evaluation, Witness
 from muster.run.explained import EvaluatedRule, Explained, Explanation, Read
 from muster.run.run import Run
 

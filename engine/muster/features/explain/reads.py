@@ -18,8 +18,7 @@ from muster.fleet.objects import Object
 from muster.fleet.places import place_of, plain_steps
 from muster.rules.policies.expressions import conditions_read
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.rules.policies.lazy import VARIABLES_AT
-from muster.rules.policies.witness import Evaluation
+from muster.rules.policies.lazy import VARIABLES_AT, Evaluation
 from muster.run.explained import Read
 
 #: Names for the entries of a policy's lists.

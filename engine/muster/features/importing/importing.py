@@ -5,7 +5,7 @@ Nothing is committed: whoever imports looks at the files first, and commits them
 The Secrets that pools need: they stay on the hub, and muster has to be told that they are there.
 
 A pool makes no clusters while a Secret that it names is missing, and muster sees none
-(`muster.rules.pools.dependencies`). Those that the hub of an imported pool did not miss are named in a part of the
+(`muster.rules.pools.inventory`). Those that the hub of an imported pool did not miss are named in a part of the
 Fleet of its own.
 """
 
@@ -36,7 +36,7 @@ from muster.fleet.messages import skipped
 from muster.git.errors import RepositoryError
 from muster.git.paths import IGNORE_FILE, MAX_IGNORE_BYTES, Ignored
 from muster.git.process import Git, without_location
-from muster.rules.pools.dependencies import secrets_of
+from muster.rules.pools.inventory import secrets_of
 from muster.rules.pools.model import Pool
 
 STDIN: Final = "-"

@@ -16,7 +16,7 @@ from muster.data.ids import ObjectId
 from muster.data.source import Place
 from muster.data.tree import At
 from muster.features.explain.reads import title_of
-from muster.fleet.builtin import builtin_objects
+from muster.fleet.files import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of

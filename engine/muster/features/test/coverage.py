@@ -25,7 +25,7 @@ from muster.features.test.branches import (
 )
 from muster.rules.effects.allowance import Allowance
 from muster.rules.effects.approval import REMOVAL
-from muster.rules.policies.witness import Evaluation
+from muster.rules.policies.lazy import Evaluation
 from muster.run.run import Run
 
 

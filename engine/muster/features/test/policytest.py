@@ -44,7 +44,7 @@ from muster.fleet.places import place_of
 from muster.rules.admission.messages import refusing_policy
 from muster.rules.notifications.transitions import change_tree, messages
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.rules.policies.witness import Witness
+from muster.rules.policies.lazy import Witness
 from muster.run.checking import check_snapshot
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.noticed import notices_of

@@ -15,9 +15,8 @@ from muster.fleet.fleet import Fleet
 from muster.rules.admission.foreign import ForeignObjects, named_namespace
 from muster.rules.admission.policies import Binding
 from muster.rules.admission.request import UNKNOWN_USER, AdmissionRequest
-from muster.rules.policies.lazy import cost_share
+from muster.rules.policies.lazy import Witness, cost_share
 from muster.rules.policies.selectors import LabelSelector
-from muster.rules.policies.witness import Witness
 
 
 @dataclass(frozen=True, slots=True)

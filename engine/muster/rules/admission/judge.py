@@ -31,8 +31,7 @@ from muster.rules.admission.messages import NAME, audit_annotations, fields_read
 from muster.rules.admission.policies import AdmissionPolicy, Admissions, Binding, Validation
 from muster.rules.admission.request import UNKNOWN_USER, AdmissionRequest, operation, requests
 from muster.rules.admission.resources import Resource
-from muster.rules.policies.lazy import PolicyScope
-from muster.rules.policies.witness import Witness, WitnessedScope, WitnessNote
+from muster.rules.policies.lazy import PolicyScope, Witness, WitnessedScope, WitnessNote
 
 _ADMISSION: Final = (VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)
 #: The resources of registered kinds.

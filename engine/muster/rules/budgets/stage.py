@@ -2,31 +2,34 @@
 
 A cluster is *disrupted* while a disruptive effect is present or requested. While more clusters are disrupted than a
 budget allows, and for its cooldown afterwards, new effects are held. If nearly all clusters are silent, muster suspects
-itself first: the Fleet shows since when, and the last lease received.
+itself first: the Fleet shows since when, and the last lease received. A budget's past (exceeded since, met since) is in
+the Fleet's derived part and changes at transitions only.
 
-A budget's past (exceeded since, met since) is in the Fleet's derived part and changes at transitions only.
+The last stage records held effects on the objects themselves: `status.muster.held` lists those that a budget holds or
+that wait for approval, for the latter since when, which Approvals refer to. Counts of clusters are on the Fleet alone,
+because they would change every object. An effect that waits for approval on a broken object goes on waiting, so that
+nobody has to approve it twice.
 """
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, replace
 from datetime import datetime
 
-from muster.data.decision import OF_ITSELF, Because, Decision, Input
+from muster.data.decision import OF_ITSELF, Because, Decision, Held, Input, Path
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
-from muster.data.kinds import FLEET, is_cluster
+from muster.data.kinds import ALL, FLEET, is_cluster
 from muster.data.times import earliest, format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.leases import leases_by_cluster, renew_time
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
-from muster.rules.context import Context
+from muster.fleet.view import View
 from muster.rules.effects.allowance import Allowance, Holding, Usage, holdings
-from muster.rules.effects.approval import REMOVAL
-from muster.rules.effects.budget import Budget
-from muster.rules.effects.population import fleet_id, headline, kept_clusters, population, sound_override
+from muster.rules.effects.approval import REMOVAL, Approvals
+from muster.rules.effects.budget import Budget, fleet_id, headline, kept_clusters, population, sound_override
 from muster.rules.registration.removals import held_removals
-from muster.rules.stages import CONDITIONS, Wide
+from muster.rules.stages import CONDITIONS, Context, Local, Wide
 from muster.rules.taints.keys import DISRUPTIVE, taints_by_key
 from muster.rules.taints.policy import TaintPolicy
 from muster.rules.transitions import condition
@@ -238,3 +241,43 @@ def _condition(
 
 
 STAGE = Wide("budgets", stage, derives=(((FLEET,), (CONDITIONS, ("status", "muster", "budgets"))),), foundation=True)
+
+
+PATH: Path = ("status", "muster", "held")
+_UNREAD = "it is approved, and waits until its object has no error any more"
+
+
+def record_held(view: View, context: Context, now: datetime) -> Iterator[Decision | Held]:
+    """Decide `status.muster.held` of every object with held effects."""
+    kept = list(_still_waiting(view, context.told(Allowance).approvals, now))
+    yield from kept
+    for id_, found in sorted(grouped((held.object, held) for held in (*view.held, *kept)).items()):
+        entries = sorted({(held.effect, held.because.rule, _since(held)) for held in found})
+        value: Tree = [
+            {"effect": effect, "heldBy": rule, **({"since": since} if since else {})} for effect, rule, since in entries
+        ]
+        path, whole = PATH, view.now(id_, *PATH[:2])
+        if isinstance(whole, dict):  # the stage `kept` decided all of it: replace it as a whole
+            effects = {held.effect for held in found}
+            others = [one for one in mappings_at(whole, "held") if one.get("effect") not in effects]
+            value = sorted([*others, *value], key=lambda entry: str(entry["effect"]))
+            path, value = PATH[:2], {**whole, "held": value}
+        yield Decision(id_, path, value, found[0].because._replace(text=found[0].reason))
+
+
+def _still_waiting(view: View, approvals: Approvals, now: datetime) -> Iterator[Held]:
+    """Effects that go on waiting on objects that keep their last state."""
+    lost = view.previous.keys() - view.objects.keys() if view.unidentified else frozenset[ObjectId]()
+    for id_ in sorted(view.broken | lost):
+        for entry in mappings_at(view.previous.get(id_), *map(str, PATH)):
+            effect = str(entry.get("effect"))
+            if effect != REMOVAL and "since" in entry and (wait := approvals.wait(view, id_, effect, now)):
+                held = approvals.held(id_, effect, wait)
+                yield replace(held, reason=_UNREAD) if wait.approved else held
+
+
+def _since(held: Held) -> str:
+    return format_time(held.wait.since) if held.wait else ""
+
+
+HELD_EFFECTS = Local("held", record_held, derives=((ALL, (("status", "muster", "held"),)),))

@@ -31,8 +31,8 @@ from muster.data.kinds import (
 from muster.data.locations import FLEET_FILE
 from muster.data.names import did_you_mean
 from muster.data.tree import dig, mapping_at
-from muster.fleet.builtin import builtin_objects
 from muster.fleet.clusters import AUTO_UPDATE, BUILT_IN, is_managed
+from muster.fleet.files import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import LEASE_NAME, LONGEST_SECONDS
 from muster.fleet.objects import Object

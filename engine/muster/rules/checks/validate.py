@@ -34,7 +34,7 @@ from muster.rules.remedies.policy import Remedy
 from muster.rules.taints.lint import decided_taints, repeated_taints
 
 if TYPE_CHECKING:
-    from muster.rules.policies.witness import Witness
+    from muster.rules.policies.lazy import Witness
 
 _Lint: TypeAlias = Callable[[Fleet], Iterable[Finding]]
 #: A fault in one leaves out no other.
@@ -144,14 +144,14 @@ def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
     yield from each(fleet.of(KARMADA_CLUSTER), repeated_taints)
     lints = _LINTS
     if fleet.of(REMEDY):
-        from muster.rules.remedies.lint import lint_remedy
-        from muster.rules.traffic.ingresses import lint_ingresses
+        from muster.rules.remedies.policy import lint_remedy
+        from muster.rules.traffic.stage import lint_ingresses
 
         clusters = fleet.beyond.clusters.union(id_.name for id_ in fleet.objects if is_cluster(id_))
         yield from each(fleet.of(REMEDY), partial(lint_remedy, clusters=clusters))
         lints = (*lints, partial(lint_ingresses, remedies=compiled.of(Remedy)))
     if fleet.of(CLUSTER_TAINT_POLICY):
-        from muster.rules.taints.cluster_lint import taint_policy_findings
+        from muster.rules.taints.lint import taint_policy_findings
 
         yield from each(fleet.of(CLUSTER_TAINT_POLICY), lambda obj: taint_policy_findings(obj, fleet.settings))
     for lint in lints:

@@ -20,8 +20,7 @@ from muster.fleet.faults import each
 from muster.fleet.leases import DEFAULT_SECONDS, GRACE_FACTOR, renew_time
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.context import Context
-from muster.rules.stages import CONDITIONS, Local
+from muster.rules.stages import CONDITIONS, Context, Local
 from muster.rules.transitions import condition_decision
 
 _OF_CLUSTER: Final[Path] = ("status", "conditions", (MANAGED_CLUSTER.headline,))

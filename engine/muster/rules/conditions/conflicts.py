@@ -6,7 +6,7 @@ from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.findings import finding_of
 from muster.data.source import Layer, Place
-from muster.fleet.builtin import builtin_objects
+from muster.fleet.files import builtin_objects
 from muster.fleet.objects import Object
 from muster.fleet.vocabulary import NAMES, seed_name, type_of
 from muster.rules.conditions.policy import ConditionPolicy

@@ -23,14 +23,13 @@ from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.conditions.policy import HOLD_WHEN, OBSERVED, ConditionPolicy, Rule
-from muster.rules.context import Context
 from muster.rules.failures import Failures, PolicyFailure
 from muster.rules.policies.expressions import TextExpression
 from muster.rules.policies.lazy import PolicyScope
 from muster.rules.policies.policies import Guard
 from muster.rules.policies.scopes import Scopes
 from muster.rules.policies.variables import generation_of
-from muster.rules.stages import CONDITIONS, Local
+from muster.rules.stages import CONDITIONS, Context, Local
 from muster.rules.transitions import condition, unchanged_condition
 
 PENDING: Path = ("status", "muster", "pending")

@@ -20,7 +20,7 @@ from muster.fleet.clusters import JOINED
 from muster.fleet.leases import is_silent, lease_seconds, leases_by_cluster
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.effects.population import headline
+from muster.rules.effects.budget import headline
 from muster.rules.policies.in_force import InForce
 from muster.rules.policies.lazy import Variables
 from muster.rules.policies.staleness import expiry

@@ -19,10 +19,9 @@ from muster.data.kinds import is_cluster
 from muster.data.times import LAST, format_time, later, try_time
 from muster.data.tree import Tree, mappings_at
 from muster.fleet.view import View
-from muster.rules.context import Broadcast
 from muster.rules.effects.approval import Approvals
-from muster.rules.effects.budget import Budget, labels_of
-from muster.rules.effects.population import headline, in_service, sound_override
+from muster.rules.effects.budget import Budget, headline, in_service, labels_of, sound_override
+from muster.rules.stages import Broadcast
 
 
 @dataclass(frozen=True, slots=True)

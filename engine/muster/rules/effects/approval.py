@@ -20,7 +20,7 @@ from muster.data.times import format_time, try_time
 from muster.data.tree import mappings_at
 from muster.fleet.fleet import Fleet
 from muster.fleet.view import View
-from muster.rules.effects.population import fleet_id
+from muster.rules.effects.budget import fleet_id
 
 #: The effect of deleting a pool's cluster; other names are those of their stages.
 DELETION: Final = "deletion"

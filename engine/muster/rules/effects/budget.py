@@ -1,7 +1,7 @@
-"""Disruption budgets: how many clusters may be disrupted or removed at once.
+"""Disruption budgets: how many clusters of a population may be disrupted or removed at once.
 
 A disruptive effect is a taint that a policy adds, a remedy action, a traffic block, or a pool's replacement of a
-cluster.
+cluster. The population is the clusters in service.
 
 Overrides: a person states that the disruption is real, why, and until when.
 
@@ -14,17 +14,19 @@ requires a reason, so that it is not left in place.
 """
 
 import re
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 
 from muster.data.ids import ObjectId
-from muster.data.kinds import DISRUPTION_BUDGET
+from muster.data.kinds import ACCEPTED, DISRUPTION_BUDGET, FLEET, MANAGED_CLUSTER, is_cluster, of_kinds
 from muster.data.times import try_duration, try_time
-from muster.data.tree import Tree
-from muster.fleet.builtin import builtin_objects
+from muster.data.tree import Tree, dig, mapping_at
+from muster.fleet.acceptance import is_accepted, is_only_reported
+from muster.fleet.files import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
+from muster.fleet.view import View
 from muster.rules.policies.selectors import LabelSelector
 
 ALLOW_DISRUPTION = "muster.dev/allow-disruption"
@@ -135,3 +137,73 @@ def budgets_of(fleet: Fleet) -> tuple[Budget, ...]:
         if DISRUPTION_BUDGET.has(id_) and (obj := fleet.objects.get(id_) or builtin) is not None:
             found.append(replace(Budget.parse(obj, builtin.spec if builtin else {}), override=None))
     return tuple(sorted(found, key=lambda budget: budget.id))
+
+
+#: The name of the Fleet with fleet-wide conditions if the repository has none.
+DEFAULT_FLEET = "fleet"
+#: Annotation of a cluster that has never been available (`muster.rules.registration.first_day`).
+NEVER_AVAILABLE = "muster.dev/never-available"
+
+
+def sound_override(view: View, id_: ObjectId) -> Override | None:
+    """The override in an object's annotation; none for a broken object."""
+    obj = view.objects.get(id_)
+    return override_of(obj) if obj is not None and id_ not in view.broken else None
+
+
+def fleet_id(view: View) -> ObjectId:
+    """The id of the Fleet with fleet-wide status: the repository's, else the default one."""
+    own = sorted(of_kinds(view.objects, FLEET))
+    return own[0] if own else FLEET.id(DEFAULT_FLEET)
+
+
+def in_service(obj: Object) -> bool:
+    """Is the cluster accepted (ManagedCluster) and not being removed?"""
+    if obj.deleting:
+        return False
+    return obj.id.kind != MANAGED_CLUSTER.name or is_accepted(obj)
+
+
+def never_available(view: View, id_: ObjectId) -> bool:
+    """Has the cluster never been available, by the stage `first day`?"""
+    return NEVER_AVAILABLE in mapping_at({"annotations": view.now(id_, "metadata", "annotations")}, "annotations")
+
+
+def is_counted(view: View, obj: Object) -> bool:
+    """Do budgets count the cluster: in service, and available at least once?"""
+    return in_service(obj) and not never_available(view, obj.id)
+
+
+def population(view: View) -> tuple[Object, ...]:
+    """The clusters that budgets count, by id, including broken ones: a mistake in a file must not shrink a
+    population."""
+    sound = (obj for obj in view.clusters() if is_counted(view, obj))
+    return tuple(sorted((*sound, *kept_clusters(view)), key=lambda obj: obj.id))
+
+
+def kept_clusters(view: View) -> Iterator[Object]:
+    """Yield the broken clusters that budgets count. Without a file only the derived part is known."""
+    for id_ in view.broken:
+        if not is_cluster(id_) or never_available(view, id_):
+            continue
+        obj = view.objects.get(id_)
+        if obj is not None and "spec" in obj.body and not is_only_reported(id_, obj.parts, view.previous.get(id_)):
+            if in_service(obj):
+                yield obj
+        elif id_ in view.previous and was_in_service(view, id_):
+            yield obj or Object(id_, {}, ())
+
+
+def was_in_service(view: View, id_: ObjectId) -> bool:
+    """Was the cluster accepted and not being removed at the last run, by its derived part?"""
+    before = view.conditions_before(id_)
+    if "Deleting" in before:
+        return False
+    return id_.kind != MANAGED_CLUSTER.name or dig(before.get(ACCEPTED), "status") == "True"
+
+
+def headline(view: View, obj: Object) -> str:
+    """The status of a cluster's headline condition; empty if missing."""
+    decided = view.now(obj.id, "status", "conditions", (obj.kind.headline,))
+    status = dig(decided, "status")
+    return status if isinstance(status, str) else ""

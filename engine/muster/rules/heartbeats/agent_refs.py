@@ -21,13 +21,12 @@ from muster.fleet.agent_refs import AGENT_REF, depending_on_lost
 from muster.fleet.leases import lease_id, renew_time
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
-from muster.rules.context import Context
-from muster.rules.effects.population import fleet_id
+from muster.rules.effects.budget import fleet_id
 from muster.rules.heartbeats.silence import known_cluster
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.scopes import Scopes
 from muster.rules.policies.staleness import expiry
-from muster.rules.stages import Local, Wide
+from muster.rules.stages import Context, Local, Wide
 
 
 def with_lost_retained(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolicies:

@@ -45,11 +45,10 @@ from muster.fleet.leases import (
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
-from muster.rules.context import Broadcast, Context
-from muster.rules.effects.population import fleet_id
+from muster.rules.effects.budget import fleet_id
 from muster.rules.generations import DIGEST
 from muster.rules.policies.staleness import expiry
-from muster.rules.stages import Local, Wide
+from muster.rules.stages import Broadcast, Context, Local, Wide
 
 _SECONDS: Final = (Input(("spec", "leaseDurationSeconds")),)
 _BECAUSE: Final = Because("durations", _SECONDS, "its agent renews the lease as often as this says")

@@ -41,10 +41,9 @@ from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.conditions.stage import POLICY_ERROR, Statement, damped, evaluate_policy
-from muster.rules.context import Context
 from muster.rules.failures import PolicyFailure
 from muster.rules.policies.scopes import Scopes
-from muster.rules.stages import Local
+from muster.rules.stages import Context, Local
 from muster.rules.transitions import condition, unchanged_condition
 
 _SILENCE: Final = Because("silence", OF_CONDITIONS, "its lease has run out, whatever its file says")

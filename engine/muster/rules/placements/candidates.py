@@ -20,9 +20,9 @@ from muster.fleet.acceptance import is_accepted
 from muster.fleet.objects import Object
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
-from muster.rules.placements.selectors import ClusterView
+from muster.rules.placements.policy import ClusterView
 from muster.rules.placements.spec import Taint
-from muster.rules.policies.facets import Facets
+from muster.rules.policies.selectors import Facets
 from muster.rules.sets.stage import Sets, cluster_labels
 
 _QUANTITY = re.compile(r"([+-]?(?:\d+\.?\d*|\.\d+))(?:([numkMGTPE]|[KMGTPE]i)|[eE]([+-]?\d{1,3}))?", re.ASCII)

@@ -15,7 +15,7 @@ from muster.data.ids import ObjectId
 from muster.data.times import second_after
 from muster.rules.placements.candidates import NO_SCORES, Candidates
 from muster.rules.placements.filters import Eligible, Tolerated, eligible, tolerated
-from muster.rules.placements.selectors import Predicate
+from muster.rules.placements.policy import Predicate
 from muster.rules.placements.spec import BALANCE, CPU, MEMORY, STEADY, PlacementSpec, Prioritizer, TolerationLimits
 from muster.rules.placements.spread import spread_out
 

@@ -10,7 +10,7 @@ from itertools import filterfalse
 
 from muster import cel
 from muster.rules.placements.candidates import Candidates
-from muster.rules.placements.selectors import Predicate
+from muster.rules.placements.policy import Predicate
 from muster.rules.placements.spec import NO_SELECT_IF_NEW, PREFER_NO_SELECT, Taint, TolerationLimits
 from muster.rules.policies.lazy import cost_share
 

@@ -12,9 +12,9 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.rules.placements.candidates import Candidates, is_candidate
 from muster.rules.placements.choice import scores
-from muster.rules.placements.contests import Chosen, Contests, hold
+from muster.rules.placements.scheduling import Chosen, Contests, hold
+from muster.rules.placements.shards import clusters_of
 from muster.rules.placements.spec import NO_SELECT_IF_NEW
-from muster.rules.placements.standing import clusters_of
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.sets.stage import was_denied
 

@@ -21,15 +21,14 @@ from muster.data.tree import Tree, dig
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
-from muster.rules.context import Context
 from muster.rules.placements.candidates import Candidates
-from muster.rules.placements.contests import Chosen, Contests, hold, is_paused, placements_of
 from muster.rules.placements.filters import Eligible, eligible
 from muster.rules.placements.policy import CompiledPlacement
 from muster.rules.placements.reasons import Reason, reason_of, removal_of
+from muster.rules.placements.scheduling import Chosen, Contests, hold, is_paused, placements_of
+from muster.rules.placements.shards import PLACEMENT_LABEL, DecisionShard, clusters_of
 from muster.rules.placements.spec import PlacementSpec
-from muster.rules.placements.standing import PLACEMENT_LABEL, DecisionShard, clusters_of
-from muster.rules.stages import METADATA, STATUS, Wide
+from muster.rules.stages import METADATA, STATUS, Context, Wide
 from muster.rules.transitions import condition_decision, unchanged_condition
 
 SATISFIED, MISCONFIGURED = "PlacementSatisfied", "PlacementMisconfigured"

@@ -13,7 +13,7 @@ from muster.data.agentref import GROUP, agent_named, cluster_of
 from muster.data.groups import grouped
 from muster.data.kinds import CONDITION_POLICY
 from muster.data.tree import Tree, dig
-from muster.fleet.builtin import builtin_objects
+from muster.fleet.files import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.objects import Object

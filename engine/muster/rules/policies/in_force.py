@@ -12,7 +12,7 @@ from muster.fleet.leases import grace_factor
 from muster.fleet.settings import Settings
 
 if TYPE_CHECKING:
-    from muster.rules.policies.witness import Witness
+    from muster.rules.policies.lazy import Witness
 
 P = TypeVar("P")
 

@@ -8,10 +8,9 @@ from muster import cel
 from muster.data.ids import ObjectId
 from muster.fleet.view import View
 from muster.rules.policies.in_force import InForce
-from muster.rules.policies.lazy import PolicyScope
+from muster.rules.policies.lazy import PolicyScope, WitnessedScope, WitnessNote
 from muster.rules.policies.policies import Policy
 from muster.rules.policies.variables import Sight
-from muster.rules.policies.witness import WitnessedScope, WitnessNote
 
 
 @dataclass(frozen=True)

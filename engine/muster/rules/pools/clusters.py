@@ -16,7 +16,6 @@ from muster.fleet.faults import attempt
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.conditions.stage import of_objects
-from muster.rules.context import Context
 from muster.rules.pools.ledger import ClusterStatement, Ledger, of_cluster
 from muster.rules.pools.manifest import TO_HIBERNATING, TO_RUNNING, carried, timeouts
 from muster.rules.pools.model import HIBERNATING, Cluster, PoolKey, instant
@@ -24,7 +23,7 @@ from muster.rules.pools.powerstate import power_view
 from muster.rules.pools.rules import Rules, rules_of
 from muster.rules.pools.survey import clusters_of, pools_of
 from muster.rules.pools.timeouts import failed_condition, wait_of
-from muster.rules.stages import Local
+from muster.rules.stages import Context, Local
 from muster.rules.transitions import unchanged_condition
 
 ASKED = "powerStateSince"

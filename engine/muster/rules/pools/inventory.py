@@ -1,8 +1,12 @@
-"""The inventory: one ClusterDeploymentCustomization per cluster, reserved at creation.
+"""What a pool creates clusters from: its inventory, an image set and secrets.
 
-Source: upstream's cdcCollection. A reservation is released when its cluster is gone, restored if only the cluster has
-it, and records the cluster's result, so that the next cluster gets the customization least likely to fail. The
-provisioner applies patches and reports syntax errors.
+The inventory has one ClusterDeploymentCustomization per cluster, reserved at creation. Source: upstream's
+cdcCollection. A reservation is released when its cluster is gone, restored if only the cluster has it, and records the
+cluster's result, so that the next cluster gets the customization least likely to fail. The provisioner applies patches
+and reports syntax errors.
+
+muster reads no secrets. A dependency exists if it is an object of the repository, or
+`Fleet.spec.pools.externalDependencies` names it (`Kind/name` or `Kind/namespace/name`).
 """
 
 import json
@@ -12,8 +16,10 @@ from datetime import datetime
 
 from muster.data.decision import OF_ITSELF, Because, Decision
 from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTER_DEPLOYMENT_CUSTOMIZATION, CLUSTER_IMAGE_SET
 from muster.data.kinds import CLUSTER_DEPLOYMENT_CUSTOMIZATION as CUSTOMIZATION
 from muster.data.tree import Tree, mapping_at, mappings_at
+from muster.fleet.settings import Settings
 from muster.fleet.view import View
 from muster.rules.pools.buckets import Buckets
 from muster.rules.pools.model import Cluster, Pool, instant, text
@@ -160,3 +166,57 @@ def reserve(stock: Stock, item: Customization, cluster: str, pool: Pool, *, inst
     """Reserve a customization for a pool's cluster."""
     taken = replace(item, cluster=cluster, pool=pool.id.name).stating(AVAILABLE, _RESERVED, stock.now)
     stock.put(taken.stating(APPLIED, _SUCCEEDED if installed else _PENDING, stock.now))
+
+
+_CREDENTIALS = ("credentialsSecretRef", "credentialsSecret")
+
+
+@dataclass(frozen=True, slots=True)
+class Dependencies:
+    """The objects that exist for pools, inside the repository or outside."""
+
+    names: frozenset[str]
+
+    @classmethod
+    def of(cls, view: View, settings: Settings) -> "Dependencies":
+        """Collect them once per run."""
+        external = settings.get("pools", "externalDependencies")
+        names = {name for name in external if isinstance(name, str)} if isinstance(external, list) else set()
+        names.update(str(obj.id) for obj in view.of(CLUSTER_IMAGE_SET, CLUSTER_DEPLOYMENT_CUSTOMIZATION))
+        return cls(frozenset(names))
+
+    def missing(self, pool: Pool) -> str:
+        """Return what is missing, in upstream's words; empty if nothing."""
+        found = list(self._missing(pool))
+        return f"[{', '.join(found)}]" if len(found) > 1 else "".join(found)
+
+    def _missing(self, pool: Pool) -> Iterator[str]:
+        spec, namespace = pool.spec, pool.id.namespace
+        image_set = text(spec, "imageSetRef", "name")
+        if f"ClusterImageSet/{image_set}" not in self.names:
+            yield f'cluster image set: clusterimagesets.hive.openshift.io "{image_set}" not found'
+        for what, name in secrets_of(pool):
+            if f"Secret/{namespace}/{name}" not in self.names:
+                yield f'{what}: secrets "{name}" not found'
+        customization = text(spec, "customizationRef", "name")
+        if customization and f"ClusterDeploymentCustomization/{namespace}/{customization}" not in self.names:
+            yield f"pool-wide customizationRef {customization} not found"
+
+
+def secrets_of(pool: Pool) -> Iterator[tuple[str, str]]:
+    """Yield the purpose and name of each Secret that a pool names."""
+    secrets = (
+        ("pull secret", text(pool.spec, "pullSecretRef", "name")),
+        ("install config template secret", text(pool.spec, "installConfigSecretTemplateRef", "name")),
+        ("credentials secret", credentials_of(pool)),
+    )
+    yield from ((what, name) for what, name in secrets if name)
+
+
+def credentials_of(pool: Pool) -> str:
+    """The name of the secret with cloud credentials; empty if the platform names none."""
+    for platform in mapping_at(pool.spec, "platform").values():
+        for field in _CREDENTIALS:
+            if name := text(platform, field, "name"):
+                return name
+    return ""

@@ -16,9 +16,9 @@ from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mapping_at
 from muster.fleet.merge import leaf_at
 from muster.fleet.view import View
-from muster.rules.context import ObjectBroadcast
 from muster.rules.pools.manifest import TO_HIBERNATING, TO_RUNNING
 from muster.rules.pools.model import Cluster
+from muster.rules.stages import ObjectBroadcast
 
 _DELETED: Final[Path] = ("metadata", "deletionTimestamp")
 _CREATED: Final[Path] = ("metadata", "creationTimestamp")

@@ -17,12 +17,11 @@ from muster.data.times import format_time
 from muster.data.tree import Tree, mapping_at
 from muster.fleet.shared import Shared
 from muster.rules.effects.allowance import Allowance
+from muster.rules.pools import conditions
 from muster.rules.pools import conditions as words
-from muster.rules.pools import messages
 from muster.rules.pools.buckets import Buckets, classify, shown_bucket
 from muster.rules.pools.claims import ASSIGNED, NO_CLUSTERS, ClaimLinks, assign, repair
-from muster.rules.pools.dependencies import Dependencies
-from muster.rules.pools.inventory import Inventory, Stock, reserve, synchronize
+from muster.rules.pools.inventory import Dependencies, Inventory, Stock, reserve, synchronize
 from muster.rules.pools.ledger import Ledger
 from muster.rules.pools.manifest import hub_version, matching, newborn, reference_to, version_of
 from muster.rules.pools.model import RUNNING, Claim, Cluster, Pool, text, whole
@@ -82,7 +81,7 @@ def pass_over(world: PoolsPass, pool: Pool) -> Iterator[Outcome]:
     always_running = any(name in _NO_HIBERNATION for name in mapping_at(pool.spec, "platform"))
     if always_running and pool.running_count != pool.size and not pool.deleting:
         _PoolPass(world, pool).keep()
-        yield messages.hibernation_unsupported(world.fleet.objects[pool.id], pool.running_count, pool.size)
+        yield conditions.hibernation_unsupported(world.fleet.objects[pool.id], pool.running_count, pool.size)
     else:
         yield from _PoolPass(world, pool).run()
 
@@ -200,7 +199,7 @@ class _PoolPass:
         if cluster.name in self.broken and not self.streak.may_replace(cluster, self.world.now, self.rules):
             due = self.streak.next_at(self.rules)
             self.holds[cluster.name] = ReplacementHold(
-                "BackingOff", messages.backing_off(self.streak.failures, due), due
+                "BackingOff", conditions.backing_off(self.streak.failures, due), due
             )
         elif (hold := held_by_budget(self.world.fleet, self.world.allowance, cluster, self.rules)) is not None:
             self.holds[cluster.name] = hold

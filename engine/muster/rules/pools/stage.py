@@ -16,14 +16,12 @@ from muster.data.times import format_time, try_duration
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
-from muster.rules.context import Context
 from muster.rules.effects.allowance import Allowance
-from muster.rules.pools import messages
+from muster.rules.pools import conditions
 from muster.rules.pools.buckets import shown_bucket
 from muster.rules.pools.claims import CLUSTER_RUNNING, PENDING, Fate, fate_of
 from muster.rules.pools.clusters import ASKED, asked_since
-from muster.rules.pools.dependencies import Dependencies
-from muster.rules.pools.inventory import Stock
+from muster.rules.pools.inventory import Dependencies, Stock
 from muster.rules.pools.ledger import AWAITED, NOTED, ClusterStatement, Ledger, of_claim, of_condition
 from muster.rules.pools.manifest import carried
 from muster.rules.pools.model import REMOVE, Claim, Cluster, Pool, PoolKey
@@ -31,7 +29,7 @@ from muster.rules.pools.pools import PoolsPass, pass_over
 from muster.rules.pools.rules import rules_of
 from muster.rules.pools.scaling import Consent
 from muster.rules.pools.survey import survey
-from muster.rules.stages import METADATA, SPEC, STATUS, Wide
+from muster.rules.stages import METADATA, SPEC, STATUS, Context, Wide
 from muster.rules.transitions import condition_decision, unchanged_condition
 
 OWNER_ROLE = "hive-claim-owner"
@@ -103,9 +101,9 @@ def _claims(world: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
             terms = pools.get(holder.pool) if holder is not None and holder.pool is not None else pool
             _carry_out(world, claim, fate_of(claim, world.view, terms, before, world.now, world.rules))
             if holder is not None and holder.pool not in (None, claim.pool):
-                yield messages.keeps_its_cluster(claim, holder, world.fleet.objects[claim.id])
+                yield conditions.keeps_its_cluster(claim, holder, world.fleet.objects[claim.id])
         if pool is None and not world.fleet.uncertain(CLUSTER_POOL):
-            yield messages.unknown_pool(claim, world.fleet.objects[claim.id])
+            yield conditions.unknown_pool(claim, world.fleet.objects[claim.id])
     lost = {(id_.namespace, id_.name): id_ for id_ in world.view.lost_claims}
     for cluster in world.view.clusters.values():
         claim_id = lost.get((cluster.pool.namespace, cluster.claim)) if cluster.pool is not None else None
@@ -179,7 +177,7 @@ def _orphans(world: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Finding |
         left = sorted(cluster.name for cluster in members if not cluster.deleting)
         if left:
             known = (world.fleet.objects.get(cluster.id) for cluster in members)
-            yield messages.orphaned(key, left, next((obj for obj in known if obj is not None), None))
+            yield conditions.orphaned(key, left, next((obj for obj in known if obj is not None), None))
     yield from consent.held()
 
 
@@ -191,7 +189,7 @@ def _protected(world: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Finding
         broken = world.decided(cluster.id).get("Broken", {}).get("status") == "True"
         pool = pools.get(cluster.pool)
         if cluster.marked or broken or (pool is not None and pool.deleting and not cluster.claim):
-            yield messages.protected(cluster, world.fleet.objects.get(cluster.id))
+            yield conditions.protected(cluster, world.fleet.objects.get(cluster.id))
 
 
 def _remember(world: PoolsPass) -> None:

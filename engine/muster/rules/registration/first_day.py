@@ -20,9 +20,8 @@ from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.conditions.policy import ConditionPolicy
-from muster.rules.context import Context
-from muster.rules.effects.population import NEVER_AVAILABLE, headline, in_service
-from muster.rules.stages import Local
+from muster.rules.effects.budget import NEVER_AVAILABLE, headline, in_service
+from muster.rules.stages import Context, Local
 
 _PATH: Path = ("metadata", "annotations")
 _BECAUSE = Because("first day", OF_CONDITIONS, "it has never been available, so budgets do not count it yet")

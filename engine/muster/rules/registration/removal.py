@@ -21,9 +21,8 @@ from muster.data.times import format_time
 from muster.data.tree import dig
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.context import Context
 from muster.rules.policies.adapters import owner_cluster
-from muster.rules.stages import CONDITIONS, Local
+from muster.rules.stages import CONDITIONS, Context, Local
 from muster.rules.transitions import condition_decision
 
 _DELETED: Path = ("metadata", "deletionTimestamp")

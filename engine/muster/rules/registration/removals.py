@@ -26,8 +26,15 @@ from muster.fleet.agent_refs import accepted_by_ref
 from muster.fleet.fleet import AnyFleet, Fleet
 from muster.fleet.view import View
 from muster.rules.effects.approval import REMOVAL, Approvals, awaits
-from muster.rules.effects.budget import Budget, budgets_of, override_of
-from muster.rules.effects.population import fleet_id, in_service, kept_clusters, was_in_service
+from muster.rules.effects.budget import (
+    Budget,
+    budgets_of,
+    fleet_id,
+    in_service,
+    kept_clusters,
+    override_of,
+    was_in_service,
+)
 
 TRAILER: Final = "Muster-Allow-Removal"
 

@@ -29,8 +29,7 @@ from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.context import Context
-from muster.rules.stages import Local
+from muster.rules.stages import Context, Local
 
 _BECAUSE = Because("requests", OF_SPEC, "the request of which this was decided: another content is decided anew")
 _WHOSE = Because("requests", OF_ITSELF, "whose it was is known by this when the request is there no more")

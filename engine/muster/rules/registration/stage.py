@@ -1,4 +1,4 @@
-"""Registration: acceptance and denial of ManagedClusters, joining, and derived Leases.
+"""Registration: acceptance and denial of ManagedClusters, joining, derived Leases, and verified signers.
 
 Source: seed 002 (double opt-in, removal), seed 000 (who creates the Lease) and upstream's managedcluster and lease
 controllers. A cluster that was never accepted has no condition; one that was accepted once and is no longer is denied.
@@ -7,6 +7,10 @@ the agent's own Lease exists.
 
 A cluster has joined, in upstream's words, when its agent has reported after acceptance: with its own Lease, or by the
 condition itself. If agents need certificates, a request of its agent must be signed, too. Joining is never withdrawn.
+
+If agents must sign (`Fleet.spec.agents.signing`), `AgentIdentityVerified` is decided for every accepted cluster with a
+ref. Signers are verified where refs are read (`muster.git.identities`); reports without a verified signer are not
+received, so the lease will expire.
 """
 
 from collections.abc import Iterator, Set
@@ -14,10 +18,12 @@ from datetime import datetime
 
 from muster.data.decision import OF_ITSELF, Because, Decision, Input
 from muster.data.finding import Finding
-from muster.data.kinds import ACCEPTED, CSR, LEASE, MANAGED_CLUSTER
+from muster.data.kinds import ACCEPTED, CLUSTERS, CSR, LEASE, MANAGED_CLUSTER
+from muster.data.snapshot import SignerIdentity
 from muster.data.times import format_time
 from muster.data.tree import Tree, mapping_at
 from muster.fleet.acceptance import ACCEPTED_ON, is_accepted, is_accepted_automatically
+from muster.fleet.agent_refs import VERIFIED
 from muster.fleet.approvals import issued_certificate
 from muster.fleet.clusters import JOINED
 from muster.fleet.faults import each
@@ -25,9 +31,8 @@ from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, lease_id, leases_by_cl
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.context import Context
 from muster.rules.heartbeats.silence import kept_clusters
-from muster.rules.stages import CONDITIONS, METADATA, SPEC, Local
+from muster.rules.stages import CONDITIONS, METADATA, SPEC, Context, Local
 from muster.rules.transitions import condition, condition_decision
 
 _BECAUSE = Because("registration", (Input(("spec", "hubAcceptsClient")),))
@@ -140,3 +145,30 @@ STAGE = Local(
         ((LEASE,), (METADATA, SPEC)),
     ),
 )
+
+
+_SIGNED = Because("identity", OF_ITSELF, "the signature of the newest commit on its agent's ref")
+
+
+def verify(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
+    """Decide the condition `AgentIdentityVerified`."""
+    identities = context.identities
+    if identities is None:
+        return
+
+    def judged(obj: Object) -> Iterator[Decision]:
+        known = identities.get(obj.id.name)
+        if known is None and obj.id in context.lost:
+            known = SignerIdentity("", "RefGone", f"agents/{obj.id.name} is gone")
+        if known is None or (obj.kind is MANAGED_CLUSTER and obj.id not in context.lost and not is_accepted(obj)):
+            return
+        said = ("True", "SignatureVerified", f"What its agent says is signed by {known.user}.")
+        if known.reason:
+            said = ("False", known.reason, f"Not received: {known.doubt}.")
+        yield condition_decision(view, obj.id, VERIFIED, said, _SIGNED, now)
+
+    yield from each(view.of(*CLUSTERS), judged)
+    yield from each((obj for obj in kept_clusters(view, context) if obj.id in context.lost), judged)
+
+
+IDENTITY = Local("identity", verify, derives=((CLUSTERS, (CONDITIONS,)),))

@@ -17,9 +17,9 @@ from muster.data.ids import ObjectId
 from muster.data.tree import Tree, mappings_at
 from muster.fleet.view import View
 from muster.rules.conditions.stale_input import StaleInput
-from muster.rules.context import ObjectBroadcast
 from muster.rules.generations import spec_digest
 from muster.rules.remedies.policy import Remedy
+from muster.rules.stages import ObjectBroadcast
 
 GROUNDS: Path = ("status", "muster", "grounds")
 ORIGINS: Path = ("status", "muster", "remedies")

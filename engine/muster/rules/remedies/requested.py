@@ -16,8 +16,7 @@ from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.conditions.stale_input import StaleInput, StaleInputs, conditions_of, record_reads
-from muster.rules.context import Context
-from muster.rules.effects.population import in_service
+from muster.rules.effects.budget import in_service
 from muster.rules.failures import Failures, PolicyFailure
 from muster.rules.policies.lazy import Variables
 from muster.rules.policies.scopes import Scopes
@@ -32,7 +31,7 @@ from muster.rules.remedies.grounds import (
     pairs_before,
 )
 from muster.rules.remedies.policy import Remedy
-from muster.rules.stages import Local
+from muster.rules.stages import Context, Local
 
 
 @dataclass(frozen=True)

@@ -18,9 +18,8 @@ from muster.data.tree import Tree, dig
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.context import Context
 from muster.rules.effects.allowance import Allowance
-from muster.rules.effects.population import in_service
+from muster.rules.effects.budget import in_service
 from muster.rules.remedies.grounds import (
     GROUNDS,
     ORIGINS,
@@ -31,7 +30,7 @@ from muster.rules.remedies.grounds import (
     grounds_before,
     pairs_before,
 )
-from muster.rules.stages import Local
+from muster.rules.stages import Context, Local
 
 ACTIONS: Path = ("status", "remedyActions")
 

@@ -34,12 +34,11 @@ from muster.fleet.reports import (
 )
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
-from muster.rules.context import Context
 from muster.rules.creation import creation_time, record_creations
 from muster.rules.generations import spec_digest
 from muster.rules.policies.variables import generation_of
 from muster.rules.reports.acceptance import ACCEPTED, Limits, ParsedReport, Situation, Verdict, judge
-from muster.rules.stages import STATUS, Local
+from muster.rules.stages import STATUS, Context, Local
 from muster.rules.transitions import condition_decision
 
 _BECAUSE = Because(RULE, OF_SPEC, "what counts of the adapter on the object, for the reports to come")

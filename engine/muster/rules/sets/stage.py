@@ -20,10 +20,8 @@ from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
-from muster.rules.context import Context
-from muster.rules.policies.facets import Facets
-from muster.rules.policies.selectors import LabelSelector
-from muster.rules.stages import SPEC, STATUS, Local, Wide
+from muster.rules.policies.selectors import Facets, LabelSelector
+from muster.rules.stages import SPEC, STATUS, Context, Local, Wide
 from muster.rules.transitions import condition_decision, unchanged_condition
 
 _EXCLUSIVE = frozenset({"", "ExclusiveClusterSetLabel", "LegacyClusterSetLabel"})

@@ -9,8 +9,8 @@ from muster.data.times import try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.rules.context import Broadcast
 from muster.rules.policies.selectors import LabelSelector
+from muster.rules.stages import Broadcast
 
 OPERATORS = ("In", "NotIn")
 

@@ -20,12 +20,19 @@ from muster.data.tree import Tree, mappings_at
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.context import Context
 from muster.rules.effects.allowance import EVERYTHING, Allowance
-from muster.rules.stages import Local
+from muster.rules.stages import Context, Local
 from muster.rules.taints.cluster_policy import ClusterTaintPolicy
-from muster.rules.taints.keys import DISRUPTIVE, TaintKey, taint_fields, taint_key, taint_text, taints_by_key
-from muster.rules.taints.requests import RequestedLatch, RequestedLatches
+from muster.rules.taints.keys import (
+    DISRUPTIVE,
+    RequestedLatch,
+    RequestedLatches,
+    TaintKey,
+    taint_fields,
+    taint_key,
+    taint_text,
+    taints_by_key,
+)
 
 LATCHED: Path = ("status", "muster", "latched")
 _LATCHED = Because("taint policies", OF_CONDITIONS, "what stays until conditions say otherwise")

@@ -1,13 +1,16 @@
 """Keys of a cluster's taints, which taints keep work away, and what policies request."""
 
 from collections.abc import Mapping
+from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
-from muster.data.decision import Path
+from muster.data.decision import Decision, Path
 from muster.data.kinds import TAINTS, Kind
 from muster.data.times import format_time
 from muster.data.tree import Tree, mappings_at
+from muster.rules.stages import ObjectBroadcast
+from muster.rules.taints.cluster_policy import ClusterTaintPolicy
 from muster.rules.taints.policy import TaintRule
 
 #: Effects that keep work away or move it; others are hints.
@@ -60,3 +63,43 @@ def present(known: Tree, value: str, now: datetime) -> Tree:
 
 def without_key(taint: Tree) -> Tree:
     return {name: value for name, value in taint.items() if name not in ("key", "effect")}
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedLatch:
+    """What a cluster's conditions request of a ClusterTaintPolicy: to add its taints, or to remove them."""
+
+    policy: ClusterTaintPolicy
+    adds: bool
+    removes: bool
+
+
+def disrupts(decision: Decision) -> bool:
+    """Does a decision add or keep a taint that keeps work away?"""
+    return decision.value is not None and decision.path[2][1] in DISRUPTIVE
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedTaints(ObjectBroadcast):
+    """The taints that TaintPolicies request on a cluster; `put`: the record of each policy's taint."""
+
+    decisions: tuple[Decision, ...]
+    put: Mapping[TaintKey, Tree]
+
+    @property
+    def disrupts(self) -> bool:
+        """Does one of the taints keep work away?"""
+        return any(map(disrupts, self.decisions))
+
+
+@dataclass(frozen=True, slots=True)
+class RequestedLatches(ObjectBroadcast):
+    """What ClusterTaintPolicies request on a cluster. `keeps_away`: a resulting taint keeps work away."""
+
+    latches: tuple[RequestedLatch, ...]
+    keeps_away: bool
+
+    @property
+    def disrupts(self) -> bool:
+        """Does one of the taints keep work away?"""
+        return self.keeps_away

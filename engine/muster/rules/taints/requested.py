@@ -24,17 +24,25 @@ from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.conditions.stage import guards_hold, holds
 from muster.rules.conditions.stale_input import RecordedConditions, StaleInputs, record_reads
-from muster.rules.context import Context
 from muster.rules.failures import Failures, PolicyFailure
 from muster.rules.generations import spec_digest
 from muster.rules.policies.lazy import PolicyScope, Variables
 from muster.rules.policies.scopes import Scopes
-from muster.rules.stages import Local
+from muster.rules.stages import Context, Local
 from muster.rules.taints.cluster_policy import ClusterTaintPolicies, ClusterTaintPolicy
 from muster.rules.taints.cluster_stage import would_disrupt
-from muster.rules.taints.keys import TaintKey, present, put_before, rule_key, taint_fields, taints_by_key
+from muster.rules.taints.keys import (
+    RequestedLatch,
+    RequestedLatches,
+    RequestedTaints,
+    TaintKey,
+    present,
+    put_before,
+    rule_key,
+    taint_fields,
+    taints_by_key,
+)
 from muster.rules.taints.policy import TaintPolicy, TaintRule
-from muster.rules.taints.requests import RequestedLatch, RequestedLatches, RequestedTaints
 
 _SILENT = "nothing new is known of what the policy looks at, so what stands stays until there is news"
 

@@ -17,12 +17,13 @@ from muster.data.tree import Tree
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.context import Context
 from muster.rules.effects.allowance import Allowance
-from muster.rules.stages import Local
+from muster.rules.stages import Context, Local
 from muster.rules.taints.keys import (
     STANDING,
+    RequestedTaints,
     TaintKey,
+    disrupts,
     present,
     put_before,
     rule_key,
@@ -32,7 +33,6 @@ from muster.rules.taints.keys import (
     without_key,
 )
 from muster.rules.taints.policy import TaintPolicy
-from muster.rules.taints.requests import RequestedTaints, disrupts
 
 _TAINTS = (Input(("spec", "taints")),)
 _OWN = Because("taints", _TAINTS, "a person's taint; the time is when it appeared")

@@ -12,7 +12,7 @@ from muster.features.lint.proving.rules import of_remedy
 from muster.features.lint.proving.solver import MAX_STEPS
 from muster.features.test.memory import MemorySnapshot
 from muster.fleet import assemble
-from muster.fleet.builtin import builtin_objects
+from muster.fleet.files import builtin_objects
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pulses.policy import PulsePolicy

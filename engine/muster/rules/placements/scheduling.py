@@ -21,7 +21,7 @@ from muster.fleet.view import View
 from muster.rules.placements.candidates import Candidates
 from muster.rules.placements.choice import Contest, PlacementChoice, ScoringContext
 from muster.rules.placements.policy import CompiledPlacement
-from muster.rules.placements.standing import DecisionShard, clusters_of, standing_shards
+from muster.rules.placements.shards import DecisionShard, clusters_of, standing_shards
 from muster.rules.policies.in_force import InForce
 
 SCHEDULING_DISABLED = "cluster.open-cluster-management.io/experimental-scheduling-disable"
