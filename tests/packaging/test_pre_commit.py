@@ -103,7 +103,7 @@ def test_a_commit_that_only_ignores_or_empties_is_looked_at(repo: Repo) -> None:
     repo.write("clusters/a/cluster.yaml", "")
     done = commit(repo)
     assert done.returncode == 1
-    assert "there is nothing in it now" in done.stdout + done.stderr
+    assert "it is empty now" in done.stdout + done.stderr
 
 
 def test_a_commit_that_touches_nothing_of_the_fleet_answers_for_nothing(repo: Repo) -> None:

@@ -135,22 +135,22 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "what (is left in its namespace|becomes of the claim, and of its cluster)": _always,
     "what the next run has to know of the cluster": _always,
     "what this run went by; it stays in force while the Fleet has an error": lambda said: not said.kept,
-    "when the (object came to be|spec last changed).*": _always,
+    "when the (object was created|spec last changed).*": _always,
     "(which policy put which taint there|which cluster has reserved it, and how that fared)": _always,
-    "what stays until conditions say otherwise": _always,
+    "latched until conditions remove it": _always,
     "what counts of the adapter on the object, for the reports to come": lambda said: (
         said.value is None or _accepted_report(said)
     ),
-    "the (cluster|cluster's provisioner|cluster's agents).* speaks? through this ref": (
+    "the (cluster|cluster's provisioner|cluster's agents).* reports? through this ref": (
         lambda said: said.id.name in said.fleet.refs.speaking
     ),
     "the signature of the newest commit on its agent's ref": lambda said: bool(said.fleet.refs.identities),
-    "its agent (renews the lease as often as this says|cannot know yet that the lease has become shorter)": _always,
+    "its agent (renews the lease by this duration|cannot know yet that the lease has become shorter)": _always,
     "so many clusters are accepted that leases last longer.*": _always,
-    "the request of which this was decided.*|whose it was is known by this.*": _always,
+    "the request that was decided.*|names the cluster when the request is gone": _always,
     # reports
     "it is still reported, and nothing newer of the adapter on the object counts": _accepted_report,
-    "the report says something else now, .*": lambda said: said.there and not _accepted_report(said),
+    "the report has changed and does not count now; .*": lambda said: said.there and not _accepted_report(said),
     "no file has the report any more; .*": lambda said: not said.there and not said.fleet.unidentified,
     "the report has an error now; .*": lambda said: said.kept or said.fleet.unidentified,
     "the report came in time, and grows too old no more": (
@@ -158,18 +158,18 @@ SENTENCES: Final[Mapping[str, Check]] = {
     ),
     # what is kept
     "the object has an error, so .*": lambda said: said.there and said.kept,
-    "no file that can be read declares it now, .*": lambda said: not said.there and said.kept,
-    "its cluster's agent could not be heard, .*": lambda said: bool(said.fleet.refs.unheard),
+    "no readable file declares it now, .*": lambda said: not said.there and said.kept,
+    "its cluster's agent ref could not be read, .*": lambda said: bool(said.fleet.refs.unheard),
     "its cluster keeps its last derived state, .*": (
         lambda said: any(id_ in said.fleet.broken for id_ in said.cluster())
     ),
     "no file declares the cluster any more, but its removal is held": (
         lambda said: not any(id_ in said.fleet.objects for id_ in said.cluster()) and bool(said.fleet.held)
     ),
-    "a file could not be read that may hold this object.*": lambda said: not said.there and said.fleet.unidentified,
+    "an unreadable file may hold this object.*": lambda said: not said.there and said.fleet.unidentified,
     "muster could not decide this, .*": lambda said: any(map(is_fault, said.fleet.findings)) or said.failed,
     "a policy has an error, so .*": _always,
-    "the labels of some cluster are not known.*": lambda said: bool(said.fleet.broken) or said.fleet.unidentified,
+    "the labels of some cluster are unknown.*": lambda said: bool(said.fleet.broken) or said.fleet.unidentified,
     "what declares the cluster cannot be read, .*": lambda said: said.kept or said.fleet.unidentified,
     # budgets
     "[0-9]+ of [0-9]+ clusters are disrupted.*": lambda said: any(
@@ -186,15 +186,15 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "awaits approval: merge .*|its deletion is approved, and waits for its turn .*": _always,
     # registration and leases
     "the Fleet accepts clusters .*": _always,
-    "it was accepted, and its agent has spoken": (
+    "it was accepted, and its agent has reported": (
         lambda said: dig(said.whole, "spec", "hubAcceptsClient") is True and said.spoken()
     ),
     "its agent reports that it joined": lambda said: "ManagedClusterJoined" in said.fleet.reported(said.id),
     "it joined before, and joining happens once": (
         lambda said: "ManagedClusterJoined" in said.fleet.conditions_before(said.id)
     ),
-    "no Lease of the cluster's agent is there: .*": lambda said: not said.leased(),
-    "its lease has run out, .*": lambda said: said.kept or said.fleet.unidentified,
+    "the cluster's agent has no Lease: .*": lambda said: not said.leased(),
+    "its lease has expired, .*": lambda said: said.kept or said.fleet.unidentified,
     "it was renewed before its lease became longer": lambda said: said.value["seconds"] < 86_400,
     "the last sign of life before the cluster fell silent; .*": lambda said: (
         said.condition(said.id, kind_of(said.id).headline) == "Unknown" and _silent_after(said) is not None
@@ -213,7 +213,7 @@ SENTENCES: Final[Mapping[str, Check]] = {
     ),
     # what goes
     "its cluster is being deleted": lambda said: dig(said.first(), "metadata", "deletionTimestamp") is not None,
-    "no cluster that can be read is there, .*": lambda said: not _owner_is_there(said),
+    "its cluster cannot be read, and was being deleted before": lambda said: not _owner_is_there(said),
     "the cluster is being deleted, so .*": lambda said: said.fleet.objects[said.id].deleting,
     "the cluster is being removed, so .*": lambda said: said.fleet.objects[said.id].deleting,
     "it is broken, and it is being deleted": (
@@ -222,13 +222,13 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "its pool is gone, and it is marked for removal": lambda said: said.pool_is_gone() and _marked(said),
     # taints and remedies
     "a person's taint; .*": lambda said: bool(said.fleet.objects[said.id].spec.get("taints")),
-    "nothing is heard of the cluster, and a budget holds: its taints stay": lambda said: said.headline("Unknown"),
-    "nothing new is known of what the policy looks at, .*": _always,
+    "the cluster is silent, and a budget holds: its taints stay": lambda said: said.headline("Unknown"),
+    "the policy's conditions have no new input, .*": _always,
     "it was put there at .*, and nothing has taken it off": lambda said: said.value is not None,
     "no Remedy asks for an action now": lambda said: not said.value and not said.held("remedy"),
     "every action that a Remedy asks for is held": lambda said: not said.value and said.held("remedy"),
-    "(nothing new is known of .*; )?a budget holds and nothing is heard .*": lambda said: said.headline("Unknown"),
-    "nothing new is known of .*, so what stands because of it stays until there is news": lambda said: bool(said.value),
+    "(.*: no new input, so its effects stay until there is; )?a budget holds and the cluster is silent, .*": lambda said: said.headline("Unknown"),
+    ".*: no new input, so its effects stay until there is": lambda said: bool(said.value),
     # conditions and placements
     "(True|False|Unknown) must last until .*": (
         lambda said: f"{said.value['status']} must" not in said.decision.because.text
@@ -255,8 +255,8 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "the power state that was asked for at .*": lambda said: (
         dig(said.whole, "status", "muster", "powerStateSince") in said.decision.because.text
     ),
-    "as it was (made|decided before): .*": lambda said: said.value is not None,
-    "what its pool says now": lambda said: said.value in str(said.first()),
+    "as (created|decided before): .*": lambda said: said.value is not None,
+    "its pool's setting": lambda said: said.value in str(said.first()),
     "the claim was given this cluster, and keeps it until it ends": lambda said: said.value is not None,
     "the claim ended at .*": lambda said: said.value in said.decision.because.text,
     "when the claim was first seen": _always,

@@ -228,7 +228,7 @@ class Code(StrEnum):
     REQUEST_REPLACED = ("MUS241", _W, "request was replaced",
         "A person approved or denied a CertificateSigningRequest, and its content is another one now. The word was "
         "about the old content and does not count for the new one, which is judged as a new request: muster keeps a "
-        "digest of what was decided. Look at it, and accept its cluster again, or write the condition anew, with "
+        "digest of what was decided. Look at it, and accept its cluster again, or write the condition again, with "
         "another reason or message. Upstream, a request cannot be changed at all.")
     REQUEST_OF_DENIED_CLUSTER = ("MUS242", _W, "request of a denied cluster",
         "A person approved a CertificateSigningRequest of a cluster that was accepted once and is not any more. "

@@ -37,8 +37,8 @@ def invalid_agent_file(found: Finding) -> Finding:
 
 def lost_agent_ref(ref: str, why: str) -> Finding:
     """The repository lost an object of an agent's ref."""
-    message = f"git cannot read what the agent said ({why}): what was derived stands until the lease runs out"
-    hint = "let the agent beat once more, or get the object back: git fsck --full lists what is damaged"
+    message = f"git cannot read the agent's ref ({why}): the derived state is kept until the lease expires"
+    hint = "let the agent send its next heartbeat, or restore the object: git fsck --full lists damaged ones"
     return finding(Code.AGENT_OBJECT_LOST, message, Place(ref), hint=hint)
 
 
@@ -50,7 +50,7 @@ def repeated_field(part: Part, path: Path, first: Place | None) -> Finding:
             part,
             Code.REPORT_REPEATS_PART,
             f"{path_text(path)} of {part.id} is also set{elsewhere}",
-            "one file, one writer: let one of them say it",
+            "one file, one writer: keep one of them",
         ),
         part.source.ref,
     )
@@ -79,8 +79,8 @@ def undeclared_cluster(part: Part) -> Finding:
 
 def removed_cluster_reports(part: Part) -> Finding:
     """People removed the cluster, and its agent still reports."""
-    message = f"{part.id} was removed from the fleet, and its agent still speaks for it: nothing of that counts"
-    hint = f"stop the agent and delete its branch, or let the cluster in again: muster accept --clusters {part.id.name}"
+    message = f"{part.id} was removed from the fleet, and its agent still reports: its reports are ignored"
+    hint = f"stop the agent and delete its branch, or accept the cluster again: muster accept --clusters {part.id.name}"
     return finding_of(part, Code.AGENT_OF_REMOVED_CLUSTER, message, hint)
 
 
@@ -121,23 +121,23 @@ def withheld_remote(withheld: Withheld) -> Finding:
     clusters = sorted(withheld.clusters)
     names = ", ".join(clusters[:_NAMED]) + (f" and {len(clusters) - _NAMED} more" if len(clusters) > _NAMED else "")
     message = f"the repository {withheld.remote!r} of spec.agents.remotes could not be asked: {withheld.why}"
-    kept = f"; nothing is decided about the clusters that it speaks for: {names}" if clusters else ""
+    kept = f"; nothing is decided about its clusters: {names}" if clusters else ""
     hint = "see that it can be reached from here, or take it out of spec.agents.remotes; the other clusters are decided"
     return finding(Code.AGENTS_REMOTE_NOT_HEARD, message + kept, hint=hint)
 
 
 def unverified_report(id_: ObjectId, doubted: SignerIdentity, *, heard: bool) -> Finding:
     """The latest report of a cluster's agent does not count, because the signer is not known to be the agent."""
-    before = "what it said before counts until its lease runs out" if heard else "nothing of it counts"
+    before = "its earlier reports count until its lease expires" if heard else "nothing of it counts"
     message = f"what the agent of {id_} says is not received: {doubted.doubt}; {before}"
-    hint = "let its agent run with --identity, and accept its request for a certificate if it has none"
+    hint = "run its agent with --identity, and accept its certificate request if it has no certificate"
     return finding(Code.AGENT_NOT_VERIFIED, message, hint=hint, object_=id_)
 
 
 def agent_gone(id_: ObjectId, *, declared: bool, there: bool) -> Finding:
     """A cluster's ref is gone, or exists (`there`) without a valid report. The next run does not find this transition
     again."""
-    follows = "what it said before counts until its lease runs out" + ("" if declared else "; nothing else declares it")
+    follows = "its earlier reports count until its lease expires" + ("" if declared else "; nothing else declares it")
     what = "holds nothing that counts now" if there else "is gone"
     message = f"{id_} spoke through agents/{id_.name} at the last run, and that ref {what}: {follows}"
     hint = "start its agent again, or remove the cluster's files if it has left the fleet"

@@ -237,7 +237,7 @@ def _wrong_user(part: Part, user: str) -> str:
     named = mapping_at(part.body, "spec").get("username") if kind_of(part.id) is CSR else None
     if named is None or named == user:
         return ""
-    return f"it is made in the name of {named!r}, and signed by {user or 'nobody who is known'}"
+    return f"it is made in the name of {named!r}, and signed by {user or 'an unknown signer'}"
 
 
 def _not_allowed(part: Part, cluster: str) -> str:

@@ -221,8 +221,8 @@ def _without_conditions(body: Tree, types: tuple[str, ...]) -> Tree:
 
 
 def _other_request(obj: Object) -> Finding:
-    message = f"the request of {obj.id} is not the one that was approved or denied, so that word does not count for it"
-    hint = "look at the new request; to approve it, accept its cluster again, or write the condition anew"
+    message = f"the request of {obj.id} is not the one that was approved or denied, so that decision does not apply"
+    hint = "look at the new request; to approve it, accept its cluster again, or write the condition again"
     return finding_at(obj, ("status", "conditions"), Code.REQUEST_REPLACED, message, hint)
 
 

@@ -22,7 +22,7 @@ def skipped_derived(skip: Skipped) -> Finding:
     told = message.format(detail=skip.detail or skip.reason)
     return finding(
         Code.DERIVED_DAMAGED,
-        f"the derived file cannot be read and will be written anew: {told}",
+        f"the derived file cannot be read and will be rewritten: {told}",
         Place(skip.path),
         hint="nothing under derived/ is written by hand",
     )
@@ -30,7 +30,7 @@ def skipped_derived(skip: Skipped) -> Finding:
 
 def damaged_derived(source: SourceFile, problem: Problem) -> Finding:
     """A file under derived/ that does not parse."""
-    message = f"the derived file is damaged and will be written anew: {problem.message}"
+    message = f"the derived file is damaged and will be rewritten: {problem.message}"
     hint = "restore it with git checkout if the times of earlier transitions in it matter"
     return finding(Code.DERIVED_DAMAGED, message, Place(source.label, problem.line, problem.column), hint=hint)
 
@@ -44,7 +44,7 @@ def not_derived(source: SourceFile, document: Document, reason: str) -> Finding:
 
 def unknown_derived_field(source: SourceFile, document: Document, id_: ObjectId, what: str) -> Finding:
     """A field in a derived part that muster does not derive."""
-    message = f"what stands in the derived part of {id_} is not muster's, so it is decided anew: {what}"
+    message = f"muster did not write this in the derived part of {id_}, so it is decided again: {what}"
     hint = "nothing under derived/ is written by hand; git checkout brings back what muster wrote"
     return finding(Code.STRANGE_DERIVED_FIELD, message, Place(source.label, document.line, 1), hint=hint)
 
@@ -53,7 +53,7 @@ def violation_text(error: "ValidationError", path: At) -> str:
     """What is wrong at a place of a derived part, without its value."""
     where = path_text(path) or "the document"
     if error.validator == "additionalProperties":
-        return f"{where} is no field that it has"
+        return f"{where} is not a known field"
     return f"{where} does not meet {error.validator!r} of its schema"
 
 
@@ -63,7 +63,7 @@ def unwritable(id_: ObjectId, parts: tuple[Part, ...], why: str) -> Finding:
         Code.DERIVED_TOO_LARGE,
         f"what is derived of {id_} would not be readable, so it keeps its last derived state: {why}",
         parts[0].place if parts else Place(""),
-        hint="make the object smaller: what is remembered of it has to fit into one file",
+        hint="make the object smaller: its derived part must fit into one file",
         object_=id_,
         severity=Severity.WARNING if parts and all(part.source.ref for part in parts) else None,
     )

@@ -58,9 +58,9 @@ def _identified(source: SourceFile, body: Tree) -> tuple[Kind, ObjectId] | str:
     group, _, version = api_version.rpartition("/")
     kind = BY_GROUP_KIND.get((group, body["kind"]))
     if kind is None or version not in kind.versions:
-        return f"muster derives nothing of {body['kind']!r} in {api_version!r}"
+        return f"muster derives no {body['kind']!r} in {api_version!r}"
     if not isinstance(name, str) or not isinstance(namespace, str | None) or kind.namespaced != bool(namespace):
-        return f"it does not say which {kind.name} it is a part of"
+        return f"it does not identify its {kind.name}"
     if not is_safe(name) or (namespace and not is_safe(namespace)):
         return "its name can be no object's"
     id_ = kind.id(name, namespace or "")
@@ -90,7 +90,7 @@ def _without_unknown(kind: Kind, body: Tree) -> tuple[Tree, list[str]]:
         pruned["metadata"] = {
             name: body["metadata"][name] for name in ("name", "namespace") if name in body["metadata"]
         }
-        strange.setdefault((), "nothing of it can be kept")
+        strange.setdefault((), "no field of it is valid")
     return pruned, [text for _, text in sorted(strange.items(), key=lambda item: repr(item[0]))]
 
 

@@ -25,7 +25,7 @@ from muster.version import __version__
 OURS = frozenset((Code.FAULT_AT_OBJECT, Code.FAULT, Code.FAULT_IN_BUILT_IN_POLICY))
 _HOME = f"{Path(__file__).resolve().parents[1]}/"
 _MOST_FRAMES = 3
-_REPORT = "Please report this line: there is nothing of your fleet in it but the name of the object."
+_REPORT = "Please report this line: of your fleet it contains only the object's name."
 
 #: Called with what muster was doing, and the exception.
 Listener: TypeAlias = Callable[[str, Exception], None]
@@ -79,7 +79,7 @@ def object_fault(obj: Decidable, error: Exception) -> Finding:
     return finding(Code.FAULT_AT_OBJECT, message, place, hint=_REPORT, object_=obj.id)
 
 
-def stage_fault(doing: str, error: Exception, outcome: str = "what it had decided stays") -> Finding:
+def stage_fault(doing: str, error: Exception, outcome: str = "its last decisions stay") -> Finding:
     """The finding that muster failed in something about no single object."""
     message = f"a fault in muster, not in your fleet, while {doing}, so {outcome}: {fault_text(error)}"
     return finding(Code.FAULT, message, hint=_REPORT)

@@ -62,23 +62,23 @@ SKIPPED_TEXTS = {
     "not-a-file": ("not a regular file ({detail})", "remove it, or name it in .musterignore"),
     "unreadable": ("the file could not be read: {detail}", "check its permissions"),
     "no-cluster": ("the branch {detail} names no cluster, so nothing on it counts", _AGENTS_HINT),
-    "misplaced": ("the branch {detail} is no agent's, though it looks like one: nothing on it counts", _AGENTS_HINT),
+    "misplaced": ("the branch {detail} looks like an agent's but is not: nothing on it counts", _AGENTS_HINT),
     "not-given": (
-        "this speaks for {detail}, which is not given to whom it comes from: nothing of it counts",
+        "this reports on {detail}, which its sender may not report on: it is ignored",
         "give the cluster to the repository or relay (Fleet.spec.agents.remotes, relays), or stop that agent",
     ),
     "over-limit": (
         "the agent's branch holds too much: {detail}",
-        "make the agent say less, or let agents say more: Fleet.spec.agents.maxBytes and maxFiles",
+        "make the agent report less, or raise the limits: Fleet.spec.agents.maxBytes and maxFiles",
     ),
     "too-many-unknown": (
         "branches of clusters that no file declares and that are not looked at, because they are too many: {detail}",
-        "see who pushes them and delete them; to let one of them in, commit a file that declares its cluster",
+        "find out who pushes them and delete them; to accept one, commit a file that declares its cluster",
     ),
     "too-many-refused": ("further branches of agents that do not count: {detail}", _AGENTS_HINT),
     "dated-ahead": (
-        "the newest commit lies in the future by its date, so {detail} speaks for the cluster",
-        "look who wrote it; a clock may be wrong",
+        "the newest commit has a date in the future, so {detail} counts for the cluster",
+        "find out who wrote it; a clock may be wrong",
     ),
 }  # fmt: skip
 
@@ -140,7 +140,7 @@ def invalid_fleet(parts: tuple[Part, ...], *, remembered: bool) -> Finding:
     """The Fleet object is invalid."""
     instead = "what the last run went by is" if remembered else "the defaults are"
     message = f"the Fleet has an error, so its settings do not count: {instead} in force, and no pulse is published"
-    hint = "mend the Fleet: its errors are named beside this"
+    hint = "fix the Fleet: other findings name its errors"
     place = parts[0].place if parts else Place("")
     return finding(Code.SETTINGS_IGNORED, message, place, hint=hint, object_=parts[0].id if parts else None)
 
@@ -185,9 +185,7 @@ def misspelt_kind(origin: Origin, group: str, name: str, kind: Kind, id_: Object
         hint = f"did you mean {kind.name!r}?"
     else:
         hint = f"did you mean {kind.name!r} of {kind.api_version}?"
-    message = (
-        f"no kind {name!r} in group {group!r} is known; {id_ or 'what it was meant to be'} stays as it is meanwhile"
-    )
+    message = f"no kind {name!r} in group {group!r} is known; {id_ or 'the intended object'} stays unchanged until then"
     return finding(Code.UNKNOWN_KIND, message, _at(origin), hint=hint, object_=id_, severity=Severity.ERROR)
 
 
@@ -198,7 +196,7 @@ def incomplete_document(origin: Origin, missing: str, keys: Iterable[str], kinds
     hint = did_you_mean(missing, keys).replace("did you mean", "is it written as") or line
     return finding(
         Code.MISSING_IDENTITY,
-        f"the document has no {missing}, so nobody knows which object it is",
+        f"the document has no {missing}, so it does not identify an object",
         _at(origin),
         hint=hint,
     )
@@ -206,7 +204,7 @@ def incomplete_document(origin: Origin, missing: str, keys: Iterable[str], kinds
 
 def misspelt_list(origin: Origin, name: str) -> Finding:
     """A list of the fleet's objects has a wrong kind."""
-    message = f"no kind {name!r} is known, and its items are objects of the fleet; they stay as they are meanwhile"
+    message = f"no kind {name!r} is known, and its items are objects of the fleet; they stay unchanged until then"
     return finding(Code.UNKNOWN_KIND, message, _at(origin), hint="did you mean 'List' of v1?", severity=Severity.ERROR)
 
 
@@ -219,9 +217,9 @@ def vanished_name(origin: Origin, ids: Sequence[ObjectId]) -> Finding:
 
 
 _STATES = {
-    "blank": "there is nothing in it now",
+    "blank": "it is empty now",
     "broken": "it cannot be read now",
-    "strange": "what it holds now is of no kind that is known",
+    "strange": "it holds no object of a known kind now",
     "ignored": "`.musterignore` names it now",
     "symlink": "it is a symbolic link now",
     "submodule": "it is a submodule now",
@@ -251,7 +249,7 @@ def unsupported_version(origin: Origin, id_: ObjectId, version: str) -> Finding:
 
 def assumed_namespace(origin: Origin, kind: Kind, name: str) -> Finding:
     """An agent's object without a namespace, where its cluster's is nearly always meant."""
-    message = f"{kind.name} {name!r} names no namespace, so it is in 'default' and speaks of a cluster of that name"
+    message = f"{kind.name} {name!r} names no namespace, so it is in 'default' and belongs to a cluster of that name"
     return finding(
         Code.NAMESPACE_OUT_OF_PLACE, message, _at(origin), hint="add metadata.namespace: the name of its cluster"
     )

@@ -24,7 +24,7 @@ from muster.fleet.view import View
 from muster.rules.stages import Context
 
 CREATED: Path = ("status", "muster", "created")
-_BECAUSE = Because("reports", OF_ITSELF, "when the object came to be; what was said before is not about it")
+_BECAUSE = Because("reports", OF_ITSELF, "when the object was created; earlier reports are not about it")
 
 
 def creation_time(view: View, context: Context, id_: ObjectId, now: datetime) -> datetime | None:

@@ -35,13 +35,13 @@ from muster.rules.stages import METADATA, SPEC, STATUS, Context, Local, Stage
 
 _BROKEN = Because("kept", OF_ITSELF, "the object has an error, so it keeps its last derived state")
 _LOST = Because(
-    "kept", OF_ITSELF, "no file that can be read declares it now, and that may be a slip, so it keeps its last state"
+    "kept", OF_ITSELF, "no readable file declares it now, which may be a mistake, so it keeps its last state"
 )
-_UNHEARD = Because("kept", OF_ITSELF, "its cluster's agent could not be heard, so it stays as it is")
-_BESIDE = Because("kept", OF_ITSELF, "its cluster keeps its last derived state, and so does what belongs to it")
-_FAULT = Because("kept", OF_ITSELF, "muster could not decide this, through a fault of its own, so it stays as it is")
+_UNHEARD = Because("kept", OF_ITSELF, "its cluster's agent ref could not be read, so it stays unchanged")
+_BESIDE = Because("kept", OF_ITSELF, "its cluster keeps its last derived state, and so do its objects")
+_FAULT = Because("kept", OF_ITSELF, "muster could not decide this because of a fault, so it stays unchanged")
 _REMOVED = Because("kept", OF_ITSELF, "no file declares the cluster any more, but its removal is held")
-_MISSING = Because("kept", OF_ITSELF, "a file could not be read that may hold this object, so it stays as it is")
+_MISSING = Because("kept", OF_ITSELF, "an unreadable file may hold this object, so it stays unchanged")
 _ANNOTATIONS: Path = ("metadata", "annotations")
 #: Kinds of objects that muster itself declares.
 _OWN = (LEASE, MANAGED_CLUSTER_SET, PLACEMENT_DECISION, CLUSTER_DEPLOYMENT)

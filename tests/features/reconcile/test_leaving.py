@@ -80,7 +80,10 @@ def test_a_cluster_whose_file_is_deleted_is_gone_while_its_agent_speaks(
         assert clusters(repo, muster) == []
         beat(repo)
     code, out, _ = muster("validate", "--repo", repo.path, "--rev", "HEAD")
-    assert (code, "MUS124: ManagedCluster/a was removed from the fleet, and its agent still speaks" in out) == (0, True)
+    assert (code, "MUS124: ManagedCluster/a was removed from the fleet, and its agent still reports" in out) == (
+        0,
+        True,
+    )
     assert muster("accept", "--clusters", "a", "--repo", repo.path)[0] == 0
     assert clusters(repo, muster) == [["a", "yes"]]
     assert "removed" not in repo.git("grep", "-h", "", "HEAD", "--", "derived")

@@ -99,7 +99,7 @@ SLIPS: Mapping[str, tuple[Edit, str]] = {
     "a misspelt key": ({"clusters/a.yaml": cluster("a").replace("kind: M", "knd: M")}, "is it written as 'knd'?"),
     "no apiVersion line": ({"clusters/a.yaml": cluster("a").partition("\n")[2]}, "add `apiVersion: cluster.open"),
     "neither": ({"clusters/a.yaml": cluster("a").partition("ManagedCluster\n")[2]}, "neither apiVersion nor kind"),
-    "an empty file": ({"clusters/a.yaml": ""}, "there is nothing in it now"),
+    "an empty file": ({"clusters/a.yaml": ""}, "it is empty now"),
     "a file of comments": ({"clusters/a.yaml": "# " + cluster("a").replace("\n", "\n# ")}, "nothing in it"),
     "an empty list": ({"clusters/a.yaml": "apiVersion: v1\nkind: List\nitems: []\n"}, "nothing in it"),
     "a file of two emptied": ({"more.yaml": "---\n"}, "held ManagedCluster/b, ManagedCluster/c"),
@@ -199,7 +199,7 @@ def test_a_slip_is_an_error_and_removes_nothing(name: str, repo: Repo, muster: R
 def test_a_file_that_lost_its_object_is_named_with_what_it_held(repo: Repo, muster: Run) -> None:
     repo.commit({"clusters/a.yaml": ""})
     code, _, err = muster("reconcile", "--repo", repo.path, "--now", NOW)
-    assert (code, "MUS110: the file held ManagedCluster/a, and there is nothing in it now" in err) == (1, True), err
+    assert (code, "MUS110: the file held ManagedCluster/a, and it is empty now" in err) == (1, True), err
 
 
 @pytest.mark.sampled(4)

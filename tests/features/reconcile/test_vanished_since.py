@@ -88,7 +88,7 @@ def test_the_error_says_what_the_file_held(kind: str, repo: Repo, muster: Run) -
     id_, text = IDLE[kind]
     repo.commit({FILE: text})
     repo.commit({FILE: ""})
-    assert f"held {id_}, and there is nothing in it now" in muster("validate", "--repo", repo.path)[1]
+    assert f"held {id_}, and it is empty now" in muster("validate", "--repo", repo.path)[1]
 
 
 @pytest.mark.parametrize("spoiled", SPOILED)

@@ -40,15 +40,15 @@ def told(*texts: str, clusters: int = 6) -> list[tuple[str, str]]:
     [
         (
             POLICY % (", selector: {matchLabels: {region: nowhere}}", SOUND),
-            "MUS601", "ConditionPolicy/p speaks of no ManagedCluster, of 6 there are",
+            "MUS601", "ConditionPolicy/p targets no ManagedCluster, of 6 there are",
         ),
         (
             POLICY % (", selector: {matchLabels: {region: eu}}", SOUND),
-            "MUS604", "the selector of ConditionPolicy/p takes in every ManagedCluster of 6",
+            "MUS604", "the selector of ConditionPolicy/p selects all 6 objects of kind ManagedCluster",
         ),
         (
             POLICY % ("", OTHERWISE + RULE % ("late", "self.metadata.name == 'a'")),
-            "MUS605", "rule 'late' of ConditionPolicy/p is never asked: 'otherwise' before it always holds",
+            "MUS605", "rule 'late' of ConditionPolicy/p is never evaluated: 'otherwise' before it always holds",
         ),
         (
             REMEDY.replace("ManagedClusterConditionAvailable", "Availabel"),
@@ -56,7 +56,7 @@ def told(*texts: str, clusters: int = 6) -> list[tuple[str, str]]:
         ),
         (
             BUDGET % "maxDisrupted: 100%",
-            "MUS603", "DisruptionBudget/b lets all of 6 clusters be disrupted at once, as if it were not there",
+            "MUS603", "DisruptionBudget/b allows all 6 clusters to be disrupted at once, so it has no effect",
         ),
         (BUDGET % "selector: {matchLabels: {region: nowhere}}", "MUS601", "DisruptionBudget/b counts no cluster"),
     ],

@@ -69,7 +69,7 @@ def repo(tmp_path: Path) -> Repo:
         ({"a.yaml": SOUND["a.yaml"].replace("prod", "prdo")}, ["a.yaml:5:5: ", "MUS233: ManagedCluster/a names ManagedClusterSet 'prdo'"]),
         ({"binding.yaml": BINDING.replace("prod", "prdo")}, ["MUS233: ManagedClusterSetBinding/shop/prdo names"]),
         ({"w.yaml": selecting({"matchLabels": {"region": "us"}})}, []),
-        ({"w.yaml": selecting({"matchLabels": {"regoin": "eu"}})}, ["MUS235", "asks for the label 'regoin'", "did you mean 'region'?"]),
+        ({"w.yaml": selecting({"matchLabels": {"regoin": "eu"}})}, ["MUS235", "requires the label 'regoin'", "did you mean 'region'?"]),
         ({"w.yaml": selecting({"matchExpressions": [{"key": "regoin", "operator": "Exists"}]})}, ["MUS235"]),
         ({"w.yaml": selecting({"matchExpressions": [{"key": "regoin", "operator": "DoesNotExist"}]})}, []),
         ({"c.yaml": document("ClusterClaim", "c", {"clusterPoolName": "ci"}, "pools")}, ["MUS233: ClusterClaim/pools/c names ClusterPool 'ci'"]),

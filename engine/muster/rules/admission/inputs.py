@@ -96,7 +96,7 @@ class AdmissionInputs:
             found = tuple(body for body in bodies if selector.matches(mapping_at(body, "metadata", "labels")))
         if not found and ref.get("parameterNotFoundAction") != "Allow":
             return Params(
-                refused=f"no object matches spec.paramRef of {binding.source.id}, so nobody can say what is allowed"
+                refused=f"no object matches spec.paramRef of {binding.source.id}, so the policy cannot be evaluated"
             )
         return Params(found)
 

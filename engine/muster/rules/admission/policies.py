@@ -27,15 +27,15 @@ def no_authorizer(policy: Object, first: Finding) -> Finding:
     return replace(
         first,
         code=Code.ADMISSION_ASKS_AUTHORIZER,
-        message=f"{policy.id} asks an authorizer, and a repository has none: who may do what is the git host's to say",
-        hint="leave that out, and let owners of paths and protected branches say it; the policy is not in force",
+        message=f"{policy.id} uses an authorizer, and a repository has none: the git host controls access",
+        hint="remove it, and use code owners and protected branches instead; the policy is not in force",
     )
 
 
 def matches_nothing(policy: Object, match: Match, named: Iterable[str], known: Iterable[str]) -> Finding:
     """A policy in force matches no object of the repository and no known kind."""
     if not any(rule.asked_for for rule in match.rules):
-        said = "speaks of nothing that a file can ask for: subresources and CONNECT are not among it"
+        said = "matches only subresources or CONNECT, which files never request"
         hint = "name the resource itself, or take the policy out of the repository"
     else:
         names = sorted(named)

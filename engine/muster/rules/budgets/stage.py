@@ -244,7 +244,7 @@ STAGE = Wide("budgets", stage, derives=(((FLEET,), (CONDITIONS, ("status", "must
 
 
 PATH: Path = ("status", "muster", "held")
-_UNREAD = "it is approved, and waits until its object has no error any more"
+_UNREAD = "it is approved, and waits until its object has no error"
 
 
 def record_held(view: View, context: Context, now: datetime) -> Iterator[Decision | Held]:

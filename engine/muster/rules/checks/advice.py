@@ -55,14 +55,14 @@ def _targets(fleet: Fleet, policy: Policy) -> Iterator[Finding]:
     selected = [obj for obj in objects if policy.target.selects(obj)]
     kinds = " or ".join(kind.name for kind in policy.target.kinds)
     if not selected:
-        there = f"of {len(objects)} there are" if objects else "of which there is none"
-        message = f"{policy.id} speaks of no {kinds}, {there}"
+        there = f"of {len(objects)} there are" if objects else "and there is none"
+        message = f"{policy.id} targets no {kinds}, {there}"
         yield finding_at(
             policy.source, ("spec", "target"), Code.MATCHES_NOTHING, message, "compare its selector with their labels"
         )
     elif policy.target.selector.requirements and len(objects) >= _MANY and len(selected) == len(objects):
-        message = f"the selector of {policy.id} takes in every {kinds} of {len(objects)}"
-        hint = "leave it out if that is meant, so that it is seen to speak of all"
+        message = f"the selector of {policy.id} selects all {len(objects)} objects of kind {kinds}"
+        hint = "remove the selector if all are intended"
         yield finding_at(policy.source, ("spec", "target", "selector"), Code.SELECTS_EVERYTHING, message, hint)
 
 
@@ -74,7 +74,7 @@ def _unreachable(policy: Policy) -> Iterator[Finding]:
     after = False
     for rule in policy.rules:
         if after:
-            message = f"rule {rule.name!r} of {policy.id} is never asked: {always!r} before it always holds"
+            message = f"rule {rule.name!r} of {policy.id} is never evaluated: {always!r} before it always holds"
             yield finding_at(
                 policy.source, rule.at, Code.RULE_NEVER_ASKED, message, "put the rule without a condition last"
             )
@@ -109,6 +109,6 @@ def _budget(fleet: Fleet, obj: Object, budget: Budget) -> Iterator[Finding]:
             obj, ("spec", "selector"), Code.MATCHES_NOTHING, message, "compare its selector with the clusters' labels"
         )
     elif budget.allowed(counted) >= counted:
-        message = f"{obj.id} lets all of {counted} clusters be disrupted at once, as if it were not there"
+        message = f"{obj.id} allows all {counted} clusters to be disrupted at once, so it has no effect"
         hint = "lower maxDisrupted or ignoreUpTo, or delete it"
         yield finding_at(obj, ("spec",), Code.BUDGET_HOLDS_NOTHING, message, hint)

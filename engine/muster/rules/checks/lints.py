@@ -102,7 +102,7 @@ def set_findings(fleet: Fleet) -> Iterator[Finding]:
     for obj in fleet.of(MANAGED_CLUSTER_SET):
         written = dig(obj.spec, "clusterSelector")
         if is_managed(obj) and written is not None and written != BUILT_IN[obj.id.name]:
-            message = f"spec.clusterSelector of {obj.id} is muster's; what is written here has no effect"
+            message = f"spec.clusterSelector of {obj.id} is decided by muster; the value in this file has no effect"
             hint = f'Remove it, or set the annotation {AUTO_UPDATE}: "false".'
             yield finding_at(obj, ("spec", "clusterSelector"), Code.BUILT_IN_SET_SELECTOR, message, hint)
     for obj in fleet.of(MANAGED_CLUSTER_SET_BINDING):
@@ -117,7 +117,7 @@ def override_findings(fleet: Fleet) -> Iterator[Finding]:
     """Yield a warning for each malformed annotation, which has no effect."""
     for obj in fleet.of(*CLUSTERS, FLEET, DISRUPTION_BUDGET):
         if ALLOW_DISRUPTION in obj.annotations and override_of(obj) is None:
-            message = f"{ALLOW_DISRUPTION} lets nothing through: {obj.annotations[ALLOW_DISRUPTION]!r}"
+            message = f"{ALLOW_DISRUPTION} has no effect: {obj.annotations[ALLOW_DISRUPTION]!r}"
             hint = f"write it as {FORM!r}"
             yield finding_at(obj, ("metadata", "annotations", ALLOW_DISRUPTION), Code.USELESS_OVERRIDE, message, hint)
 

@@ -111,7 +111,7 @@ def _labels(obj: Object, at: At, known: Iterable[str]) -> Iterator[Finding]:
     ]
     for path, key in asked:
         if isinstance(key, str) and key not in known:
-            message = f"{obj.id} asks for the label {key!r}, which no ManagedCluster has"
+            message = f"{obj.id} requires the label {key!r}, which no ManagedCluster has"
             yield finding_at(obj, path, Code.UNKNOWN_LABEL, message, did_you_mean(key, known))
 
 

@@ -102,7 +102,7 @@ def _expiry(stands: Finding, now: datetime) -> Finding | None:
     if waiver is None or not expired(waiver, now):
         return None
     message = f"{stands.object} expired on {waiver.until}: {waiver.code} of {waiver.about} counts again"
-    hint = f"mend it, or ask {waiver.owner} and waive it anew"
+    hint = f"fix it, or ask {waiver.owner} and waive it again"
     return finding(Code.WAIVER_EXPIRED, message, stands.place, hint=hint, object_=stands.object)
 
 
@@ -125,6 +125,6 @@ def waiver_advice(
                 Code.WAIVER_SILENCES_NOTHING,
                 message,
                 one.place,
-                hint="remove it, or waive what is there",
+                hint="remove it, or waive a finding that exists",
                 object_=one.object,
             )

@@ -50,8 +50,8 @@ def _lasts(fleet: FleetWithPolicies, scopes: Scopes, id_: ObjectId, now: datetim
     return until is None or now < until
 
 
-_BECAUSE = Because("hearing", OF_ITSELF, "the cluster's agents speak through this ref")
-_PROVISIONER = Because("hearing", OF_ITSELF, "the cluster's provisioner speaks through this ref")
+_BECAUSE = Because("hearing", OF_ITSELF, "the cluster's agents report through this ref")
+_PROVISIONER = Because("hearing", OF_ITSELF, "the cluster's provisioner reports through this ref")
 _REMOVED = Because(
     "hearing", OF_ITSELF, "people have removed these clusters, and their agents are not known to be gone"
 )

@@ -51,7 +51,7 @@ from muster.rules.policies.staleness import expiry
 from muster.rules.stages import Broadcast, Context, Local, Wide
 
 _SECONDS: Final = (Input(("spec", "leaseDurationSeconds")),)
-_BECAUSE: Final = Because("durations", _SECONDS, "its agent renews the lease as often as this says")
+_BECAUSE: Final = Because("durations", _SECONDS, "its agent renews the lease by this duration")
 _LEARNING: Final = Because("durations", _SECONDS, "its agent cannot know yet that the lease has become shorter")
 _LONGER: Final = Because("durations", _SECONDS, "it was renewed before its lease became longer")
 

@@ -46,7 +46,7 @@ from muster.rules.policies.scopes import Scopes
 from muster.rules.stages import Context, Local
 from muster.rules.transitions import condition, unchanged_condition
 
-_SILENCE: Final = Because("silence", OF_CONDITIONS, "its lease has run out, whatever its file says")
+_SILENCE: Final = Because("silence", OF_CONDITIONS, "its lease has expired, whatever its file says")
 SILENT: Final = Statement("Unknown", "AgentSilent", "The cluster's agent stopped renewing its lease.", _SILENCE)
 _KEPT: Final = Because("kept", OF_ITSELF, "what declares the cluster cannot be read, and nothing else changes this")
 #: Text of policies that read the lease.
@@ -183,7 +183,7 @@ LAPSES = Local("lapses", record_last_signs, derives=((CLUSTERS, (SILENT_AFTER,))
 _READY: Final = KARMADA_CLUSTER.headline
 _SIGHT_PATH: Final[Path] = SIGHT
 _NO_LEASE: Final = Because(
-    "sighting", (Input(("status", "conditions", (_READY,))),), "it renews no Lease: a change of what it reports counts"
+    "sighting", (Input(("status", "conditions", (_READY,))),), "it renews no Lease: a change in its reports counts"
 )
 _LONG_AGO: Final = "1970-01-01T00:00:00Z"
 

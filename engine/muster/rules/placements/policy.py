@@ -70,9 +70,7 @@ def compile_predicates(obj: Object) -> tuple[tuple[Predicate, ...], list[Finding
             for at, mistake in selector_mistakes(selector.get(name)):
                 where: At = ("spec", "predicates", index, "requiredClusterSelector", name, *at)
                 findings.append(
-                    finding_at(
-                        obj, where, Code.INVALID_SELECTOR, mistake, "until this is mended it keeps its decisions"
-                    )
+                    finding_at(obj, where, Code.INVALID_SELECTOR, mistake, "until this is fixed it keeps its decisions")
                 )
                 message = message or mistake
         labels, claims = (LabelSelector.parse(selector.get(name)) for name in ("labelSelector", "claimSelector"))
@@ -134,5 +132,5 @@ def compile_placement(obj: Object) -> tuple[CompiledPlacement, list[Finding]]:
 
 def _misconfigured(obj: Object, error: Misconfigured) -> Finding:
     message = f"{obj.id} cannot be carried out: {error.message}"
-    hint = "Until this is mended it keeps its last decisions."
+    hint = "Until this is fixed it keeps its last decisions."
     return finding_at(obj, ("spec", *error.path), Code.MISCONFIGURED_PLACEMENT, message, hint)

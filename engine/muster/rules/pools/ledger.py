@@ -30,7 +30,7 @@ _ASSIGNED: Final[Path] = ("spec", "namespace")
 NOTED: Final = Because("pools", OF_ITSELF, "what the next run has to know of the cluster")
 #: About a claim that is no longer declared.
 AWAITED: Final = Because(
-    "claims", OF_ITSELF, "no file declares the claim any more; it is remembered until its cluster can be let go"
+    "claims", OF_ITSELF, "no file declares the claim any more; it is kept until its cluster can be released"
 )
 
 
@@ -42,16 +42,14 @@ def of_cluster(cluster: Cluster, path: Path, value: Tree, conditions: Mapping[st
     if path == _DELETED:
         return _deleted(rule, cluster, value, conditions)
     if path[-1] in (TO_RUNNING, TO_HIBERNATING) and key is not None:
-        return Because(rule, (Input(("spec",), CLUSTER_POOL.id(key.name, key.namespace)),), "what its pool says now")
+        return Because(rule, (Input(("spec",), CLUSTER_POOL.id(key.name, key.namespace)),), "its pool's setting")
     if path == _POOL_REF and (claim := dig(value, "claimName")):
         given = dig(value, "claimedTimestamp")
         return Because(rule, (Input((*_POOL_REF, "claimName")),), f"it was given to claim {claim} at {given}")
     if path == _POWER:
         return Because(rule, (Input(_POWER),), f"the power state that was asked for at {format_time(asked)}")
-    made = "as it was made: a cluster keeps what its pool asked for then"
-    return Because(
-        rule, OF_ITSELF, made if key is not None else "as it was decided before: nothing has changed it since"
-    )
+    made = "as created: a cluster keeps the template of that time"
+    return Because(rule, OF_ITSELF, made if key is not None else "as decided before: nothing has changed it since")
 
 
 def _deleted(rule: str, cluster: Cluster, value: Tree, conditions: Mapping[str, Tree]) -> Because:
@@ -72,7 +70,7 @@ def of_claim(path: Path, value: Tree) -> Because:
         return Because("claims", OF_SPEC, f"the claim ended at {value}, and that is never taken back")
     if path == _CREATED:
         return Because("claims", OF_ITSELF, "when the claim was first seen")
-    return Because("claims", OF_SPEC, "as it was decided before: nothing has changed it since")
+    return Because("claims", OF_SPEC, "as decided before: nothing has changed it since")
 
 
 def of_condition(before: Tree) -> Because:

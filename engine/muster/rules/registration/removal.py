@@ -27,7 +27,7 @@ from muster.rules.transitions import condition_decision
 
 _DELETED: Path = ("metadata", "deletionTimestamp")
 _CASCADE = "its cluster is being deleted"
-_GONE = "no cluster that can be read is there, and its cluster was being deleted when there was one"
+_GONE = "its cluster cannot be read, and was being deleted before"
 
 
 def finalizing(view: View, _context: Context, now: datetime) -> Iterator[Decision]:

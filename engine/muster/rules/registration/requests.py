@@ -31,8 +31,8 @@ from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.stages import Context, Local
 
-_BECAUSE = Because("requests", OF_SPEC, "the request of which this was decided: another content is decided anew")
-_WHOSE = Because("requests", OF_ITSELF, "whose it was is known by this when the request is there no more")
+_BECAUSE = Because("requests", OF_SPEC, "the request that was decided: other content is decided again")
+_WHOSE = Because("requests", OF_ITSELF, "names the cluster when the request is gone")
 _SIGNED = Because("requests", OF_CONDITIONS, "a signer made it, and the request is still approved")
 
 

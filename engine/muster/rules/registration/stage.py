@@ -36,8 +36,8 @@ from muster.rules.stages import CONDITIONS, METADATA, SPEC, Context, Local
 from muster.rules.transitions import condition, condition_decision
 
 _BECAUSE = Because("registration", (Input(("spec", "hubAcceptsClient")),))
-_AUTOMATIC = Because("registration", OF_ITSELF, "the Fleet accepts clusters of which nobody has said anything else")
-_JOINED = "it was accepted, and its agent has spoken"
+_AUTOMATIC = Because("registration", OF_ITSELF, "the Fleet accepts clusters without a person's decision")
+_JOINED = "it was accepted, and its agent has reported"
 _REPORTED = "its agent reports that it joined"
 _JOINED_BEFORE = Because("registration", OF_ITSELF, "it joined before, and joining happens once")
 
@@ -130,7 +130,7 @@ def _awaited_lease(view: View, obj: Object, now: datetime) -> Iterator[Decision]
     id_ = lease_id(obj.id.name)
     renewed = view.before(id_, "spec", "renewTime")
     since = renewed if isinstance(renewed, str) else format_time(now)
-    text = f"no Lease of the cluster's agent is there: it is waited for from {since} on"
+    text = f"the cluster's agent has no Lease: it is expected from {since} on"
     because = Because("registration", (Input(("spec", "hubAcceptsClient"), obj.id),), text)
     yield Decision(id_, ("metadata", "labels"), {CLUSTER_NAME: obj.id.name}, because)
     yield Decision(id_, ("spec", "holderIdentity"), LEASE_NAME, because)

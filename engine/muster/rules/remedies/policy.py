@@ -128,8 +128,8 @@ def _unknown_actions(obj: Object) -> Iterator[Finding]:
 
 
 _MEANINGS: tuple[tuple[At, str], ...] = (
-    (("spec", "clusterAffinity"), "it speaks of every cluster"),
-    (("spec", "clusterAffinity", "clusterNames"), "it speaks of every cluster"),
+    (("spec", "clusterAffinity"), "it selects every cluster"),
+    (("spec", "clusterAffinity", "clusterNames"), "it selects every cluster"),
     (("spec", "decisionMatches"), "it acts at once"),
     (("spec", "actions"), "it does nothing"),
 )

@@ -37,7 +37,7 @@ ACTIONS: Path = ("status", "remedyActions")
 _MOST_NAMED = 10
 _BECAUSE = Because("remedies", OF_CONDITIONS, "no Remedy asks for an action now")
 _ALL_HELD = Because("remedies", OF_CONDITIONS, "every action that a Remedy asks for is held")
-_FROZEN = "a budget holds and nothing is heard of the cluster, so no action is lifted"
+_FROZEN = "a budget holds and the cluster is silent, so no action ends"
 _KEPT = Because("kept", OF_ITSELF, "the cluster is being removed, so its actions stay as they are")
 
 
@@ -97,7 +97,7 @@ def _because(pairs: Iterable[Pair], requested: RequestedActions, *, frozen: bool
     inputs = [Input(("spec",), id_) for id_ in ids] + [Input(("status", "conditions", (type_,))) for type_ in types]
     more = f" and {len(names) - len(ids)} more" if len(names) > len(ids) else ""
     silent = ", ".join(sorted(requested.doubtful))
-    texts = [f"nothing new is known of {silent}, so what stands because of it stays until there is news"]
+    texts = [f"{silent}: no new input, so its effects stay until there is"]
     texts = [*(texts if silent else ()), *([_FROZEN] if frozen else ())]
     return Because(f"{', '.join(map(str, ids))}{more}", tuple(inputs), "; ".join(texts))
 

@@ -43,9 +43,9 @@ from muster.rules.transitions import condition_decision
 
 _BECAUSE = Because(RULE, OF_SPEC, "what counts of the adapter on the object, for the reports to come")
 _COUNTS = "it is still reported, and nothing newer of the adapter on the object counts"
-_OUTLASTS = Because(RULE, OF_SPEC, "the report says something else now, which does not count; what it said before does")
-_GONE = Because(RULE, OF_ITSELF, "no file has the report any more; what it said counts as long as the object is there")
-_BROKEN = Because(RULE, OF_ITSELF, "the report has an error now; what it said before counts")
+_OUTLASTS = Because(RULE, OF_SPEC, "the report has changed and does not count now; its earlier content does")
+_GONE = Because(RULE, OF_ITSELF, "no file has the report any more; it counts as long as the object exists")
+_BROKEN = Because(RULE, OF_ITSELF, "the report has an error now; its earlier content counts")
 _ONCE = Because("reports", OF_SPEC, "the report came in time, and grows too old no more")
 _CHANGED = Because("reports", OF_SPEC, "when the spec last changed; adapters have to answer from then on")
 _JUDGED = tuple(Input(("spec", name)) for name in ("observed_generation", "observed_time", "conditions"))

@@ -29,7 +29,7 @@ _MEMBERSHIP = Because("sets", (Input(("metadata", "labels")),), "a cluster that 
 _BUILT_IN = Because("sets", OF_ITSELF, "upstream makes this set, and puts its selector right")
 _MEMBERS = Because("sets", (Input(("spec", "clusterSelector")),), "the clusters that the set selects")
 _BINDING = Because("sets", (Input(("spec", "clusterSet")),), "whether there is such a set")
-_KEPT = Because("kept", OF_ITSELF, "the labels of some cluster are not known, so the set stays as it is")
+_KEPT = Because("kept", OF_ITSELF, "the labels of some cluster are unknown, so the set stays unchanged")
 _SET_EMPTY = "ClusterSetEmpty"
 
 

@@ -35,7 +35,7 @@ from muster.rules.taints.keys import (
 )
 
 LATCHED: Path = ("status", "muster", "latched")
-_LATCHED = Because("taint policies", OF_CONDITIONS, "what stays until conditions say otherwise")
+_LATCHED = Because("taint policies", OF_CONDITIONS, "latched until conditions remove it")
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:

@@ -44,7 +44,7 @@ from muster.rules.taints.keys import (
 )
 from muster.rules.taints.policy import TaintPolicy, TaintRule
 
-_SILENT = "nothing new is known of what the policy looks at, so what stands stays until there is news"
+_SILENT = "the policy's conditions have no new input, so the taint stays until there is"
 
 
 def stage(

@@ -42,7 +42,7 @@ _GOING = Because(
     (Input(("metadata", "deletionTimestamp")),),
     "the cluster is being deleted, so the taints that policies gave it stay as they are",
 )
-_FROZEN = Because("budgets", OF_CONDITIONS, "nothing is heard of the cluster, and a budget holds: its taints stay")
+_FROZEN = Because("budgets", OF_CONDITIONS, "the cluster is silent, and a budget holds: its taints stay")
 _REMEMBERED = Because("taints", _TAINTS, "which policy put which taint there")
 
 
