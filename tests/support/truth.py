@@ -227,7 +227,9 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "it was put there at .*, and nothing has taken it off": lambda said: said.value is not None,
     "no Remedy asks for an action now": lambda said: not said.value and not said.held("remedy"),
     "every action that a Remedy asks for is held": lambda said: not said.value and said.held("remedy"),
-    "(.*: no new input, so its effects stay until there is; )?a budget holds and the cluster is silent, .*": lambda said: said.headline("Unknown"),
+    "(.*: no new input, so its effects stay until there is; )?a budget holds and the cluster is silent, .*": (
+        lambda said: said.headline("Unknown")
+    ),
     ".*: no new input, so its effects stay until there is": lambda said: bool(said.value),
     # conditions and placements
     "(True|False|Unknown) must last until .*": (
