@@ -135,7 +135,7 @@ def test_a_report_that_is_read_is_not_gone() -> None:
     assert _why_it_counts(files).startswith("it is still reported")
     text = files[path]
     files[path] = text.replace(b"observed_generation: 1", b"observed_generation: 7")
-    assert _why_it_counts(files).startswith("the report says something else now")
+    assert _why_it_counts(files).startswith("the report has changed")
     del files[path]
     assert _why_it_counts(files).startswith("no file has the report any more")
 

@@ -26,7 +26,7 @@ from muster.git.snapshot import CommitSnapshot, staged_snapshot
 if TYPE_CHECKING:
     from muster.cli.instants import Instant
     from muster.cli.listening import Freshness
-    from muster.rules.policies.witness import Witness
+    from muster.rules.policies.lazy import Witness
     from muster.run.incremental import Wanted
     from muster.run.question import Question
     from muster.run.run import Run, Settled

@@ -246,7 +246,6 @@ def _decided_deployment(body: Tree) -> dict[str, Tree]:
 
 
 def _without_derived_taints(obj: Object, deciders: Deciders) -> Object:
-    """The cluster without the taints that policies decide."""
     taints = dig(obj.body, "spec", "taints")
     if not isinstance(taints, list):
         return obj

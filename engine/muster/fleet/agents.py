@@ -123,7 +123,6 @@ def _requests(metadata: Mapping[str, Tree], name: str, declared: list[Tree]) -> 
 
 
 def _agrees(path: tuple[str, ...], value: Tree, declared: list[Tree]) -> bool:
-    """Do people set the same value?"""
     return any(dig(body, *path) == value for body in declared)
 
 

@@ -68,7 +68,6 @@ def _set_at(body: Tree, path: Path, value: Tree, list_keys: ListKeys) -> None:
 
 
 def _element(elements: list[Tree], fields: tuple[str, ...], key: tuple[str, ...]) -> Tree:
-    """The element of a list with this key; None if there is none."""
     if len(fields) == 1:  # most lists: conditions
         (field,), (value,) = fields, key
         return next((one for one in elements if isinstance(one, dict) and one.get(field) == value), None)
@@ -112,7 +111,6 @@ def _sorted(section: Tree, *, keep_order: bool) -> Tree:
 
 
 def _keys_in_order(mapping: Tree, order: tuple[str, ...]) -> Tree:
-    """The mapping with the keys of `order` first, then the others by name."""
     first = {key: mapping[key] for key in order if key in mapping}
     if len(first) < len(mapping):
         first.update((key, mapping[key]) for key in sorted(set(mapping) - set(order)))

@@ -115,7 +115,6 @@ def _cut(path: At) -> At:
 
 
 def _pruned(tree: Tree, gone: object, path: At = ()) -> Tree:
-    """A copy of the tree without the places `gone`."""
     left_out = frozenset(gone)  # type: ignore[call-overload]
     if isinstance(tree, dict):
         return {

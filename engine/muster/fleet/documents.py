@@ -112,7 +112,6 @@ def _slip(reading: FilesRead, place: messages.Origin, group: str, name: str, bod
 
 
 def _named(body: Tree) -> DocumentIdentity:
-    """The identity that a document states."""
     paths = (("apiVersion",), ("kind",), ("metadata", "namespace"), ("metadata", "name"))
     return DocumentIdentity(*(value if isinstance(value := dig(body, *path), str) else "" for path in paths))
 

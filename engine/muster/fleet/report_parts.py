@@ -49,7 +49,6 @@ def without_detected_conditions(
 
 
 def _hand_written_types(part: Part) -> Iterator[str]:
-    """The types of the part's conditions without a `lastUpdateTime`."""
     for condition in mappings_at(part.body, "status", "conditions"):
         if not condition.get("lastUpdateTime") and isinstance(condition.get("type"), str):
             yield condition["type"]

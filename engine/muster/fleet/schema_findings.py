@@ -71,7 +71,6 @@ def _finding(obj: Object, code: Code, path: At, message: str, hint: str) -> Find
 
 
 def _has_form(error: "ValidationError") -> bool:
-    """Does the text match the schema's pattern?"""
     from muster.fleet.violations import compiled_pattern
 
     schema: Tree = error.schema

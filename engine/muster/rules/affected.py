@@ -91,7 +91,6 @@ def _require_known_effect(before: FleetWithPolicies, after: FleetWithPolicies) -
 
 
 def _edited(before: Iterable[_P], after: Iterable[_P]) -> Iterable[tuple[_P | None, _P | None]]:
-    """The policies that differ, before and after; None if missing."""
     old, new = {one.id: one for one in before}, {one.id: one for one in after}
     for id_ in sorted(old.keys() | new.keys()):
         was, is_ = old.get(id_), new.get(id_)
@@ -104,7 +103,6 @@ def _selects(policy: Policy | None, obj: Object) -> bool:
 
 
 def _reads(policy: Policy, programs: Iterable[cel.Program | None]) -> frozenset[str]:
-    """The variables that a policy's expressions read."""
     whole = (*programs, *policy.variables.values(), *(guard.when for guard in policy.guards))
     return frozenset(name for program in whole if program is not None for name in program.reads)
 
@@ -217,9 +215,9 @@ class _Action:
             return True
         for remedy in (self.old, self.new):
             reads = {name for one in remedy.expressions for name in one.when.reads} if remedy is not None else set()
-            if remedy is not None and remedy.speaks_of(obj.id.name) and not reads <= _KNOWN_LATER:
+            if remedy is not None and remedy.selects(obj.id.name) and not reads <= _KNOWN_LATER:
                 return True
-        return self.new is not None and self.new.speaks_of(obj.id.name) and self._acts(self.new, obj)
+        return self.new is not None and self.new.selects(obj.id.name) and self._acts(self.new, obj)
 
     def _acts(self, remedy: Remedy, obj: Object) -> bool:
         conditions = conditions_of(self.standing, obj.id)
@@ -234,7 +232,6 @@ class _Action:
 
 
 def _names(value: Tree, name: str) -> bool:
-    """Is the name anywhere in the tree?"""
     if isinstance(value, Mapping):
         return any(_names(one, name) for pair in value.items() for one in pair)
     return any(_names(one, name) for one in value) if isinstance(value, list) else value == name

@@ -189,7 +189,6 @@ def _all_broken(fleet: FleetWithPolicies, found: Iterable[Finding]) -> FleetWith
 
 
 def _with_broken(fleet: FleetWithPolicies, ids: Iterable[ObjectId], found: Iterable[Finding]) -> FleetWithPolicies:
-    """The fleet with more objects counted as broken."""
     return replace(fleet, broken=fleet.broken.union(ids), findings=(*fleet.findings, *found))
 
 

@@ -122,12 +122,12 @@ class Context:
             _of_objects={**self._of_objects, **of_objects},
         )
 
-    def told(self, sort: type[B]) -> B:
+    def broadcast(self, sort: type[B]) -> B:
         """Return the last broadcast of this type about the fleet. KeyError if there is none."""
         found: Any = self._of_fleet[sort]
         return found  # type: ignore[no-any-return]
 
-    def told_about(self, sort: type[T], id_: ObjectId) -> T | None:
+    def object_broadcast(self, sort: type[T], id_: ObjectId) -> T | None:
         """Return the last broadcast of this type about an object; None if there is none."""
         found: Any = self._of_objects.get(sort, {}).get(id_)
         return found  # type: ignore[no-any-return]

@@ -381,13 +381,13 @@ class Deciding:
     def allowance(self) -> Allowance:
         """What budgets allow in the end."""
         assert self.run.context is not None
-        return self.run.context.told(Allowance)
+        return self.run.context.broadcast(Allowance)
 
     @property
     def lease_floor(self) -> int:
         """How many seconds leases last at least."""
         assert self.run.context is not None
-        return self.run.context.told(LeaseFloor).seconds
+        return self.run.context.broadcast(LeaseFloor).seconds
 
 
 class LeasesMoved(WholeNeeded):
@@ -427,7 +427,7 @@ def _budgets_moved(deciding: Deciding) -> frozenset[int]:
         return frozenset()
     return frozenset(part.state.of_names({
         name for name, summary in part.summaries.items()
-        if any(allowance.concerned(fleet, id_, changed) for id_ in summary.asked)
+        if any(allowance.is_affected(fleet, id_, changed) for id_ in summary.asked)
     }))  # fmt: skip
 
 

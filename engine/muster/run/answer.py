@@ -56,10 +56,10 @@ class RunAnswer:
 def facts_of(question: Question, run: Run, totals: Mapping[str, int], loose: Iterable[Finding]) -> RunRecord:
     """What is kept of a run as a whole."""
     assert run.context is not None
-    tips, damaged, allowance = tips_of(question), run.fleet.read.damaged, run.context.told(Allowance)
+    tips, damaged, allowance = tips_of(question), run.fleet.read.damaged, run.context.broadcast(Allowance)
     return RunRecord(
         commit=question.commit, now=question.second, tips_digest=digest(tips.encode()), withheld=withheld_of(question),
-        memory=question.remembered.at, lease_floor=run.context.told(LeaseFloor).seconds,
+        memory=question.remembered.at, lease_floor=run.context.broadcast(LeaseFloor).seconds,
         settings=run.fleet.settings.spec, holds=allowance.terms, usage=allowance.usage, held=tuple(run.fleet.held),
         slips=(sorted(damaged.files), sorted(names_of(damaged.ids))),
         totals={name: count for name, count in sorted(totals.items()) if count},
@@ -85,7 +85,7 @@ def figures(answer: "RunAnswer", state: "RunState | None") -> Figures:
     run, facts = answer.settled.last, answer.facts
     if facts is None:  # then it has looked at the whole fleet
         clusters = Counter(status_of(run.fleet, id_) for id_ in run.fleet.objects if is_cluster(id_))
-        usage = run.context.told(Allowance).usage if run.context else ()
+        usage = run.context.broadcast(Allowance).usage if run.context else ()
         return Figures(clusters, usage, sorted_words([last_words(run.fleet, run.fleet.objects.keys())]))
     clusters = Counter({status_named(name): n for name, n in facts.totals.items() if name.startswith(TOTAL_PREFIX)})
     return Figures(clusters, facts.usage, _kept_words(answer, state))

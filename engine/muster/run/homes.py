@@ -238,7 +238,7 @@ def _home(fleet: Fleet, context: "Context | None", name: str, gathered: _Gathere
         tuple(stored(obj.id, obj.body, fleet.decisions(obj.id)) for obj in read),
         tuple(sorted(gathered.held, key=repr)),
         tuple(sorted(context.disrupted & ids)) if context else (),
-        tuple(sorted(context.told(Allowance).asked & ids)) if context else (),
+        tuple(sorted(context.broadcast(Allowance).asked & ids)) if context else (),
     ))  # fmt: skip
     either = [*gathered.horizons, *gathered.pulses]
     return Home(

@@ -196,9 +196,9 @@ class _PartScope:
         return replace(run, fleet=replace(run.fleet, findings=findings, held=held))
 
     def _held(self, run: Run) -> Iterator[Held]:
-        standing, allowance = run.fleet.beyond.standing, run.context.told(Allowance) if run.context else EVERYTHING
+        standing, allowance = run.fleet.beyond.standing, run.context.broadcast(Allowance) if run.context else EVERYTHING
         for held in run.fleet.held:
-            yield allowance.in_words_of_now(run.fleet, held) if held.object in standing else held
+            yield allowance.with_present_text(run.fleet, held) if held.object in standing else held
 
 
 def _kept(settled: Settled, findings: Collection[Finding]) -> KeptNeighbourhoods:

@@ -11,7 +11,7 @@ from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION
 from muster.data.tree import Tree, dig, mappings_at
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
-from muster.rules.placements.shards import PLACEMENT_LABEL, clusters_of, standing_shards
+from muster.rules.placements.shards import PLACEMENT_LABEL, clusters_of, previous_shards
 from muster.rules.placements.stage import left_path
 from muster.run.change import Change
 from muster.run.facts import Fact
@@ -49,7 +49,7 @@ def decided_body(fleet: Fleet, id_: ObjectId) -> Tree:
 
 def placement_changes(fleet: Fleet) -> Iterator[Change]:
     """Yield one change for every cluster that joins or leaves a Placement that exists."""
-    before = {id_: clusters_of(shards) for id_, shards in standing_shards(fleet).items()}
+    before = {id_: clusters_of(shards) for id_, shards in previous_shards(fleet).items()}
     after = _decided(fleet)
     for id_ in sorted({*before, *after}):
         old, new = before.get(id_, frozenset()), after.get(id_, frozenset())

@@ -192,7 +192,7 @@ class _Deciding:
             assert first.context is not None
             assert last.context is not None
             # What the first pass was allowed is not asked for again; whether it was right to, is still to be seen.
-            last.context.told(Allowance).asked.update(first.context.told(Allowance).asked)
+            last.context.broadcast(Allowance).asked.update(first.context.broadcast(Allowance).asked)
             if any(path not in context for path in last.files):
                 raise WholeNeeded("not all came to rest in one pass")
         findings = Settled(first, last, files, [], rested=True).findings

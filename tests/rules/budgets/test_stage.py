@@ -188,7 +188,9 @@ def test_a_domain_is_counted_on_its_own() -> None:
     assert disrupted(run) == {"c01"}
     assert "3 of 4 clusters are disrupted in eu" in fleet_condition(run, "DisruptionHeld")["message"]
     assert run.context is not None
-    assert run.context.told(Allowance).usage == (("default", 3, 2),), "of the domain in which the fewest more may be"
+    assert run.context.broadcast(Allowance).usage == (("default", 3, 2),), (
+        "of the domain in which the fewest more may be"
+    )
 
 
 def test_naming_the_fleet_loses_nothing() -> None:

@@ -36,7 +36,7 @@ spec:
 def requested(context: Context, id_: ObjectId) -> bool:
     """Whether any effect is requested on a cluster."""
     sorts = (RequestedTaints, RequestedLatches, RequestedActions)
-    return any(context.told_about(sort, id_) is not None for sort in sorts)
+    return any(context.object_broadcast(sort, id_) is not None for sort in sorts)
 
 
 @pytest.mark.parametrize("now", [NOON, LATER], ids=["noon", "a day later"])

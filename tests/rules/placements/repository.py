@@ -11,7 +11,7 @@ import muster
 from muster.data.kinds import PLACEMENT
 from muster.data.times import parse_time
 from muster.rules.placements.reasons import Why, why
-from muster.rules.placements.shards import clusters_of, standing_shards
+from muster.rules.placements.shards import clusters_of, previous_shards
 from muster.run.changes import changes
 
 Json = Any
@@ -84,7 +84,7 @@ class Evaluated:
     @property
     def chosen(self) -> Mapping[str, str]:
         """The clusters of each Placement, joined: `{"web": "a b"}`."""
-        shards = standing_shards(self.after.fleet)
+        shards = previous_shards(self.after.fleet)
         return {id_.name: " ".join(sorted(clusters_of(found))) for id_, found in shards.items()}
 
     @property

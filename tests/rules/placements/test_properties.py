@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from muster.data.snapshot import Snapshot
 from muster.data.source import SourceFile
 from muster.fleet.derived import content_id
-from muster.rules.placements.shards import clusters_of, standing_shards
+from muster.rules.placements.shards import clusters_of, previous_shards
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.run import Run
 from tests.support.examples import often
@@ -117,7 +117,7 @@ def snapshot(bodies: Sequence[Json]) -> Memory:
 
 def chosen(memory: Memory) -> dict[str, frozenset[str]]:
     fleet = evaluate_snapshot(memory, NOW).fleet
-    return {id_.name: clusters_of(shards) for id_, shards in standing_shards(fleet).items()}
+    return {id_.name: clusters_of(shards) for id_, shards in previous_shards(fleet).items()}
 
 
 def settled(memory: Memory, now: datetime = NOW) -> tuple[Run, Memory]:

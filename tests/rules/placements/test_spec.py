@@ -29,7 +29,7 @@ def test_what_a_toleration_speaks_of(entry: Tree, bears: bool) -> None:
     assert Toleration.read(entry).matches("gpu", "a100", "NoSelect") is bears
 
 
-def patience(*seconds: int | None) -> TolerationLimits:
+def limits(*seconds: int | None) -> TolerationLimits:
     entries = ({"operator": "Exists", **({} if one is None else {"tolerationSeconds": one})} for one in seconds)
     return TolerationLimits(map(Toleration.read, entries))
 
@@ -47,12 +47,12 @@ def patience(*seconds: int | None) -> TolerationLimits:
     ],
 )
 def test_until_when(seconds: tuple[int | None, ...], added: datetime | None, until: datetime | None) -> None:
-    assert patience(*seconds).until(Taint("gpu", "a100", "NoSelect", added)) == until
+    assert limits(*seconds).until(Taint("gpu", "a100", "NoSelect", added)) == until
 
 
 def test_whether_time_can_end_any() -> None:
-    assert patience(None, 60).limited
-    assert not patience(None).limited
+    assert limits(None, 60).limited
+    assert not limits(None).limited
 
 
 def test_a_taint_as_people_write_it() -> None:

@@ -9,16 +9,16 @@ from muster.fleet.settings import DEFAULTS
 from muster.rules.pools.buckets import Buckets, Stale
 from muster.rules.pools.model import Cluster
 from muster.rules.pools.rules import UPSTREAM, Rules, rules_of
-from muster.rules.pools.scaling import Means, Plan, plan, wind_down
+from muster.rules.pools.scaling import PassLimits, Plan, plan, wind_down
 from tests.rules.pools.building import cluster, pool
 
 SEED = rules_of(DEFAULTS)
 
 
-def means(*, missing: bool = False, customizations: int | None = None, held: str = "") -> Means:
+def means(*, missing: bool = False, customizations: int | None = None, held: str = "") -> PassLimits:
     """What a pool has; `held` are the clusters that may not be replaced."""
     may: Callable[[Cluster], bool] = lambda one: one.name not in held.split()  # noqa: E731
-    return Means(missing, customizations, may)
+    return PassLimits(missing, customizations, may)
 
 
 def names(clusters: tuple[Cluster, ...]) -> str:
@@ -77,7 +77,7 @@ STALE = Stale(mismatched=(READY,))
         ),
     ],
 )  # fmt: skip
-def test_a_step(spec: Tree, buckets: Buckets, waiting: int, known: Means, expected: tuple[int, str, str]) -> None:
+def test_a_step(spec: Tree, buckets: Buckets, waiting: int, known: PassLimits, expected: tuple[int, str, str]) -> None:
     assert shown(plan(pool(**spec), buckets, waiting, known, SEED)) == expected
 
 

@@ -85,9 +85,9 @@ def test_a_removal_rests_on_what_is_in_doubt_unless_it_speaks_of_silence() -> No
     said, silent = (
         read(policy(removeOnConditions=matches("In", *statuses)))[0] for statuses in (("True", "Unknown"), ("True",))
     )
-    assert silent.removal_rests_on(lambda type_: type_ == "Ready")
-    assert not silent.removal_rests_on(lambda type_: type_ == "Other")
-    assert not said.removal_rests_on(lambda _: True)
+    assert silent.removal_depends_on(lambda type_: type_ == "Ready")
+    assert not silent.removal_depends_on(lambda type_: type_ == "Other")
+    assert not said.removal_depends_on(lambda _: True)
 
 
 def test_they_act_by_age_and_then_by_name() -> None:

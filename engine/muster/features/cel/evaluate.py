@@ -20,7 +20,7 @@ from muster.fleet.settings import DEFAULTS
 from muster.fleet.view import View
 from muster.rules.policies.adapters import Adapters
 from muster.rules.policies.environments import Bounds, policy_environment
-from muster.rules.policies.variables import Sight
+from muster.rules.policies.variables import StageInputs
 
 _BECAUSE = Because("file", OF_ITSELF, "stands in for a run's decision")
 
@@ -35,7 +35,7 @@ class EvaluatedExpression:
 
 
 @dataclass(frozen=True)
-class _FileSight(Sight):
+class _FileSight(StageInputs):
     """Variables of a file's first object: its Lease and reports are those in the file, whatever their names."""
 
     objects: Sequence[Object]

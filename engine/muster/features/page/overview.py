@@ -158,7 +158,7 @@ def overview(run: Run, title: str, known: Singles) -> Tree:
              "line": one.line, "hint": one.hint, "object": str(one.object) if one.object else ""}
             for one in shown(run.findings, run.now)
         ],
-        "budgets": [used._asdict() for used in (run.context.told(Allowance).usage if run.context else ())],
+        "budgets": [used._asdict() for used in (run.context.broadcast(Allowance).usage if run.context else ())],
         "sets": list(_sets(run)),
         "pools": list(_pools(run)),
         "remedies": list(_remedies(run, known)),

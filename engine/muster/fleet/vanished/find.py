@@ -53,7 +53,6 @@ def allowed_removals(allowances: Iterable[StatedRemovals]) -> tuple[frozenset[Ob
 
 
 def _clusters(files: Sequence[SourceFile]) -> set[ObjectId]:
-    """The clusters that these files declare."""
     parts = (part for file in files for part in read_again(file).parts)
     return {part.id for part in parts if is_cluster(part.id) and "spec" in part.body}
 

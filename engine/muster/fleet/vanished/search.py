@@ -188,7 +188,6 @@ def _was_proposed(search: Search, id_: ObjectId) -> bool:
 
 
 def _earlier(versions: Sequence[SourceFile], oid: str) -> Sequence[SourceFile]:
-    """The file's versions before the present one."""
     return versions[1:] if versions and versions[0].oid == oid else versions
 
 

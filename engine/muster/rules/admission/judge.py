@@ -59,7 +59,6 @@ def _reads_other_objects(obj: Object) -> bool:
 
 
 def _named(rule: Tree) -> Iterator[tuple[str, str]]:
-    """The groups and resources of a rule."""
     for group in rule.get("apiGroups") or ("*",):
         yield from ((group, resource) for resource in rule.get("resources") or ("*",))
 
@@ -122,7 +121,6 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Wit
 
 
 def _matched_kinds(now: ForeignObjects, base: ForeignObjects | None, admissions: Admissions) -> list[Resource]:
-    """The unknown kinds that a binding matches, by group and kind."""
     kinds = {*now.fleet.read.foreign, *(base.fleet.read.foreign if base is not None else ())}
     known = (now.resources.of(*kind) for kind in sorted(kinds))
     bindings = admissions.bindings
@@ -164,7 +162,6 @@ class _Recheck:
     request: AdmissionRequest
 
     def __call__(self, obj: Object) -> list[Finding]:
-        """Return the refusals."""
         found = _of_request(self.surroundings, self.admissions, replace(self.request, object=obj))
         return [one for one in found if one.severity is Severity.ERROR]
 
@@ -184,7 +181,7 @@ def _of_binding(around: AdmissionInputs, binding: Binding, request: AdmissionReq
 
 
 def _scope(around: AdmissionInputs, binding: Binding, request: AdmissionRequest, params: Tree) -> PolicyScope:
-    user = around.user(request) if binding.policy.asks_who else UNKNOWN_USER
+    user = around.user(request) if binding.policy.reads_user else UNKNOWN_USER
     variables: dict[str, object] = {
         "object": None if request.object is None else around.fleet.declared(request.object).body,
         "oldObject": None if request.old is None else request.old.body,

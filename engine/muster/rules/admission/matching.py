@@ -41,7 +41,7 @@ class ResourceRule:
         return cls(operations, groups, versions, resources, names, str(tree.get("scope", "*")))
 
     @property
-    def asked_for(self) -> bool:
+    def matchable(self) -> bool:
         """Can a file match? Files request no subresource and no CONNECT."""
         return self.operations != {"CONNECT"} and any("/" not in name or name == "*/*" for name in self.resources)
 
@@ -100,9 +100,9 @@ class Match:
         """Can it match a kind?"""
         return not self.rules or any(rule.covers(resource) for rule in self.rules)
 
-    def speaks_of_any(self, resources: Iterable[Resource]) -> bool:
+    def can_match_any(self, resources: Iterable[Resource]) -> bool:
         """Can it match a file of one of these kinds?"""
-        rules = [rule for rule in self.rules if rule.asked_for]
+        rules = [rule for rule in self.rules if rule.matchable]
         return not self.rules or any(rule.covers(resource) for resource in resources for rule in rules)
 
     def matches(self, request: AdmissionRequest, namespace_labels: NamespaceLabels) -> bool:

@@ -76,7 +76,6 @@ def _path(node: ast.Node) -> tuple[str, ...] | None:
 
 
 def _with(body: Tree, path: At, value: Tree) -> Tree:
-    """The body with another value at an existing path."""
     if not path:
         return value
     return {**body, path[0]: _with(body[path[0]], path[1:], value)}

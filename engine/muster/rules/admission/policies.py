@@ -34,7 +34,7 @@ def no_authorizer(policy: Object, first: Finding) -> Finding:
 
 def matches_nothing(policy: Object, match: Match, named: Iterable[str], known: Iterable[str]) -> Finding:
     """A policy in force matches no object of the repository and no known kind."""
-    if not any(rule.asked_for for rule in match.rules):
+    if not any(rule.matchable for rule in match.rules):
         said = "matches only subresources or CONNECT, which files never request"
         hint = "name the resource itself, or take the policy out of the repository"
     else:
@@ -100,7 +100,7 @@ class AuditAnnotation:
 class AdmissionPolicy:
     """A ValidatingAdmissionPolicy. `strict`: a failed expression counts as a violation (`failurePolicy`).
 
-    `param_kind`: group and kind of its `params`; `asks_who`: it reads `request.userInfo`.
+    `param_kind`: group and kind of its `params`; `reads_user`: it reads `request.userInfo`.
     """
 
     id: ObjectId
@@ -112,7 +112,7 @@ class AdmissionPolicy:
     notes: tuple[AuditAnnotation, ...]
     strict: bool
     param_kind: tuple[str, str] | None
-    asks_who: bool
+    reads_user: bool
 
 
 @dataclass(frozen=True, slots=True)
@@ -162,7 +162,6 @@ def compile_admissions(fleet: Fleet) -> Admissions:
 
 
 def _severity(actions: Iterable[str]) -> Severity:
-    """The most severe of the actions."""
     severities = {"Deny": Severity.ERROR, "Warn": Severity.WARNING, "Audit": Severity.NOTE}
     return next(severity for action, severity in severities.items() if action in actions)
 
@@ -187,9 +186,9 @@ def _policy(obj: Object) -> tuple[AdmissionPolicy | None, list[Finding]]:
     for index, note in enumerate(mappings_at(obj.spec, "auditAnnotations")):
         where = ("spec", "auditAnnotations", index, "valueExpression")
         notes.append(AuditAnnotation(str(note["key"]), compiler.value(where), where))
-    strict, asks_who = obj.spec.get("failurePolicy") != "Ignore", "userInfo" in str(obj.spec)
+    strict, reads_user = obj.spec.get("failurePolicy") != "Ignore", "userInfo" in str(obj.spec)
     policy = AdmissionPolicy(
-        obj.id, obj, match, guards, variables, tuple(validations), tuple(notes), strict, param_kind, asks_who
+        obj.id, obj, match, guards, variables, tuple(validations), tuple(notes), strict, param_kind, reads_user
     )  # fmt: skip
     return (None if compiler.failed else policy), compiler.findings
 
@@ -248,12 +247,12 @@ def _unmatched_policies(fleet: Fleet, bindings: Iterable[Binding]) -> Iterator[F
         match = policy.match
         if (
             policy.id in fleet.read.builtin
-            or match.speaks_of_any(REGISTERED)
-            or match.speaks_of_any(resources.present())
+            or match.can_match_any(REGISTERED)
+            or match.can_match_any(resources.present())
         ):
             continue
         groups = {group for rule in match.rules for group in rule.groups}
-        if not match.speaks_of_any(resources.possible(groups)):
+        if not match.can_match_any(resources.possible(groups)):
             named = {name for rule in match.rules for name in rule.resources}
             known = {
                 plural

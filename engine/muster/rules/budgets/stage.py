@@ -46,7 +46,7 @@ _EFFECTS = "New taints, remedy actions, traffic blocks and replacements are held
 
 def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Allowance]:
     """Decide which budgets hold, what they allow, and the Fleet's conditions."""
-    budgets = context.told(Allowance).budgets
+    budgets = context.broadcast(Allowance).budgets
     id_ = fleet_id(shared)
     past = _past(shared, id_)
     known = holdings(shared.before(past, *STATE), budgets)
@@ -56,7 +56,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision 
     judged = (_judge(group, count, _known(known, group), now) for group, count in zip(groups, counts, strict=True))
     found = [holding for holding in judged if holding is not None]
     allowance = _allowance(shared, id_, budgets, found, now)
-    yield replace(allowance, approvals=context.told(Allowance).approvals, usage=tuple(_usage(groups, counts)))
+    yield replace(allowance, approvals=context.broadcast(Allowance).approvals, usage=tuple(_usage(groups, counts)))
     because = Because("budgets", tuple(Input(("spec",), budget.id) for budget in budgets) or OF_ITSELF, _COUNTED)
     yield from _state(shared, id_, found, because, now)
     yield from _conditions(shared, (id_, past), found, groups, because, now)
@@ -102,7 +102,6 @@ class _Group:
 
     @property
     def allowed(self) -> int:
-        """How many of them may be disrupted."""
         return self.budget.allowed(len(self.members))
 
     @property
@@ -127,7 +126,6 @@ def _known(known: Iterable[Holding], group: _Group) -> Holding | None:
 
 
 def _usage(groups: Iterable[_Group], counts: Iterable[int]) -> Iterator[Usage]:
-    """The usage of each budget."""
     nearest: dict[str, Usage] = {}
     for group, count in zip(groups, counts, strict=True):
         found = Usage(group.budget.id.name, count, group.allowed)
@@ -151,7 +149,6 @@ def _judge(group: _Group, count: int, before: Holding | None, now: datetime) -> 
 
 
 def _state(shared: Shared, id_: ObjectId, found: list[Holding], because: Because, now: datetime) -> Iterator[Decision]:
-    """The holding budgets, for the next run."""
     if not found:
         return
     horizon = earliest(*(holding.until for holding in found), *_expiries(shared, id_, found, now))
@@ -249,7 +246,7 @@ _UNREAD = "it is approved, and waits until its object has no error"
 
 def record_held(view: View, context: Context, now: datetime) -> Iterator[Decision | Held]:
     """Decide `status.muster.held` of every object with held effects."""
-    kept = list(_still_waiting(view, context.told(Allowance).approvals, now))
+    kept = list(_still_waiting(view, context.broadcast(Allowance).approvals, now))
     yield from kept
     for id_, found in sorted(grouped((held.object, held) for held in (*view.held, *kept)).items()):
         entries = sorted({(held.effect, held.because.rule, _since(held)) for held in found})

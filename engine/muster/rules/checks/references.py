@@ -64,7 +64,6 @@ def toleration_advice(fleet: Fleet) -> Iterator[Finding]:
 
 
 def _written(fleet: Fleet, kind: Kind) -> Iterator[Object]:
-    """Yield the objects of a kind that files declare."""
     return (obj for obj in fleet.of(kind) if obj.written)
 
 

@@ -49,7 +49,6 @@ def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision | W
 
 
 def _leased(view: View, add_on: Object, lease: Object, now: datetime) -> Iterator[Decision | Wake]:
-    """Decide by the add-on's Lease."""
     renewed = try_time(renew_time(lease.body))
     if renewed is None:
         return

@@ -3,7 +3,7 @@
 The stage `budgets` (`muster.rules.budgets.stage`) decides once which budgets hold and records it in the Fleet's status.
 Every stage that would cause a new effect asks here:
 
-    context.told(Allowance).holds(view, cluster_id, "remedy TrafficControl")  # Held, or None: go ahead
+    context.broadcast(Allowance).holds(view, cluster_id, "remedy TrafficControl")  # Held, or None: go ahead
 
 Conditions are never held, existing effects are not asked for again, and recovery is always allowed.
 """
@@ -153,7 +153,7 @@ class Allowance(Broadcast):
     @property
     def terms(self) -> list[Tree]:
         """The terms that apply to clusters. While they are equal, so is each answer, apart from its text
-        (`in_words_of_now`): one more disrupted cluster does not affect the others."""
+        (`with_present_text`): one more disrupted cluster does not affect the others."""
         return [holding.terms(self.now) for holding in self.holding]
 
     def changed(self, before: Iterable[Tree]) -> frozenset[Place]:
@@ -162,12 +162,12 @@ class Allowance(Broadcast):
         differing = (*(one for one in terms if one not in known), *(one for one in known if one not in terms))
         return frozenset((one[0], one[1]) for one in differing)
 
-    def concerned(self, view: View, cluster: ObjectId, changed: Collection[Place]) -> bool:
+    def is_affected(self, view: View, cluster: ObjectId, changed: Collection[Place]) -> bool:
         """Is an existing cluster counted where terms have changed?"""
         obj = view.objects[cluster]
         return any((str(budget.id), budget.domain(obj)) in changed for budget in self.budgets)
 
-    def in_words_of_now(self, view: View, held: Held) -> Held:
+    def with_present_text(self, view: View, held: Held) -> Held:
         """An effect held by unchanged terms, with the present text."""
         holding = self._holding(view, held.object)
         if holding is None or held.because.rule != str(holding.budget.id):

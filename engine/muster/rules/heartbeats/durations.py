@@ -178,8 +178,8 @@ def stretched(view: View, context: Context, _now: datetime) -> Iterator[Decision
     """Decide the duration of each accepted cluster with a shorter lease."""
     because = Because("valve", (Input(_RATE, fleet_id(context.shared)), Input(("spec", "leaseDurationSeconds"))), _MANY)
     for obj in view.of(MANAGED_CLUSTER):
-        if is_accepted(obj) and 0 < own_lease_seconds(obj) < context.told(LeaseFloor).seconds:
-            yield Decision(obj.id, LEASE_SECONDS, context.told(LeaseFloor).seconds, because)
+        if is_accepted(obj) and 0 < own_lease_seconds(obj) < context.broadcast(LeaseFloor).seconds:
+            yield Decision(obj.id, LEASE_SECONDS, context.broadcast(LeaseFloor).seconds, because)
 
 
 def _least(shared: Shared, clusters: Iterable[Object], limit: float) -> int:

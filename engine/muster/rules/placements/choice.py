@@ -31,11 +31,11 @@ Scores = list[int]
 class ScoringContext:
     """What scores of one Placement depend on besides the clusters.
 
-    `others`: how many other Placements have chosen a cluster; `standing`: what this one has chosen so far.
+    `others`: how many other Placements have chosen a cluster; `previous`: what this one has chosen so far.
     """
 
     others: Mapping[str, int]
-    standing: frozenset[str]
+    previous: frozenset[str]
     now: datetime
 
 
@@ -46,7 +46,7 @@ def scores(candidates: Candidates, prioritizer: Prioritizer, names: Sequence[str
     if prioritizer.name == BALANCE:
         return _balance(names, around)
     if prioritizer.name == STEADY:
-        return [MOST if name in around.standing else 0 for name in names]
+        return [MOST if name in around.previous else 0 for name in names]
     return _resource(candidates.allocatable(_RESOURCES[prioritizer.name]), names)
 
 
@@ -123,15 +123,15 @@ class PlacementChoice:
 
 
 @dataclass(frozen=True)
-class Contest:
+class PlacementTask:
     """One Placement with its eligible clusters: what does not depend on time or on other Placements."""
 
     id: ObjectId
     spec: PlacementSpec
     candidates: Candidates
     eligible: Eligible
-    standing: frozenset[str]
-    patience: TolerationLimits
+    previous: frozenset[str]
+    limits: TolerationLimits
 
     @classmethod
     def of(
@@ -140,31 +140,31 @@ class Contest:
         id_: ObjectId,
         spec: PlacementSpec,
         predicates: Iterable[Predicate],
-        standing: frozenset[str],
-    ) -> "Contest":
-        """Apply sets and predicates; `standing`: the last run's choice."""
-        found = eligible(candidates, id_.namespace, spec.cluster_sets, predicates, standing)
-        return cls(id_, spec, candidates, found, standing, TolerationLimits(spec.tolerations))
+        previous: frozenset[str],
+    ) -> "PlacementTask":
+        """Apply sets and predicates; `previous`: the last run's choice."""
+        found = eligible(candidates, id_.namespace, spec.cluster_sets, predicates, previous)
+        return cls(id_, spec, candidates, found, previous, TolerationLimits(spec.tolerations))
 
     @cached_property
     def kept(self) -> frozenset[str]:
         """The chosen clusters that are no candidates because their files cannot be read."""
-        lost = self.standing - self.candidates.objects.keys()
+        lost = self.previous - self.candidates.objects.keys()
         return frozenset(name for name in lost if self.candidates.uncertain(name))
 
     @cached_property
-    def restless(self) -> bool:
+    def limited_choice(self) -> bool:
         """Can other Placements, or the present choice, change the choice?"""
         return self.spec.limited
 
     def choose(self, around: ScoringContext, *, sticky: bool = False) -> PlacementChoice:
         """Choose clusters. `sticky` ranks the present choice first, to end an endless exchange between Placements."""
-        found = tolerated(self.candidates, self.eligible, self.patience, around.standing, around.now)
+        found = tolerated(self.candidates, self.eligible, self.limits, around.previous, around.now)
         passing, room = found.passing, self._room(found)
         if room is None:
             return PlacementChoice(found, around, (), self.kept, self.kept.union(passing))
         scores = totals(self.candidates, self.spec.prioritizers, passing, around)
-        ranked = _ranked(passing, scores, found.avoided, around.standing if sticky else frozenset())
+        ranked = _ranked(passing, scores, found.avoided, around.previous if sticky else frozenset())
         constraints = self.spec.spread
         taken = spread_out(self.candidates, ranked, room, constraints) if constraints else ranked[:room]
         return PlacementChoice(found, around, tuple(ranked), self.kept, self.kept.union(taken))

@@ -37,7 +37,7 @@ def eligible(
     namespace: str,
     cluster_sets: tuple[str, ...],
     predicates: Iterable[Predicate],
-    standing: frozenset[str],
+    previous: frozenset[str],
 ) -> Eligible:
     """Apply sets and predicates. Without `cluster_sets`, every bound set counts.
 
@@ -48,7 +48,7 @@ def eligible(
     sets = tuple(name for name in bindings if not cluster_sets or name in cluster_sets)
     available = _NONE.union(*(candidates.members(name) for name in sets))
     if _in_doubt(candidates, namespace, sets):
-        available |= standing & candidates.objects.keys()
+        available |= previous & candidates.objects.keys()
     found = matching(candidates, available, predicates)
     return Eligible(bool(bindings), sets, available, found, tuple(filter(found.__contains__, candidates.names)))
 
@@ -100,18 +100,22 @@ class Tolerated:
 
 
 def tolerated(
-    candidates: Candidates, eligible: Eligible, patience: TolerationLimits, standing: frozenset[str], now: datetime
+    candidates: Candidates,
+    eligible: Eligible,
+    limits: TolerationLimits,
+    previous: frozenset[str],
+    now: datetime,
 ) -> Tolerated:
-    """Apply the taints; `standing`: the chosen clusters, which NoSelectIfNew does not affect."""
+    """Apply the taints; `previous`: the chosen clusters, which NoSelectIfNew does not affect."""
     refused: dict[str, Taint] = {}
     avoided: set[str] = set()
     ends: dict[str, datetime] = {}
     turns: set[datetime] = set()
     for name in candidates.taints.keys() & eligible.matching:
         for taint in candidates.taints[name]:
-            if taint.effect == NO_SELECT_IF_NEW and name in standing:
+            if taint.effect == NO_SELECT_IF_NEW and name in previous:
                 continue
-            until = patience.until(taint)
+            until = limits.until(taint)
             if until is None:
                 continue
             ended = now >= until

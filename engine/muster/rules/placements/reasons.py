@@ -12,7 +12,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.rules.placements.candidates import Candidates, is_candidate
 from muster.rules.placements.choice import scores
-from muster.rules.placements.scheduling import Chosen, Contests, hold
+from muster.rules.placements.scheduling import Schedule, Scheduled, schedule_all
 from muster.rules.placements.shards import clusters_of
 from muster.rules.placements.spec import NO_SELECT_IF_NEW
 from muster.rules.policies.in_force import FleetWithPolicies
@@ -50,31 +50,31 @@ def why(fleet: FleetWithPolicies, now: datetime, placement: ObjectId) -> tuple[W
 
     Empty for a missing Placement. One that keeps its last decisions has no scores.
     """
-    return _why(fleet, hold(fleet, fleet.rules, now, scored=True), placement)
+    return _why(fleet, schedule_all(fleet, fleet.rules, now, scored=True), placement)
 
 
 def why_each(fleet: FleetWithPolicies, now: datetime, placements: Iterable[ObjectId]) -> Iterator[tuple[Why, ...]]:
     """Yield the same for each of some Placements, which are all scheduled once."""
-    contests = hold(fleet, fleet.rules, now, scored=True)
-    yield from (_why(fleet, contests, placement) for placement in placements)
+    schedule = schedule_all(fleet, fleet.rules, now, scored=True)
+    yield from (_why(fleet, schedule, placement) for placement in placements)
 
 
-def _why(fleet: FleetWithPolicies, contests: Contests, placement: ObjectId) -> tuple[Why, ...]:
-    names = {obj.id.name for obj in fleet.of(MANAGED_CLUSTER)} | clusters_of(contests.standing.get(placement, ()))
-    chosen = contests.chosen.get(placement)
+def _why(fleet: FleetWithPolicies, schedule: Schedule, placement: ObjectId) -> tuple[Why, ...]:
+    names = {obj.id.name for obj in fleet.of(MANAGED_CLUSTER)} | clusters_of(schedule.previous.get(placement, ()))
+    chosen = schedule.chosen.get(placement)
     if chosen is not None:
         return _scheduled(chosen, sorted(names))
     if placement not in fleet.objects:
         return ()
-    kept = contests.kept.get(placement, frozenset())
-    reasons = {name: removal_of(contests.candidates, name) for name in sorted(names)}
+    kept = schedule.kept.get(placement, frozenset())
+    reasons = {name: removal_of(schedule.candidates, name) for name in sorted(names)}
     return tuple(Why(name, name in kept, reason.rule, reason.text) for name, reason in reasons.items())
 
 
-def _scheduled(chosen: Chosen, names: list[str]) -> tuple[Why, ...]:
-    contest, choice = chosen.contest, chosen.choice
+def _scheduled(chosen: Scheduled, names: list[str]) -> tuple[Why, ...]:
+    task, choice = chosen.task, chosen.choice
     passing = choice.tolerated.passing
-    given = [(p, scores(contest.candidates, p, passing, choice.around)) for p in contest.spec.prioritizers]
+    given = [(p, scores(task.candidates, p, passing, choice.around)) for p in task.spec.prioritizers]
     by_name = {
         name: tuple(Score(p.name, p.weight, values[position]) for p, values in given)
         for position, name in enumerate(passing)
@@ -97,22 +97,22 @@ class Reason:
     text: str
 
 
-def reason_of(chosen: Chosen, name: str) -> Reason:
+def reason_of(chosen: Scheduled, name: str) -> Reason:
     """Return why a scheduled Placement chose a cluster, or did not."""
-    contest, choice = chosen.contest, chosen.choice
+    task, choice = chosen.task, chosen.choice
     if name in choice.kept:
         return Reason("kept", "nobody can tell what it should be while its file has an error, so it stays")
-    if name not in contest.candidates.objects:
-        return removal_of(contest.candidates, name)
-    if name not in contest.eligible.available:
+    if name not in task.candidates.objects:
+        return removal_of(task.candidates, name)
+    if name not in task.eligible.available:
         return Reason("set", _no_set(chosen))
-    if name not in contest.eligible.matching:
+    if name not in task.eligible.matching:
         return Reason("predicate", "none of the placement's predicates matches it")
     if name in choice.tolerated.refused:
         return Reason("taint", _taint(chosen, name))
     if name in choice.selected:
         return Reason("selected", "it passes, and there is room for it")
-    if contest.spec.spread:
+    if task.spec.spread:
         return Reason("spread", "others were taken before it to keep the topologies even")
     return Reason("limit", _limit(chosen, name))
 
@@ -131,26 +131,26 @@ def removal_of(candidates: Candidates, name: str) -> Reason:
     return Reason("kept", "the placement keeps its last decisions")
 
 
-def _no_set(chosen: Chosen) -> str:
-    found = chosen.contest.eligible
+def _no_set(chosen: Scheduled) -> str:
+    found = chosen.task.eligible
     if not found.bound:
-        return f"namespace {chosen.contest.id.namespace} is bound to no set of clusters"
+        return f"namespace {chosen.task.id.namespace} is bound to no set of clusters"
     if not found.sets:
         return "none of the sets that the placement names is bound to its namespace"
     return f"it is in none of the sets {', '.join(found.sets)}"
 
 
-def _taint(chosen: Chosen, name: str) -> str:
+def _taint(chosen: Scheduled, name: str) -> str:
     taint = chosen.choice.tolerated.refused[name]
-    if any(t.matches(*taint[:3]) for t in chosen.contest.spec.tolerations):
+    if any(t.matches(*taint[:3]) for t in chosen.task.spec.tolerations):
         return f"the toleration of its taint {taint} has ended"
     new = " and it was not chosen before" if taint.effect == NO_SELECT_IF_NEW else ""
     return f"its taint {taint} is not tolerated{new}"
 
 
-def _limit(chosen: Chosen, name: str) -> str:
+def _limit(chosen: Scheduled, name: str) -> str:
     choice = chosen.choice
-    wanted = f"only {chosen.contest.spec.wanted} wanted"
+    wanted = f"only {chosen.task.spec.wanted} wanted"
     if name in choice.tolerated.avoided:
         return f"{wanted}, and it has a PreferNoSelect taint that is not tolerated"
     return f"{wanted}, and others rank before it (it is number {choice.ranks[name]})"

@@ -19,9 +19,9 @@ from muster.data.tree import Tree
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.placements.candidates import Candidates
-from muster.rules.placements.choice import Contest, PlacementChoice, ScoringContext
+from muster.rules.placements.choice import PlacementChoice, PlacementTask, ScoringContext
 from muster.rules.placements.policy import CompiledPlacement
-from muster.rules.placements.shards import DecisionShard, clusters_of, standing_shards
+from muster.rules.placements.shards import DecisionShard, clusters_of, previous_shards
 from muster.rules.policies.in_force import InForce
 
 SCHEDULING_DISABLED = "cluster.open-cluster-management.io/experimental-scheduling-disable"
@@ -30,14 +30,14 @@ _NOBODY: Mapping[str, int] = {}
 
 
 @dataclass(frozen=True, slots=True)
-class Chosen:
-    """One Placement's choice and its contest.
+class Scheduled:
+    """One Placement's choice and its task.
 
     `choice` is from the round in which it last changed, so its scores explain it; `others`: the final choices of the
     other Placements.
     """
 
-    contest: Contest
+    task: PlacementTask
     choice: PlacementChoice
     others: Mapping[str, int]
 
@@ -46,44 +46,43 @@ class Entries(dict[str, Tree]):
     """The entry of a cluster in PlacementDecisions: one object for all of them, because trees are shared."""
 
     def __missing__(self, name: str) -> Tree:
-        """Create the entry."""
         entry = self[name] = {"clusterName": name, "reason": ""}
         return entry
 
 
 @dataclass(frozen=True, slots=True)
-class Contests:
+class Schedule:
     """The choices of all Placements of a fleet.
 
-    `standing`: the last run's shards by Placement. `chosen`: the scheduled Placements; every other one in `standing`
+    `previous`: the last run's shards by Placement. `chosen`: the scheduled Placements; every other one in `previous`
     that exists, or may exist, is in `kept` with its remaining clusters.
     """
 
     candidates: Candidates
-    standing: Mapping[ObjectId, tuple[DecisionShard, ...]]
-    chosen: Mapping[ObjectId, Chosen]
+    previous: Mapping[ObjectId, tuple[DecisionShard, ...]]
+    chosen: Mapping[ObjectId, Scheduled]
     kept: Mapping[ObjectId, frozenset[str]]
     entries: Entries = field(default_factory=Entries)
 
 
-def hold(view: View, rules: InForce, now: datetime, *, scored: bool = False) -> Contests:
+def schedule_all(view: View, rules: InForce, now: datetime, *, scored: bool = False) -> Schedule:
     """Schedule all Placements. `scored`: count rivals even if no score can change a choice."""
     candidates = Candidates.of(view, rules.settings)
-    standing = standing_shards(view)
-    contests: list[Contest] = []
+    previous = previous_shards(view)
+    tasks: list[PlacementTask] = []
     placements = placements_of(rules)
     for obj in view.of(PLACEMENT):
         compiled = placements.get(obj.id)
         if compiled is not None and compiled.spec is not None and not is_paused(obj):
-            before = clusters_of(standing.get(obj.id, ()))
-            contests.append(Contest.of(candidates, obj.id, compiled.spec, compiled.predicates, before))
-    scheduled = {contest.id for contest in contests}
+            before = clusters_of(previous.get(obj.id, ()))
+            tasks.append(PlacementTask.of(candidates, obj.id, compiled.spec, compiled.predicates, before))
+    scheduled = {task.id for task in tasks}
     kept = {
         id_: frozenset(name for name in clusters_of(shards) if stays(candidates, name))
-        for id_, shards in standing.items()
+        for id_, shards in previous.items()
         if id_ not in scheduled and _may_exist(view, id_)
     }
-    return Contests(candidates, standing, _rounds(contests, kept.values(), now, scored=scored), kept)
+    return Schedule(candidates, previous, _rounds(tasks, kept.values(), now, scored=scored), kept)
 
 
 def placements_of(rules: InForce) -> dict[ObjectId, CompiledPlacement]:
@@ -106,29 +105,29 @@ def _may_exist(view: View, id_: ObjectId) -> bool:
 
 
 def _rounds(
-    contests: list[Contest], kept: Iterable[frozenset[str]], now: datetime, *, scored: bool
-) -> dict[ObjectId, Chosen]:
-    current = {contest.id: contest.standing for contest in contests}
+    tasks: list[PlacementTask], kept: Iterable[frozenset[str]], now: datetime, *, scored: bool
+) -> dict[ObjectId, Scheduled]:
+    current = {task.id: task.previous for task in tasks}
     counts: Counter[str] = Counter()
     for names in (*kept, *current.values()):
         counts.update(names)
-    found: dict[ObjectId, Chosen] = {}
-    playing = contests
+    found: dict[ObjectId, Scheduled] = {}
+    playing = tasks
     for number in range(MOST_ROUNDS):
         moved = False
-        for contest in playing:
-            before = current[contest.id]
-            others = _without(counts, before) if contest.restless or scored else _NOBODY
-            choice = contest.choose(ScoringContext(others, before, now), sticky=number == MOST_ROUNDS - 1)
-            if choice.selected == before and contest.id in found:
-                choice = found[contest.id].choice
-            found[contest.id] = Chosen(contest, choice, others)
+        for task in playing:
+            before = current[task.id]
+            others = _without(counts, before) if task.limited_choice or scored else _NOBODY
+            choice = task.choose(ScoringContext(others, before, now), sticky=number == MOST_ROUNDS - 1)
+            if choice.selected == before and task.id in found:
+                choice = found[task.id].choice
+            found[task.id] = Scheduled(task, choice, others)
             if choice.selected != before:
                 counts.subtract(before)
                 counts.update(choice.selected)
-                current[contest.id] = choice.selected
+                current[task.id] = choice.selected
                 moved = True
-        playing = [contest for contest in playing if contest.restless]
+        playing = [task for task in playing if task.limited_choice]
         if not moved or not playing:
             break
     return found

@@ -28,7 +28,7 @@ class DecisionShard:
         return {GROUP_NAME_LABEL: self.group, GROUP_INDEX_LABEL: str(self.index)}
 
 
-def standing_shards(view: View) -> Mapping[ObjectId, tuple[DecisionShard, ...]]:
+def previous_shards(view: View) -> Mapping[ObjectId, tuple[DecisionShard, ...]]:
     """Return the last run's decisions by Placement, ordered by group and name."""
     found: dict[ObjectId, list[DecisionShard]] = {}
     for id_, body in view.previous.items():

@@ -77,7 +77,6 @@ class TolerationLimits:
     """How long one Placement's tolerations tolerate a taint; cached by key, value and effect."""
 
     def __init__(self, tolerations: Iterable[Toleration]) -> None:
-        """Use these tolerations."""
         self._tolerations = tuple(tolerations)
         self._seconds: dict[tuple[str, str, str], int] = {}
 

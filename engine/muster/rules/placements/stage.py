@@ -25,7 +25,7 @@ from muster.rules.placements.candidates import Candidates
 from muster.rules.placements.filters import Eligible, eligible
 from muster.rules.placements.policy import CompiledPlacement
 from muster.rules.placements.reasons import Reason, reason_of, removal_of
-from muster.rules.placements.scheduling import Chosen, Contests, hold, is_paused, placements_of
+from muster.rules.placements.scheduling import Schedule, Scheduled, is_paused, placements_of, schedule_all
 from muster.rules.placements.shards import PLACEMENT_LABEL, DecisionShard, clusters_of
 from muster.rules.placements.spec import PlacementSpec
 from muster.rules.stages import METADATA, STATUS, Context, Wide
@@ -130,20 +130,20 @@ _GONE = Because("placements", OF_ITSELF, "the placement no longer needs this sha
 
 def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide every Placement's choice."""
-    placements, contests = placements_of(context.rules), hold(shared, context.rules, now)
+    placements, schedule = placements_of(context.rules), schedule_all(shared, context.rules, now)
 
     def placed(obj: Object) -> Iterator[Decision]:
-        if (chosen := contests.chosen.get(obj.id)) is not None:
-            yield from _scheduled(shared, contests, obj.id, chosen, now)
+        if (chosen := schedule.chosen.get(obj.id)) is not None:
+            yield from _scheduled(shared, schedule, obj.id, chosen, now)
         elif (compiled := placements.get(obj.id)) is not None:
-            yield from _unscheduled(shared, contests, obj, compiled, now)
+            yield from _unscheduled(shared, schedule, obj, compiled, now)
 
     yield from each(shared.of(PLACEMENT), placed)
-    for id_ in sorted(contests.kept.keys() - placements.keys()):
-        shards = remaining(contests, id_)
-        yield from _decisions(shared, contests, id_, shards, _BROKEN)
+    for id_ in sorted(schedule.kept.keys() - placements.keys()):
+        shards = remaining(schedule, id_)
+        yield from _decisions(shared, schedule, id_, shards, _BROKEN)
         yield from _numbers(id_, shards, _BROKEN)
-        yield from _left(contests, id_, clusters_of(shards), None)
+        yield from _left(schedule, id_, clusters_of(shards), None)
 
 
 def left_path(cluster: str) -> Path:
@@ -151,58 +151,59 @@ def left_path(cluster: str) -> Path:
     return ("status", "muster", "left", cluster)
 
 
-def _scheduled(shared: Shared, contests: Contests, id_: ObjectId, chosen: Chosen, now: datetime) -> Iterator[Decision]:
-    choice, contest = chosen.choice, chosen.contest
-    shards = shards_of(contests.candidates, id_.name, contest.spec, choice.selected)
+def _scheduled(
+    shared: Shared, schedule: Schedule, id_: ObjectId, chosen: Scheduled, now: datetime
+) -> Iterator[Decision]:
+    choice, task = chosen.choice, chosen.task
+    shards = shards_of(schedule.candidates, id_.name, task.spec, choice.selected)
     because = Because("placements", (Input(("spec",), id_),), _summary(chosen))
-    yield from _decisions(shared, contests, id_, shards, because)
-    yield from _numbers(id_, shards, because, contest.horizon(choice, chosen.others))
-    said = satisfied(contest.eligible, contest.spec.cluster_sets, contest.spec.wanted, len(choice.selected))
+    yield from _decisions(shared, schedule, id_, shards, because)
+    yield from _numbers(id_, shards, because, task.horizon(choice, chosen.others))
+    said = satisfied(task.eligible, task.spec.cluster_sets, task.spec.wanted, len(choice.selected))
     yield from _conditions(shared, id_, said, misconfigured(""), now)
-    yield from _left(contests, id_, choice.selected, chosen)
+    yield from _left(schedule, id_, choice.selected, chosen)
 
 
-def _summary(chosen: Chosen) -> str:
-    found, wanted = chosen.contest.eligible, chosen.contest.spec.wanted
+def _summary(chosen: Scheduled) -> str:
+    found, wanted = chosen.task.eligible, chosen.task.spec.wanted
     passing = len(chosen.choice.tolerated.passing)
     asked = "all" if wanted is None else str(wanted)
     return f"{asked} wanted: {len(found.available)} available, {len(found.matching)} match, {passing} tolerated"
 
 
 def _unscheduled(
-    shared: Shared, contests: Contests, obj: Object, compiled: CompiledPlacement, now: datetime
+    shared: Shared, schedule: Schedule, obj: Object, compiled: CompiledPlacement, now: datetime
 ) -> Iterator[Decision]:
-    """A misconfigured or paused Placement."""
     paused = is_paused(obj)
-    if paused and obj.id not in contests.standing:
+    if paused and obj.id not in schedule.previous:
         return
-    shards = remaining(contests, obj.id) or (DecisionShard(f"{obj.id.name}-decision-1", "", 0, ()),)
+    shards = remaining(schedule, obj.id) or (DecisionShard(f"{obj.id.name}-decision-1", "", 0, ()),)
     selected = clusters_of(shards)
     because = _DELETED if obj.deleting else _PAUSED if paused else _KEPT
-    yield from _decisions(shared, contests, obj.id, shards, because)
+    yield from _decisions(shared, schedule, obj.id, shards, because)
     yield from _numbers(obj.id, shards, because)
     if not paused:
         sets = tuple(dig(obj.spec, "clusterSets") or ())
-        found = eligible(contests.candidates, obj.id.namespace, sets, (), frozenset(selected))
+        found = eligible(schedule.candidates, obj.id.namespace, sets, (), frozenset(selected))
         said = satisfied(found, sets, compiled.wanted, len(selected))
         yield from _conditions(shared, obj.id, said, misconfigured(compiled.error), now)
     else:
         for type_, before in shared.conditions_before(obj.id).items():
             yield unchanged_condition(obj.id, type_, before, because)
-    yield from _left(contests, obj.id, selected, None)
+    yield from _left(schedule, obj.id, selected, None)
 
 
-def remaining(contests: Contests, id_: ObjectId) -> tuple[DecisionShard, ...]:
+def remaining(schedule: Schedule, id_: ObjectId) -> tuple[DecisionShard, ...]:
     """The last run's shards, without the clusters that no Placement may keep."""
-    kept = contests.kept.get(id_, frozenset())
+    kept = schedule.kept.get(id_, frozenset())
     return tuple(
         DecisionShard(shard.name, shard.group, shard.index, tuple(name for name in shard.clusters if name in kept))
-        for shard in contests.standing.get(id_, ())
+        for shard in schedule.previous.get(id_, ())
     )
 
 
 def _decisions(
-    shared: Shared, contests: Contests, id_: ObjectId, shards: Iterable[DecisionShard], because: Because
+    shared: Shared, schedule: Schedule, id_: ObjectId, shards: Iterable[DecisionShard], because: Because
 ) -> Iterator[Decision]:
     """The PlacementDecisions of one Placement; others that an earlier stage kept are removed."""
     names: set[str] = set()
@@ -213,8 +214,8 @@ def _decisions(
         yield Decision(decision, ("metadata", "labels"), {PLACEMENT_LABEL: id_.name, **shard.labels}, because)
         if owner is not None:
             yield Decision(decision, ("metadata", "ownerReferences"), [owner], because)
-        yield Decision(decision, ("status", "decisions"), [contests.entries[name] for name in shard.clusters], because)
-    for shard in contests.standing.get(id_, ()):
+        yield Decision(decision, ("status", "decisions"), [schedule.entries[name] for name in shard.clusters], because)
+    for shard in schedule.previous.get(id_, ()):
         if shard.name not in names:
             stale = PLACEMENT_DECISION.id(shard.name, id_.namespace)
             for path in shared.decisions(stale):
@@ -248,10 +249,10 @@ def _conditions(
         yield condition_decision(shared, id_, type_, said, because, now)
 
 
-def _left(contests: Contests, id_: ObjectId, selected: frozenset[str], chosen: Chosen | None) -> Iterator[Decision]:
+def _left(schedule: Schedule, id_: ObjectId, selected: frozenset[str], chosen: Scheduled | None) -> Iterator[Decision]:
     """Decide for every cluster no longer chosen why it left."""
-    for name in sorted(clusters_of(contests.standing.get(id_, ())) - selected):
-        reason = removal_of(contests.candidates, name) if chosen is None else reason_of(chosen, name)
+    for name in sorted(clusters_of(schedule.previous.get(id_, ())) - selected):
+        reason = removal_of(schedule.candidates, name) if chosen is None else reason_of(chosen, name)
         yield Decision(id_, left_path(name), None, _because(reason))
 
 

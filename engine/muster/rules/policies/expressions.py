@@ -50,7 +50,7 @@ class Compiler:
         return frozenset(self._reads)
 
     @property
-    def of_silence(self) -> bool:
+    def handles_silence(self) -> bool:
         """Does any expression handle silence itself?"""
         return bool(self._of_silence)
 
@@ -106,7 +106,7 @@ class Compiler:
             self.findings.extend(expression_findings(self.source, path, error))
             return _unsound()
         self._reads.update(conditions_read(program.node))
-        if speaks_of_silence(program.node):
+        if handles_silence_itself(program.node):
             self._of_silence.add(text)
         self.findings.extend(issue_finding(self.source, path, issue, Code.CEL_SUSPICIOUS) for issue in program.warnings)
         return program
@@ -155,7 +155,7 @@ def conditions_read(node: ast.Node, variable: str = _CONDITIONS) -> Iterator[str
                     yield from _literal(argument)
 
 
-def speaks_of_silence(node: ast.Node) -> bool:
+def handles_silence_itself(node: ast.Node) -> bool:
     """Does the expression handle silence itself: does it contain the status Unknown, or read `stale`?"""
     for inner in ast.walk(node):
         if isinstance(inner, ast.Literal) and inner.value == "Unknown":

@@ -50,7 +50,6 @@ class PolicyScope(Variables):
         return program.value(self, self.budget)
 
     def __missing__(self, name: str) -> object:
-        """Compute a variable."""
         if name != "variables":
             return super().__missing__(name)
         value = self[name] = _LazyVariables(self._programs, self)

@@ -10,11 +10,11 @@ from muster.fleet.view import View
 from muster.rules.policies.in_force import InForce
 from muster.rules.policies.lazy import PolicyScope, WitnessedScope, WitnessNote
 from muster.rules.policies.policies import Policy
-from muster.rules.policies.variables import Sight
+from muster.rules.policies.variables import StageInputs
 
 
 @dataclass(frozen=True)
-class Scopes(Sight):
+class Scopes(StageInputs):
     """Creates the scopes of one stage."""
 
     rules: InForce

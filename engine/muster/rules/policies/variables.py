@@ -63,7 +63,7 @@ _MOST_CONDITIONS = 128
 
 
 @dataclass(frozen=True)
-class Sight:
+class StageInputs:
     """A view as the expressions of one stage see it; what is the same for all objects is looked up once, on first
     use."""
 
@@ -126,7 +126,7 @@ class Variable:
     the name of its cluster. `only`: the only kind whose policies have it."""
 
     type: Callable[[tuple[Kind, ...]], Type]
-    value: Callable[[Sight, Object, str], object]
+    value: Callable[[StageInputs, Object, str], object]
     only: Kind | None = None
 
     def is_seen(self, kinds: tuple[Kind, ...]) -> bool:
@@ -144,7 +144,7 @@ def _conditions(_kinds: tuple[Kind, ...]) -> Type:
     return MapType(STRING, condition_type(), _MOST_CONDITIONS)
 
 
-def _reported(sight: Sight, obj: Object, name: str) -> Mapping[str, Tree]:
+def _reported(sight: StageInputs, obj: Object, name: str) -> Mapping[str, Tree]:
     reported = sight.view.reported(obj.id)
     if not reported:
         return reported
@@ -156,7 +156,7 @@ def _reported(sight: Sight, obj: Object, name: str) -> Mapping[str, Tree]:
     )  # fmt: skip
 
 
-def _accepted(sight: Sight, obj: Object, cluster: str) -> bool:
+def _accepted(sight: StageInputs, obj: Object, cluster: str) -> bool:
     """Is the object's cluster accepted? Only a ManagedCluster can be not accepted."""
     id_ = MANAGED_CLUSTER.id(cluster)
     if obj.kind is KARMADA_CLUSTER or (id_ not in sight.view.objects and id_ not in sight.view.previous):

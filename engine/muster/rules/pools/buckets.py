@@ -44,7 +44,6 @@ class Buckets:
         return self.unclaimed + len(self.deleting) + len(self.marked) + len(self.claimed)
 
     def __iter__(self) -> Iterator[Cluster]:
-        """All clusters, bucket by bucket."""
         for bucket in (
             self.deleting,
             self.marked,

@@ -93,7 +93,7 @@ _DELETED = PoolCondition(CLUSTER_RUNNING, "False", "ClusterDeleted", "Assigned c
 
 
 @dataclass(frozen=True, slots=True)
-class Fate:
+class ClaimDecision:
     """The decision about a claim. `ends`: it is marked for deletion now. `released`: nothing is left to do, so nothing
     of it is kept. `cleared`: it loses its assignment. `removes`: its cluster is marked for removal. `owns`: the cluster
     is its own, and its subjects may use it."""
@@ -108,15 +108,15 @@ class Fate:
     horizon: datetime | None = None
 
 
-def fate_of(
+def decide_claim(
     claim: Claim, view: Survey, pool: Pool | None, conditions: Mapping[str, Tree], now: datetime, rules: Rules
-) -> Fate:
+) -> ClaimDecision:
     """Decide about a claim. `conditions`: those of the last run."""
     cluster = view.cluster_called(claim.cluster)
     if claim.deleting:
         return _ended(claim, view.holder_of(claim), conditions)
     if not claim.cluster:
-        return Fate()
+        return ClaimDecision()
     lifetime = _lifetime(claim, pool)
     text = None if lifetime is None else format_duration(lifetime)
     horizon: datetime | None = None
@@ -125,12 +125,12 @@ def fate_of(
         since = instant(pending, "lastTransitionTime")
         over = later(since, lifetime) if since is not None else None
         if over is not None and now >= over:
-            return Fate(lifetime=text, ends=True)
+            return ClaimDecision(lifetime=text, ends=True)
         horizon = over
-    return _with_cluster(claim, cluster, Fate(lifetime=text, horizon=horizon), rules)
+    return _with_cluster(claim, cluster, ClaimDecision(lifetime=text, horizon=horizon), rules)
 
 
-def _with_cluster(claim: Claim, cluster: Cluster | None, fate: Fate, rules: Rules) -> Fate:
+def _with_cluster(claim: Claim, cluster: Cluster | None, fate: ClaimDecision, rules: Rules) -> ClaimDecision:
     if cluster is None:
         return _saying(fate, _DELETED)
     if cluster.deleting or cluster.marked:
@@ -139,25 +139,25 @@ def _with_cluster(claim: Claim, cluster: Cluster | None, fate: Fate, rules: Rule
         return fate
     if cluster.claim != claim.name:
         said = (_CONFLICT,) if rules.names_conflicts else ()
-        return Fate(said=said, lifetime=fate.lifetime, cleared=True, horizon=fate.horizon)
+        return ClaimDecision(said=said, lifetime=fate.lifetime, cleared=True, horizon=fate.horizon)
     running = _IS_RUNNING if cluster.power == RUNNING else _RESUMING
-    return Fate(said=(_CLAIMED, running), lifetime=fate.lifetime, owns=cluster, horizon=fate.horizon)
+    return ClaimDecision(said=(_CLAIMED, running), lifetime=fate.lifetime, owns=cluster, horizon=fate.horizon)
 
 
-def _saying(fate: Fate, *said: PoolCondition) -> Fate:
-    return Fate(said=said, lifetime=fate.lifetime, horizon=fate.horizon)
+def _saying(fate: ClaimDecision, *said: PoolCondition) -> ClaimDecision:
+    return ClaimDecision(said=said, lifetime=fate.lifetime, horizon=fate.horizon)
 
 
-def _ended(claim: Claim, cluster: Cluster | None, conditions: Mapping[str, Tree]) -> Fate:
+def _ended(claim: Claim, cluster: Cluster | None, conditions: Mapping[str, Tree]) -> ClaimDecision:
     """A claim ends with its own cluster; without one, nothing is left to do."""
     if cluster is None:
         gone = (_DELETED,) if claim.cluster else ()
-        return Fate(released=True, said=gone)
+        return ClaimDecision(released=True, said=gone)
     if cluster.deleting or cluster.marked:
-        return Fate(said=(_DELETING,))
+        return ClaimDecision(said=(_DELETING,))
     if cluster.frozen:
-        return Fate()  # it ends when its cluster can be read again
-    return Fate(removes=cluster, said=(_DELETING,) if conditions.get(CLUSTER_RUNNING) else ())
+        return ClaimDecision()  # it ends when its cluster can be read again
+    return ClaimDecision(removes=cluster, said=(_DELETING,) if conditions.get(CLUSTER_RUNNING) else ())
 
 
 def _lifetime(claim: Claim, pool: Pool | None) -> timedelta | None:

@@ -62,13 +62,13 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[ClusterStatem
         yield ledger.stated(cluster.id)
 
 
-def asked_since(view: View, cluster: Cluster, now: datetime) -> datetime:
+def power_requested_since(view: View, cluster: Cluster, now: datetime) -> datetime:
     """When muster last changed the cluster's power state; now for a cluster new to a pool."""
     return instant(view.previous.get(cluster.id), "status", "muster", ASKED) or now
 
 
 def _as_policies_see_it(view: View, cluster: Cluster, now: datetime) -> Object:
-    asked = {ASKED: format_time(asked_since(view, cluster, now))}
+    asked = {ASKED: format_time(power_requested_since(view, cluster, now))}
     status = {**cluster.body.get("status", {}), "muster": asked}
     obj = view.objects.get(cluster.id)
     return Object(cluster.id, {**cluster.body, "status": status}, obj.parts if obj is not None else ())
@@ -103,7 +103,7 @@ class _Alone:
             for name in (TO_RUNNING, TO_HIBERNATING):
                 fields.pop(("spec", name), None)
             fields |= {("spec", name): value for name, value in self._inherited(cluster).items() if name not in own}
-        conditions, asked = self.view.conditions_before(cluster.id), asked_since(self.view, cluster, self.now)
+        conditions, asked = self.view.conditions_before(cluster.id), power_requested_since(self.view, cluster, self.now)
         for path, value in fields.items():
             self.ledger.set(cluster.id, path, value, of_cluster(cluster, path, value, conditions, asked))
 
@@ -121,7 +121,7 @@ class _Alone:
         else:
             self.ledger.wake(cluster.id, wanted, _HIBERNATE_AFTER, power.horizon)
         # Without a pool, the power state is a person's: the time in the cluster's own status counts.
-        asked = None if cluster.pool is None else asked_since(self.view, cluster, self.now)
+        asked = None if cluster.pool is None else power_requested_since(self.view, cluster, self.now)
         wait = wait_of(cluster, self._limits(cluster), power, asked, self.rules)
         if wait is None:
             return
@@ -140,7 +140,6 @@ class _Alone:
         return self.limits.get(cluster.pool, {}) if cluster.pool else {}
 
     def _own(self, cluster: Cluster) -> Mapping[str, Tree]:
-        """The spec that a person wrote."""
         obj = self.view.objects.get(cluster.id)
         return obj.spec if obj is not None else {}
 

@@ -76,7 +76,7 @@ def version_of(spec: Tree) -> str:
     return digest_of(parts)[:16]
 
 
-def newborn(pool: Pool, name: str, version: str, customization: str, now: datetime) -> Fields:
+def new_manifest(pool: Pool, name: str, version: str, customization: str, now: datetime) -> Fields:
     """Return the manifest of a pool's new cluster, without its power state."""
     spec = pool.spec
     labels = dict(mapping_at(spec, "labels"))

@@ -23,14 +23,14 @@ from muster.rules.pools.buckets import Buckets, classify, shown_bucket
 from muster.rules.pools.claims import ASSIGNED, NO_CLUSTERS, ClaimLinks, assign, repair
 from muster.rules.pools.inventory import Dependencies, Inventory, Stock, reserve, synchronize
 from muster.rules.pools.ledger import Ledger
-from muster.rules.pools.manifest import hub_version, matching, newborn, reference_to, version_of
+from muster.rules.pools.manifest import hub_version, matching, new_manifest, reference_to, version_of
 from muster.rules.pools.model import RUNNING, Claim, Cluster, Pool, text, whole
 from muster.rules.pools.powerstate import power_states
 from muster.rules.pools.rules import Rules
 from muster.rules.pools.scaling import (
     EFFECT,
-    Consent,
-    Means,
+    DeletionApprovals,
+    PassLimits,
     Plan,
     ReplacementHold,
     free_ordinals,
@@ -98,7 +98,7 @@ class _PoolPass:
         self.before = world.fleet.conditions_before(pool.id)
         self.streak = Streak.read(world.fleet.before(pool.id, "status", "muster", "replacements"))
         self.holds: dict[str, ReplacementHold] = {}
-        self.consent = Consent(world.fleet, world.allowance)
+        self.consent = DeletionApprovals(world.fleet, world.allowance)
         self.broken: frozenset[str] = frozenset()
         self.decided = {cluster.id: world.decided(cluster.id) for cluster in self.clusters}
 
@@ -127,7 +127,7 @@ class _PoolPass:
         free = None if inventory is None else len(inventory.free)
         step = self.consent.within(
             self.pool, lambda pool, may_go: plan(pool, served, len(links.waiting),
-                                                 Means(bool(missing), free, self._replaceable, may_go), self.rules)
+                                                 PassLimits(bool(missing), free, self._replaceable, may_go), self.rules)
         )  # fmt: skip
         born = list(self._create(step, inventory))
         self._delete(step.delete)
@@ -141,7 +141,6 @@ class _PoolPass:
         yield from self.consent.held()
 
     def keep(self) -> None:
-        """Keep the last run's state."""
         for name in ("size", "standby", "ready"):
             self._set(("status", name), self.world.fleet.before(self.pool.id, "status", name))
         kept = mapping_at(self.world.fleet.previous.get(self.pool.id), "status", "muster")
@@ -172,7 +171,7 @@ class _PoolPass:
                 item = self.world.stock.items[inventory.free[index].id]
                 reserve(self.world.stock, item, name, self.pool)
                 customization = item.id.name
-            fields = newborn(self.pool, name, self.version, customization, self.world.now)
+            fields = new_manifest(self.pool, name, self.version, customization, self.world.now)
             self.ledger.set_all(CLUSTER_DEPLOYMENT.id(name, name), fields, self.because)
             self.world.taken.add(name)
             yield name
@@ -315,7 +314,6 @@ def _after(buckets: Buckets, links: ClaimLinks) -> Buckets:
 
 
 def _without(buckets: Buckets, names: set[str]) -> Buckets:
-    """The buckets without some clusters."""
 
     def left(clusters: Iterable[Cluster]) -> tuple[Cluster, ...]:
         return tuple(cluster for cluster in clusters if cluster.name not in names)

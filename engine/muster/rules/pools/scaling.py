@@ -98,7 +98,7 @@ class Plan:
 
 
 @dataclass(frozen=True, slots=True)
-class Means:
+class PassLimits:
     """Limits of a pass: is a dependency missing, how many customizations are free (None: no inventory), which clusters
     may be replaced now, and which may be deleted at all."""
 
@@ -120,7 +120,7 @@ def concurrency_of(pool: Pool, buckets: Buckets) -> int:
     return max(0, pool.max_concurrent - len(buckets.installing) - len(buckets.deleting))
 
 
-def plan(pool: Pool, buckets: Buckets, waiting: int, means: Means, rules: Rules) -> Plan:
+def plan(pool: Pool, buckets: Buckets, waiting: int, means: PassLimits, rules: Rules) -> Plan:
     """Plan a pass for a pool that is kept. `buckets`: those after assignment."""
     slots = concurrency_of(pool, buckets)
     marked = _movable(buckets.marked, means.may_go)[:slots]
@@ -154,7 +154,7 @@ def _shed(held: tuple[Cluster, ...], number: int) -> tuple[tuple[Cluster, ...], 
 
 
 def _replaced(
-    buckets: Buckets, drift: int, slots: int, means: Means
+    buckets: Buckets, drift: int, slots: int, means: PassLimits
 ) -> tuple[tuple[Cluster, ...], tuple[Cluster, ...]]:
     """The broken clusters, or the one stale cluster, to replace now, and those that are held."""
     candidates = _movable(buckets.broken, means.may_go)
@@ -170,7 +170,7 @@ def _replaced(
     return tuple(go), tuple(held)
 
 
-def _excess(buckets: Buckets, number: int, means: Means) -> tuple[Cluster, ...]:
+def _excess(buckets: Buckets, number: int, means: PassLimits) -> tuple[Cluster, ...]:
     """Clusters in excess, the last to serve a claim first: installing, newest first; then standby, then assignable,
     oldest first."""
     ordered = _movable(chain(buckets.installing, buckets.standby, buckets.assignable), means.may_go)
@@ -194,7 +194,7 @@ _TURN = "its deletion is approved, and waits for its turn (spec.maxConcurrent of
 
 
 @dataclass(slots=True)
-class Consent:
+class DeletionApprovals:
     """The deletions of one pass that wait for approval, by cluster, without those that happen."""
 
     view: View

@@ -19,15 +19,15 @@ from muster.fleet.view import View
 from muster.rules.effects.allowance import Allowance
 from muster.rules.pools import conditions
 from muster.rules.pools.buckets import shown_bucket
-from muster.rules.pools.claims import CLUSTER_RUNNING, PENDING, Fate, fate_of
-from muster.rules.pools.clusters import ASKED, asked_since
+from muster.rules.pools.claims import CLUSTER_RUNNING, PENDING, ClaimDecision, decide_claim
+from muster.rules.pools.clusters import ASKED, power_requested_since
 from muster.rules.pools.inventory import Dependencies, Stock
 from muster.rules.pools.ledger import AWAITED, NOTED, ClusterStatement, Ledger, of_claim, of_condition
 from muster.rules.pools.manifest import carried
 from muster.rules.pools.model import REMOVE, Claim, Cluster, Pool, PoolKey
 from muster.rules.pools.pools import PoolsPass, pass_over
 from muster.rules.pools.rules import rules_of
-from muster.rules.pools.scaling import Consent
+from muster.rules.pools.scaling import DeletionApprovals
 from muster.rules.pools.survey import survey
 from muster.rules.stages import METADATA, SPEC, STATUS, Context, Wide
 from muster.rules.transitions import condition_decision, unchanged_condition
@@ -50,7 +50,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Outcome]:
         ledger=ledger,
         stock=Stock.of(shared, now),
         dependencies=Dependencies.of(shared, context.rules.settings),
-        allowance=context.told(Allowance),
+        allowance=context.broadcast(Allowance),
         taken=set(view.names),
         owners={},
         now=now,
@@ -59,7 +59,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Outcome]:
     pools = {pool.key: pool for pool in view.pools}
     for cluster in view.clusters.values():
         if not cluster.frozen and cluster.id not in context.faulty:
-            stated = context.told_about(ClusterStatement, cluster.id)
+            stated = context.object_broadcast(ClusterStatement, cluster.id)
             assert stated is not None  # the stage "pool clusters" is a foundation
             ledger.take(stated)
     _carry(world)
@@ -75,7 +75,6 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Outcome]:
 
 
 def _carry(world: PoolsPass) -> None:
-    """Decide again what muster declared about claims."""
     for claim in world.view.claims.values():
         if not claim.frozen:
             fields = carried(world.fleet.previous.get(claim.id))
@@ -99,7 +98,7 @@ def _claims(world: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Finding]:
             before = world.fleet.conditions_before(claim.id)
             holder = world.view.holder_of(claim)
             terms = pools.get(holder.pool) if holder is not None and holder.pool is not None else pool
-            _carry_out(world, claim, fate_of(claim, world.view, terms, before, world.now, world.rules))
+            _carry_out(world, claim, decide_claim(claim, world.view, terms, before, world.now, world.rules))
             if holder is not None and holder.pool not in (None, claim.pool):
                 yield conditions.keeps_its_cluster(claim, holder, world.fleet.objects[claim.id])
         if pool is None and not world.fleet.uncertain(CLUSTER_POOL):
@@ -126,7 +125,7 @@ def _await_report(world: PoolsPass, claim: ObjectId) -> None:
         world.ledger.set(claim, ("status", "lifetime"), lifetime, AWAITED)
 
 
-def _carry_out(world: PoolsPass, claim: Claim, fate: Fate) -> None:
+def _carry_out(world: PoolsPass, claim: Claim, fate: ClaimDecision) -> None:
     ledger, before = world.ledger, world.fleet.conditions_before(claim.id)
     if fate.released and dig(world.fleet.objects[claim.id].body, "metadata", "deletionTimestamp") is not None:
         ledger.forget(claim.id)
@@ -165,7 +164,7 @@ def _orphans(world: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Finding |
     """Clusters without a pool stay; those marked for removal are deleted here."""
     if world.fleet.unidentified:
         return
-    consent = Consent(world.fleet, world.allowance)
+    consent = DeletionApprovals(world.fleet, world.allowance)
     for key, members in sorted(world.view.of_pool.items()):
         if key in pools or CLUSTER_POOL.id(key.name, key.namespace) in world.fleet.broken:
             continue
@@ -207,7 +206,7 @@ def _remember(world: PoolsPass) -> None:
         asked = entries.get(("spec", "powerState"))
         changed = cluster is None or (asked is not None and (asked.value or "") != cluster.wanted)
         record[ASKED] = format_time(
-            world.now if changed or cluster is None else asked_since(world.fleet, cluster, world.now)
+            world.now if changed or cluster is None else power_requested_since(world.fleet, cluster, world.now)
         )
         if cluster is not None and (id_ in world.fleet.objects or _was_reported(world.fleet, cluster)):
             record["reported"] = True

@@ -187,7 +187,6 @@ def _own_word(obj: Object | None, before: Tree) -> bool:
 
 
 def _claim(view: View, id_: ObjectId, missing: datetime) -> Claim:
-    """The view of a claim."""
     obj, before = view.objects.get(id_), view.previous.get(id_)
     body = _joined(obj.body if obj else None, before, obj)
     return Claim(

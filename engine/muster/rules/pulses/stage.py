@@ -114,7 +114,6 @@ def _of_object(
 def _asked(
     scopes: Scopes, policy: PulsePolicy, base: Mapping[str, object], about: ObjectId, last: Published | None
 ) -> tuple[PulseRule | None, PolicyScope]:
-    """The first rule that requests a pulse, and its scope."""
     scopes.clock.reset()
     scope = scopes.for_policy(policy, base, about)
     scope["pulsed"] = pulsed(last, base)

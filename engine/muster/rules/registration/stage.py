@@ -90,7 +90,6 @@ def _automatically(view: View, obj: Object, now: datetime) -> Iterator[Decision]
 
 
 def _with_certificates(view: View) -> Set[str]:
-    """The clusters whose agents have a certificate."""
     return view.once(_found_certificates)
 
 

@@ -84,7 +84,7 @@ def matched(remedy: Remedy, statuses: Mapping[str, str]) -> Iterator[str]:
             yield match.type
 
 
-def in_doubt(remedy: Remedy, before: Ground | None, doubt: StaleInput) -> frozenset[str]:
+def stale_matches(remedy: Remedy, before: Ground | None, doubt: StaleInput) -> frozenset[str]:
     """The types that matched at their last input and have no new one.
 
     A Remedy that matches a type's status Unknown handles its silence itself.
@@ -92,7 +92,7 @@ def in_doubt(remedy: Remedy, before: Ground | None, doubt: StaleInput) -> frozen
     if before is None:
         return frozenset()
     types = frozenset(match.type for match in remedy.matches) if before.matches is None else before.matches
-    return frozenset(type_ for type_ in types if doubt.covers(type_) and not remedy.of_silence(type_))
+    return frozenset(type_ for type_ in types if doubt.covers(type_) and not remedy.handles_silence(type_))
 
 
 def pairs_before(view: View, id_: ObjectId) -> list[Pair]:

@@ -19,7 +19,7 @@ from muster.data.tree import At, Tree, dig, mapping_at, mappings_at
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.policies.environments import policy_environment
-from muster.rules.policies.expressions import Compiler, speaks_of_silence
+from muster.rules.policies.expressions import Compiler, handles_silence_itself
 
 #: The possible statuses of a condition.
 STATUSES = ("True", "False", "Unknown")
@@ -46,11 +46,12 @@ class ConditionMatch:
 
 @dataclass(frozen=True, slots=True)
 class ExpressionMatch:
-    """An `expression` in place of a `clusterConditionMatch`, and its path. `of_silence`: it handles silence itself."""
+    """An `expression` in place of a `clusterConditionMatch`, and its path. `handles_silence`: the expression decides
+    what silence means."""
 
     when: cel.Program
     at: At
-    of_silence: bool = False
+    handles_silence: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,11 +66,11 @@ class Remedy:
     immediate: bool
     actions: tuple[str, ...]
 
-    def speaks_of(self, cluster: str) -> bool:
+    def selects(self, cluster: str) -> bool:
         """Is a cluster of this name in its affinity?"""
         return self.clusters is None or cluster in self.clusters
 
-    def of_silence(self, type_: str) -> bool:
+    def handles_silence(self, type_: str) -> bool:
         """Does it handle the status Unknown of this condition itself?"""
         return any(match.type == type_ and match.status == "Unknown" for match in self.matches)
 
@@ -89,7 +90,7 @@ def compile_remedy(obj: Object) -> tuple[Remedy | None, list[Finding]]:
         if "expression" in entry:
             at = ("spec", "decisionMatches", index, "expression")
             program = compiler.condition(at)
-            expressions.append(ExpressionMatch(program, at, speaks_of_silence(program.node)))
+            expressions.append(ExpressionMatch(program, at, handles_silence_itself(program.node)))
     named = frozenset(dig(obj.spec, "clusterAffinity", "clusterNames") or ())
     remedy = Remedy(
         obj.id, obj, named or None, tuple(matches), tuple(expressions), immediate=not entries,

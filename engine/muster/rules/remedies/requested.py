@@ -26,9 +26,9 @@ from muster.rules.remedies.grounds import (
     RequestedActions,
     digest_of,
     grounds_before,
-    in_doubt,
     matched,
     pairs_before,
+    stale_matches,
 )
 from muster.rules.remedies.policy import Remedy
 from muster.rules.stages import Context, Local
@@ -94,7 +94,6 @@ class _Answer:
 
     @property
     def open(self) -> bool:
-        """Is there no new result?"""
         return self.failed or bool(self.doubtful)
 
 
@@ -148,7 +147,7 @@ class Remedies:
             assert doubt is not None
             name, before = remedy.id.name, standing.get(remedy.id.name)
             held = frozenset(matched(remedy, statuses))
-            kept = in_doubt(remedy, before, doubt)
+            kept = stale_matches(remedy, before, doubt)
             expression = _Answer()
             if remedy.expressions and not held:
                 if scope is None:
@@ -194,9 +193,9 @@ class Remedies:
 
     def _name_now(self, obj: Object, name: str, ground: Ground | None) -> str:
         """The present name of the Remedy called `name`: another one if an equal Remedy has replaced it."""
-        if name in self._by_name or ground is None or self._is_out_of_sight(name):
+        if name in self._by_name or ground is None or self._may_be_unreadable(name):
             return name
-        same = (one for one in self._by_name.values() if one.actions and one.speaks_of(obj.id.name))
+        same = (one for one in self._by_name.values() if one.actions and one.selects(obj.id.name))
         return min((one.id.name for one in same if self._digest(one) == ground.digest), default=name)
 
     def _standing(
@@ -205,7 +204,7 @@ class Remedies:
         """The Remedies that acted on the cluster in the last run, are unchanged, and still select it."""
         for name in {name for _, name in pairs}:
             remedy = self._by_name.get(name)
-            if remedy is None or not remedy.actions or not remedy.speaks_of(obj.id.name):
+            if remedy is None or not remedy.actions or not remedy.selects(obj.id.name):
                 continue
             ground = known.get(name, Ground(self._digest(remedy), None, expression=True))
             if ground.digest == self._digest(remedy):
@@ -218,7 +217,7 @@ class Remedies:
         budget, note = cel.CostBudget(self.scopes.rules.share(CLUSTERS)), self.scopes.note(remedy.id, obj.id)
         for expression in remedy.expressions:
             seen = Variables(scope.__getitem__)
-            watched = () if expression.of_silence else record_reads(seen, doubt)
+            watched = () if expression.handles_silence else record_reads(seen, doubt)
             result = expression.when.run(seen, clock=self.scopes.clock, budget=budget, trace=note is not None)
             if note is not None:
                 note.take(expression.when, expression.at, result)
@@ -234,9 +233,9 @@ class Remedies:
     def _kept(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """Earlier requests of an unreadable Remedy: an error in it is no recovery."""
         if self.shared.uncertain(REMEDY):
-            yield from ((action, name) for action, name in pairs if self._is_out_of_sight(name))
+            yield from ((action, name) for action, name in pairs if self._may_be_unreadable(name))
 
-    def _is_out_of_sight(self, name: str) -> bool:
+    def _may_be_unreadable(self, name: str) -> bool:
         """Is the Remedy broken, or possibly in an unreadable file?"""
         id_ = REMEDY.id(name)
         return id_ in self.shared.broken or (self.shared.unidentified and id_ not in self.shared.objects)

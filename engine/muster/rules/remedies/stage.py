@@ -55,14 +55,16 @@ def cluster_actions(view: View, context: Context, obj: Object) -> Iterator[Decis
         return
     if not in_service(obj):
         return
-    requested = context.told_about(RequestedActions, obj.id) or RequestedActions(obj.id)
+    requested = context.object_broadcast(RequestedActions, obj.id) or RequestedActions(obj.id)
     pairs, asked = set(requested.pairs), bool(requested.pairs)
     frozen = requested.standing - pairs
-    if frozen and not context.told(Allowance).freezes(view, obj.id):
+    if frozen and not context.broadcast(Allowance).freezes(view, obj.id):
         frozen = frozenset()
     pairs.update(frozen)
     for action in sorted({action for action, _ in pairs} - set(before)):
-        held = context.told(Allowance).holds(view, obj.id, f"remedy {action}", by_person=action in requested.at_once)
+        held = context.broadcast(Allowance).holds(
+            view, obj.id, f"remedy {action}", by_person=action in requested.at_once
+        )
         if held is not None:
             yield held
             pairs = {pair for pair in pairs if pair[0] != action}

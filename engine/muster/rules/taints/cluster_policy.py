@@ -49,7 +49,7 @@ class ClusterTaintPolicy:
         """Do all conditions for removing hold? Without any: False."""
         return bool(self.remove_on) and all(match.holds(statuses) for match in self.remove_on)
 
-    def removal_rests_on(self, doubtful: Callable[[str], bool]) -> bool:
+    def removal_depends_on(self, doubtful: Callable[[str], bool]) -> bool:
         """Does removal depend on a stale condition, without naming Unknown?"""
         return any(doubtful(match.type) and "Unknown" not in match.values for match in self.remove_on)
 

@@ -44,8 +44,8 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | He
     def latching(obj: Object) -> Iterator[Decision | Held]:
         # On a cluster that is being deleted, latched taints stay, like those of any policy.
         cluster = _LatchingCluster.of(view, obj)
-        requested = context.told_about(RequestedLatches, obj.id)
-        yield from cluster.act(requested.latches if requested else (), context.told(Allowance))
+        requested = context.object_broadcast(RequestedLatches, obj.id)
+        yield from cluster.act(requested.latches if requested else (), context.broadcast(Allowance))
         yield from cluster.decisions(now)
 
     yield from each(view.clusters(), latching)
@@ -72,7 +72,6 @@ class _LatchingCluster:
 
     @classmethod
     def of(cls, view: View, obj: Object) -> "_LatchingCluster":
-        """The cluster as the last run left it."""
         previous = view.previous.get(obj.id)
         before = taints_by_key(obj.kind, previous)
         latched = {
@@ -124,7 +123,6 @@ class _LatchingCluster:
             self.removed[key] = policy.id.name
 
     def decisions(self, now: datetime) -> Iterator[Decision]:
-        """The resulting decisions."""
         for key, name in sorted(self.removed.items()):
             if self._decided(key):
                 yield Decision(self.obj.id, ("spec", "taints", key), None, _because(name))

@@ -27,10 +27,10 @@ class TaintRule:
 
 @dataclass(frozen=True, slots=True)
 class TaintPolicy(Policy):
-    """Decides taints. `of_silence`: it handles silence itself, for example by a taint for Unknown."""
+    """Decides taints. `handles_silence`: it handles silence itself, for example by a taint for Unknown."""
 
     taints: tuple[TaintRule, ...]
-    of_silence: bool = False
+    handles_silence: bool = False
 
 
 def _taint_policy(obj: Object, compiler: Compiler, common: PolicyFields) -> TaintPolicy:
@@ -47,7 +47,7 @@ def _taint_policy(obj: Object, compiler: Compiler, common: PolicyFields) -> Tain
         because = Because(f"{obj.id}#{taint['key']}:{taint['effect']}", (Input(at, obj.id),))
         when = compiler.condition(at)
         taints.append(TaintRule(taint["key"], taint.get("value"), taint["effect"], when, at, because))
-    return TaintPolicy(**common, taints=tuple(taints), of_silence=compiler.of_silence)
+    return TaintPolicy(**common, taints=tuple(taints), handles_silence=compiler.handles_silence)
 
 
 TAINT_POLICIES: Final = PolicyKind(TAINT_POLICY, _taint_policy)

@@ -52,7 +52,7 @@ def stage(
 ) -> Iterator[RequestedTaints | RequestedLatches | Failed | Finding]:
     """Decide the requested taints of each cluster; none for one that is being deleted."""
     scopes, doubts, failures = Scopes.of(view, context.rules, now), StaleInputs.of(view, context.rules, now), Failures()
-    taints, policies = Taints(view, now, scopes, doubts, failures), context.told(ClusterTaintPolicies).policies
+    taints, policies = Taints(view, now, scopes, doubts, failures), context.broadcast(ClusterTaintPolicies).policies
 
     def requested(obj: Object) -> Iterator[RequestedTaints | RequestedLatches]:
         if obj.deleting:
@@ -124,7 +124,7 @@ class _TaintedCluster:
     def _put_by(self, policy: TaintPolicy, key: TaintKey) -> bool:
         """Did this unchanged policy add the taint, and does it not handle silence itself?"""
         known = self.standing.get(key)
-        return known is not None and not policy.of_silence and known == self.run.entry(policy, key)
+        return known is not None and not policy.handles_silence and known == self.run.entry(policy, key)
 
     def _of_rule(
         self, policy: TaintPolicy, rule: TaintRule, scope: PolicyScope, watched: tuple[RecordedConditions, ...]
@@ -133,7 +133,7 @@ class _TaintedCluster:
         clock.reset()
         applies = self._applies(policy, rule, scope)
         stays = not applies and self._put_by(policy, key) and any(one.doubtful for one in watched)
-        if (applies or stays) and not policy.of_silence:
+        if (applies or stays) and not policy.handles_silence:
             self.put[key] = self.run.entry(policy, key)
         horizon = clock.horizon
         if not applies and not stays and horizon is None:
@@ -162,7 +162,7 @@ def _latches(obj: Object, policies: Iterable[ClusterTaintPolicy], doubts: StaleI
     for policy in policies:
         if policy.targets(obj):
             adds = policy.adds(statuses)
-            removes = policy.removes(statuses) and not policy.removal_rests_on(doubt.covers)
+            removes = policy.removes(statuses) and not policy.removal_depends_on(doubt.covers)
             if adds or removes:
                 yield RequestedLatch(policy, adds, removes)
 

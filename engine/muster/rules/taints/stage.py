@@ -53,10 +53,10 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | He
     def tainted(obj: Object) -> Iterator[Decision | Held]:
         taints, requested = (
             _Taints(view, obj, taints_by_key(obj.kind, view.previous.get(obj.id))),
-            context.told_about(RequestedTaints, obj.id),
+            context.object_broadcast(RequestedTaints, obj.id),
         )
         decisions = [*taints.own(now), *(requested.decisions if requested else ())]
-        outcomes = list(taints.within(context.told(Allowance), policies, decisions))
+        outcomes = list(taints.within(context.broadcast(Allowance), policies, decisions))
         if uncertain:
             outcomes.extend(taints.kept({decision.path for decision in decisions if decision.value is not None}))
         yield from outcomes

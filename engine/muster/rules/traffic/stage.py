@@ -35,7 +35,7 @@ def lint_ingresses(fleet: Fleet, remedies: Iterable[Remedy]) -> Iterator[Finding
     immediate = [remedy for remedy in remedies if remedy.immediate and TRAFFIC_CONTROL in remedy.actions]
     for ingress in fleet.of(MULTI_CLUSTER_INGRESS) if immediate else ():
         located = locate(fleet, ingress)
-        blocked = [name for name in located.everywhere if any(remedy.speaks_of(name) for remedy in immediate)]
+        blocked = [name for name in located.everywhere if any(remedy.selects(name) for remedy in immediate)]
         yield from unserved(ingress, located, blocked)
 
 
@@ -109,7 +109,7 @@ _BECAUSE = Because("traffic", OF_SPEC, "where the clusters are that serve each b
 def stage(shared: Shared, context: Context, _now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide both lists of every ingress."""
     yield from each(
-        shared.of(MULTI_CLUSTER_INGRESS), lambda ingress: ingress_traffic(shared, context.told(Allowance), ingress)
+        shared.of(MULTI_CLUSTER_INGRESS), lambda ingress: ingress_traffic(shared, context.broadcast(Allowance), ingress)
     )
 
 
