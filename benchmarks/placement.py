@@ -23,10 +23,10 @@ from muster.fleet.objects import Object
 from muster.fleet.settings import DEFAULTS
 from muster.fleet.shared import Shared
 from muster.rules.compiling import compile_placements
-from muster.rules.stages import Context
 from muster.rules.placements.stage import stage as placements
 from muster.rules.policies.in_force import NOTHING, FleetWithPolicies
 from muster.rules.sets import stage as sets
+from muster.rules.stages import Context
 from muster.run.collector import without_collection
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)

@@ -19,11 +19,11 @@ from muster.data.tree import Tree
 from muster.features.test.memory import MemorySnapshot
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
-from muster.rules.stages import Context
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pools.clusters import stage as clusters
 from muster.rules.pools.manifest import version_of
 from muster.rules.pools.stage import stage as pools
+from muster.rules.stages import Context
 from muster.run.evaluate import check_snapshot
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)

@@ -19,8 +19,8 @@ from muster.data.source import SourceFile
 from muster.data.times import format_time
 from muster.data.yaml.emitter import emit
 from muster.rules import pipeline
-from muster.rules.stages import Broadcast
 from muster.rules.policies.in_force import FleetWithPolicies
+from muster.rules.stages import Broadcast
 from muster.run.evaluate import check_snapshot
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
