@@ -82,8 +82,8 @@ THROUGH = {
             "lint/proving/arithmetic lint/proving/functions lint/proving/logic "
             "lint/proving/unknown lint/proving/values lint/proving/world"
         ),
-        "features/metrics/test_cli.py": "metrics/extra metrics/metering metrics/metrics",
-        "features/metrics/test_tracing.py": "metrics/observer",
+        "features/metrics/test_cli.py": "metrics/metering metrics/metrics",
+        "features/metrics/test_tracing.py": "metrics/observers",
         "features/notify/test_notify.py": "notify/sinks",
         "features/page/test_pages.py": "page/overview",
         "features/plan/test_commenting.py": "plan/comment_cli",

@@ -132,8 +132,8 @@ def test_a_file_that_is_none_of_ours_is_said_and_replaced(muster: Run, tmp_path:
     file.write_bytes(b"muster_runs_total{outcome=\xff")
     code, _, err = muster("reconcile", "--repo", str(repo.path), "--now", AT, "--metrics", str(file))
     assert code == 0
-    assert "metrics begin anew" in err
+    assert "metrics start again" in err
     assert read(file)['muster_runs_total{outcome="unchanged"}'] == 1
     code, _, err = muster("reconcile", "--repo", str(repo.path), "--now", AT, "--metrics", str(tmp_path / "no/file"))
     assert code == 0
-    assert "metrics are not written" in err
+    assert "metrics cannot be written" in err

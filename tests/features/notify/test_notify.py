@@ -238,14 +238,16 @@ class Killed(BaseException):
 def test_a_run_that_is_killed_loses_nothing_and_what_comes_twice_has_one_id(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, moment: str
 ) -> None:
-    where = {"before it is decided": "read_memory", "before it is sent": "_send", "after it was sent": "_noted"}[moment]
+    where = {"before it is decided": "read_memory", "before it is sent": "_send", "after it was sent": "_remembered"}[
+        moment
+    ]
     with receiving() as receiver:
         fleet = Fleet(tmp_path / "fleet", webhook(receiver))
         fleet.say("False", "a")
         original = getattr(notify, where)
 
         def killed(*arguments: Any) -> Any:
-            if where == "_noted" and not receiver.requests:
+            if where == "_remembered" and not receiver.requests:
                 return original(*arguments)
             raise Killed
 
@@ -397,7 +399,7 @@ def test_much_is_cut_and_what_nobody_takes_is_given_up(tmp_path: Path, monkeypat
         assert sorted(map(len, map(told, events(receiver)))) == [1, 2]
         fleet.say("True", "a")
         done = fleet.run(1)
-        assert done.failures["memory"] == ["1 messages that no sink took for long are given up"]
+        assert done.failures["memory"] == ["1 messages that no sink accepted for long are given up"]
         receiver.answers[:] = [(204, {})]
         assert fleet.run(1).published == 2
         assert told(events(receiver)[-1]) == ["a False>True"]

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from muster.data.tree import Tree
 from muster.features.page.availability import members_of
-from muster.features.page.following import Shown, of_clusters, shown_after, shown_anew
+from muster.features.page.following import Shown, of_clusters, show_update, show_whole
 from muster.features.page.overview import ClusterDetails, overview, placement_details
 from muster.run.incremental import answer
 from muster.run.question import WholeNeeded
@@ -51,10 +51,10 @@ def follow(living: Living, state: RunState, happenings: Iterable[Callable[[], ob
         living.land(found.settled)
         found.remember(state)
         question = living.question()
-        anew = shown_anew(question)
+        anew = show_whole(question)
         if before is not None:
             try:
-                before = shown_after(question, state, before)
+                before = show_update(question, state, before)
             except WholeNeeded as needed:
                 taken[str(needed)] += 1
                 before = anew

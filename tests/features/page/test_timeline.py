@@ -130,11 +130,11 @@ def test_it_says_since_when_it_knows(tmp_path: Path) -> None:
         return begins, found.reason, len(found.steps)
 
     assert known(repo) == (0, Begins.FIRST, 5)
-    assert known(repo, most_commits=5) == (4, Begins.LENGTH, 2)
-    assert known(repo, most_files=3) == (2, Begins.LENGTH, 3)
+    assert known(repo, max_commits=5) == (4, Begins.LENGTH, 2)
+    assert known(repo, max_files=3) == (2, Begins.LENGTH, 3)
     for _ in range(3):
         repo.commit({"people.yaml": f"{_}"})
-    assert known(repo, most_commits=2) == (-12, Begins.LENGTH, 0), "as the clock of the first that was passed over says"
+    assert known(repo, max_commits=2) == (-12, Begins.LENGTH, 0), "as the clock of the first that was passed over says"
     repo.git("reset", "--quiet", "--hard", "HEAD~3")
     assert known(clone(repo, tmp_path / "shallow", "--no-local", "--depth=6")) == (3, Begins.CLONE, 2)
     assert known(clone(repo, tmp_path / "shallower", "--no-local", "--depth=2")) == (5, Begins.CLONE, 0)

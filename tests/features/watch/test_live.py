@@ -101,7 +101,7 @@ def test_before_the_first_look_it_is_well_and_not_ready(tmp_path: Path) -> None:
         it.live.failed(OSError())
         assert it.status("/readyz") == 503
         assert it.status("/data/fleet.js") == 200, "what was seen is shown"
-        it.live.rests(-31)
+        it.live.sleeps(-31)
         assert it.status("/healthz") == 503, "it has not looked when it said it would"
 
 

@@ -1,7 +1,7 @@
-"""What runs did, counted: from what a run knows anyway to the metrics of `muster.features.metrics.metrics`.
+"""Count what runs do, into the metrics of `muster.features.metrics.metrics`.
 
-A scheduled job is a new process each time; `metered` goes on from the file that the last one left, so that counters of
-cron jobs grow as those of a process that stays.
+A scheduled job is a new process each time: `metered` continues from the file of the last one, so that its counters grow
+as those of a lasting process do.
 """
 
 from collections import Counter, defaultdict
@@ -24,14 +24,14 @@ from muster.version import __version__
 if TYPE_CHECKING:
     from muster.cli.reconcile_result import ReconcileResult
 
-#: What a run is at before it says so, and once it has ended well.
+#: The stage of a run before it names one.
 _BEGINNING: Final = "beginning"
-#: A file that is larger is none of ours.
-_MOST_BYTES: Final = 1 << 20
+#: A larger file was not written by us.
+_MAX_BYTES: Final = 1 << 20
 
 
 class Meter:
-    """Counts runs of a fleet, by its name. `clock` gives Unix time."""
+    """Counts the runs of a fleet. `clock` returns Unix time."""
 
     def __init__(self, clock: Callable[[], float], fleet: str) -> None:
         self.values, self._clock = Values(clock, fleet), clock
@@ -40,8 +40,8 @@ class Meter:
         self.values.put(metrics.BUILD, [((__version__,), 1)])
 
     @contextmanager
-    def looking(self) -> Iterator[None]:
-        """Measure what a run is at, while the block runs."""
+    def running(self) -> Iterator[None]:
+        """Measure the stages of a run during the block."""
         self._taken.clear()
         self._stage, self._since = _BEGINNING, monotonic()
         self._began, self._open = self._since, True
@@ -63,15 +63,15 @@ class Meter:
         self.values.put(metrics.LAST_RUN, [((), self._clock())])
 
     def failed(self, error: Exception) -> None:
-        """A run came to nothing; not where it was done before, and only telling of it failed."""
+        """Count a failed run, unless the run itself has completed."""
         if not self._open:
             return
         self.values.add(metrics.RUNS, "failed" if isinstance(error, RepositoryError) else "fault")
         self.values.add(metrics.FAILURES, self._stage)
         self._ended()
 
-    def looked(self, done: "ReconcileResult", publication: Publication) -> None:
-        """A run is done, and what it made due is published."""
+    def completed(self, done: "ReconcileResult", publication: Publication) -> None:
+        """Count a completed run, and what it published."""
         values, settled = self.values, done.settled
         self._ended()
         values.put(metrics.LAST_SUCCESS, [((), self._clock())])
@@ -85,7 +85,7 @@ class Meter:
             values.observe(metrics.LATE, done.late.total_seconds())
         horizon = settled.last.horizon
         values.put(metrics.NEXT, [((), horizon.timestamp())] if horizon else [])
-        self._stands(done)
+        self._put_fleet(done)
         values.put(metrics.PULSES_QUEUED, [((), publication.due - publication.published)])
         values.add(metrics.PULSES, amount=publication.published)
         for sink, reasons in publication.failures.items():
@@ -98,15 +98,15 @@ class Meter:
         values.put(metrics.NOTICES_OLDEST, [((), told.oldest.timestamp())] if told.oldest else [])
 
     def fell_back(self, doing: str, _error: Exception) -> None:
-        """Muster failed in what it was doing, and took a longer way."""
+        """Count a fault of muster that only cost time."""
         self.values.add(metrics.FALLBACKS, doing)
 
-    def rests(self, seconds: float) -> None:  # noqa: ARG002 - others want to know
-        """A look has ended, at which there may have been nothing to look at; there is another later."""
+    def sleeps(self, seconds: float) -> None:  # noqa: ARG002 - of the protocol
+        """Note the time of a check, even if there was nothing to do."""
         self.values.put(metrics.LAST_LOOK, [((), self._clock())])
 
-    def _stands(self, done: "ReconcileResult") -> None:
-        """What is so now, of the whole fleet."""
+    def _put_fleet(self, done: "ReconcileResult") -> None:
+        """Set the gauges of the fleet's state."""
         values, last = self.values, done.settled.last
         held = Counter((one.because.rule, one.effect.partition(" ")[0]) for one in last.fleet.held)
         values.put(metrics.HELD, held.items())
@@ -121,20 +121,20 @@ class Meter:
 
 @contextmanager
 def metered(path: Path, clock: Callable[[], float], fleet: str, say: Callable[[str], None]) -> Iterator[Meter]:
-    """Measure the run in the block, and write what is counted into a file, going on from what is there.
+    """Measure the run in the block, and write the metrics to a file, continuing from its content.
 
-    What is wrong with the file is said, and costs the run nothing.
+    Trouble with the file is reported and does not fail the run.
     """
     meter = Meter(clock, fleet)
     try:
         with path.open("rb") as file:
-            meter.values.go_on_from(file.read(_MOST_BYTES).decode())
+            meter.values.continue_from(file.read(_MAX_BYTES).decode())
     except FileNotFoundError:
         pass
     except (OSError, ValueError, KeyError) as error:
-        say(f"metrics begin anew, {path} cannot be gone on from: {error}")
+        say(f"metrics start again, {path} cannot be continued: {error}")
     try:
-        with meter.looking(), listening_to_fallbacks(meter.fell_back):
+        with meter.running(), listening_to_fallbacks(meter.fell_back):
             yield meter
     except Exception as error:
         meter.failed(error)
@@ -143,4 +143,4 @@ def metered(path: Path, clock: Callable[[], float], fleet: str, say: Callable[[s
         try:
             meter.values.write(path)
         except OSError as error:
-            say(f"metrics are not written: {error}")
+            say(f"metrics cannot be written: {error}")

@@ -1,9 +1,9 @@
-"""A run as a trace of OpenTelemetry: a span for it, one for each of its steps, and below these one for each command of
-git.
+"""A run as an OpenTelemetry trace: a span for the run, one for each of its steps, and below these one for each git
+command.
 
-Where they go is said as it is for any program (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`,
-`OTEL_RESOURCE_ATTRIBUTES`). Spans say verbs and numbers, never arguments, which may hold secrets. A receiver that does
-not answer costs a run a moment at its end, and nothing else.
+The usual variables configure the receiver (`OTEL_EXPORTER_OTLP_ENDPOINT`, `OTEL_EXPORTER_OTLP_HEADERS`,
+`OTEL_RESOURCE_ATTRIBUTES`). Spans have verbs and numbers, never arguments, which may hold secrets. A receiver that does
+not answer delays the end of a run, and does no other harm.
 """
 
 from collections.abc import Iterator
@@ -29,15 +29,15 @@ if TYPE_CHECKING:
     from muster.cli.reconcile_result import ReconcileResult
     from muster.features.pulses.publish import Publication
 
-#: A receiver has so long to take what is sent.
-_PATIENCE_SECONDS: Final = 3
+#: How long a receiver may take.
+_TIMEOUT_SECONDS: Final = 3
 
 
 class _Session(Session):
-    """Redirections stay on their origin: traces, and the token beside them, are for the receiver that is named."""
+    """Follows redirections only on the same origin: traces and the token are for the named receiver."""
 
     def get_redirect_target(self, resp: Response) -> str | None:
-        """As the base class has it; None for another origin."""
+        """Return the target of the base class; None for another origin."""
         target = super().get_redirect_target(resp)
         try:
             stays = target is not None and origin(urljoin(resp.url or "", target)) == origin(resp.url or "")
@@ -47,27 +47,27 @@ class _Session(Session):
 
 
 class Tracer:
-    """Traces runs of a fleet, by its name."""
+    """Traces the runs of a fleet."""
 
     def __init__(self, fleet: str) -> None:
-        named = OTELResourceDetector().detect()  # what the environment says goes before what we say
+        named = OTELResourceDetector().detect()  # the environment overrides our values
         own = Resource({SERVICE_NAME: "muster", SERVICE_VERSION: __version__, "muster.fleet": fleet})
         self._provider = TracerProvider(resource=own.merge(named), shutdown_on_exit=False)
-        exporter = OTLPSpanExporter(timeout=_PATIENCE_SECONDS, session=_Session())
+        exporter = OTLPSpanExporter(timeout=_TIMEOUT_SECONDS, session=_Session())
         self._provider.add_span_processor(BatchSpanProcessor(exporter))
         self._tracer = self._provider.get_tracer("muster", __version__)
         self._run: Span | None = None
         self._step: Span | None = None
 
     @contextmanager
-    def looking(self) -> Iterator[None]:
-        """Trace what is done while the block runs; what is no run in the end is never told."""
+    def running(self) -> Iterator[None]:
+        """Trace the block; the span is sent only if a run completes or fails."""
         self._run, self._step = self._tracer.start_span("run", Context()), None
         with told_to(self._at), observe_commands(self._command):
             yield
 
-    def looked(self, done: "ReconcileResult", publication: "Publication") -> None:
-        """A run is done, and what it made due is published."""
+    def completed(self, done: "ReconcileResult", publication: "Publication") -> None:
+        """Send the trace of a completed run."""
         if self._run is not None:
             self._run.set_attributes({
                 "muster.looked_at": done.looked_at, "muster.transitions": len(done.settled.changes),
@@ -77,14 +77,14 @@ class Tracer:
         self._end(None)
 
     def failed(self, error: Exception) -> None:
-        """A run came to nothing."""
+        """Send the trace of a failed run."""
         self._end(error)
 
-    def rests(self, seconds: float) -> None:
-        """There is another look later."""
+    def sleeps(self, seconds: float) -> None:
+        """Ignored."""
 
     def close(self) -> None:
-        """Send what was not sent."""
+        """Send the remaining spans."""
         self._provider.shutdown()
 
     def _at(self, step: RunStep, _done: int, _total: int) -> None:
@@ -119,10 +119,10 @@ class Tracer:
 
 @contextmanager
 def traced(fleet: str) -> Iterator[Tracer]:
-    """Trace the run in the block, and send it."""
+    """Trace the run in the block."""
     tracer = Tracer(fleet)
     try:
-        with tracer.looking():
+        with tracer.running():
             yield tracer
     except Exception as error:
         tracer.failed(error)

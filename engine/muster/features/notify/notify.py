@@ -1,8 +1,8 @@
-"""Notifications: the transitions that commits made since the last look, told to people as policies say.
+"""Notifications: the transitions in the commits since the last run, sent to people as policies say.
 
-At least once: what is to be told is remembered (`muster.git.notice_memory`) before anything is sent, together with
-the commit up to which that holds. A run that is killed before that is made up for by the next one, which finds the same
-transitions with the same ids; one that is killed afterwards sends what it had sent once more, with the same id.
+At least once: messages are remembered (`muster.git.notice_memory`), with the commit up to which they are complete,
+before any is sent. If a run is killed before that, the next one finds the same transitions with the same ids; if
+afterwards, the next one may send a message again, with the same id.
 """
 
 import os
@@ -41,10 +41,10 @@ from muster.run.run import Run
 if TYPE_CHECKING:
     from muster.cli.reconcile_result import ReconcileResult
 
-#: So many transitions are written out in a message; of the others it is said how many there are.
-_MOST_LINES: Final = 30
-#: Of a longer time without a look the transitions from its beginning to its end are told, and no detours.
-_MOST_COMMITS: Final = 1000
+#: How many transitions a message lists; the others are counted.
+_MAX_LINES: Final = 30
+#: Past so many commits only the transitions between the first and the last are reported, without those in between.
+_MAX_COMMITS: Final = 1000
 _TYPE: Final = "dev.muster.notification.v1"
 
 
@@ -52,10 +52,10 @@ def notify_due(
     repository: Repository, done: "ReconcileResult", remote: str | None = None,
     environ: Mapping[str, str] = os.environ, patience: RetryPatience = PATIENT,
 ) -> Publication:  # fmt: skip
-    """Tell what the commits changed up to the one at which a run has left the branch, and what waited until now.
+    """Send the transitions in the commits up to the branch's present one, and the messages that were waiting.
 
-    Nothing is told of what was before the first look. Without sinks nothing is told nor remembered. A fault of ours is
-    in the result. RepositoryError where the memory cannot be had.
+    The first run only remembers the commit. Without sinks nothing is sent or remembered. A fault of ours is in the
+    result. RepositoryError if the memory cannot be read.
     """
     settings = sinks_of(done.settled.last.fleet.settings.spec)
     if not settings or not done.head:
@@ -81,13 +81,13 @@ def _notify(
         told = messages(_fleet_of(repository, done, notices), notices, memory.messages.values(), run.now)
         memory.messages = {message.id: message for message in told if message.id not in memory.done}
         if lost := [message for message in told if message.id in memory.messages.keys() - bounded(told)]:
-            result.failures["memory"] = [f"{len(lost)} messages that no sink took for long are given up"]
+            result.failures["memory"] = [f"{len(lost)} messages that no sink accepted for long are given up"]
             for message in lost:
                 memory.finish(message)
         first, memory.upto = memory.upto is None, tip
-        if (notices or first) and not _noted(repository, memory, remote, result):
+        if (notices or first) and not _remembered(repository, memory, remote, result):
             _count_waiting(memory, settings, run, result)
-            return result  # whatever is sent now would be sent again by every run
+            return result  # else every run would send the same messages again
     deliverer = Deliverer(settings, opener(settings, environ), patience, result, "messages")
     _send(repository, memory, remote, run, result, deliverer, settings)
     _count_waiting(memory, settings, run, result)
@@ -98,18 +98,18 @@ def _notify(
 
 
 def _fleet_of(repository: Repository, done: "ReconcileResult", notices: Sequence[Notice]) -> FleetWithPolicies:
-    """The fleet with all of each object of which policies are asked.
+    """The fleet with complete objects for the policies.
 
-    A run that looked at a part, or in shards, has summaries of the others, or nothing: these are looked at now, from
-    what it has left. So the same is told, whatever it looked at.
+    A partial or sharded run has only summaries of other objects, or nothing: those that are needed are evaluated now,
+    from its state. So the messages do not depend on what the run looked at.
     """
     fleet = done.settled.last.fleet
     if not fleet.partial or not notices:
         return fleet
-    spoken_of = {kind for policy in fleet.compiled.of(NotificationPolicy) for kind in policy.target.kinds}
-    if not fleet.objects:  # it has looked at nothing, policies neither
-        spoken_of = set(ALL)
-    ids = {one.object for one in notices if _is_there(one) and kind_of(one.object) in spoken_of}
+    targeted = {kind for policy in fleet.compiled.of(NotificationPolicy) for kind in policy.target.kinds}
+    if not fleet.objects:  # it has read nothing, not even policies
+        targeted = set(ALL)
+    ids = {one.object for one in notices if _exists_after(one) and kind_of(one.object) in targeted}
     missing = {id_ for id_ in ids if id_ not in fleet.objects or id_ in fleet.beyond.standing}
     if not missing and fleet.objects:
         return fleet
@@ -139,14 +139,14 @@ def _send(
                 memory.messages[message.id] = replace(message, arrived=message.arrived | have)
             else:
                 continue
-            _noted(repository, memory, remote, result)
+            _remembered(repository, memory, remote, result)
     finally:
         to.close()
     result.next = earliest(*(message.due for message in memory.messages.values() if message.due > run.now))
 
 
 def _names(message: Message, settings: Mapping[str, NoticeSink]) -> list[str]:
-    """The sinks that a message goes to, of those that there are."""
+    """The existing sinks of a message."""
     return sorted((message.sinks or settings.keys()) & settings.keys())
 
 
@@ -157,15 +157,15 @@ def _count_waiting(memory: NoticeMemory, settings: Mapping[str, NoticeSink], run
     result.told.oldest = earliest(*(message.due for message in memory.messages.values() if message.due <= run.now))
 
 
-def _noted(repository: Repository, memory: NoticeMemory, remote: str | None, result: Publication) -> bool:
+def _remembered(repository: Repository, memory: NoticeMemory, remote: str | None, result: Publication) -> bool:
     if trouble := remember(repository, memory, remote):
         result.failures.setdefault("memory", []).append(trouble)
     return not trouble
 
 
 def _since(repository: Repository, upto: str, tip: str, now: datetime) -> Iterator[Notice]:
-    """The transitions of the commits after `upto`, one after the other. Where history was rewritten, or is long, those
-    between both ends."""
+    """The transitions of the commits after `upto`, commit by commit; between both ends only if history was rewritten or
+    is long."""
     if not has_commit(repository.git, upto):
         return
     commits = [tip]
@@ -175,7 +175,7 @@ def _since(repository: Repository, upto: str, tip: str, now: datetime) -> Iterat
     before = upto
     objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
     try:
-        for commit in commits if len(commits) <= _MOST_COMMITS else [tip]:
+        for commit in commits if len(commits) <= _MAX_COMMITS else [tip]:
             yield from _of_commit(repository, objects, before, commit, now)
             before = commit
     finally:
@@ -191,28 +191,28 @@ def _of_commit(repository: Repository, objects: Objects, old: str, new: str, now
 
 
 def _body(objects: Objects, blob: Blob | None, path: str) -> Tree:
-    """A derived part; None where there is none, or none that can be read."""
+    """A derived document; None if missing or unreadable."""
     try:
         return first_body(objects.blob(blob.oid), path) if blob else None
     except UnreadableError:
         return None
 
 
-def _is_there(notice: Notice) -> bool:
-    """Whether the object of a transition is there after it: that nothing is derived of it any more says it is not."""
+def _exists_after(notice: Notice) -> bool:
+    """Does the object of a transition exist afterwards? Not if its derived file is gone."""
     return bool(notice.after) or bool(notice.sort)
 
 
 def event_of(message: Message) -> Tree:
-    """Return a message as the CloudEvent that receivers of webhooks get; the same each time."""
-    shown = [printable(notice.text) for notice in message.notices[:_MOST_LINES]]
+    """Return a message as the CloudEvent for webhooks, the same each time."""
+    shown = [printable(notice.text) for notice in message.notices[:_MAX_LINES]]
     more = len(message.notices) - len(shown)
     text = "\n".join([*shown, *([f"and {more} more"] if more else [])])
     count = f"{len(message.notices)} transition{'' if len(message.notices) == 1 else 's'}"
-    whose = f"{printable(message.policy)} {printable(message.key)}".rstrip()
+    source = f"{printable(message.policy)} {printable(message.key)}".rstrip()
     return {
         "specversion": "1.0", "id": message.id, "source": "muster", "type": _TYPE,
-        "subject": f"{message.severity}: {whose}: {count}",
+        "subject": f"{message.severity}: {source}: {count}",
         "time": format_time(message.due), "datacontenttype": "application/json",
         "data": {
             "policy": message.policy, "severity": message.severity, "group": message.key, "text": text,

@@ -1,4 +1,4 @@
-"""The receivers of notifications, as `Fleet.spec.notifications.sinks` has them."""
+"""The sinks of `Fleet.spec.notifications.sinks`: mail, chat and webhooks."""
 
 import json
 import os
@@ -23,31 +23,31 @@ from muster.features.pulses.http import HttpSink
 from muster.features.pulses.sinks import DeliveryError, Sink, SinkSettings, address, credentials, secret, within
 
 _PORTS = {"smtp": 25, "smtps": 465}
-_LONGEST_SUBJECT = 150
-#: Answers of this hundred are for good: trying again does not help.
-_FOR_GOOD = 500
+_MAX_SUBJECT = 150
+#: SMTP replies from this code on are permanent: trying again does not help.
+_PERMANENT = 500
 
 
 class MailSink:
     """Sends mails. `login` is `user:password`."""
 
     def __init__(self, url: str, *, sender: str, to: Sequence[str], timeout: timedelta, login: str = "") -> None:
-        """DeliveryError where nobody is named who sends or gets them."""
+        """DeliveryError without a sender or recipients."""
         host, port = address(url, "smtp", "smtps")
         if not sender or not to:
-            raise DeliveryError("a sink for mail needs `from` and `to`", again=False, unreachable=True)
+            raise DeliveryError("a mail sink needs `from` and `to`", again=False, unreachable=True)
         self._scheme = urlsplit(url).scheme
         self._host, self._port = host, port or _PORTS[self._scheme]
         self._sender, self._to, self._login = sender, to, login
         self._seconds = timeout.total_seconds()
 
     def send(self, event: Tree) -> None:
-        """Send the message; the server has it when it says so."""
+        """Send the message; the server has confirmed it when this returns."""
         late = Event()
         server: smtplib.SMTP | None = None
 
         def hang_up() -> None:
-            """End an exchange that takes too long: the time-out of a socket begins anew with every byte."""
+            """End an exchange that takes too long: a socket's time-out starts again with every byte."""
             late.set()
             with suppress(OSError, AttributeError):
                 server.sock.shutdown(SHUT_RDWR)  # type: ignore[union-attr]
@@ -59,22 +59,22 @@ class MailSink:
             server = self._connected()
             server.send_message(self._mail(event), self._sender, list(self._to))
         except smtplib.SMTPResponseException as error:
-            again = error.smtp_code < _FOR_GOOD
+            again = error.smtp_code < _PERMANENT
             raise DeliveryError(f"{self._host}: answered {error.smtp_code}", again=again) from error
         except smtplib.SMTPRecipientsRefused as error:
             raise DeliveryError(f"{self._host}: refuses every address", again=False) from error
-        except ValueError as error:  # a line break in a header, an address that is none
+        except ValueError as error:  # a line break in a header, a malformed address
             raise DeliveryError(f"{self._host}: the mail cannot be written: {error}", again=False) from error
         except (smtplib.SMTPException, OSError) as error:
-            said = f"no answer within {self._seconds:g} seconds" if late.is_set() else str(error)
-            raise DeliveryError(f"{self._host}: {said or type(error).__name__}", unreachable=True) from error
+            reason = f"no answer within {self._seconds:g} seconds" if late.is_set() else str(error)
+            raise DeliveryError(f"{self._host}: {reason or type(error).__name__}", unreachable=True) from error
         finally:
             watch.cancel()
             if server is not None:
                 server.close()
 
     def close(self) -> None:
-        """Nothing is held: a connection that waits is closed by servers."""
+        """Nothing to close: each message has its own connection."""
 
     def _connected(self) -> smtplib.SMTP:
         context = ssl.create_default_context()
@@ -87,7 +87,7 @@ class MailSink:
                 server.starttls(context=context)
             elif self._login:
                 server.close()
-                text = f"{self._host}: offers no TLS, and a password is sent over nothing else"
+                text = f"{self._host}: offers no TLS, and a password is sent only over TLS"
                 raise DeliveryError(text, again=False, unreachable=True)
         if self._login:
             user, _, password = self._login.partition(":")
@@ -95,15 +95,15 @@ class MailSink:
         return server
 
     def _mail(self, event: Tree) -> EmailMessage:
-        """The message. ValueError for what no header can hold."""
+        """The message. ValueError for a value that does not fit a header."""
         headers = {
-            "From": self._sender, "To": ", ".join(self._to), "Subject": str(event["subject"])[:_LONGEST_SUBJECT],
+            "From": self._sender, "To": ", ".join(self._to), "Subject": str(event["subject"])[:_MAX_SUBJECT],
             "Date": format_datetime(parse_time(event["time"])),
             "Message-ID": f"<{event['id']}@{self._sender.rpartition('@')[2]}>", "Auto-Submitted": "auto-generated",
         }  # fmt: skip
         mail = EmailMessage()
         for name, value in headers.items():
-            if len(f"{value}.".splitlines()) > 1:  # EmailMessage takes one at the end, and the header ends there
+            if len(f"{value}.".splitlines()) > 1:  # EmailMessage accepts one at the end, which would end the header
                 raise ValueError(f"{name} has a line break in it")
             mail[name] = value
         mail.set_content(str(event["data"]["text"]) + "\n")
@@ -130,7 +130,7 @@ T = TypeVar("T")
 
 @dataclass(frozen=True, slots=True)
 class NoticeSink(SinkSettings):
-    """One entry: `sort` is `slack`, `webhook` or `email`, `url_from` the variable with a URL that is a secret."""
+    """A sink: `sort` is `slack`, `webhook` or `email`; `url_from` names the variable with a secret URL."""
 
     sort: str
     url_from: str
@@ -139,7 +139,7 @@ class NoticeSink(SinkSettings):
 
 
 def sinks_of(spec: Tree) -> dict[str, NoticeSink]:
-    """Return the sinks of a Fleet's spec by name, sound by its schema; of two with one name, the first."""
+    """Return the sinks of a valid Fleet's spec by name; the first of two with the same name."""
     found: dict[str, NoticeSink] = {}
     for sink in mappings_at(spec, "notifications", "sinks"):
         settings = NoticeSink(
@@ -154,14 +154,14 @@ def sinks_of(spec: Tree) -> dict[str, NoticeSink]:
 
 
 def opener(sinks: Mapping[str, NoticeSink], environ: Mapping[str, str] = os.environ) -> Callable[[SinkSettings], Sink]:
-    """Return what opens sinks by what they take."""
+    """Return a function that opens sinks."""
 
     def open_sink(settings: SinkSettings) -> Sink:
         sink = sinks[settings.name]
         if not sink.url_from:
             return _opened(sink, sink.url, environ)
         url = secret(sink.url_from, environ)
-        return _Discreet(lambda: _opened(sink, url, environ), url)
+        return _SecretUrlSink(lambda: _opened(sink, url, environ), url)
 
     return open_sink
 
@@ -176,22 +176,22 @@ def _opened(sink: NoticeSink, url: str, environ: Mapping[str, str]) -> Sink:
     return HttpSink(url, mode=sink.mode, timeout=sink.timeout, authorization=login)
 
 
-class _Discreet:
-    """A sink whose URL is a secret: what fails is told without it."""
+class _SecretUrlSink:
+    """A sink whose URL is secret: errors are reported without it."""
 
     def __init__(self, opened: Callable[[], Sink], url: str) -> None:
         self._url = url
-        self._sink = self._told(opened)
+        self._sink = self._without_url(opened)
 
     def send(self, event: Tree) -> None:
         """Deliver an event."""
-        self._told(lambda: self._sink.send(event))
+        self._without_url(lambda: self._sink.send(event))
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
         self._sink.close()
 
-    def _told(self, action: Callable[[], T]) -> T:
+    def _without_url(self, action: Callable[[], T]) -> T:
         try:
             return action()
         except DeliveryError as error:

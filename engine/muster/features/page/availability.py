@@ -1,6 +1,6 @@
-"""How many clusters were available over time: of the fleet, of each region and set, as history has it.
+"""How many clusters were available over time, in the fleet and in each region and set, from the history.
 
-Clusters are counted where their labels say that they are today; those that are there no more, in the whole fleet alone.
+Clusters count in the region and set that their labels name today; removed ones only in the whole fleet.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -18,7 +18,7 @@ from muster.run.run import Run
 
 
 class Level(NamedTuple):
-    """How many clusters are available, Unknown and not; those of which nothing is decided do not count."""
+    """How many clusters are available, Unknown and not available; undecided ones do not count."""
 
     available: int
     unknown: int
@@ -26,12 +26,12 @@ class Level(NamedTuple):
 
     @property
     def share(self) -> float:
-        """The part that is available; more than all where there is none to judge."""
+        """The share of available clusters; more than 1 if there are no decided ones."""
         judged = sum(self)
         return self.available / judged if judged else 2.0
 
     def plus(self, change: Sequence[int], sign: int = 1) -> "Level":
-        """The level after a change, or with -1 before it."""
+        """The level after a change; with sign -1, before it."""
         return Level(*(max(0, have + sign * more) for have, more in zip(self, change, strict=True)))
 
 
@@ -39,7 +39,7 @@ NONE: Final = Level(0, 0, 0)
 
 
 class Event(NamedTuple):
-    """From when on a group was at a level, and the number of the commit that says so, -1 for none."""
+    """When a group reached a level, and the number of the commit, -1 for none."""
 
     at: datetime
     level: Level
@@ -48,7 +48,7 @@ class Event(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class TimeWindow:
-    """A window of time. Nothing is known from before `known`; it is drawn in so many columns."""
+    """A window of time, drawn in columns. History begins at `known`."""
 
     since: datetime
     until: datetime
@@ -57,21 +57,21 @@ class TimeWindow:
 
     @classmethod
     def ending(cls, until: datetime, length: timedelta, columns: int, begins: datetime | None) -> "TimeWindow":
-        """The window of that length that ends then, of a history that begins then or, with None, before it."""
+        """The window with a length and an end, of a history that begins at `begins` (None: before the window)."""
         since = later(until, -length) or until
         return cls(since, until, since if begins is None else min(until, max(since, begins)), columns)
 
     def seconds(self, at: datetime) -> int:
-        """Seconds since it began."""
+        """Seconds since the window began."""
         return int((at - self.since).total_seconds())
 
     def column(self, at: datetime) -> int:
-        """The column in which an instant lies."""
+        """The column of an instant."""
         return min(self.columns - 1, int((at - self.since) / (self.until - self.since) * self.columns))
 
 
 class _Stretch(NamedTuple):
-    """From an event to the next."""
+    """The time from one event to the next."""
 
     since: datetime
     until: datetime
@@ -80,13 +80,12 @@ class _Stretch(NamedTuple):
 
 
 def window(events: Sequence[Event], first: Level, span: TimeWindow) -> Tree:
-    """Return what a group was like over a window. `events`: in order of time; `first`: the level before all of them.
+    """Return the levels of a group over a window. `events`: in order of time; `first`: the level before them.
 
-    `start`: its first level; `steps`: for each column in which anything changed `[column, *lowest, *last, seconds,
-    commit]`, of the levels that were reached in it, with when and by what the lowest was; `mean`: the part of all
-    clusters' time in which they were available, None where none was judged; `worst`: `[*level, from, to, commit]` of
-    the latest stretch in which the smallest part was available, None where it was always the same. In seconds since the
-    window began.
+    `start`: the first level; `steps`: for each column with a change `[column, *lowest, *last, seconds, commit]`: the
+    lowest and the last level, and when and by which commit the lowest was reached; `mean`: the share of all clusters'
+    time in which they were available, None if none was decided; `worst`: `[*level, from, to, commit]` of the latest
+    stretch with the lowest share, None if it was always the same. Times are in seconds since the window began.
     """
     stretches = list(_stretches(events, first, span))
     judged = sum(sum(one.level) * (one.until - one.since).total_seconds() for one in stretches)
@@ -101,8 +100,7 @@ def window(events: Sequence[Event], first: Level, span: TimeWindow) -> Tree:
 
 
 def _stretches(events: Sequence[Event], first: Level, span: TimeWindow) -> Iterator[_Stretch]:
-    """The stretches of the window from when on it is known. Levels that were no sooner reached than left are passed
-    over; the last never is."""
+    """The stretches of the window, from `known` on, without those of no duration, except the last."""
     at, level, commit = span.known, first, -1
     for event in events:
         if event.at > at:
@@ -113,7 +111,7 @@ def _stretches(events: Sequence[Event], first: Level, span: TimeWindow) -> Itera
 
 
 def _columns(stretches: Sequence[_Stretch], span: TimeWindow) -> Iterator[tuple[int, _Stretch, _Stretch]]:
-    """The lowest and the last level that were reached in each column."""
+    """The lowest and the last level in each column."""
     known: tuple[int, _Stretch, _Stretch] | None = None
     for one in stretches:
         column = span.column(one.since)
@@ -141,21 +139,20 @@ def _worst(stretches: Sequence[_Stretch], span: TimeWindow) -> Tree:
     return [*one.level, span.seconds(one.since), span.seconds(stretches[end].until), one.commit]
 
 
-#: The windows, each with how many columns it is drawn in.
+#: The windows: name, length, and number of columns.
 WINDOWS: Final = (("24h", timedelta(hours=24), 144), ("30d", timedelta(days=30), 180))
-#: So many of the latest changes are told one by one.
-_MOST_CHANGES: Final = 40
+#: How many of the latest changes are listed.
+_MAX_CHANGES: Final = 40
 
-#: A group: by what it is one (fleet, region, set), and its name.
+#: A group: its type ("" for the fleet, region, set), and its name.
 _Group = tuple[str, str]
 _FLEET: Final[_Group] = ("", "")
-#: Clusters that are denied, or have not joined, count in no level.
+#: Denied clusters and those that have not joined do not count.
 _ONE: Final = {"True": Level(1, 0, 0), "Unknown": Level(0, 1, 0), "False": Level(0, 0, 1)}
 
 
 class Member(NamedTuple):
-    """A cluster: the groups that it is in besides the fleet, its state as it is evaluated, and as it is
-    committed."""
+    """A cluster: its groups besides the fleet, its evaluated state, and its committed state."""
 
     groups: tuple[_Group, ...]
     status: str
@@ -163,10 +160,10 @@ class Member(NamedTuple):
 
 
 def members_of(run: Run, rows: Iterable[Sequence[str]]) -> dict[str, Member]:
-    """Return the clusters of a run by `<plural>/<file>` of what is derived of them; `rows`: of the overview."""
+    """Return the clusters of a run by `<plural>/<file>` of their derived files; `rows`: those of the overview."""
     found = {}
     for obj, row in zip(run.fleet.clusters(), rows, strict=True):
-        # Of a cluster that stands nothing is read but that something is derived of it, which is what stands.
+        # For a cluster that this run did not read, the committed state is the row's.
         stands = obj.id in run.fleet.beyond.standing or run.fleet.previous.get(obj.id) == {}
         before = row[3] if stands else state_of(obj.kind, run.fleet.conditions_before(obj.id))
         groups = (("region", row[6]), ("set", row[7]))
@@ -175,12 +172,12 @@ def members_of(run: Run, rows: Iterable[Sequence[str]]) -> dict[str, Member]:
 
 
 def file_of(kind: Kind, name: str) -> str:
-    """`<plural>/<file>` of what is derived of a cluster, as history names it."""
+    """`<plural>/<file>` of a cluster's derived file, the key in the history."""
     return f"{kind.plural}/{file_name(name)}{SUFFIX}"
 
 
 class _LevelChange(NamedTuple):
-    """What a step made of groups: the level before and after. `number`: of the step."""
+    """How a step changed groups: their levels before and after. `number`: of the step."""
 
     at: datetime
     number: int
@@ -188,11 +185,11 @@ class _LevelChange(NamedTuple):
 
 
 def availability(commit: str, now: datetime, members: Mapping[str, Member], history: FleetHistory) -> Tree:
-    """Return the levels of each group over the windows that end `now`, and the latest commits that changed any.
+    """Return the levels of each group over the windows that end at `now`, and the latest commits that changed any.
 
-    Levels are `[available, unknown, not]`; windows are those of `levels.window`, and `known` says how many seconds of
-    one nothing is known of. `changes`: `[instant, commit, [[group, *before, *after]]]`, the newest first, with numbers
-    of groups and commits, -1 for what is not committed.
+    Levels are `[available, unknown, not]`; windows as `window` returns them; `known`: how many seconds of a window are
+    before the history. `changes`: `[instant, commit, [[group, *before, *after]]]`, newest first, with indexes of groups
+    and commits, -1 for an uncommitted change.
     """
     steps = [(step.commit, step.changes) for step in history.steps]
     pending = [
@@ -209,8 +206,8 @@ def availability(commit: str, now: datetime, members: Mapping[str, Member], hist
             events[group].append(Event(change.at, after, change.number))
     spans = [TimeWindow.ending(now, length, columns, history.begins) for _, length, columns in WINDOWS]
     drawn = {group: [window(events[group], first[group], span) for span in spans] for group in sorted(first)}
-    told = changes[-_MOST_CHANGES:][::-1]
-    commits = _Commits([told for told, _ in steps])
+    latest = changes[-_MAX_CHANGES:][::-1]
+    commits = _Commits([commit for commit, _ in steps])
     return {
         "commit": commit, "until": format_time(now),
         "begins": format_time(history.begins) if history.begins else "",
@@ -223,25 +220,25 @@ def availability(commit: str, now: datetime, members: Mapping[str, Member], hist
                    for (by, name), found in drawn.items()],
         "changes": [[format_time(change.at), commits.of(change.number),
                      [[numbers[group], *before, *after] for group, (before, after) in sorted(change.groups.items())]]
-                    for change in told],
+                    for change in latest],
         "commits": [[one.commit, one.subject] for one in commits.named],
     }  # fmt: skip
 
 
 class _Commits:
-    """Those that something is said of, numbered as they come up."""
+    """The commits that are mentioned, numbered in the order of their first mention."""
 
-    def __init__(self, all_told: Sequence[CommittedTransition]) -> None:
-        self._all, self._numbers = all_told, dict[int, int]()
+    def __init__(self, commits: Sequence[CommittedTransition]) -> None:
+        self._all, self._numbers = commits, dict[int, int]()
 
     def of(self, number: int) -> int:
-        """The number by which one is known to whom it is told; -1 for none."""
+        """The number of a step's commit; -1 for none."""
         if number < 0 or not self._all[number].commit:
             return -1
         return self._numbers.setdefault(number, len(self._numbers))
 
     def in_window(self, found: Tree) -> Tree:
-        """What is said of a window, with those numbers."""
+        """A window with these numbers."""
         return {
             **found,
             "steps": [[*step[:-1], self.of(step[-1])] for step in found["steps"]],
@@ -250,14 +247,14 @@ class _Commits:
 
     @property
     def named(self) -> list[CommittedTransition]:
-        """The commits by their numbers."""
+        """The mentioned commits, by number."""
         return [self._all[number] for number in self._numbers]
 
 
 def _changes(
     steps: Iterable[tuple[CommittedTransition, Sequence[StatusChange]]], members: Mapping[str, Member]
 ) -> tuple[dict[_Group, Level], list[_LevelChange]]:
-    """The level of each group before all steps, and what became of it with each that changed any."""
+    """The level of each group before all steps, and the changes by each step."""
     deltas = [_delta(changes, members) for _, changes in steps]
     level: dict[_Group, Level] = {_FLEET: NONE}
     for one in members.values():
@@ -267,16 +264,16 @@ def _changes(
         for group, change in delta.items():
             level[group] = level[group].plus(change, -1)
     first, found = dict(level), []
-    for number, ((told, _), delta) in enumerate(zip(steps, deltas, strict=True)):
+    for number, ((commit, _), delta) in enumerate(zip(steps, deltas, strict=True)):
         moved = {group: (level[group], level[group].plus(change)) for group, change in delta.items()}
         if moved:
-            found.append(_LevelChange(told.at, number, moved))
+            found.append(_LevelChange(commit.at, number, moved))
             level |= {group: after for group, (_, after) in moved.items()}
     return first, found
 
 
 def _delta(changes: Iterable[StatusChange], members: Mapping[str, Member]) -> dict[_Group, list[int]]:
-    """By how much a step changes the level of each group that it changes."""
+    """The difference that a step makes to the level of each group."""
     found: dict[_Group, list[int]] = {}
     for change in changes:
         member = members.get(change.cluster)

@@ -1,4 +1,4 @@
-"""`muster site`: the fleet as a page."""
+"""`muster site`: write the fleet as a page."""
 
 import shutil
 import tempfile
@@ -21,30 +21,30 @@ if TYPE_CHECKING:
     from muster.features.page.pages import FleetSite
     from muster.run.run import Run
 
-#: By this a folder is known as one that this verb wrote.
+#: A file that marks folders which this verb wrote.
 MARKER: Final = ".muster-site"
-#: So many instants are told of what happens next, and so many lines of each.
-_MOST_INSTANTS, _MOST_LINES = 12, 20
+#: Limits of the forecast: instants, and lines per instant.
+_MAX_INSTANTS, _MAX_LINES = 12, 20
 
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=options.FOLDER)
 @options.source_options
-@click.option("--title", metavar="TEXT", help="What stands at the top.  [default: the name of the repository's folder]")
+@click.option("--title", metavar="TEXT", help="The page's title.  [default: the name of the repository's folder]")
 @click.option(
-    "--link", metavar="URL", help="Where files are shown, with {commit} and {path}.  [default: of GitHub and GitLab]"
+    "--link", metavar="URL", help="The URL of a file, with {commit} and {path}.  [default: of GitHub or GitLab]"
 )
 @click.option(
     "--forecast", metavar="DURATION", type=options.DurationType(),
-    help="Show also what happens in that time without new input (see muster forecast).",
+    help="Also show what happens in that time without new input (see muster forecast).",
 )  # fmt: skip
 def command(
     folder: Path, source: options.Source, title: str | None, link: str | None, forecast: timedelta | None
 ) -> int:
-    """Write the fleet as a page into DIR: an overview, every cluster with why it is as it is, Placements, pools.
+    """Write the fleet as a page into DIR: an overview, every cluster with the reasons for its state, Placements, pools.
 
-    The page needs no server, asks no other host for anything, and can be published by GitHub's or GitLab's Pages. A
-    folder that holds anything else is not written to.
+    The page needs no server, loads nothing from other hosts, and can be published on GitHub Pages or GitLab Pages. A
+    folder with other content is not written to.
     """
     _require_own(folder)
     reading, run = source.evaluated()
@@ -56,27 +56,27 @@ def command(
 
 
 def write_site(folder: Path, repo: Path, now: datetime) -> None:
-    """Write the page of a repository's last commit as of an instant. click.UsageError where the folder is no page."""
+    """Write the page of a repository's last commit. click.UsageError if the folder has other content."""
     _require_own(folder)
     reading, run = options.Source(repo, None, worktree=False, offline=True, now=now).evaluated()
     _write(folder, reading, run, repo.name, None, _upcoming(reading, now, timedelta(hours=1)))
 
 
 def _require_own(folder: Path) -> None:
-    """click.UsageError for a folder in which anything lies that this verb has not written."""
+    """click.UsageError for a folder with content that this verb did not write."""
     if folder.is_symlink() or (folder.exists() and any(folder.iterdir()) and not (folder / MARKER).is_file()):
         raise click.UsageError(f"{folder} holds something else; name a new folder, or an empty one.")
 
 
 def _upcoming(reading: FleetReading, now: datetime, span: timedelta) -> Tree:
-    """What happens in that time if nobody says anything more: the first instants, which the cost of it follows."""
+    """The forecast's first instants; more of them would take longer."""
     from muster.features.forecast.forecast import forecast, moment_row
     from muster.features.whatif.options import Supposed
 
     with working("looking ahead"), Supposed.tried(reading, reading.state) as trial:
         start = reading.instant(now).now
-        moments = islice(forecast(trial, start, start + span), _MOST_INSTANTS)
-        return [moment_row(moment, _MOST_LINES) for moment in moments]
+        moments = islice(forecast(trial, start, start + span), _MAX_INSTANTS)
+        return [moment_row(moment, _MAX_LINES) for moment in moments]
 
 
 def _write(folder: Path, reading: FleetReading, run: "Run", title: str, link: str | None, upcoming: Tree) -> int:
@@ -87,7 +87,7 @@ def _write(folder: Path, reading: FleetReading, run: "Run", title: str, link: st
 
 
 def _put(folder: Path, site: "FleetSite") -> int:
-    """Write its files beside the folder, and put them into its place: nobody sees half of a page."""
+    """Write the files beside the folder, and swap them in, so that the page is never incomplete."""
     folder.parent.mkdir(parents=True, exist_ok=True)
     made = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
     try:
@@ -97,7 +97,7 @@ def _put(folder: Path, site: "FleetSite") -> int:
             target.parent.mkdir(parents=True, exist_ok=True)
             target.write_bytes(site.read(path))
             count += 1
-        (made / MARKER).write_text("written by muster site, which may write it anew\n", encoding="utf-8")
+        (made / MARKER).write_text("written by muster site, which may overwrite it\n", encoding="utf-8")
         made.chmod(0o755)
         _require_own(folder)
         if folder.exists():

@@ -1,9 +1,8 @@
-"""What a page shows of a fleet, commit by commit: what it knew of single clusters, brought up to date where anything
-changed.
+"""The fleet that a live page shows, updated commit by commit.
 
-The first commit is evaluated as a whole. From then on a warm run looks at the neighbourhoods of the files and agents'
-refs that changed, and at what is shared: what the others' rows say is in their files, so it is what it was. Where that
-does not do, or nothing is kept by whoever reconciles, the whole fleet is looked at again.
+The first commit is evaluated as a whole. From then on a warm run evaluates the neighbourhoods of the files and agent
+refs that changed, and the shared objects; other clusters' rows stay as they were. If that is not possible, or the
+reconciling process keeps no state, the whole fleet is evaluated again.
 """
 
 import sqlite3
@@ -13,7 +12,7 @@ from dataclasses import dataclass, replace
 from datetime import UTC, datetime
 
 from muster.data.kinds import ADAPTER_REPORT, is_cluster
-from muster.features.page.overview import Singles
+from muster.features.page.overview import ClusterRows
 from muster.git.agents import AgentRef
 from muster.git.changes import changed_paths
 from muster.git.derivedbranch import has_ancestor
@@ -25,26 +24,26 @@ from muster.run.run import Run
 from muster.run.state import RunState
 
 
-class Ahead(Exception):  # noqa: N818 - no error: there is something newer in a moment
-    """What is kept is of a later commit than the one that is asked about."""
+class Ahead(Exception):  # noqa: N818 - no error: a newer commit will follow in a moment
+    """The state is of a later commit than the question's."""
 
 
 @dataclass(frozen=True, slots=True)
 class Shown:
-    """What is shown: as an answer to which question, by which run, and what it says of single clusters. `files`: of
-    which clusters each file of the branch says anything. `part`: the run has not looked at all."""
+    """A shown commit: its question and run, and the rows of clusters. `files`: the names of the clusters in each file
+    of the branch. `part`: the run was partial."""
 
     question: Question
     run: Run
-    known: Singles
+    known: ClusterRows
     files: Mapping[str, frozenset[str]]
     part: bool = False
 
 
-def shown_anew(question: Question) -> Shown:
-    """Answer from nothing. RepositoryError where git fails."""
+def show_whole(question: Question) -> Shown:
+    """Evaluate the whole fleet. RepositoryError if git fails."""
     run = answer(question, None).settled.first
-    return Shown(question, run, Singles.of(run), _files(run))
+    return Shown(question, run, ClusterRows.of(run), _files(run))
 
 
 def _files(run: Run) -> dict[str, frozenset[str]]:
@@ -57,26 +56,25 @@ def _files(run: Run) -> dict[str, frozenset[str]]:
     return found
 
 
-def shown_after(question: Question, state: RunState, before: Shown) -> Shown:
-    """Answer from what was shown before. WholeNeeded where that does not do, and Ahead; RepositoryError where git
-    fails."""
+def show_update(question: Question, state: RunState, before: Shown) -> Shown:
+    """Update the shown commit. Raises WholeNeeded if a full run is required, Ahead, and RepositoryError."""
     with _reading(state):
         return _part(_in_time(question, state), state, before)
 
 
 @contextmanager
 def _reading(state: RunState) -> Iterator[None]:
-    """Read what is kept. WholeNeeded where it is damaged."""
+    """Read the state. WholeNeeded if it is damaged."""
     try:
         with state.reading():
             yield
     except sqlite3.Error as error:
-        raise WholeNeeded(f"what is kept cannot be read: {error}") from error
+        raise WholeNeeded(f"the state cannot be read: {error}") from error
 
 
 def _in_time(question: Question, state: RunState) -> Question:
-    """The same question, no earlier than the last run: it may have looked again and found nothing to commit. Ahead
-    where that has decided something newer."""
+    """The question, no earlier than the last run, which may have found nothing to commit. Ahead if that run decided a
+    newer commit."""
     facts = state.facts()
     if facts is None:
         return question
@@ -92,8 +90,8 @@ def _part(question: Question, state: RunState, before: Shown) -> Shown:
     then = before.question
     paths = set(data_of(changed_paths(question.repository, then.commit, question.commit)))
     homes, _ = state.of_files(paths)
-    # Of whom a file that changed said anything: it may say nothing of them now, or they may have gone with it.
-    once = _spoke(then.refs, question.refs).union(*(before.files.get(path, ()) for path in paths))
+    # The clusters that a changed file named before: it may not name them now.
+    once = _with_changed_refs(then.refs, question.refs).union(*(before.files.get(path, ()) for path in paths))
     names = state.names(homes | state.of_names(once))
     found = incremental_run(question, state, Wanted(frozenset(names), wide=True))
     kept = found.kept.homes if found.kept is not None else ()
@@ -101,14 +99,14 @@ def _part(question: Question, state: RunState, before: Shown) -> Shown:
     try:
         known = before.known.updated(found.settled.first, looked_at)
     except KeyError as unknown:
-        raise WholeNeeded("nothing is known of a cluster") from unknown
+        raise WholeNeeded("a cluster has no row yet") from unknown
     run = found.settled.first
     others = {path: names for path, names in before.files.items() if path not in paths}
     return Shown(question, run, known, {**others, **_files(run)}, part=True)
 
 
-def _spoke(then: Iterable[AgentRef], now: Iterable[AgentRef]) -> set[str]:
-    """The clusters of whose agents' refs one is another, came or went."""
+def _with_changed_refs(then: Iterable[AgentRef], now: Iterable[AgentRef]) -> set[str]:
+    """The clusters with an agent ref that changed, appeared or vanished."""
     refs = {ref.name: ref for ref in then}
     others = {ref.name: ref for ref in now}
     return {
@@ -121,7 +119,6 @@ def _spoke(then: Iterable[AgentRef], now: Iterable[AgentRef]) -> set[str]:
 
 
 def of_clusters(question: Question, state: RunState, names: Sequence[str]) -> Run:
-    """Return a run that has looked at the clusters of these names. WholeNeeded where only the whole fleet would do, and
-    Ahead."""
+    """Return a run of the clusters with these names. Raises WholeNeeded if a full run is required, and Ahead."""
     with _reading(state):
         return incremental_run(_in_time(question, state), state, Wanted(frozenset(names))).settled.first

@@ -1,4 +1,4 @@
-"""What everybody wants to know first: how the fleet stands, a row for each cluster, and what is shared by many."""
+"""The page's data about the fleet: a row per cluster, details of clusters, Placements, and shared objects."""
 
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
@@ -31,15 +31,15 @@ from muster.rules.placements.reasons import Why, why_each
 from muster.rules.remedies.grounds import ORIGINS
 from muster.run.run import Run
 
-#: Of the clusters that a Placement does not choose so many are named, with why; of all, reasons are counted.
-_MOST_LEFT_OUT = 500
+#: How many of the clusters that a Placement does not choose are listed; the reasons count all.
+_MAX_LEFT_OUT = 500
 
 
 class ClusterDetails:
-    """What is known of each cluster: the objects that belong to it, their files, and why each field is as it is."""
+    """The details of clusters: their objects, files, and decided fields with rules."""
 
     def __init__(self, run: Run) -> None:
-        self._run, self._files = run, _lines(run)
+        self._run, self._files = run, _files(run)
         self._by_name: dict[str, list[ObjectId]] = {}
         for id_, home in homes(run.fleet).of.items():
             self._by_name.setdefault(home, []).append(id_)
@@ -47,13 +47,13 @@ class ClusterDetails:
             self._by_name.setdefault(obj.id.name, [obj.id])
 
     def of(self, name: str) -> list[Tree]:
-        """What is known of one."""
+        """The details of one cluster."""
         ordered = sorted(self._by_name[name], key=lambda id_: (not is_cluster(id_), id_.kind, id_.namespace, id_.name))
         return [_object(self._run, id_, self._files.get(id_, ())) for id_ in ordered]
 
 
-def _lines(run: Run) -> Mapping[ObjectId, list[tuple[str, str]]]:
-    """The files in which something is said of each object: file, and the agent's branch it is on."""
+def _files(run: Run) -> Mapping[ObjectId, list[tuple[str, str]]]:
+    """The files of each object: path, and the agent's branch if it is on one."""
     found: dict[ObjectId, list[tuple[str, str]]] = {}
     for part in run.fleet.read.parts:
         place = (part.source.path, part.source.ref)
@@ -82,7 +82,7 @@ def _field(path: Path, decision: Decision) -> dict[str, Tree]:
 
 
 def placement_details(run: Run) -> Iterator[Tree]:
-    """Yield each Placement: which clusters it chooses, and why it does not choose the others."""
+    """Yield each Placement: the clusters that it chooses, and why it does not choose the others."""
     placements = run.fleet.of(PLACEMENT)
     found = why_each(run.fleet, run.now, [obj.id for obj in placements])
     for obj, choices in zip(placements, found, strict=True):
@@ -94,7 +94,7 @@ def placement_details(run: Run) -> Iterator[Tree]:
             "satisfied": str(condition(body, "PlacementSatisfied").get("status") or ""),
             "reason": str(condition(body, "PlacementSatisfied").get("reason") or ""),
             "chosen": [_choice(one) for one in choices if one.selected],
-            "left": [_choice(one) for one in left_out[:_MOST_LEFT_OUT]],
+            "left": [_choice(one) for one in left_out[:_MAX_LEFT_OUT]],
             "reasons": [{"rule": rule, "count": count} for rule, count in counts.most_common()],
         }  # fmt: skip
 
@@ -103,22 +103,22 @@ def _choice(one: Why) -> Tree:
     return {"cluster": one.cluster, "why": one.text, "rank": one.rank, "score": one.total if one.scores else None}
 
 
-#: Labels that say where a cluster runs, the first that it has.
+#: Labels with a cluster's region; the first that it has counts.
 REGIONS = ("region", "topology.kubernetes.io/region", "failure-domain.beta.kubernetes.io/region")
 
 
 @dataclass(frozen=True, slots=True)
-class Singles:
-    """What the overview says of single clusters and reports: the row of each cluster, the Remedies of which an action
-    stands on it, and what adapters report."""
+class ClusterRows:
+    """The overview's data about single clusters: the row of each cluster, the Remedies applied to it, and adapters'
+    reports."""
 
     rows: Mapping[ObjectId, Tree]
     applied: Mapping[ObjectId, Sequence[str]]
     adapters: Mapping[ObjectId, Tree]
 
     @classmethod
-    def of(cls, run: Run, names: Container[str] | None = None) -> "Singles":
-        """What a run says of the clusters of these names, of all without any."""
+    def of(cls, run: Run, names: Container[str] | None = None) -> "ClusterRows":
+        """The rows of a run, for the clusters with these names; all with None."""
         clusters = [obj for obj in run.fleet.clusters() if names is None or obj.id.name in names]
         reports = [obj for obj in run.fleet.of(ADAPTER_REPORT) if names is None or obj.id.namespace in names]
         origins = {obj.id: run.fleet.now(obj.id, *ORIGINS) or () for obj in clusters}
@@ -128,21 +128,20 @@ class Singles:
             {obj.id: _report(run, obj) for obj in reports},
         )  # fmt: skip
 
-    def updated(self, run: Run, names: Collection[str]) -> "Singles":
-        """The same after a run that has looked at the clusters of these names. KeyError where it tells of another that
-        nothing is known of."""
-        new, there = Singles.of(run, names), [obj.id for obj in run.fleet.clusters()]
-        kept = {id_: said for id_, said in self.adapters.items() if id_.namespace not in names}
+    def updated(self, run: Run, names: Collection[str]) -> "ClusterRows":
+        """The rows after a run of the clusters with these names. KeyError if another cluster has no row."""
+        new, ids = ClusterRows.of(run, names), [obj.id for obj in run.fleet.clusters()]
+        kept = {id_: report for id_, report in self.adapters.items() if id_.namespace not in names}
         reports = {**kept, **new.adapters}
-        return Singles(
-            {id_: new.rows[id_] if id_ in new.rows else self.rows[id_] for id_ in there},
-            {id_: new.applied[id_] if id_ in new.applied else self.applied[id_] for id_ in there},
+        return ClusterRows(
+            {id_: new.rows[id_] if id_ in new.rows else self.rows[id_] for id_ in ids},
+            {id_: new.applied[id_] if id_ in new.applied else self.applied[id_] for id_ in ids},
             {id_: reports[id_] for id_ in sorted(reports, key=lambda id_: (id_.namespace, id_.name))},
         )
 
 
-def overview(run: Run, title: str, known: Singles) -> Tree:
-    """Return all that is known of the fleet but what is of single clusters and Placements."""
+def overview(run: Run, title: str, known: ClusterRows) -> Tree:
+    """Return the page's data about the fleet, without details of clusters and Placements."""
     return {
         "title": title,
         "now": format_time(run.now),
@@ -168,7 +167,7 @@ def overview(run: Run, title: str, known: Singles) -> Tree:
 
 
 def _row(run: Run, obj: Object) -> Tree:
-    """A cluster in a line: name, kind, accepted, state, reason, since, region, set, taints, held."""
+    """A cluster's row: name, kind, accepted, state, reason, since, region, set, taints, held."""
     body = run.fleet.whole(obj.id)
     found = condition(body, obj.kind.headline)
     labels = mapping_at(body, "metadata", "labels")
@@ -229,7 +228,7 @@ def _by_pool(run: Run, kind: str) -> Mapping[tuple[str, str], list[Tree]]:
     return found
 
 
-def _remedies(run: Run, known: Singles) -> Iterator[Tree]:
+def _remedies(run: Run, known: ClusterRows) -> Iterator[Tree]:
     applied: dict[str, list[str]] = {}
     for id_, names in known.applied.items():
         for name in names:
@@ -251,7 +250,7 @@ def _traffic(run: Run) -> Iterator[Tree]:
 
 
 def _report(run: Run, obj: Object) -> Tree:
-    """The newest report of an adapter on an object: which generation it speaks of, and whether that counts."""
+    """An adapter's report about an object: its generation, and whether it is accepted."""
     body = run.fleet.whole(obj.id)
     return {
         "object": cells.reported_on(body, run.now), "adapter": cells.adapter(body, run.now),

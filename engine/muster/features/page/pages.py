@@ -1,8 +1,8 @@
-"""The files of a site: what shows it, and what it shows.
+"""The files of a site: assets and data.
 
-A page from a disk may read no file but those that its own tags name, so data lies in scripts, one call each. Clusters'
-details are cut into files that are read when somebody looks. Texts of anybody's are data throughout: the page builds
-elements and sets their text, and its policy lets nothing run that is not one of these files.
+A page on a disk may load only files that its own tags name, so data is in scripts, one call each. Clusters' details are
+split into files that are loaded on demand. Texts from the fleet are data throughout: the page builds elements and sets
+their text, and its content security policy runs only these files.
 """
 
 import json
@@ -18,34 +18,32 @@ from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.features.history.history import Begins, FleetHistory
 from muster.features.page.availability import availability, file_of, members_of
-from muster.features.page.overview import ClusterDetails, Singles, overview, placement_details
+from muster.features.page.overview import ClusterDetails, ClusterRows, overview, placement_details
 from muster.features.page.timeline import Timeline
 from muster.git.forges import Links, links_of
 from muster.git.repository import Repository
 from muster.run.run import Run
 
 ASSETS = ("index.html", "site.css", "site.js", "table.js", "availability.js")
-#: Clusters whose details lie in one file.
+#: How many clusters' details are in one file.
 _IN_A_FILE: Final = 50
 _CLUSTERS: Final = re.compile(r"data/clusters/(0|[1-9][0-9]{0,5})\.js", re.ASCII)
-#: So many files are kept once they are made.
+#: How many files are cached.
 _MOST_KEPT: Final = 64
 
 
 class FleetSite:
-    """The site of a fleet, file by file, each made when somebody wants it.
+    """The site of a fleet, file by file, each made on demand.
 
-    `run` may have looked at a part of the fleet, where `known` says the rest and `details` gives a run that has
-    looked at the clusters of some names.
-    `links`: how files and commits are linked to, as templates with `{commit}`, `{path}`; None for not at all.
-    `history` gives what the repository knows of clusters over time; it is asked once, for the first file that says
-    any of it. `live`: there is a server that says when there is another one. `upcoming`: what happens next, as
-    `muster.features.forecast.forecast.moment_row` has it; None where that was not asked.
+    `run` may be partial; then `known` has the rows of all clusters, and `details` makes a run of the clusters with some
+    names. `links`: URL templates of files and commits with `{commit}` and `{path}`, or None. `history` is called once,
+    for the first file that needs it. `live`: a server announces new commits. `upcoming`: the forecast, as rows of
+    `muster.features.forecast.forecast.moment_row`, or None.
     """
 
     def __init__(
         self, run: Run, title: str, links: Tree, history: Callable[[], FleetHistory], *, live: bool = False,
-        upcoming: Tree = None, known: Singles | None = None, details: Callable[[Sequence[str]], Run] | None = None,
+        upcoming: Tree = None, known: ClusterRows | None = None, details: Callable[[Sequence[str]], Run] | None = None,
     ) -> None:  # fmt: skip
         self._known, self._ask_details = known, details
         self._run, self._title, self._links, self._ask_history = run, title, links, history
@@ -53,13 +51,13 @@ class FleetSite:
         self._kept: dict[str, bytes] = {}
 
     def paths(self) -> Iterator[str]:
-        """The paths of its files."""
+        """The paths of the site's files."""
         yield from ASSETS
         yield from (f"data/clusters/{number}.js" for number in range(-(-len(self._names) // _IN_A_FILE)))
         yield from ("data/placements.js", "data/availability.js", "data/fleet.js")
 
     def read(self, path: str) -> bytes:
-        """Return the content of a file. KeyError where there is none of that path."""
+        """Return the content of a file. KeyError for an unknown path."""
         found = self._kept.get(path)
         if found is None:
             found = self._made(path)
@@ -73,8 +71,8 @@ class FleetSite:
             return asset(path)
         if path == "data/fleet.js":
             where = {name: number // _IN_A_FILE for number, name in enumerate(self._names)}
-            told = {"details": where, "links": self._links, "live": self._live, "upcoming": self._upcoming}
-            return _call("fleet", {**self._overview, **told})
+            more = {"details": where, "links": self._links, "live": self._live, "upcoming": self._upcoming}
+            return _call("fleet", {**self._overview, **more})
         if path == "data/availability.js":
             members = members_of(self._run, self._overview["clusters"])
             return _call("availability", availability(self._run.commit or "", self._run.now, members, self._history))
@@ -87,18 +85,18 @@ class FleetSite:
         some = self._names[first : first + _IN_A_FILE]
         details = self._details if self._ask_details is None else ClusterDetails(self._ask_details(some))
         return _call("details", {
-            name: {"objects": details.of(name), "history": list(self._told(name))} for name in some
+            name: {"objects": details.of(name), "history": list(self._latest(name))} for name in some
         })  # fmt: skip
 
-    def _told(self, name: str) -> Iterator[Tree]:
-        """The latest commits that changed what is derived of a cluster."""
+    def _latest(self, name: str) -> Iterator[Tree]:
+        """The latest commits that changed a cluster's derived file."""
         for kind in CLUSTERS:
             for one in self._history.latest.get(file_of(kind, name), ()):
                 yield {"commit": one.commit, "time": format_time(one.at), "subject": one.subject}
 
     @cached_property
     def _overview(self) -> Tree:
-        return overview(self._run, self._title, self._known or Singles.of(self._run))
+        return overview(self._run, self._title, self._known or ClusterRows.of(self._run))
 
     @cached_property
     def _names(self) -> tuple[str, ...]:
@@ -114,23 +112,23 @@ class FleetSite:
 
 
 def asset(name: str) -> bytes:
-    """What shows any fleet: one of `ASSETS`."""
+    """The content of one of `ASSETS`."""
     return (files(__package__) / "assets" / name).read_bytes()
 
 
 def _call(name: str, value: Tree) -> bytes:
-    """A script that hands a value over; whatever is in it, it ends no tag and begins none."""
+    """A script that passes a value to the page; `<` is escaped, so that no text can open or close a tag."""
     text = json.dumps(value, ensure_ascii=True, separators=(",", ":"))
     return f"muster.put({json.dumps(name)},{text.replace('<', chr(92) + 'u003c')});\n".encode()
 
 
 def site_of(
     run: Run, repository: Repository | None, title: str, link: str | None, *, live: bool = False, upcoming: Tree = None,
-    timeline: Timeline | None = None, known: Singles | None = None,
+    timeline: Timeline | None = None, known: ClusterRows | None = None,
     details: Callable[[Sequence[str]], Run] | None = None,
 ) -> FleetSite:  # fmt: skip
-    """Return the site of what was evaluated. `link`: where files are shown, if not where `origin` is; `live` and
-    `upcoming`: see `FleetSite`; `timeline`: what was looked at of the history before."""
+    """Return the site of a run. `link`: the URL template of files, if not the one of `origin`'s forge; `timeline`: with
+    the history read before; all else as in `FleetSite`."""
     links = Links(link) if link else links_of(repository) if repository else None
 
     def history() -> FleetHistory:

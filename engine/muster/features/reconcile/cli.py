@@ -19,7 +19,7 @@ from muster.cli.outcome import report, say, say_behind
 from muster.cli.progress import working
 from muster.data.printable import printable, without_secrets
 from muster.data.times import format_time
-from muster.features.metrics.extra import fleet_name, require_metrics, wants_traces
+from muster.features.metrics.observers import fleet_name, require_metrics, wants_traces
 from muster.features.sign.options import Signer, sign_once, signer_options
 
 if TYPE_CHECKING:
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
     from muster.cli.listening import Freshness
     from muster.cli.reconcile_result import ReconcileResult
-    from muster.features.metrics.observer import LookObserver
+    from muster.features.metrics.observers import RunObserver
     from muster.features.plan.planfile import Planned
     from muster.features.pulses.publish import Publication
     from muster.git.repository import Repository
@@ -148,7 +148,7 @@ def reconcile_once(
         _tell(done, remote)
         publication = publish(repository, done, remote, sink_dir)
         for observer in observers:
-            observer.looked(done, publication)
+            observer.completed(done, publication)
         refused = sign_once(repository, authority, now, target, remote, freshness).refused if authority else ()
         troubles = _propose(repository, done, target, remote)
         tidy(repository)
@@ -160,7 +160,7 @@ def reconcile_once(
         return code or (FINDINGS if refused or troubles else 0)
 
 
-def _observers(metrics: Path | None, repo: Path) -> "Iterator[AbstractContextManager[LookObserver]]":
+def _observers(metrics: Path | None, repo: Path) -> "Iterator[AbstractContextManager[RunObserver]]":
     """Who measures the run."""
     tell = partial(say, err=True)
     if metrics is not None:

@@ -15,14 +15,14 @@ from muster.cli import options
 from muster.cli.cache import open_state_of, use_cache
 from muster.cli.outcome import say
 from muster.cli.stopping import until_stopped
-from muster.features.metrics.extra import fleet_name, wants_traces
+from muster.features.metrics.observers import fleet_name, wants_traces
 from muster.features.sign.options import Signer, signer_options
 from muster.features.watch.serving import Serving, serving_options
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-    from muster.features.metrics.observer import LookObserver
+    from muster.features.metrics.observers import RunObserver
     from muster.git.repository import Repository
     from muster.run.state import RunState
     from muster.run.workers import Workers
@@ -87,7 +87,7 @@ def command(
 
 
 @contextlib.contextmanager
-def _tracers(repository: "Repository") -> "Iterator[tuple[LookObserver, ...]]":
+def _tracers(repository: "Repository") -> "Iterator[tuple[RunObserver, ...]]":
     """Who traces each look, where that is asked for."""
     if not wants_traces(os.environ, _say):
         yield ()

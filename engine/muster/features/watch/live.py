@@ -14,7 +14,7 @@ from threading import Condition, Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
-from muster.features.page.following import Ahead, Shown, of_clusters, shown_after, shown_anew
+from muster.features.page.following import Ahead, Shown, of_clusters, show_update, show_whole
 from muster.features.page.pages import site_of
 from muster.features.page.timeline import Timeline
 from muster.git.agentrefs import AgentRefs
@@ -82,12 +82,12 @@ class Live:
     # -- told by the loop
 
     @contextmanager
-    def looking(self) -> Iterator[None]:
+    def running(self) -> Iterator[None]:
         """A look lasts no longer than it may."""
         self._late_at = monotonic() + LONGEST_LOOK_SECONDS
         yield
 
-    def rests(self, seconds: float) -> None:
+    def sleeps(self, seconds: float) -> None:
         """There is another look by then."""
         self._late_at = monotonic() + seconds + _GRACE_SECONDS
 
@@ -95,7 +95,7 @@ class Live:
         """The last look came to nothing; what was seen before is shown."""
         self._good = False
 
-    def looked(self, done: "ReconcileResult", publication: "Publication") -> None:  # noqa: ARG002
+    def completed(self, done: "ReconcileResult", publication: "Publication") -> None:  # noqa: ARG002
         """There may be another commit to show."""
         # Not the local branch, which may stay behind what was pushed; but where `derived/` has a branch of its own,
         # what that and the local one are together.
@@ -174,7 +174,7 @@ class Live:
 
     def _evaluated(self, last: _Seen) -> "tuple[FleetSite, str]":
         """The site of what was seen, or of what came after it, and its commit."""
-        now = self._after(last) or shown_anew(self._question(self._last or last))
+        now = self._after(last) or show_whole(self._question(self._last or last))
         self._before = now
         return site_of(
             now.run, self._repository, self._title, self._link, live=True, timeline=self._timeline, known=now.known,
@@ -190,7 +190,7 @@ class Live:
             self._state = self._kept()
         while self._state is not None:
             try:
-                return shown_after(self._question(last), self._state, self._before)
+                return show_update(self._question(last), self._state, self._before)
             except Ahead:
                 newer = self._newer(last.commit)
                 if newer is None:

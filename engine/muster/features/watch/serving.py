@@ -11,12 +11,12 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from muster.cli.options import combine_options
-from muster.features.metrics.extra import fleet_name, require_metrics
+from muster.features.metrics.observers import fleet_name, require_metrics
 
 if TYPE_CHECKING:
     from ssl import SSLContext
 
-    from muster.features.metrics.observer import LookObserver
+    from muster.features.metrics.observers import RunObserver
     from muster.features.watch.http import Access
     from muster.git.repository import Repository
     from muster.run.state import RunState
@@ -40,7 +40,7 @@ class Serving:
     @contextmanager
     def observers(
         self, repository: "Repository", say: Callable[[str], None], kept: "Callable[[], RunState | None]"
-    ) -> "Iterator[tuple[LookObserver, ...]]":
+    ) -> "Iterator[tuple[RunObserver, ...]]":
         """Answer while the block runs, about what its observers are told; nobody where nothing is to be served. `kept`
         opens what their runs leave."""
         if self.serve is None:

@@ -20,7 +20,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import CSR
 from muster.data.locations import FOLDER
 from muster.data.times import earliest, format_time, second_at
-from muster.features.metrics.observer import LookObserver
+from muster.features.metrics.observers import RunObserver
 from muster.features.notify.notify import notify_due
 from muster.features.pulses.publish import next_look, publish_due
 from muster.features.reconcile.proposals import propose
@@ -79,7 +79,7 @@ class Watcher:
         self, repository: Repository, branch: str, remote: str | None, interval: timedelta, say: Say, *,
         clock: Callable[[], datetime], freshness: Freshness = WRITER, verbose: bool = False,
         sink_dir: Path | None = None, state: RunState | None = None, workers: "Workers | None" = None,
-        authority: "Authority | None" = None, observers: Sequence["LookObserver"] = (),
+        authority: "Authority | None" = None, observers: Sequence["RunObserver"] = (),
     ) -> None:  # fmt: skip
         self._authority, self._signs = authority, authority is not None
         self._sink_dir, self._kept, self._workers, self.observers = sink_dir, state, workers, observers
@@ -101,7 +101,7 @@ class Watcher:
         """Reconcile if anything changed, time has come, or the remote is to be asked."""
         with ExitStack() as watched:
             for observer in self.observers:
-                watched.enter_context(observer.looking())
+                watched.enter_context(observer.running())
             self._look()
 
     def _look(self) -> None:
@@ -132,7 +132,7 @@ class Watcher:
             self._due = earliest(self._next(done), notified.next)
             publication.told = notified.told
             for observer in self.observers:
-                observer.looked(done, publication)
+                observer.completed(done, publication)
             if any(sent.failures or sent.faults for sent in (publication, notified)):
                 again = self._present() + PUBLISH_AGAIN
                 self._due = again if self._due is None else min(self._due, again)
@@ -267,7 +267,7 @@ def watch(watcher: Watcher, stop: Event) -> None:
         took = monotonic() - began
         pause = watcher.pause()
         for observer in watcher.observers:
-            observer.rests(pause)
+            observer.sleeps(pause)
         if wake.wait(pause):
             _wait_until_quiet(wake, stop, min(max(took, SHORTEST_BURST_SECONDS), LONGEST_BURST_SECONDS))
     listener.join(timeout=2)

@@ -1,0 +1,54 @@
+"""Observers of runs, metrics and traces: their protocol, and what they need to be started."""
+
+from collections.abc import Callable, Mapping
+from contextlib import AbstractContextManager
+from importlib.util import find_spec
+from pathlib import Path
+from typing import TYPE_CHECKING, Final, Protocol
+
+import click
+
+if TYPE_CHECKING:
+    from muster.cli.reconcile_result import ReconcileResult
+    from muster.features.pulses.publish import Publication
+
+#: Either of these variables turns traces on.
+_ENDPOINTS: Final = ("OTEL_EXPORTER_OTLP_ENDPOINT", "OTEL_EXPORTER_OTLP_TRACES_ENDPOINT")
+
+
+class RunObserver(Protocol):
+    """Is called about each run, by the thread that runs, which waits for it."""
+
+    def running(self) -> AbstractContextManager[None]:
+        """Return the context of a run, even of one that finds nothing to do."""
+
+    def completed(self, done: "ReconcileResult", publication: "Publication") -> None:
+        """A run has completed and published."""
+
+    def failed(self, error: Exception) -> None:
+        """A run has failed."""
+
+    def sleeps(self, seconds: float) -> None:
+        """The next run begins after so many seconds, if nothing happens before."""
+
+
+def wants_traces(environ: Mapping[str, str], say: Callable[[str], None]) -> bool:
+    """Are traces configured, and is their library installed? If it is not, say so."""
+    off = environ.get("OTEL_SDK_DISABLED", "").lower() == "true" or environ.get("OTEL_TRACES_EXPORTER") == "none"
+    if off or not any(environ.get(name) for name in _ENDPOINTS):
+        return False
+    if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
+        say("no traces are sent: they need an extra: pip install 'muster-fleet[telemetry]'")
+        return False
+    return True
+
+
+def require_metrics() -> None:
+    """click.UsageError if the library that writes metrics is not installed."""
+    if find_spec("prometheus_client") is None:
+        raise click.UsageError("Metrics need an extra: pip install 'muster-fleet[metrics]'.")
+
+
+def fleet_name(repository: Path) -> str:
+    """The name of a fleet in metrics and traces: that of its repository's folder."""
+    return repository.resolve().name.removesuffix(".git") or "fleet"
