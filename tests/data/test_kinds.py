@@ -1,7 +1,18 @@
 """The registry of kinds: what is said of a kind is said once, and holds together."""
 
 from muster.data.ids import ObjectId
-from muster.data.kinds import ALL, BY_NAME, CLUSTERS, TAINT_EFFECTS, TARGETS, is_cluster, kind_of
+from muster.data.kinds import (
+    ALL,
+    BY_NAME,
+    CLUSTERS,
+    PLACEMENT_DECISION,
+    SIG_PLACEMENT_DECISION,
+    TAINT_EFFECTS,
+    TARGETS,
+    is_cluster,
+    kind_of,
+    kinds_named,
+)
 from muster.fleet.schemas import schema_of
 
 
@@ -16,9 +27,21 @@ def test_a_kind_is_told_by_group_and_name() -> None:
 
 
 def test_no_two_kinds_share_a_name_a_plural_or_a_schema() -> None:
-    for names in ([k.name for k in ALL], [k.plural for k in ALL], [k.schema for k in ALL]):
+    for names in ([k.label for k in ALL], [k.folder for k in ALL], [k.schema for k in ALL]):
         assert len(set(names)) == len(ALL)
     assert all(schema_of(kind) for kind in ALL)
+
+
+def test_a_name_that_two_kinds_share_means_the_one_that_is_not_qualified() -> None:
+    assert BY_NAME["PlacementDecision"] is PLACEMENT_DECISION
+    for word, kind in (
+        ("placementdecisions", PLACEMENT_DECISION),
+        ("placementdecision", PLACEMENT_DECISION),
+        ("placementdecisions.cluster.open-cluster-management.io", PLACEMENT_DECISION),
+        ("placementdecisions.multicluster.x-k8s.io", SIG_PLACEMENT_DECISION),
+        ("placementdecision.multicluster.x-k8s.io", SIG_PLACEMENT_DECISION),
+    ):
+        assert kinds_named(word) == (kind,)
 
 
 def test_clusters_have_a_headline_and_take_taints() -> None:

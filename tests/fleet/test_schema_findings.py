@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from muster.data.kinds import ALL, BY_NAME, Kind
+from muster.data.kinds import ALL, Kind
 from muster.data.source import Layer, Part, SourceFile
 from muster.data.tree import Tree
 from muster.data.yaml.emitter import emit
@@ -15,7 +15,7 @@ from muster.fleet.objects import Object
 from muster.fleet.schema_findings import schema_findings
 from muster.fleet.schemas import is_sound
 from muster.fleet.violations import validator_of
-from tests.schemas.test_values import EXAMPLES, REFUSED, changed, title
+from tests.schemas.test_values import BY_LABEL, EXAMPLES, REFUSED, changed, title
 from tests.support.examples import often
 
 
@@ -26,15 +26,15 @@ def as_object(kind: Kind, body: Tree) -> Object:
     return Object(id_, body, (Part(id_, kind.versions[0], body, Layer.INPUT, SourceFile("x.yaml", "", lambda: data)),))
 
 
-@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.label)
 def test_both_accept_the_example(kind: Kind) -> None:
-    assert is_sound(kind, EXAMPLES[kind.name])
-    assert schema_findings(as_object(kind, EXAMPLES[kind.name])) == []
+    assert is_sound(kind, EXAMPLES[kind.label])
+    assert schema_findings(as_object(kind, EXAMPLES[kind.label])) == []
 
 
 @pytest.mark.parametrize("row", REFUSED, ids=title)
 def test_both_refuse_and_the_finding_has_a_place(row: Tree) -> None:
-    kind = BY_NAME[row["kind"]]
+    kind = BY_LABEL[row["kind"]]
     body = changed(EXAMPLES[row["kind"]], row["at"], row)
     assert not is_sound(kind, body)
     findings = schema_findings(as_object(kind, body))
@@ -72,7 +72,7 @@ def paths(tree: Tree, path: tuple[str | int, ...] = ()) -> list[tuple[str | int,
 @given(st.data())
 def test_the_validators_agree_on_anything(data: st.DataObject) -> None:
     kind = data.draw(st.sampled_from(ALL))
-    body = copy.deepcopy(EXAMPLES[kind.name])
+    body = copy.deepcopy(EXAMPLES[kind.label])
     path = data.draw(st.sampled_from(paths(body)))
     parent = body
     for step in path[:-1]:

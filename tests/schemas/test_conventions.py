@@ -140,7 +140,10 @@ def test_spec_refuses_unknown_fields_at_every_depth_but_where_the_content_is_som
 def test_the_top_level_is_closed_and_status_and_metadata_are_open(stem: str) -> None:
     schema = schemas()[stem]
     assert schema["additionalProperties"] is False
-    own = {"endpointslice": {"addressType", "endpoints", "ports"}}  # as Kubernetes has it: no spec
+    own = {
+        "endpointslice": {"addressType", "endpoints", "ports"},  # no spec, as upstream has it
+        "placementdecision.multicluster.x-k8s.io": {"decisions", "schedulerName"},
+    }
     assert set(schema["properties"]) <= {"apiVersion", "kind", "metadata", "spec", "status"} | own.get(stem, set())
     if status := schema["properties"].get("status"):
         assert status["additionalProperties"] is True

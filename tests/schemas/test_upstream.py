@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import pytest
 
-from muster.data.kinds import ALL
+from muster.data.kinds import ALL, BY_GROUP_KIND, Kind
 from muster.data.tree import Tree
 from tests.schemas.loading import load_yaml, resolve, schemas
 from tests.support.upstream import FOLDER, steps, type_of
@@ -59,6 +59,11 @@ def upstream(name: str) -> Tree:
     return load_yaml(FOLDER / name)
 
 
+def kind_of_list(listed: Tree) -> Kind:
+    """The kind whose fields are listed."""
+    return BY_GROUP_KIND[listed["apiVersion"].rpartition("/")[0], listed["kind"]]
+
+
 def look(schema: Tree, base: str, path: list[str]) -> Found:
     """Follow a path through one of our schemas."""
     while "$ref" in schema:
@@ -89,7 +94,7 @@ def own_type(upstreams: str) -> frozenset[str]:
 def compared(name: str) -> Iterator[tuple[str, str, Found]]:
     """Every field of a list: its path, upstream's type, and what our schema has."""
     listed = upstream(name)
-    stem = listed["kind"].lower()
+    stem = kind_of_list(listed).schema
     for path, told in listed["fields"].items():
         yield path, type_of(told), look(schemas()[stem], stem, steps(path))
 
@@ -113,7 +118,7 @@ def test_fields_have_upstreams_types(name: str) -> None:
 @pytest.mark.parametrize("name", LISTS)
 def test_the_version_is_one_that_is_read(name: str) -> None:
     listed = upstream(name)
-    enum = schemas()[listed["kind"].lower()]["properties"]["apiVersion"]
+    enum = schemas()[kind_of_list(listed).schema]["properties"]["apiVersion"]
     assert listed["apiVersion"] in enum.get("enum", [enum.get("const")])
 
 
@@ -137,15 +142,20 @@ def fields_below(schema: Tree, base: str, path: str) -> Iterator[tuple[str, Tree
             yield from fields_below(schema[keyword], base, path + suffix)
 
 
-@pytest.mark.parametrize("stem", sorted({name.partition(".")[0] for name in LISTS}))
+@pytest.mark.parametrize("stem", sorted({name.removesuffix(".yaml").rpartition(".")[0] for name in LISTS}))
 def test_no_spec_has_fields_that_upstream_does_not_know_but_those_of_the_table(stem: str) -> None:
-    theirs = {path for name in LISTS if name.startswith(f"{stem}.") for path in upstream(name)["fields"]}
+    theirs = {
+        path
+        for name in LISTS
+        if name.removesuffix(".yaml").rpartition(".")[0] == stem
+        for path in upstream(name)["fields"]
+    }
     assert set(own_fields(stem)) - theirs == {path for kind, path in OURS if kind == stem}
 
 
 def test_every_kind_of_upstreams_is_compared_in_some_version() -> None:
-    listed = {upstream(name)["kind"] for name in LISTS}
-    assert {kind.name for kind in ALL if kind.group != "muster.dev"} == listed
+    listed = {kind_of_list(upstream(name)) for name in LISTS}
+    assert {kind for kind in ALL if kind.group != "muster.dev"} == listed
 
 
 def test_a_missing_field_would_be_seen() -> None:

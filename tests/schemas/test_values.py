@@ -6,12 +6,16 @@ from pathlib import Path
 
 import pytest
 
-from muster.data.kinds import ALL, BY_NAME, Kind
+from muster.data.kinds import ALL, BY_GROUP_KIND, Kind
 from muster.data.tree import Tree
 from tests.schemas.loading import errors, load_yaml, schemas
 
 HERE = Path(__file__).parent
-EXAMPLES: dict[str, Tree] = {example["kind"]: example for example in load_yaml(HERE / "examples.yaml")}
+BY_LABEL = {kind.label: kind for kind in ALL}
+EXAMPLES: dict[str, Tree] = {
+    BY_GROUP_KIND[example["apiVersion"].rpartition("/")[0], example["kind"]].label: example
+    for example in load_yaml(HERE / "examples.yaml")
+}
 REFUSED: list[Tree] = load_yaml(HERE / "refused.yaml")
 _STEP = re.compile(r"\[(\d+)\]|([^.\[]+)")
 
@@ -36,19 +40,19 @@ def title(row: Tree) -> str:
 
 
 def test_there_is_an_example_and_a_refusal_for_every_kind() -> None:
-    names = {kind.name for kind in ALL}
+    names = BY_LABEL.keys()
     assert set(EXAMPLES) == names
     assert {row["kind"] for row in REFUSED} == names
 
 
-@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.label)
 def test_the_example_is_accepted(kind: Kind) -> None:
-    assert errors(kind.schema, EXAMPLES[kind.name]) == []
+    assert errors(kind.schema, EXAMPLES[kind.label]) == []
 
 
 @pytest.mark.parametrize("row", REFUSED, ids=title)
 def test_refuses_the_value_and_says_where(row: Tree) -> None:
-    found = errors(BY_NAME[row["kind"]].schema, changed(EXAMPLES[row["kind"]], row["at"], row))
+    found = errors(BY_LABEL[row["kind"]].schema, changed(EXAMPLES[row["kind"]], row["at"], row))
     place = row.get("error", row["at"])
     assert place.removeprefix("$") in {path.removeprefix("$").removeprefix(".") for path, _ in found}, found
 
@@ -56,17 +60,17 @@ def test_refuses_the_value_and_says_where(row: Tree) -> None:
 @pytest.mark.parametrize(
     "kind",
     [kind for kind in ALL if schemas()[kind.schema]["properties"].get("spec", {}).get("additionalProperties") is False],
-    ids=lambda kind: kind.name,
+    ids=lambda kind: kind.label,
 )
 def test_spec_refuses_an_unknown_field(kind: Kind) -> None:
-    example = copy.deepcopy(EXAMPLES[kind.name])
+    example = copy.deepcopy(EXAMPLES[kind.label])
     example["spec"]["unknownField"] = 1
     assert [path for path, _ in errors(kind.schema, example)] == ["$.spec"]
 
 
-@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.name)
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.label)
 def test_metadata_of_a_live_hub_is_accepted(kind: Kind) -> None:
-    example = copy.deepcopy(EXAMPLES[kind.name])
+    example = copy.deepcopy(EXAMPLES[kind.label])
     example["metadata"] |= {
         "uid": "0d4f8e4c-8a54-4b8e-9b1e-6a2f6c1d2e3f",
         "resourceVersion": "12345",

@@ -6,7 +6,7 @@ The values are made up, of the right types, and such as our schemas take: times 
 import re
 from functools import cache
 
-from muster.data.kinds import BY_NAME
+from muster.data.kinds import BY_GROUP_KIND
 from muster.data.tree import Tree
 from tests.schemas.loading import load_yaml, resolve, schemas
 from tests.support.upstream import FOLDER, steps, type_of
@@ -23,8 +23,9 @@ _ALTERNATIVES = {"validatingadmissionpolicybinding.v1.yaml": "spec.paramRef.sele
 def filled(name: str) -> Tree:
     """One object with every field of a list."""
     listed = load_yaml(FOLDER / name)
-    stem = listed["kind"].lower()
-    metadata = {"name": "example", **({"namespace": "example"} if BY_NAME[listed["kind"]].namespaced else {})}
+    kind = BY_GROUP_KIND[listed["apiVersion"].rpartition("/")[0], listed["kind"]]
+    stem = kind.schema
+    metadata = {"name": "example", **({"namespace": "example"} if kind.namespaced else {})}
     body: Tree = {"apiVersion": listed["apiVersion"], "kind": listed["kind"], "metadata": metadata}
     left_out = _ALTERNATIVES.get(name, "nothing")
     fields = {path: type_of(told) for path, told in listed["fields"].items()}

@@ -58,6 +58,7 @@ spec:
   registration: {autoAccept: true}
   limits: {expressionCost: 10000000}
   taints: {allowNoExecute: true}
+  outputs: [placementdecisions.multicluster.x-k8s.io, clusterprofiles.multicluster.x-k8s.io]
   reports: {maxAge: 40m, maxAhead: 5m}
   pools:
     externalDependencies: [Secret/pools/aws-credentials]

@@ -17,7 +17,7 @@ def kind_pages() -> dict[str, str]:
     """Return the pages by their paths in docs/."""
     kinds = sorted(ALL, key=lambda kind: (kind.name, kind.group))
     rows = [
-        f"| [{kind.name}]({kind.name.lower()}.md) | `{kind.api_version}` | {_first(_schema(_file(kind)))} |"
+        f"| [{kind.label}]({kind.schema}.md) | `{kind.api_version}` | {_first(_schema(_file(kind)))} |"
         for kind in kinds
     ]
     index = [
@@ -31,7 +31,7 @@ def kind_pages() -> dict[str, str]:
         *rows,
         "",
     ]
-    return {"kinds/README.md": "\n".join(index)} | {f"kinds/{kind.name.lower()}.md": _page(kind) for kind in kinds}
+    return {"kinds/README.md": "\n".join(index)} | {f"kinds/{kind.schema}.md": _page(kind) for kind in kinds}
 
 
 def _page(kind: Kind) -> str:
@@ -46,11 +46,11 @@ def _page(kind: Kind) -> str:
     space = "namespaced" if kind.namespaced else "cluster-scoped"
     versions = ", ".join(f"`{kind.group}/{version}`" for version in kind.versions)
     return "\n".join([
-        f"# {kind.name}",
+        f"# {kind.label}",
         "",
         str(schema["description"]),
         "",
-        f"{versions}, {space}. List them with `muster get {kind.plural}`. {source}",
+        f"{versions}, {space}. List them with `muster get {kind.folder}`. {source}",
         "",
         "| field | type | meaning |",
         "|---|---|---|",
@@ -109,7 +109,7 @@ def _first(schema: Mapping[str, Tree]) -> str:
 
 
 def _file(kind: Kind) -> str:
-    return f"{kind.name.lower()}.json"
+    return f"{kind.schema}.json"
 
 
 @cache

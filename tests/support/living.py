@@ -97,6 +97,7 @@ CONDITION_POLICY = (
     '  type: Placed\n  rules:\n  - {{name: one, when: "{when}", status: "True", reason: {reason}, message: placed}}\n'
     '  - {{name: two, when: "self.metadata.name.size() > 100", status: "False", reason: Long}}{hold}\n'
 )
+OUTPUTS = "outputs: [placementdecisions.multicluster.x-k8s.io, clusterprofiles.multicluster.x-k8s.io]"
 REMEDY = (
     "apiVersion: remedy.karmada.io/v1alpha1\nkind: Remedy\nmetadata: {name: r}\nspec:\n  decisionMatches:\n"
     '  - clusterConditionMatch: {conditionType: ManagedClusterConditionAvailable, operator: Equal, conditionStatus: "False"}\n'
@@ -122,7 +123,7 @@ class Living:
         """A fleet of ManagedClusters, half of them with agents on refs of their own, placements and a Remedy."""
         made = cls(new_repository(folder), random.Random(seed))
         files: dict[str, Content] = {
-            "fleet.yaml": "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: small}\nspec: {}\n",
+            "fleet.yaml": "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: small}\nspec: {" + OUTPUTS + "}\n",
             "apps/binding.yaml": BINDING, "apps/some.yaml": placement("some", 3), "apps/eu.yaml": placement("eu", 5, region="eu"),
             "policies/remedy.yaml": REMEDY,
         }  # fmt: skip
@@ -368,7 +369,7 @@ class Living:
     def a_setting(self) -> str:
         spec = self.chance.choice((
             "{}", "{registration: {autoAccept: true}}", "{heartbeats: {maxPerSecond: 0.1}}", "{policyParams: {x: {y: 1}}}",
-            "{adapters: {ManagedCluster: [validation]}}",
+            "{adapters: {ManagedCluster: [validation]}}", "{" + OUTPUTS + "}",
         ))  # fmt: skip
         text = f"apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: small}}\nspec: {spec}\n"
         return self._put({"fleet.yaml": text}, f"Fleet {spec}")

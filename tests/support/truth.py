@@ -130,6 +130,11 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "all wanted: .*|[0-9]+ wanted: .*": _always,
     "whether (the placement can be scheduled as it is written|there is such a set)": _always,
     "the clusters that the set selects": _always,
+    "the clusters of the PlacementDecision with the same name": _always,
+    "what is known of the cluster": _always,
+    "its cluster, binding or set has an error, so it keeps its last state": lambda said: (
+        said.fleet.unidentified or bool(said.fleet.broken)
+    ),
     "upstream makes this set, and puts its selector right": _always,
     "where the clusters are that serve each backend": _always,
     "what (is left in its namespace|becomes of the claim, and of its cluster)": _always,

@@ -112,6 +112,7 @@ def placement_reason(body: Tree, _now: datetime) -> str:
 def decided_clusters(body: Tree, _now: datetime) -> str:
     """The first clusters of a PlacementDecision, and the number of the others."""
     names = [str(entry.get("clusterName")) for entry in mappings_at(body, "status", "decisions")]
+    names += [str(dig(entry, "clusterProfileRef", "name")) for entry in mappings_at(body, "decisions")]
     shown = ", ".join(names[:_MOST_NAMES])
     return f"{shown}, and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else shown or "-"
 

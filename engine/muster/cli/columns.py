@@ -62,6 +62,13 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         ),
         Column("CLUSTERS", cells.decided_clusters),
     ),
+    "ClusterProfile": (
+        _NAMESPACE,
+        _NAME,
+        Column("HEALTHY", cells.status("ControlPlaneHealthy")),
+        Column("SINCE", cells.since("ControlPlaneHealthy"), rank=1),
+        Column("VERSION", cells.text("status", "version", "kubernetes"), rank=2),
+    ),
     "ManagedClusterSet": (
         _NAME,
         Column("SELECTOR", cells.set_selector, rank=1),

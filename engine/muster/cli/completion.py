@@ -100,7 +100,7 @@ def _of_kind(git: "Git", kind: "Kind") -> set[str]:
     from muster.data.kinds import CLUSTERS
     from muster.data.locations import FOLDER
 
-    listing = git.output("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD", f"{FOLDER}{kind.plural}/")
+    listing = git.output("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD", f"{FOLDER}{kind.folder}/")
     paths = [path.removesuffix(".yaml").split("/") for path in os.fsdecode(listing).split("\0") if path]
     found = {"/".join(path[-2:] if kind.namespaced else path[-1:]) for path in paths}
     if not found or kind not in CLUSTERS:

@@ -67,11 +67,11 @@ def select(run: Run, target: str | None) -> list[Tree]:
     if not target:
         return run.objects
     kinds, namespace, name = _read(target)
-    names = {kind.name for kind in kinds}
+    named = {(kind.group, kind.name) for kind in kinds}
     return [
         body
         for body in run.objects
-        if body["kind"] in names
+        if (body["apiVersion"].rpartition("/")[0], body["kind"]) in named
         and (not name or dig(body, "metadata", "name") == name)
         and (not namespace or dig(body, "metadata", "namespace") == namespace)
     ]

@@ -38,7 +38,8 @@ class Kind:
     are named in `of_hub` do not count; `reported` names the top-level fields that an agent may write for its own
     cluster through an agent ref. `headline` is the type of the condition by which a cluster is judged, Unknown meaning
     that nothing is heard of it; `conditions` are further types that muster decides without a policy, or reporters of
-    the kind are expected to give.
+    the kind are expected to give. A `qualified` kind shares its name with another of the registry, which the name
+    alone means.
     """
 
     group: str
@@ -52,11 +53,22 @@ class Kind:
     reported: tuple[str, ...] = ()
     headline: str = ""
     conditions: tuple[str, ...] = ()
+    qualified: bool = False
+
+    @property
+    def label(self) -> str:
+        """A name that no other kind has."""
+        return f"{self.name}.{self.group}" if self.qualified else self.name
 
     @property
     def schema(self) -> str:
         """The stem of the JSON Schema's file."""
-        return self.name.lower()
+        return self.label.lower()
+
+    @property
+    def folder(self) -> str:
+        """The name of the folder for the kind's objects, as under `derived/`. It is the kind's plural in most cases."""
+        return f"{self.plural}.{self.group}" if self.qualified else self.plural
 
     @property
     def api_version(self) -> str:
@@ -81,6 +93,7 @@ ACCEPTED = "HubAcceptedManagedCluster"
 
 _OCM = "cluster.open-cluster-management.io"
 _HIVE = "hive.openshift.io"
+_SIG = "multicluster.x-k8s.io"
 _MUSTER = "muster.dev"
 _ADMISSION = "admissionregistration.k8s.io"
 _ADMISSION_VERSIONS = ("v1", "v1beta1", "v1alpha1")
@@ -118,6 +131,13 @@ MANIFEST_WORK = Kind("work.open-cluster-management.io", ("v1",), "ManifestWork",
 ADD_ON_PLACEMENT_SCORE = Kind(
     _OCM, ("v1alpha1",), "AddOnPlacementScore", "addonplacementscores", namespaced=True,
     reported=("metadata", "status"),
+)  # fmt: skip
+SIG_PLACEMENT_DECISION = Kind(
+    _SIG, ("v1alpha1",), "PlacementDecision", "placementdecisions", namespaced=True, qualified=True
+)
+CLUSTER_PROFILE = Kind(
+    _SIG, ("v1alpha1",), "ClusterProfile", "clusterprofiles", namespaced=True,
+    list_keys={"status.conditions": ("type",), "status.properties": ("name",)},
 )  # fmt: skip
 REMEDY = Kind("remedy.karmada.io", ("v1alpha1",), "Remedy", "remedies")
 MULTI_CLUSTER_INGRESS = Kind(
@@ -165,7 +185,7 @@ APPROVAL = Kind(_MUSTER, ("v1alpha1",), "Approval", "approvals")
 ALL: tuple[Kind, ...] = (
     MANAGED_CLUSTER, KARMADA_CLUSTER, LEASE, CSR,
     PLACEMENT, PLACEMENT_DECISION, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, ADD_ON_PLACEMENT_SCORE,
-    MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK,
+    MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, SIG_PLACEMENT_DECISION, CLUSTER_PROFILE,
     REMEDY, MULTI_CLUSTER_INGRESS, CLUSTER_TAINT_POLICY, RESOURCE_BINDING, ENDPOINT_SLICE,
     CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_IMAGE_SET, CLUSTER_DEPLOYMENT_CUSTOMIZATION,
     VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING,
@@ -200,7 +220,7 @@ TAINT_EFFECTS: Mapping[str, frozenset[str]] = MappingProxyType(
 BY_GROUP_KIND: Mapping[tuple[str, str], Kind] = MappingProxyType({(kind.group, kind.name): kind for kind in ALL})
 _ENTRIES = dict(BY_GROUP_KIND)  # asked for a hundred times of each cluster; a proxy takes twice as long
 _CLUSTERS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
-BY_NAME: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in ALL})
+BY_NAME: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in ALL if not kind.qualified})
 
 
 def kind_of(id_: ObjectId) -> Kind:
@@ -251,7 +271,7 @@ _SHORT: Mapping[str, tuple[str, ...]] = {
 
 def words() -> list[str]:
     """Return the words that mean kinds, as people would type them: plurals, and what is shorter; sorted."""
-    return sorted({*(kind.plural for kind in ALL), "policies", *_SHORT})
+    return sorted({*(kind.folder for kind in ALL), "policies", *_SHORT})
 
 
 def kinds_named(text: str) -> tuple[Kind, ...]:
@@ -261,13 +281,13 @@ def kinds_named(text: str) -> tuple[Kind, ...]:
     Raises UnknownKind with the nearest name.
     """
     word = text.casefold()
-    found = tuple(kind for kind in ALL if word in (kind.name.casefold(), kind.plural, f"{kind.plural}.{kind.group}"))
+    found = tuple(kind for kind in ALL if word in (kind.schema, kind.folder, f"{kind.plural}.{kind.group}"))
     if word in ("policy", "policies"):
         found = tuple(kind for kind in ALL if kind.name.endswith("Policy"))
     elif names := _SHORT.get(word):
         found = tuple(kind for kind in ALL if kind.name in names)
     if not found:
-        known = {*words(), *(kind.name.casefold() for kind in ALL)}
+        known = {*words(), *(kind.schema for kind in ALL)}
         hint = did_you_mean(word, known) or "an object is named by its kind, too, as in cluster/NAME"
         raise UnknownKind(f"no kind is called {text!r}. {hint}".strip())
     return found

@@ -49,11 +49,11 @@ SUFFIX_SLIPS: Final = tuple(
 
 @lru_cache(maxsize=1 << 15)  # asked for where a file is read, and where it is written
 def derived_path(id_: ObjectId, shards: int) -> str:
-    """Return the file of an object's derived part: `derived/<plural>/[<shard>/][<namespace>/]<name>.yaml`.
+    """Return the file of an object's derived part: `derived/<folder of the kind>/[<shard>/][<namespace>/]<name>.yaml`.
 
     `shards` is one of SHARDS; any other number counts as the next smaller one.
     """
-    steps = [FOLDER.rstrip("/"), kind_of(id_).plural]
+    steps = [FOLDER.rstrip("/"), kind_of(id_).folder]
     if digits := sum(shards >= number for number in SHARDS[1:]):
         steps.append(_digest(id_.name)[:digits])
     if id_.namespace:

@@ -138,9 +138,10 @@ def _gate(kind: Kind) -> Gate:
 
 @cache
 def derived_schema(kind: Kind) -> Mapping[str, Tree]:
-    """Return the schema of a kind's derived part, built from `schemas/derived/parts.json`."""
+    """Return the schema of a kind's derived part, built from `schemas/derived/parts.json`. `beside` there are fields
+    beside the usual sections."""
     table = load_schema("derived/parts.json")
-    own, common = table["kinds"].get(kind.name, {}), table["common"]
+    own, common = table["kinds"].get(kind.label, {}), table["common"]
     sections = {section: _section(common.get(section, {}), own.get(section, {})) for section in _SECTIONS}
     book = _section(common["muster"], own.get("muster", {}))
     sections["status"]["properties"]["muster"] = book
@@ -148,7 +149,7 @@ def derived_schema(kind: Kind) -> Mapping[str, Tree]:
         "$schema": "https://json-schema.org/draft/2020-12/schema",
         "$id": f"derived-{kind.schema}.json",
         "type": "object",
-        "properties": {"apiVersion": True, "kind": True, **sections},
+        "properties": {"apiVersion": True, "kind": True, **sections, **own.get("beside", {})},
         "additionalProperties": False,
     }
 

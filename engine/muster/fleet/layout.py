@@ -105,10 +105,10 @@ def file_places(part: Part, role: str) -> Iterator[str]:
     elif kind in (PLACEMENT, RESOURCE_BINDING, MULTI_CLUSTER_INGRESS, PLACEMENT_DECISION, MANAGED_CLUSTER_SET_BINDING):
         yield f"{_FOLDERS[kind]}/{space}/{name}.yaml"
     else:
-        yield f"{_FOLDERS.get(kind, kind.plural)}/{name}.yaml"
+        yield f"{_FOLDERS.get(kind, kind.folder)}/{name}.yaml"
     # Another object has the first name: one of another kind or namespace.
     suffix = "" if role == DECLARED else "/observed"
-    yield "/".join(filter(None, ("objects", kind.plural, space, f"{name}{suffix}.yaml")))
+    yield "/".join(filter(None, ("objects", kind.folder, space, f"{name}{suffix}.yaml")))
 
 
 def _pool(body: Tree) -> str:

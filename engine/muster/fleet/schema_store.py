@@ -67,7 +67,7 @@ def _any_object() -> Tree:
         "allOf": [
             {
                 "if": {"properties": {"apiVersion": {"enum": _versions(kind)}, "kind": {"const": kind.name}}},
-                "then": {"$ref": schema_of(kind.name)},
+                "then": {"$ref": schema_of(kind.label)},
             }
             for kind in kinds
         ],
@@ -83,7 +83,7 @@ def _catalog(base: str) -> Tree:
     kinds_at = defaultdict[str, set[str]](set)
     for kind in ALL:
         for pattern in _patterns(kind):
-            kinds_at[pattern].add(kind.name)
+            kinds_at[pattern].add(kind.label)
     patterns_of = defaultdict[tuple[str, ...], list[Tree]](list)
     for pattern, kinds in sorted(kinds_at.items()):
         patterns_of[tuple(sorted(kinds))].append(pattern)

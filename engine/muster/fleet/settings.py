@@ -88,6 +88,11 @@ class Settings:
         """Do HyperFleet's conditions have today's names instead of the seed's?"""
         return bool(self.get("hyperfleet", "vocabulary") == "reconciled")
 
+    @property
+    def outputs(self) -> frozenset[str]:
+        """Kinds that muster writes besides, by the names of their CustomResourceDefinitions."""
+        return frozenset(self.get("outputs") or ())
+
     def policy_params(self, policy: str) -> dict[str, Tree]:
         """The parameters that the fleet sets for a policy; they win over the policy's own."""
         value = self.get("policyParams", policy)

@@ -29,6 +29,7 @@ from muster.rules.effects.approval import Approvals
 from muster.rules.effects.budget import budgets_of
 from muster.rules.failures import builtin_fault, findings_of
 from muster.rules.heartbeats import agent_refs, durations, silence
+from muster.rules.outputs import stage as outputs
 from muster.rules.placements import stage as placements
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pools import clusters as pool_clusters
@@ -80,6 +81,7 @@ STAGES: tuple[Stage, ...] = (
     sets.MEMBERSHIP,
     sets.STAGE,
     placements.STAGE,
+    outputs.STAGE,
     pool_clusters.STAGE,
     pools.STAGE,
     pulses.STAGE,

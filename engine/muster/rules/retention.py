@@ -17,12 +17,14 @@ from muster.data.kinds import (
     ALL,
     BESIDE_CLUSTERS,
     CLUSTER_DEPLOYMENT,
+    CLUSTER_PROFILE,
     CLUSTERS,
     CSR,
     FLEET,
     LEASE,
     MANAGED_CLUSTER_SET,
     PLACEMENT_DECISION,
+    SIG_PLACEMENT_DECISION,
     ListKeys,
     kind_of,
 )
@@ -44,7 +46,7 @@ _REMOVED = Because("kept", OF_ITSELF, "no file declares the cluster any more, bu
 _MISSING = Because("kept", OF_ITSELF, "an unreadable file may hold this object, so it stays unchanged")
 _ANNOTATIONS: Path = ("metadata", "annotations")
 #: Kinds of objects that muster itself declares.
-_OWN = (LEASE, MANAGED_CLUSTER_SET, PLACEMENT_DECISION, CLUSTER_DEPLOYMENT)
+_OWN = (LEASE, MANAGED_CLUSTER_SET, PLACEMENT_DECISION, CLUSTER_DEPLOYMENT, SIG_PLACEMENT_DECISION, CLUSTER_PROFILE)
 
 
 def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
@@ -106,6 +108,11 @@ def _at_paths(view: View, id_: ObjectId, paths: tuple[tuple[str, ...], ...]) -> 
                 elif decision.path == _ANNOTATIONS:  # several stages write annotations
                     both = {**mapping_at(decision.value), **mapping_at(decided[_ANNOTATIONS].value)}
                     yield Decision(id_, _ANNOTATIONS, dict(sorted(both.items())), _FAULT)
+
+
+def as_it_stands(view: View, id_: ObjectId, because: Because) -> Iterator[Decision]:
+    """Decide the last run's derived part again."""
+    return _decide_again(id_, view.previous[id_], because)
 
 
 def _decide_again(id_: ObjectId, body: Tree, because: Because) -> Iterator[Decision]:

@@ -36,6 +36,7 @@ _QUIET_NOUNS = {
     "ManagedClusterAddOn": "add-on",
     "MultiClusterIngress": "ingress",
     "ClusterPool": "pool",
+    "ClusterProfile": "cluster profile",
     "Lease": "lease",
     "Fleet": "fleet",
     "CertificateSigningRequest": "certificate request",

@@ -246,9 +246,10 @@ def source_of(fleet: Fleet, id_: ObjectId, fact: Fact | None) -> str:
 
 
 #: Kinds that are bookkeeping: counted only where nothing else is to tell.
-_SILENT = frozenset(
-    ("Fleet", "Lease", "ClusterPool", "ClusterDeployment", "ManagedClusterSet", "ManagedClusterSetBinding")
-)
+_SILENT = frozenset((
+    "Fleet", "Lease", "ClusterPool", "ClusterDeployment", "ClusterProfile", "ManagedClusterSet",
+    "ManagedClusterSetBinding",
+))  # fmt: skip
 #: In which order words stand in a subject line; all others between.
 _ORDER = {
     "Unknown": 0,

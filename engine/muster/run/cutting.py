@@ -20,7 +20,7 @@ from muster.run.homes import CONTEXT
 
 #: The file that a cluster's folder has, by convention.
 _CLUSTER: Final = ("cluster.yaml", "cluster.yml", "cluster.json")
-_PLURALS: Final = {kind.plural: kind for kind in ALL if kind not in CLUSTERS} | {kind.plural: kind for kind in CLUSTERS}
+_PLURALS: Final = {kind.folder: kind for kind in ALL if kind not in CLUSTERS} | {kind.folder: kind for kind in CLUSTERS}
 _NAMES: Final = {kind.name.encode(): kind for kind in ALL}
 _DOCUMENT: Final = re.compile(rb"^---", re.MULTILINE)
 _VALUE: Final = rb"""["']?\s*:\s*["']?([A-Za-z0-9][-\w.]*)"""

@@ -31,10 +31,10 @@ class Printed:
     def __init__(self, muster: Run) -> None:
         self._muster = muster
 
-    def __call__(self, *arguments: str) -> list[Tree]:
+    def __call__(self, *arguments: str, repo: Path = EXAMPLE) -> list[Tree]:
         """The objects of a document or of a List."""
         code, out, errors = self._muster(
-            "export", "objects", *arguments, "--repo", EXAMPLE, "--worktree", "--now", format_time(NOON)
+            "export", "objects", *arguments, "--repo", repo, "--worktree", "--now", format_time(NOON)
         )
         assert code == 0, errors
         documents = list(yaml.safe_load_all(out))
@@ -73,6 +73,22 @@ def test_decisions_and_conditions_arrive_as_statuses(hub: Hub, printed: Printed)
     hub.make_namespaces([decision])
     assert "status" not in hub.apply(decision)
     assert hub.apply(status, status=True)["status"] == status["status"] != {}
+
+
+def test_standard_outputs_are_accepted(hub: Hub, printed: Printed, tmp_path: Path) -> None:
+    kinds = [f"{plural}.multicluster.x-k8s.io" for plural in ("placementdecisions", "clusterprofiles")]
+    fleet = shutil.copytree(EXAMPLE, tmp_path / "fleet")
+    settings = (fleet / "fleet.yaml").read_text()
+    (fleet / "fleet.yaml").write_text(settings.replace("\nspec:\n", f"\nspec:\n  outputs: [{', '.join(kinds)}]\n"))
+    decisions, profiles = (printed(kind, repo=fleet) for kind in kinds)
+    assert (len(decisions), len(profiles)) == (2, 10)
+    hub.make_namespaces(decisions)
+    for body in (*decisions, *profiles):
+        hub.apply(body)
+    assert hub.get(decisions[0])["decisions"] == decisions[0]["decisions"]
+    assert printed(kinds[0], "--status", repo=fleet) == []
+    for body in printed(kinds[1], "--status", repo=fleet):
+        assert hub.apply(body, status=True)["status"] == body["status"]
 
 
 def test_deletes_name_what_the_hub_has_to_delete(hub: Hub, printed: Printed) -> None:

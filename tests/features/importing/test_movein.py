@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 import muster
-from muster.data.kinds import BY_NAME, KARMADA_CLUSTER, LEASE
+from muster.data.kinds import BY_GROUP_KIND, KARMADA_CLUSTER, LEASE, Kind, kind_of
 from muster.data.source import SourceFile
 from muster.data.tree import Tree
 from muster.data.yaml.emitter import emit
@@ -45,10 +45,15 @@ def moved(dump: Dump, root: Path) -> MoveIn:
     return move_in(assemble(DirectorySnapshot(root, {})), dump, lambda _path: "")
 
 
+def kind_of_body(body: Tree) -> Kind:
+    """The kind of an object."""
+    return BY_GROUP_KIND[body["apiVersion"].rpartition("/")[0], body["kind"]]
+
+
 def served(name: str) -> Tree:
     """An object with every field of a list, as an API server would serve it."""
     body = filled(name)
-    kind = BY_NAME[body["kind"]]
+    kind = kind_of_body(body)
     if kind is LEASE:
         body["metadata"]["labels"] = {"open-cluster-management.io/cluster-name": "example"}
     if kind is KARMADA_CLUSTER:
@@ -65,7 +70,7 @@ def served(name: str) -> Tree:
 @pytest.mark.parametrize("name", LISTS)
 def test_the_parts_of_an_object_are_the_object(name: str, tmp_path: Path) -> None:
     body = served(name)
-    kind = BY_NAME[body["kind"]]
+    kind = kind_of_body(body)
     raw = {**body, "metadata": {**body["metadata"], **OF_THE_SERVER}}
     raw["metadata"]["annotations"] = {**body["metadata"]["annotations"], **LAST_APPLIED}
     if kind.name == "Placement":
@@ -101,16 +106,16 @@ def in_any_order(tree: Tree) -> Tree:
 
 def test_all_of_it_comes_out_again(tmp_path: Path) -> None:
     """Every kind at once: all is rendered again but what the hub had decided, and what muster decides."""
-    newest = {BY_NAME[filled(name)["kind"]]: name for name in LISTS}
+    newest = {kind_of_body(filled(name)): name for name in LISTS}
     dump = dump_of(*(served(name) for name in newest.values()))
     done = moved(dump, tmp_path)
     for path, text in done.created.items():
         (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
         (tmp_path / path).write_text(text, encoding="utf-8")
     run = muster.evaluate(tmp_path, NOON)
-    bodies = {(body["kind"], body["metadata"]["name"]): body for body in run.objects}
-    derived: set[tuple[str, tuple[str, ...]]] = {
-        (document.body["kind"], field)
+    bodies = {(kind_of_body(body), body["metadata"]["name"]): body for body in run.objects}
+    derived: set[tuple[Kind, tuple[str, ...]]] = {
+        (kind_of_body(document.body), field)
         for file, text in done.created.items()
         if file.startswith("derived/")
         for document in load_documents(text.encode(), file).documents
@@ -122,9 +127,10 @@ def test_all_of_it_comes_out_again(tmp_path: Path) -> None:
         decided = {
             tuple(step[0] if isinstance(step, tuple) else step for step in path) for path in run.fleet.decisions(id_)
         }
-        out = dict(leaves(bodies[id_.kind, id_.name])) if (id_.kind, id_.name) in bodies else {}
+        kind = kind_of(id_)
+        out = dict(leaves(bodies[kind, id_.name])) if (kind, id_.name) in bodies else {}
         for field, value in leaves(part.body):
-            if field not in decided and (id_.kind, field) not in derived and out.get(field) != value:
+            if field not in decided and (kind, field) not in derived and out.get(field) != value:
                 lost.append((id_.kind, *field))
     assert lost == []
 

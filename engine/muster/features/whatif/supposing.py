@@ -114,7 +114,7 @@ class Supposition:
             "metadata": metadata,
             "status": {"conditions": [said]},
         }
-        self._files["", f"{FOLDER}/{kind.plural}/{id_.namespace or '-'}/{id_.name}.yaml"] = emit(body).encode()
+        self._files["", f"{FOLDER}/{kind.folder}/{id_.namespace or '-'}/{id_.name}.yaml"] = emit(body).encode()
 
     def edit(self, path: str, data: bytes | None) -> None:
         """A file of the branch is another one; None: it is gone."""

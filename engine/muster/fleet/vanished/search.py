@@ -11,7 +11,16 @@ from muster.data.codes import Severity
 from muster.data.finding import Finding
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
-from muster.data.kinds import CLUSTER_DEPLOYMENT, FLEET, LEASE, MANAGED_CLUSTER_SET, PLACEMENT_DECISION, REMEDY, kind_of
+from muster.data.kinds import (
+    CLUSTER_DEPLOYMENT,
+    CLUSTER_PROFILE,
+    FLEET,
+    LEASE,
+    MANAGED_CLUSTER_SET,
+    PLACEMENT_DECISION,
+    REMEDY,
+    kind_of,
+)
 from muster.data.snapshot import Past, Skipped
 from muster.data.source import Layer, Part, SourceFile
 from muster.data.tree import Tree, dig, mappings_at
@@ -23,7 +32,7 @@ from muster.fleet.reading import FilesRead, Suspect
 from muster.fleet.report_parts import is_report
 
 #: Kinds with derived parts that muster creates without a declaration.
-_OWN_MAKING = frozenset((PLACEMENT_DECISION.name, LEASE.name, FLEET.name))
+_OWN_MAKING = frozenset((PLACEMENT_DECISION.name, CLUSTER_PROFILE.name, LEASE.name, FLEET.name))
 
 
 def read_again(source: SourceFile) -> FilesRead:
