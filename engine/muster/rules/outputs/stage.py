@@ -28,12 +28,11 @@ from muster.fleet.clusters import CLUSTER_SET
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
-from muster.rules.context import Context
-from muster.rules.placements.standing import PLACEMENT_LABEL
-from muster.rules.policies.facets import Facets
+from muster.rules.placements.shards import PLACEMENT_LABEL
+from muster.rules.policies.selectors import Facets
 from muster.rules.retention import as_it_stands
 from muster.rules.sets.stage import Sets, cluster_labels, was_denied
-from muster.rules.stages import METADATA, SPEC, STATUS, Wide, Yielded
+from muster.rules.stages import METADATA, SPEC, STATUS, Context, Wide, Yielded
 
 MANAGER: Final = "muster"
 _LABELS = ("metadata", "labels")
