@@ -113,7 +113,7 @@ THROUGH = {
     },
     "git": {
         "e2e/test_hearing.py": "agentrefs",
-        "e2e/test_work_trees.py": "stored",
+        "e2e/test_work_trees.py": "conversion",
         "features/reconcile/test_proposals.py": "proposals",
         "git/test_agentfetch.py": "quarantine",
         "git/test_commit.py": "index",

@@ -29,7 +29,7 @@ from muster.data.finding import Finding
 from muster.data.yaml.loader import load_documents
 from muster.data.yaml.shapes import SHAPES
 from muster.features.plan.planfile import PlanFileError, read_plan
-from muster.git import journal, pulse_memory, relayed
+from muster.git import journal, pulse_memory, relayrefs
 from muster.git.errors import IdentityError
 from muster.git.objects import commit_text
 from muster.git.signatures.certificate import issued_of
@@ -208,7 +208,7 @@ def of_relays(data: bytes) -> object:
         found.append(protocol.read_put(data))
     with suppress(ValueError):
         found.append(protocol.requests_of(data.decode("latin-1")))
-    commit, _ = relayed._kept(data, 20)
+    commit, _ = relayrefs._split_folder(data, 20)
     return any((*found, commit))
 
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.history import speaks_to_runs, touched_between
+from muster.git.history import has_run_trailers, touched_between
 from muster.git.repository import Repository, open_repository
 from tests.support.git import Repo, new_repository
 
@@ -47,5 +47,5 @@ def test_a_word_to_runs_is_a_line_of_its_own(repo: Repo, message: str, speaks: b
     first = repo.tip()
     repo.commit({"a.yaml": "x\n"}, message)
     last = repo.commit({"a.yaml": "y\n"})
-    assert speaks_to_runs(opened(repo), first, last) is speaks
-    assert not speaks_to_runs(opened(repo), last, last)
+    assert has_run_trailers(opened(repo), first, last) is speaks
+    assert not has_run_trailers(opened(repo), last, last)

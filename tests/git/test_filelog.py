@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.filelog import derived_log, file_log, files_naming, walk_range
+from muster.git.filelog import derived_log, file_log, files_containing, walk_range
 from muster.git.repository import Repository, open_repository
 from tests.support.git import Repo, new_repository
 
@@ -51,4 +51,4 @@ def test_a_walk_ends_at_the_known_commit_or_at_a_length(repo: Repo) -> None:
 
 def test_files_that_name_something(repo: Repo) -> None:
     repo.commit({"b.yaml": "name: b\n", "derived/a.yaml": "name: a\n"})
-    assert files_naming(opened(repo), repo.tip(), "name: a") == ["a.yaml"]
+    assert files_containing(opened(repo), repo.tip(), "name: a") == ["a.yaml"]

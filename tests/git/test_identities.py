@@ -17,8 +17,8 @@ from muster.data.snapshot import SignerIdentity
 from muster.git.agentrefs import local_agent_refs
 from muster.git.agents import agent_refs
 from muster.git.agentsettings import agent_settings
-from muster.git.identities import VERIFIED, identified
-from muster.git.relayed import COMMIT, folder_of
+from muster.git.identities import VERIFIED, identify_signers
+from muster.git.relayrefs import COMMIT, cluster_folder
 from muster.git.repository import Repository, open_repository
 from muster.git.signatures.signature import sealed
 from muster.git.snapshot import CommitSnapshot
@@ -71,7 +71,7 @@ class Hub:
         self.repo.git("rm", "-rqf", "--ignore-unmatch", "derived")
         self.repo.commit({**FLEET, **self.issued})
         (newest,) = agent_refs(self.repository, present, agent_settings(self.repository, "HEAD"))
-        (ref,) = identified(self.repository, (newest,), "HEAD", present)
+        (ref,) = identify_signers(self.repository, (newest,), "HEAD", present)
         assert ref.identity is not None
         assert ref.commit == newest.commit
         return ref.commit, ref.identity
@@ -209,7 +209,7 @@ def test_a_relay_carries_what_agents_signed_and_makes_none_of_it(hub: Hub, tmp_p
     assert hub.lease() == ("one", "Replayed")
 
     # The relay itself says something else than what was signed: another file, one more, none.
-    ref, folder, kept = "refs/heads/relays/edge", folder_of("c1"), site.git_bytes("cat-file", "commit", signed)
+    ref, folder, kept = "refs/heads/relays/edge", cluster_folder("c1"), site.git_bytes("cat-file", "commit", signed)
     for files in ({"lease.yaml": "mine", "reports/dns.yaml": "r\n"}, {"lease.yaml": "one"},
                   {"lease.yaml": "one", "reports/dns.yaml": "r\n", "more.yaml": "m"}, {}):  # fmt: skip
         everything = {**files, COMMIT: kept.decode()}

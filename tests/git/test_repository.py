@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from muster.git.errors import LostObjectError, RepositoryError
-from muster.git.repository import blob_at, current_branch, has_derived, is_empty, lines_at, open_repository, resolve
+from muster.git.repository import blob_at, current_branch, grep_lines, has_derived, is_empty, open_repository, resolve
 from muster.git.trees import list_tree
 from tests.support.git import Repo, add_worktree, clone, git_environ, new_repository
 
@@ -126,7 +126,11 @@ def test_what_is_lost_is_told_from_what_is_not_there(repo: Repo) -> None:
 
     def asked(path: str) -> list[object]:
         opened = open_repository(repo.path, repo.environ)
-        return [blob_at(opened, commit, path), has_derived(opened, commit), lines_at(opened, "cert", commit, "derived")]
+        return [
+            blob_at(opened, commit, path),
+            has_derived(opened, commit),
+            grep_lines(opened, "cert", commit, "derived"),
+        ]
 
     assert asked("derived/fleets/fleet.yaml")[0] == b"certificate: x\n"
     assert [asked(path)[0] for path in ("folder", "folder/y.yaml", "no/x.yaml", "derived/fleets")] == [None] * 4
@@ -137,7 +141,7 @@ def test_what_is_lost_is_told_from_what_is_not_there(repo: Repo) -> None:
         with pytest.raises(LostObjectError):
             asked("derived/fleets/fleet.yaml")
         with pytest.raises(LostObjectError):
-            lines_at(open_repository(repo.path, repo.environ), "cert", commit, "derived")
+            grep_lines(open_repository(repo.path, repo.environ), "cert", commit, "derived")
     with pytest.raises(LostObjectError):
         has_derived(open_repository(repo.path, repo.environ), commit)
 

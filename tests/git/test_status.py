@@ -9,7 +9,7 @@ import pytest
 from muster.git.agentrefs import local_agent_refs
 from muster.git.open import open_commit, work_tree_snapshot
 from muster.git.repository import open_repository, resolve
-from muster.git.status import NotToldError, work_tree_changes
+from muster.git.status import UnknownChangesError, work_tree_changes
 from tests.support.git import Repo, new_repository
 
 
@@ -139,7 +139,7 @@ def in_conflict(repo: Repo) -> None:
 def test_where_the_index_does_not_tell_nothing_is_told(repo: Repo, happens: Callable[[Repo], None]) -> None:
     happens(repo)
     repository = open_repository(repo.path, repo.environ)
-    with pytest.raises(NotToldError):
+    with pytest.raises(UnknownChangesError):
         work_tree_changes(repository, resolve(repository, "HEAD"))
 
 
@@ -147,5 +147,5 @@ def test_of_another_commit_than_head_nothing_is_told(repo: Repo) -> None:
     repository = open_repository(repo.path, repo.environ)
     before = resolve(repository, "HEAD")
     repo.commit({"a.yaml": "a: 2\n"})
-    with pytest.raises(NotToldError):
+    with pytest.raises(UnknownChangesError):
         work_tree_changes(repository, before)

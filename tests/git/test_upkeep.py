@@ -11,7 +11,7 @@ from muster.git import upkeep
 from muster.git.agentfetch import fetch_agents
 from muster.git.objects import object_id
 from muster.git.repository import open_repository
-from muster.git.upkeep import tidy
+from muster.git.upkeep import run_maintenance
 from tests.support.git import Repo, clone, new_repository
 
 
@@ -46,7 +46,7 @@ def test_heartbeats_leave_nothing_behind(here: Repo, tmp_path: Path) -> None:
     there = [content for number in range(2000) if object_id("blob", content := b"%d" % number).startswith("17")]
     for content in there[:2]:
         here.git("hash-object", "-w", "--stdin", stdin=content)
-    tidy(repository)
+    run_maintenance(repository)
     assert loose(here) == 0
     assert here.tip("refs/remotes/origin/agents/a") == origin.tip("refs/heads/agents/a")
     assert here.git("fsck", "--no-dangling") == ""
@@ -73,7 +73,7 @@ def test_what_may_be_somebodys_stays_for_as_long_as_git_has_it(
             here.git("hash-object", "-w", "--stdin", stdin=content)
             os.utime(here.path / ".git/objects" / oid[:2] / oid[2:], (time.time() - 2 * 86400,) * 2)
     there = loose(here)
-    tidy(open_repository(here.path / ".git" if bare else here.path, here.environ))
+    run_maintenance(open_repository(here.path / ".git" if bare else here.path, here.environ))
     assert (loose(here) > 0) is stays, there
 
 
@@ -81,15 +81,15 @@ def test_it_is_not_asked_for_all_the_time(here: Repo, monkeypatch: pytest.Monkey
     trace = here.path.parent / "trace"
     repository = open_repository(here.path, {**here.environ, "GIT_TRACE2_EVENT": str(trace)})
     for _ in range(3):
-        tidy(repository)
+        run_maintenance(repository)
     assert trace.read_text().count('"maintenance","run"') == 1
-    tidy(repository, every_seconds=0)
+    run_maintenance(repository, every_seconds=0)
     assert trace.read_text().count('"maintenance","run"') == 2
 
 
 def test_a_repository_that_cannot_be_written_is_no_error(here: Repo) -> None:
     here.write(".git/muster", "no folder")
-    tidy(open_repository(here.path, here.environ))
+    run_maintenance(open_repository(here.path, here.environ))
 
 
 def packs(repo: Repo) -> list[Path]:
@@ -112,13 +112,13 @@ def test_packs_are_put_together_as_they_come_and_nothing_is_lost(
     here.git("config", "--unset", "gc.auto")
     monkeypatch.setattr(upkeep, "_MOST_PACKS", 3)
     repository = open_repository(here.path, here.environ)
-    tidy(repository)  # what is done once in an hour is done
+    run_maintenance(repository)  # what is done once in an hour is done
     oids = [pack(here, 0)]
     packs(here)[-1].with_suffix(".keep").touch()
     kept = packs(here)[-1]
     for number in range(1, 12):
         oids.append(pack(here, number))
-        tidy(repository, aside=aside)
+        run_maintenance(repository, aside=aside)
         for thread in threading.enumerate():
             if thread.name == "muster-upkeep":
                 thread.join()
@@ -139,7 +139,7 @@ def test_packs_stay_where_they_may_not_or_shall_not_be_touched(
     if why == "partial clone":
         packs(here)[0].with_suffix(".promisor").touch()
     there = packs(here)
-    tidy(open_repository(here.path, here.environ))
+    run_maintenance(open_repository(here.path, here.environ))
     assert packs(here) == there
 
 
@@ -150,21 +150,21 @@ def test_what_nothing_refers_to_goes_when_packs_have_grown(here: Repo, monkeypat
     monkeypatch.setattr(upkeep, "_GROWTH_BYTES", 0)
     repository = open_repository(here.path, here.environ)
     here.git("repack", "-a", "-d", "--quiet")
-    tidy(repository)
+    run_maintenance(repository)
     (there,) = packs(here)
     for number in range(2, 4):  # some bytes each
         pack(here, number)
     here.git("repack", "-d", "--geometric=2", "--quiet")
-    tidy(repository, every_seconds=0)
+    run_maintenance(repository, every_seconds=0)
     assert packs(here) != [there], "there is less than twice as much"
     for number in range(4, 40):
         pack(here, number)
-    tidy(repository, every_seconds=0)
+    run_maintenance(repository, every_seconds=0)
     assert packs(here) == [there]
 
 
 @pytest.mark.parametrize("noted", ["", "many", "9" * 5000])
 def test_a_note_of_something_else_is_none(here: Repo, noted: str) -> None:
     here.write(".git/muster/tidied", noted)
-    tidy(open_repository(here.path, here.environ), every_seconds=0)
+    run_maintenance(open_repository(here.path, here.environ), every_seconds=0)
     assert (here.path / ".git/muster/tidied").read_text().isdigit()

@@ -74,7 +74,7 @@ class FleetReading:
     def question(self, now: datetime) -> "Question | None":
         """Return the question to ask the state of the branch that is checked out; None if something else is read."""
         from muster.git.pulse_memory import Remembered
-        from muster.git.status import NotToldError, work_tree_changes
+        from muster.git.status import UnknownChangesError, work_tree_changes
         from muster.run.question import COMMITTED, Question, WorkTreeFiles
 
         repository, commit, heard, branch = self.repository, self.base, self.heard, self.branch
@@ -85,7 +85,7 @@ class FleetReading:
             return None
         try:
             files = COMMITTED if self.snapshot.commit else WorkTreeFiles(work_tree_changes(repository, tip))
-        except (NotToldError, RepositoryError):
+        except (UnknownChangesError, RepositoryError):
             return None
         return Question(repository, commit, heard, now, Remembered(repository), files=files)
 

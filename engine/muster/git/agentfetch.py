@@ -28,10 +28,10 @@ from muster.data.snapshot import AgentLimits
 from muster.git.agentsettings import DEFAULTS, AgentRemote, AgentSettings
 from muster.git.errors import LockedError, RepositoryError, explain
 from muster.git.journal import JournalNote, noted
-from muster.git.push import AFTERWARDS_SECONDS, FETCH, LIMIT_SECONDS, refs_at, remote_command, tracking
+from muster.git.push import AFTERWARDS_SECONDS, FETCH, LIMIT_SECONDS, list_remote_refs, remote_command, tracking
 from muster.git.quarantine import Refusal, quarantine, refusals, remember_refusals
 from muster.git.recovery import recover
-from muster.git.repository import Repository, common_directory, cut_off_at, ref_tip, refs_below
+from muster.git.repository import Repository, common_directory, list_refs, ref_tip, shallow_commits
 
 _HEADS: Final = "refs/heads/"
 _AGENTS: Final = "agents/"
@@ -90,14 +90,14 @@ class _Fetch:
         self._limits, self._mandate = settings.limits, mandate
         self._answer_seconds, self._until = answer_seconds, until
         self._relays = frozenset(f"{RELAYS}{name}" for name in settings.relays)
-        self._shallow = bool(cut_off_at(repository))
-        self._here = refs_below(repository, f"{space}agents/", *(space + relay for relay in self._relays))
+        self._shallow = bool(shallow_commits(repository))
+        self._here = list_refs(repository, f"{space}agents/", *(space + relay for relay in self._relays))
 
     def run(self) -> None:
         listed = {self._space + name: oid for name, oid in self._listed()}
         there = {ref: oid for ref, oid in listed.items() if self._is_given(ref)}
         known = refusals(self._repository)
-        why = _why(self._limits)
+        why = _refusal_reason(self._limits)
         refused = {ref: Refusal(oid, why) for ref, oid in there.items() if known.get(ref) == (oid, why)}
         refused.update((ref, Refusal(listed[ref], _NOT_GIVEN)) for ref in sorted(listed.keys() - there.keys())[:_TOLD])
         wanted = {
@@ -105,8 +105,8 @@ class _Fetch:
         }  # fmt: skip
         self._move(dict.fromkeys(self._here.keys() - there.keys()))  # first: a branch may take the place of a folder
         try:
-            for batch, came in self._brought(wanted):
-                if came:
+            for batch, arrived in self._fetch_batches(wanted):
+                if arrived:
                     self._move(batch)
                 else:
                     refused.update((ref, Refusal(oid, why)) for ref, oid in batch.items())
@@ -116,7 +116,7 @@ class _Fetch:
     def _listed(self) -> Iterator[tuple[str, str]]:
         """The remote's branches of agents and relays, and their commits."""
         seconds = min(self._answer_seconds, self._seconds_left())
-        for name, oid in refs_at(self._repository, self._remote, (), seconds, "--heads"):
+        for name, oid in list_remote_refs(self._repository, self._remote, (), seconds, "--heads"):
             branch = name.removeprefix(_HEADS)
             if branch in self._relays or branch.startswith(_AGENTS):
                 yield branch, oid
@@ -125,21 +125,21 @@ class _Fetch:
         branch = ref.removeprefix(self._space)
         return self._mandate is None or branch in self._relays or branch.removeprefix(_AGENTS) in self._mandate
 
-    def _brought(self, wanted: Mapping[str, str]) -> Iterator[tuple[dict[str, str], bool]]:
+    def _fetch_batches(self, wanted: Mapping[str, str]) -> Iterator[tuple[dict[str, str], bool]]:
         """Yield the refs in batches, and whether their objects arrived; a batch that did not is a single ref."""
         rest = iter(wanted.items())
         while batch := dict(islice(rest, _AT_ONCE)):
             waiting = [batch]
             while waiting:
                 some = waiting.pop()
-                came = self._bring(some)
-                if came or len(some) == 1:
-                    yield some, came
+                arrived = self._fetch_objects(some)
+                if arrived or len(some) == 1:
+                    yield some, arrived
                 else:
                     items = list(some.items())
                     waiting += [dict(items[len(items) // 2 :]), dict(items[: len(items) // 2])]
 
-    def _bring(self, refs: Mapping[str, str]) -> bool:
+    def _fetch_objects(self, refs: Mapping[str, str]) -> bool:
         """Fetch the objects of some refs. Do they fit into the room?"""
         limits = self._limits
         relays = sum(ref.removeprefix(self._space) in self._relays for ref in refs)
@@ -194,7 +194,7 @@ class _Fetch:
         return left
 
 
-def _why(limits: AgentLimits) -> str:
+def _refusal_reason(limits: AgentLimits) -> str:
     return f"it takes far more than {limits.max_bytes} bytes and {limits.max_files} files to fetch it"
 
 

@@ -27,7 +27,7 @@ from muster.git.clock import CLOCK_SKEW, wall_clock
 from muster.git.config import likely_first, remotes
 from muster.git.errors import RepositoryError
 from muster.git.push import LIMIT_SECONDS, tracking
-from muster.git.repository import Repository, lines_at
+from muster.git.repository import Repository, grep_lines
 
 #: So many unknown clusters are read, so many refs that do not count are reported one by one, and so many of the other
 #: names are listed.
@@ -60,7 +60,7 @@ def local_agent_refs(repository: Repository, revision: str = "HEAD") -> AgentRef
     refs = agent_refs(repository, settings=settings)
     asked = not remotes(repository) and not settings.remotes
     heard = AgentRefs(refs, Agents(_clusters(refs), asked=asked, limits=settings.limits))
-    return _identified(repository, heard, settings, revision)
+    return _complete(repository, heard, settings, revision)
 
 
 def fetch_agent_refs(
@@ -85,19 +85,19 @@ def fetch_agent_refs(
     settings = agent_settings(repository, revision)
     with fetching_remotes(repository, settings, lasting=lasting) as failures:
         heard = _listen(repository, settings, recorded, first, limit_seconds, failures)
-    return _identified(repository, heard, settings, revision)
+    return _complete(repository, heard, settings, revision)
 
 
-def _identified(repository: Repository, heard: AgentRefs, settings: AgentSettings, revision: str) -> AgentRefs:
+def _complete(repository: Repository, heard: AgentRefs, settings: AgentSettings, revision: str) -> AgentRefs:
     """Bound the refs of unknown clusters, and add who signed each ref if agents have to sign."""
     heard = replace(
-        heard, refs=bounded(repository, heard.refs, partial(recorded_clusters, repository, revision), revision)
+        heard, refs=bound_unknown(repository, heard.refs, partial(recorded_clusters, repository, revision), revision)
     )
     if not settings.signed:
         return heard
-    from muster.git.identities import identified
+    from muster.git.identities import identify_signers
 
-    refs = identified(repository, heard.refs, revision, wall_clock())
+    refs = identify_signers(repository, heard.refs, revision, wall_clock())
     known = {ref.cluster: ref.identity for ref in refs if ref.cluster and ref.identity is not None}
     return replace(heard, refs=refs, agents=replace(heard.agents, identities=known))
 
@@ -110,7 +110,7 @@ def _listen(
     refs = agent_refs(repository, settings=settings)
     had = _clusters(refs)
     space = tracking(repository, first, known) if first is not None else ""
-    if orphans := _orphans(refs, space):
+    if orphans := _unknown_source(refs, space):
         source = f"the repository that {orphans} was fetched from is not configured"
         trouble = f"{source}: name it with --remote, or git remote add"
         return AgentRefs(refs, Agents(had, limits=limits), has_remote=True, stale=True, trouble=trouble)
@@ -118,7 +118,7 @@ def _listen(
         return AgentRefs(refs, Agents(had, asked=True, limits=limits))
     wanted, reached = frozenset(recorded()), not known and first is None
     is_mirror = cache(partial(_is_mirror, repository))
-    sources, troubles, stale = _sources(refs, known, first, space, is_mirror), list[str](), False
+    sources, troubles, stale = _source_remotes(refs, known, first, space, is_mirror), list[str](), False
     order = list(dict.fromkeys((*([first] if first else []), *likely_first(repository, known, sources))))
     for remote in order:
         if not (remote in sources or remote == order[0] or wanted - _clusters(refs)):
@@ -136,14 +136,14 @@ def _listen(
     silent = failures()
     refs = agent_refs(repository, settings=settings) if settings.remotes else refs
     present = _clusters(refs)
-    withheld = {one: _spoken_for(refs, settings, one, {*wanted, *present}) for one in silent}
+    withheld = {one: _clusters_of_remote(refs, settings, one, {*wanted, *present}) for one in silent}
     gone = frozenset(had - present) if reached else frozenset()
     told = tuple(Withheld(one, why, withheld[one]) for one, why in sorted(silent.items()))
     agents = Agents(present, reached, gone, limits, told)
     return AgentRefs(refs, agents, has_remote=True, stale=stale, trouble="; ".join(troubles))
 
 
-def _spoken_for(
+def _clusters_of_remote(
     refs: Collection[AgentRef], settings: AgentSettings, remote: str, clusters: Collection[str]
 ) -> frozenset[str]:
     """The clusters that another repository speaks for, as far as this clone knows."""
@@ -157,7 +157,7 @@ def recorded_clusters(repository: Repository, commit: str) -> frozenset[str]:
 
     A quick look, to know what to fetch; the decision reads the files themselves (`muster.fleet.agent_refs`).
     """
-    said = lines_at(repository, "^ +agentRef: ", commit, *_PLACES)
+    said = grep_lines(repository, "^ +agentRef: ", commit, *_PLACES)
     return frozenset(os.fsdecode(name) for name in _RECORD.findall(said))
 
 
@@ -189,7 +189,7 @@ def _clusters(refs: Collection[AgentRef]) -> frozenset[str]:
     return frozenset([ref.cluster for ref in refs if ref.cluster and not ref.refused])
 
 
-def _orphans(refs: Collection[AgentRef], space: str) -> str:
+def _unknown_source(refs: Collection[AgentRef], space: str) -> str:
     """Return a ref that was fetched from a URL (see `push.tracking`) and not from the one with the prefix `space`;
     empty if there is none.
 
@@ -199,7 +199,7 @@ def _orphans(refs: Collection[AgentRef], space: str) -> str:
     return next((name for name in copies if not (space and name.startswith(space))), "")
 
 
-def _sources(
+def _source_remotes(
     refs: Collection[AgentRef], known: Collection[str], first: str | None, space: str, is_mirror: Callable[[str], bool]
 ) -> set[str]:
     """The remotes of which refs here are copies: configured ones, and `first`, whose refs are below `space`."""
@@ -215,7 +215,7 @@ def _is_mirror(repository: Repository, remote: str) -> bool:
     return repository.git.line("config", "--type=bool", "--get", f"remote.{remote}.mirror") == "true"
 
 
-def bounded(
+def bound_unknown(
     repository: Repository, refs: Sequence[AgentRef], recorded: Callable[[], Collection[str]], revision: str
 ) -> tuple[AgentRef, ...]:
     """Return the refs without those of unknown clusters beyond the first, and those that do not count beyond the first;
@@ -251,7 +251,7 @@ def _count(refs: Sequence[AgentRef]) -> str:
 
 def _known(repository: Repository, revision: str) -> Callable[[str], bool]:
     """Return a test whether a cluster is named in people's files, is or was in the fleet, or was removed from it."""
-    said = lines_at(repository, ".", revision, *_PEOPLES) + lines_at(
+    said = grep_lines(repository, ".", revision, *_PEOPLES) + grep_lines(
         repository, ".", revision, f"{FOLDER}{FLEET.plural}"
     )
     words = {word.rstrip(b".-").decode() for word in _WORD.findall(said)}

@@ -36,7 +36,7 @@ from muster.git.errors import TooLargeError, UnreadableError
 from muster.git.objects import BlobSequence, GitObject, Objects, commit_tree, committer_seconds
 from muster.git.paths import decode, is_data, printable
 from muster.git.quarantine import Refusal, refusals
-from muster.git.relayed import COMMIT, Shard, relayed_clusters
+from muster.git.relayrefs import COMMIT, Shard, relayed_clusters
 from muster.git.repository import Repository, common_directory
 from muster.git.trees import AgentEntry, raw_entries
 
@@ -92,12 +92,12 @@ def agent_refs(
     asked = _RefsQuestion(done.stdout, done.stderr, unfetched, settings)
     if (last := _last.get(where)) is not None and last[0] == asked:
         return last[1]
-    refs, rivals = _sorted_out(repository, asked)
-    dates = _commit_dates(repository, [ref for same in rivals for ref in same])
+    refs, contested = _group_refs(repository, asked)
+    dates = _commit_dates(repository, [ref for same in contested for ref in same])
     latest = int(((present or wall_clock()) + CLOCK_SKEW).timestamp())
-    elected = (ref for same in rivals for ref in _elected(same, dates, latest))
-    found = tuple(sorted((*refs, *elected), key=lambda ref: ref.name))
-    if not rivals:  # the choice depends on the clock, too
+    chosen_refs = (ref for same in contested for ref in _choose_ref(same, dates, latest))
+    found = tuple(sorted((*refs, *chosen_refs), key=lambda ref: ref.name))
+    if not contested:  # the choice depends on the clock, too
         _last[where] = asked, found
     return found
 
@@ -116,7 +116,7 @@ class _RefsQuestion(NamedTuple):
 _last: dict[Path, tuple[_RefsQuestion, tuple[AgentRef, ...]]] = {}
 
 
-def _sorted_out(repository: Repository, asked: _RefsQuestion) -> tuple[list[AgentRef], list[list[AgentRef]]]:
+def _group_refs(repository: Repository, asked: _RefsQuestion) -> tuple[list[AgentRef], list[list[AgentRef]]]:
     """Return the refs that count or do not, whatever their dates, and the groups of refs that speak for one cluster."""
     settings, unfetched = asked.settings, asked.unfetched
     listed = [("", name) for name in _BROKEN.findall(asked.complaints)]
@@ -166,7 +166,7 @@ def _relayed(name: str, shard: Shard, given: Mandate, sent: Mandate | None) -> t
     )
 
 
-def _elected(same: Sequence[AgentRef], dates: dict[str, int], latest: int) -> Iterator[AgentRef]:
+def _choose_ref(same: Sequence[AgentRef], dates: dict[str, int], latest: int) -> Iterator[AgentRef]:
     """Yield the ref that speaks for a cluster, and refused those that would if they were not dated ahead."""
     ahead = {ref for ref in same if dates.get(ref.commit, 0) > latest}
     chosen = max(
@@ -187,7 +187,7 @@ class AgentFiles:
         """List the trees of `refs`; contents are read later. A ref that exceeds `limits` is left out."""
         self._objects, self._limits = objects, limits
         self._skipped: list[Skipped] = []
-        self.found = sorted(self._within(self._walk(self._roots(refs))), key=lambda one: (one.ref, one.path))
+        self.found = sorted(self._within(self._walk(self._root_trees(refs))), key=lambda one: (one.ref, one.path))
         self._chosen = list(self._readable(self.found))
 
     @property
@@ -201,7 +201,7 @@ class AgentFiles:
         for index, one in enumerate(self._chosen):
             yield SourceFile(one.path.decode(), one.oid, partial(blobs.read, index), one.ref)
 
-    def _roots(self, refs: Sequence[AgentRef]) -> Iterator["AgentEntry"]:
+    def _root_trees(self, refs: Sequence[AgentRef]) -> Iterator["AgentEntry"]:
         sound = [ref for ref in refs if ref.commit and not ref.refused]
         for ref in refs:
             if ref.refused:

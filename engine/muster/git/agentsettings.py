@@ -103,16 +103,18 @@ def agent_settings(repository: Repository, revision: str = "HEAD") -> AgentSetti
     remotes = {
         str(entry["name"]): AgentRemote(str(entry["name"]), str(entry["url"]), _mandate(entry))
         for entry in mappings_at(said, "remotes")
-        if is_name(str(entry.get("name"))) and _URL.fullmatch(str(entry.get("url")))
+        if is_valid_name(str(entry.get("name"))) and _URL.fullmatch(str(entry.get("url")))
     }
     relays = {
-        str(entry["name"]): _mandate(entry) for entry in mappings_at(said, "relays") if is_name(str(entry.get("name")))
+        str(entry["name"]): _mandate(entry)
+        for entry in mappings_at(said, "relays")
+        if is_valid_name(str(entry.get("name")))
     }
     further = tuple(remotes[name] for name in sorted(remotes))
     return AgentSettings(limits, further, relays, said.get("signing") == "required")
 
 
-def is_name(name: str) -> bool:
+def is_valid_name(name: str) -> bool:
     """Is this a valid name for a repository or a relay?"""
     return _NAME.fullmatch(name) is not None
 

@@ -14,7 +14,7 @@ from muster.data.snapshot import Author
 from muster.git.errors import RepositoryError
 from muster.git.log import read_log
 from muster.git.paths import decode
-from muster.git.repository import Repository, cut_off_at, ref_tip
+from muster.git.repository import Repository, ref_tip, shallow_commits
 from muster.git.trees import list_tree
 
 _MOST_COMMITS: Final = 50_000
@@ -59,7 +59,7 @@ class CommitAuthors:
         last: dict[str, tuple[int, Author]] = {}
         if self._head is None:
             return last
-        cut_off = cut_off_at(self._repository)
+        cut_off = shallow_commits(self._repository)
         log = read_log(
             self._repository, self._head, paths=("",), exclude=("derived",), changes=True, topological=True,
             most=_MOST_COMMITS,
@@ -107,7 +107,7 @@ def line_author(repository: Repository, commit: str, path: str, line: int) -> Li
             break
         name, _, value = text.partition(" ")
         fields[name] = value
-    if "author-time" not in fields or ("boundary" in fields and cut_off_at(repository)):
+    if "author-time" not in fields or ("boundary" in fields and shallow_commits(repository)):
         return None
     moment = datetime.fromtimestamp(int(fields["author-time"]), UTC)
     return LineAuthor(lines[0].partition(" ")[0][:7], fields.get("author", ""), moment)

@@ -39,7 +39,7 @@ def advance(repository: Repository, *, branch: str, expected: str, commit: str) 
     """Move `branch` from `expected` to `commit`, with the work tree that has it checked out."""
     trees = checkouts(repository, branch)
     if not trees:
-        return swap_ref(repository, f"refs/heads/{branch}", commit, expected, reason=_reason(commit))
+        return swap_ref(repository, f"refs/heads/{branch}", commit, expected, reason=_reflog_message(commit))
     if len(trees) > 1:
         where = ", ".join(str(tree.path) for tree in trees)
         return Refused((), f"{branch} is checked out in several work trees: {where}", "leave it checked out in one")
@@ -96,7 +96,7 @@ def _move_with_work_tree(
     journal.unfinished = True  # from here on, until all of it is done or undone
     try:
         lent.git.output(*_PLAIN, "read-tree", "-m", "-u", old, new)
-        outcome = swap_ref(repository, ref, new, old, reason=_reason(new), git=git)
+        outcome = swap_ref(repository, ref, new, old, reason=_reflog_message(new), git=git)
         if isinstance(outcome, Committed):
             lent.put_back()
             journal.unfinished = False
@@ -120,7 +120,7 @@ def _undo(repository: Repository, lent: LentIndex, journal: Journal) -> None:
         return
 
 
-def _reason(commit: str) -> str:
+def _reflog_message(commit: str) -> str:
     return f"muster: {commit[:12]}"
 
 

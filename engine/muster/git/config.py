@@ -31,9 +31,9 @@ def require_no_programs(repository: Repository, remote: str) -> None:
     to."""
     if repository.git.environ.get(TRUST) == "1":
         return
-    for url in _pushed_to(repository, remote):
-        if url != remote and not _ELSEWHERE.match(url) and _comes_along(repository, url):
-            place = _place(repository, url)
+    for url in _push_urls(repository, remote):
+        if url != remote and not _ELSEWHERE.match(url) and _may_come_along(repository, url):
+            place = _repository_folder(repository, url)
             if programs := sorted(_programs(repository, place)):
                 raise RepositoryError(
                     f"a push to {remote} would run programs of {place}: {', '.join(programs)}",
@@ -42,7 +42,7 @@ def require_no_programs(repository: Repository, remote: str) -> None:
                 )
 
 
-def _pushed_to(repository: Repository, remote: str) -> list[str]:
+def _push_urls(repository: Repository, remote: str) -> list[str]:
     """The URLs to which git pushes, after the configuration's rewriting rules."""
     if remote in remotes(repository):
         done = repository.git.run("remote", "get-url", "--push", "--all", remote)
@@ -53,13 +53,13 @@ def _pushed_to(repository: Repository, remote: str) -> list[str]:
     return [base + remote.removeprefix(said) for base, said in bases if remote.startswith(said)]
 
 
-def _comes_along(repository: Repository, url: str) -> bool:
+def _may_come_along(repository: Repository, url: str) -> bool:
     """May this path have come in the same folder as the repository?"""
     path, top = Path(url.removeprefix("file://")), repository.worktree or repository.git_dir
     return not path.is_absolute() or path.resolve().is_relative_to(top.resolve())
 
 
-def _place(repository: Repository, url: str) -> Path:
+def _repository_folder(repository: Repository, url: str) -> Path:
     """The folder that git would find at a path."""
     start = repository.worktree or repository.git_dir
     path = (start / url.removeprefix("file://")).absolute()

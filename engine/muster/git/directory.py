@@ -1,7 +1,7 @@
 """The snapshot of a directory: the work tree as it is now, or any directory without git.
 
 Symbolic links are not followed, and only regular files are opened: a FIFO or a device would block or never end. In a
-git work tree every file counts as git would store it (see `stored`), and files that a sparse checkout leaves out count
+git work tree every file counts as git would store it (see `conversion`), and files that a sparse checkout leaves out count
 as the index has them, so that findings about the work tree are those of its commit.
 """
 
@@ -17,14 +17,14 @@ from typing import NamedTuple
 from muster.data.snapshot import Skipped, Snapshot
 from muster.data.source import SourceFile
 from muster.git.authors import CommitAuthors, authors_on_head
+from muster.git.conversion import ContentConverter
 from muster.git.entries import REGULAR, describe_link, obstacle_to, read_required
 from muster.git.errors import LostObjectError, RepositoryError
-from muster.git.history import History, history_of
+from muster.git.history import History, history_on_head
 from muster.git.objects import Objects, object_id
 from muster.git.paths import IGNORE_FILE, MAX_BLOB_BYTES, MAX_IGNORE_BYTES, Ignored, decode, is_data, printable
 from muster.git.repository import Repository, open_repository
 from muster.git.restricted import restricted_git
-from muster.git.stored import Stored
 
 
 class WorkTreeListing(NamedTuple):
@@ -70,7 +70,7 @@ class DirectorySnapshot(Snapshot):
         self._objects = Objects(self._git)
         self._skipped: list[Skipped] = []
         self._absent: Mapping[bytes, str] = {}
-        self._stored: Stored | None = None
+        self._stored: ContentConverter | None = None
         self._named: list[SourceFile] = []
         self._listing = listing
 
@@ -88,7 +88,7 @@ class DirectorySnapshot(Snapshot):
     def past(self) -> History | None:
         """What history says of the last run; None outside a work tree, and in a folder of another repository."""
         repository = self._repository
-        return None if repository is None else history_of(repository)
+        return None if repository is None else history_on_head(repository)
 
     @cached_property
     def authors(self) -> CommitAuthors | None:
@@ -115,7 +115,7 @@ class DirectorySnapshot(Snapshot):
         with ExitStack() as stack:
             self._stored = None
             if listing is not None:
-                self._stored = stack.enter_context(Stored(self._git, listing.object_format, MAX_BLOB_BYTES))
+                self._stored = stack.enter_context(ContentConverter(self._git, listing.object_format, MAX_BLOB_BYTES))
                 self._stored.expect(path for path in listing.paths if is_data(path))
             for raw in sorted(self._walk() if listing is None else listing.paths):
                 path, fault = decode(raw)
@@ -143,7 +143,7 @@ class DirectorySnapshot(Snapshot):
             elif is_data(raw):
                 yield self._read(path, raw)
         except FileNotFoundError:
-            yield from self._left_out(path, raw)  # or deleted but still in the index, or just now
+            yield from self._sparse_file(path, raw)  # or deleted but still in the index, or just now
         except _TooLargeError as error:
             self._skip(path, "too-large", str(error))
         except OSError as error:
@@ -156,7 +156,7 @@ class DirectorySnapshot(Snapshot):
         content = self._stored.content(raw, content)
         return SourceFile(path, self._stored.id_of(content), lambda: content)
 
-    def _left_out(self, path: str, raw: bytes) -> Iterator[SourceFile]:
+    def _sparse_file(self, path: str, raw: bytes) -> Iterator[SourceFile]:
         """Yield a file that a sparse checkout leaves out: a commit has it all the same."""
         oid = self._absent.get(raw)
         if oid is None or not is_data(raw):

@@ -32,7 +32,7 @@ from muster.git.agentsettings import fleet_spec
 from muster.git.errors import IdentityError, RepositoryError, UnreadableError, require_library
 from muster.git.log import read_log
 from muster.git.objects import GitObject, Objects
-from muster.git.repository import Repository, has_derived, lines_at
+from muster.git.repository import Repository, grep_lines, has_derived
 from muster.git.trees import raw_entries
 
 _TRANSITION: Final = re.compile(rb"lastTransitionTime: [\"']?([0-9TZ:.+-]+)[\"']?$", re.MULTILINE)
@@ -65,8 +65,8 @@ def last_runs(repository: Repository, commit: str, most: int) -> list[datetime]:
 
 
 def _latest_transition(repository: Repository, commit: str) -> LastRun | None:
-    said = lines_at(repository, "lastTransitionTime: ", commit, "derived")
-    instants = [instant for text in _TRANSITION.findall(said) if (instant := try_time(text.decode()))]
+    parsed = grep_lines(repository, "lastTransitionTime: ", commit, "derived")
+    instants = [instant for text in _TRANSITION.findall(parsed) if (instant := try_time(text.decode()))]
     return LastRun(max(instants).replace(microsecond=0)) if instants else None
 
 
@@ -140,26 +140,26 @@ class EngineCommits:
         It changes nothing, so it cannot make the last run a later one.
         """
         log = read_log(self._repository, f"{last.commit}..{self._head}", grep=f"^{NOW}: ")
-        said = (one for one in self.of([one.commit for one in log]) if one is not None and one.empty)
-        return next((one for one in said if one.now < last.now), None)
+        parsed = (one for one in self.of([one.commit for one in log]) if one is not None and one.empty)
+        return next((one for one in parsed if one.now < last.now), None)
 
     def _of(self, commits: Sequence[str]) -> Iterator[EngineCommit | None]:
-        raw = [_content(answer) for answer in self._objects.read(commits)]
-        said = [_parsed(content) for content in raw]
-        parents = [text.parents[0] for text in said if text is not None]
-        before = iter([_content(answer) for answer in self._objects.read(parents)])
-        for commit, content, text in zip(commits, raw, said, strict=True):
+        raw = [_commit_text(answer) for answer in self._objects.read(commits)]
+        parsed = [_parsed(content) for content in raw]
+        parents = [text.parents[0] for text in parsed if text is not None]
+        before = iter([_commit_text(answer) for answer in self._objects.read(parents)])
+        for commit, content, text in zip(commits, raw, parsed, strict=True):
             parent = _HEADER.search(next(before) or b"") if text is not None else None
             if text is None or parent is None or not self._is_own(text, parent[2].decode(), content):
                 yield None
             else:
-                yield _said(commit, text, empty=text.tree == parent[2].decode())
+                yield _engine_commit(commit, text, empty=text.tree == parent[2].decode())
 
     def _is_own(self, text: _Text, tree: str, content: bytes) -> bool:
         """Does a commit change nothing outside derived/, name its parent, which has this tree, and have a valid
         signature?"""
         id_bytes = self._repository.id_bytes
-        here, before = (_outside(answer, id_bytes) for answer in self._objects.read((text.tree, tree)))
+        here, before = (_other_entries(answer, id_bytes) for answer in self._objects.read((text.tree, tree)))
         follows = text.trailers[SOURCE] == list(text.parents)
         confined = here is not None and here == before and (follows or not here)
         return confined and (self.signers is None or _signed_with(content, self.signers))
@@ -190,7 +190,7 @@ def require_own(repository: Repository, commit: str, base: str) -> None:
     )
 
 
-def _content(answer: GitObject | UnreadableError) -> bytes:
+def _commit_text(answer: GitObject | UnreadableError) -> bytes:
     return b"" if isinstance(answer, UnreadableError) or answer.kind != "commit" else answer.content
 
 
@@ -212,14 +212,14 @@ def _parsed(content: bytes) -> _Text | None:
     return None if try_time(now[0]) is None else _Text(tree, tuple(parents), trailers)
 
 
-def _said(commit: str, text: _Text, *, empty: bool) -> EngineCommit:
+def _engine_commit(commit: str, text: _Text, *, empty: bool) -> EngineCommit:
     now = try_time(text.trailers[NOW][0])
     assert now is not None
     whole = next((one for one in text.trailers.get(WHOLE, ()) if _ID.fullmatch(one)), "")
     return EngineCommit(commit, now.replace(microsecond=0), text.trailers[SOURCE][0], whole, empty)
 
 
-def _outside(answer: GitObject | UnreadableError, id_bytes: int) -> list[tuple[bytes, bytes, str]] | None:
+def _other_entries(answer: GitObject | UnreadableError, id_bytes: int) -> list[tuple[bytes, bytes, str]] | None:
     """The entries of a root tree except derived/; None if it cannot be read."""
     if isinstance(answer, UnreadableError) or answer.kind != "tree":
         return None

@@ -68,7 +68,7 @@ def choose(entries: Iterable[Entry], objects: Objects) -> ChosenEntries:
     A symbolic link is reported if it could stand for data: by its name, because it points at a directory with data, or
     because it points outside. LostObjectError if the repository has lost an object that matters.
     """
-    mattering = [entry for entry in entries if matters(entry)]
+    mattering = [entry for entry in entries if is_relevant(entry)]
     for entry in mattering:
         if entry.size is None and entry.mode != SUBMODULE:
             raise LostObjectError(decode(entry.path)[0], f"object {entry.oid}")
@@ -93,7 +93,7 @@ def choose(entries: Iterable[Entry], objects: Objects) -> ChosenEntries:
     return ChosenEntries(chosen, tuple(sorted(skipped, key=lambda one: one.path)), tuple(named))
 
 
-def leaves(path: str, target: str) -> bool:
+def points_outside(path: str, target: str) -> bool:
     """Does a link at `path` (relative to the root) to `target` point out of the repository?"""
     where = _destination(path, target)
     return where is None or where == ".." or where.startswith("../")
@@ -101,10 +101,10 @@ def leaves(path: str, target: str) -> bool:
 
 def describe_link(path: str, target: str) -> str:
     """Return the `Skipped.detail` of a link."""
-    return f"{target} (outside the repository)" if leaves(path, target) else target
+    return f"{target} (outside the repository)" if points_outside(path, target) else target
 
 
-def matters(entry: Entry) -> bool:
+def is_relevant(entry: Entry) -> bool:
     """Can the entry be read, reported, or say what is ignored?"""
     return is_data(entry.path) or entry.mode in (LINK, SUBMODULE) or entry.path == _IGNORE_PATH
 
@@ -145,7 +145,7 @@ def _reported_links(
         if isinstance(answer, UnreadableError):
             raise LostObjectError(path, str(answer))
         target = printable(answer.content)
-        if is_data(path.encode()) or leaves(path, target) or _holds_data(_destination(path, target), chosen):
+        if is_data(path.encode()) or points_outside(path, target) or _holds_data(_destination(path, target), chosen):
             yield Skipped(path, "symlink", describe_link(path, target))
 
 

@@ -17,7 +17,7 @@ from muster.git.entries import read_required
 from muster.git.errors import RepositoryError
 from muster.git.log import read_log
 from muster.git.objects import Objects
-from muster.git.repository import Repository, cut_off_at
+from muster.git.repository import Repository, shallow_commits
 
 _LONGEST_SUBJECT: Final = 200
 
@@ -68,10 +68,10 @@ def _is_first_parent(repository: Repository, known: str, tip: str, most: int) ->
 def derived_log(repository: Repository, walk: WalkRange, folders: Iterable[str]) -> Iterator[DerivedCommit]:
     """Yield the commits that changed anything below the folders, newest first. RepositoryError if git fails.
 
-    The log is streamed, so the cost follows how far the caller looks back. A joined commit (`apart`) has the history
+    The log is streamed, so the cost follows how far the caller looks back. A joined commit (see `derivedbranch`) has the history
     of the branch of derived files.
     """
-    cut_off = cut_off_at(repository)
+    cut_off = shallow_commits(repository)
     since = [f"^{walk.end}"] if walk.end else []
     log = read_log(repository, walk.tip, *since, paths=folders, first_parent=True, changes=True, streamed=True)
     with closing(EngineCommits(repository, walk.tip)) as engine:
@@ -100,7 +100,7 @@ class Version:
 def file_log(repository: Repository, commit: str, paths: Iterable[str]) -> Iterator[Version]:
     """Yield the versions of a file that lay at one of these paths at a time, oldest first."""
     log = tuple(read_log(repository, commit, paths=paths, first_parent=True, changes=True, oldest_first=True))
-    cut_off = cut_off_at(repository)
+    cut_off = shallow_commits(repository)
     with closing(Objects(repository.git)) as objects, closing(EngineCommits(repository, commit)) as engine:
         runs = engine.among([one.commit for one in log])
         for one in log:
@@ -111,7 +111,7 @@ def file_log(repository: Repository, commit: str, paths: Iterable[str]) -> Itera
             yield Version(one.commit, one.author.name, one.subject, time, source, data, one.commit in cut_off)
 
 
-def files_naming(repository: Repository, commit: str, text: str) -> list[str]:
+def files_containing(repository: Repository, commit: str, text: str) -> list[str]:
     """Return the files of a commit, except derived ones, that contain a text; none if git cannot tell."""
     found = repository.git.run(
         "grep", "-l", "-z", "-F", "-e", text, commit, "--", ":(top)", ":(top,exclude)derived"

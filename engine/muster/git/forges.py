@@ -66,7 +66,7 @@ class Links:
 def links_of(repository: Repository) -> Links | None:
     """Return the pages of a repository's files and commits, by its remote `origin`; None if they are not known."""
     url = repository.git.line("config", "remote.origin.url") or ""
-    base, forge = _web(url), FORGES.get(forge_of(url))
+    base, forge = _web_page(url), FORGES.get(forge_of(url))
     return Links(base + forge.file, base + forge.commit) if base and forge else None
 
 
@@ -79,7 +79,7 @@ def url_of(repository: Repository, remote: str) -> str:
 
 def forge_of(url: str) -> str:
     """Return the forge that serves a URL, by its host's name; empty if that is not known."""
-    host, _ = _place(url)
+    host, _ = _host_and_path(url)
     words = set(re.split(r"[.-]", host.partition(":")[0]))
     return next((name for name, forge in FORGES.items() if not words.isdisjoint(forge.words)), "")
 
@@ -87,18 +87,18 @@ def forge_of(url: str) -> str:
 def request_page(url: str, forge: str, target: str, branch: str) -> str:
     """Return where a merge request from a branch to another is opened, without credentials of the URL; empty if that is
     not known."""
-    base, known = _web(url), FORGES.get(forge)
+    base, known = _web_page(url), FORGES.get(forge)
     return base + known.request(target, branch) if base and known else ""
 
 
-def _web(url: str) -> str:
+def _web_page(url: str) -> str:
     """Return the repository's web page, without credentials of the URL; empty if there is none."""
-    host, path = _place(url)
+    host, path = _host_and_path(url)
     scheme = "http" if url.startswith("http://") else "https"
     return f"{scheme}://{host}/{quote(path)}" if host and path else ""
 
 
-def _place(url: str) -> tuple[str, str]:
+def _host_and_path(url: str) -> tuple[str, str]:
     """Return the host, with its port if the URL is HTTP, and the repository's path there; empty if it is no URL."""
     path = url
     if "://" in url:

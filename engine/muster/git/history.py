@@ -103,7 +103,7 @@ _MOST_COMMITS: Final = 10_000
 _Listing = Mapping[str, Sequence[str]]
 
 
-def history_of(repository: Repository) -> "History | None":
+def history_on_head(repository: Repository) -> "History | None":
     """Return the past of the work tree or the index on top of HEAD; None before the first commit."""
     head = ref_tip(repository, "HEAD^{commit}")
     return History(repository, head, uncommitted=True) if head else None
@@ -239,7 +239,7 @@ def touched_between(repository: Repository, old: str, new: str) -> Iterator[Path
     yield from (path_change(raw, None, None) for raw in sorted(touched - known))
 
 
-def speaks_to_runs(repository: Repository, old: str, new: str) -> bool:
+def has_run_trailers(repository: Repository, old: str, new: str) -> bool:
     """Does any commit after `old`, up to `new`, have a line that looks like a trailer by which people address runs?
 
     Trailers of runs are in commits that change derived/, or that only record an instant.

@@ -34,8 +34,8 @@ from muster.git.agentsettings import fleet_spec
 from muster.git.clock import CLOCK_SKEW
 from muster.git.errors import IdentityError, RepositoryError, UnreadableError, require_library
 from muster.git.objects import Objects, committer_seconds
-from muster.git.relayed import agents_commits
-from muster.git.repository import Repository, lines_at, refs_below
+from muster.git.relayrefs import agent_commits
+from muster.git.repository import Repository, grep_lines, list_refs
 
 if TYPE_CHECKING:
     from muster.git.signatures.certificate import Issued
@@ -46,7 +46,7 @@ _CERTIFICATE: Final = re.compile(rb"^ +certificate: [\"']?([A-Za-z0-9+/=]+)[\"']
 _MOST_SECONDS: Final = 10**11  # no calendar has a later date
 
 
-def identified(
+def identify_signers(
     repository: Repository, refs: Sequence[AgentRef], revision: str, present: datetime
 ) -> tuple[AgentRef, ...]:
     """Return the refs with the identity of their signers.
@@ -58,8 +58,8 @@ def identified(
         require_library()
     except IdentityError as error:
         raise RepositoryError("the Fleet asks for signed reports, which cannot be checked here", str(error)) from error
-    issued, known = issued_at(repository, revision), _received(repository)
-    texts, lost = _texts(repository, {*(ref.commit for ref in refs if _speaks(ref)), *known.values()})
+    issued, known = certificates_at(repository, revision), _last_received(repository)
+    texts, lost = _read_commits(repository, {*(ref.commit for ref in refs if _speaks(ref)), *known.values()})
     found, moved = list[AgentRef](), dict[str, str]()
     for ref in refs:
         if not _speaks(ref):
@@ -69,7 +69,7 @@ def identified(
             found.append(replace(ref, identity=SignerIdentity("", "Unreadable", "git cannot read its newest commit")))
             continue
         before = known.get(ref.cluster, "")
-        judged = _judged(ref, before, texts, issued.get(ref.cluster, ()), present)
+        judged = _identify(ref, before, texts, issued.get(ref.cluster, ()), present)
         if judged.identity and judged.identity.user and ref.commit != before:
             moved[ref.cluster] = ref.commit
         found.append(judged)
@@ -81,12 +81,12 @@ def _speaks(ref: AgentRef) -> bool:
     return bool(ref.cluster and ref.commit and not ref.refused)
 
 
-def issued_at(repository: Repository, revision: str) -> Mapping[str, Sequence["Issued"]]:
+def certificates_at(repository: Repository, revision: str) -> Mapping[str, Sequence["Issued"]]:
     """Return the agents' certificates under `derived/` at a revision, by cluster; if the Fleet there names an
     authority, only those that it signed."""
     from muster.git.signatures.certificate import issued_of
 
-    said = lines_at(repository, "^ +certificate: ", revision, f"{FOLDER}{CSR.plural}")
+    said = grep_lines(repository, "^ +certificate: ", revision, f"{FOLDER}{CSR.plural}")
     named = dig(fleet_spec(repository, revision), *AUTHORITY)
     authority = named if isinstance(named, str) else ""
     found: defaultdict[str, list[Issued]] = defaultdict(list)
@@ -100,11 +100,11 @@ def issued_at(repository: Repository, revision: str) -> Mapping[str, Sequence["I
     return found
 
 
-def _judged(
+def _identify(
     ref: AgentRef, before: str, texts: Mapping[str, bytes], issued: Sequence["Issued"], present: datetime
 ) -> AgentRef:
     text = texts.get(ref.commit, b"")
-    user, reason, doubt = _whose(text, issued)
+    user, reason, doubt = _find_signer(text, issued)
     certificate = ""
     dated, received = _date(text), _date(texts.get(before, b""))
     if user and dated is not None:
@@ -125,7 +125,7 @@ def _end(one: "Issued") -> datetime:
     return one.end
 
 
-def _whose(text: bytes, issued: Sequence["Issued"]) -> tuple[str, str, str]:
+def _find_signer(text: bytes, issued: Sequence["Issued"]) -> tuple[str, str, str]:
     """Return the user who signed a commit, with a certificate valid at its date; else why there is none, as a reason
     and a sentence."""
     key, dated = _key(text), _date(text)
@@ -154,20 +154,20 @@ def _date(text: bytes) -> datetime | None:
     return datetime.fromtimestamp(seconds, UTC) if seconds is not None and seconds < _MOST_SECONDS else None
 
 
-def _texts(repository: Repository, commits: set[str]) -> tuple[dict[str, bytes], frozenset[str]]:
+def _read_commits(repository: Repository, commits: set[str]) -> tuple[dict[str, bytes], frozenset[str]]:
     """Return the text of each commit by its id, and of each relay's folder that of the agent's commit; and the ids that
     git cannot read."""
     ordered = sorted(commits)
     with closing(Objects(repository.git)) as objects:
         answers = list(zip(ordered, objects.read(ordered), strict=True))
         found = [(oid, one.kind, one.content) for oid, one in answers if not isinstance(one, UnreadableError)]
-        relayed = agents_commits(objects, [(oid, content) for oid, kind, content in found if kind == "tree"])
+        relayed = agent_commits(objects, [(oid, content) for oid, kind, content in found if kind == "tree"])
     lost = frozenset(oid for oid, one in answers if isinstance(one, UnreadableError))
     return {oid: content for oid, kind, content in found if kind == "commit"} | relayed, lost
 
 
-def _received(repository: Repository) -> dict[str, str]:
-    return {name.removeprefix(VERIFIED): oid for name, oid in refs_below(repository, VERIFIED).items()}
+def _last_received(repository: Repository) -> dict[str, str]:
+    return {name.removeprefix(VERIFIED): oid for name, oid in list_refs(repository, VERIFIED).items()}
 
 
 def _remember(repository: Repository, moved: Mapping[str, str]) -> None:

@@ -21,33 +21,33 @@ from muster.git.repository import Repository, branch_tip, current_branch, is_anc
 _MOST = 1000
 
 
-def kept_ref(branch: str) -> str:
+def rewritten_ref(branch: str) -> str:
     """Return the ref that keeps what a remote's branch had before it was rewritten."""
     return f"refs/muster/rewritten/{branch}"
 
 
-def note_rewriting(repository: Repository, branch: str, before: str | None, now: str | None) -> None:
+def keep_rewritten(repository: Repository, branch: str, before: str | None, now: str | None) -> None:
     """Keep what the remote's branch had `before`, if it does not contain that `now`."""
     if before and now and before != now and not is_ancestor(repository, before, now):
-        ref = kept_ref(branch)
+        ref = rewritten_ref(branch)
         swap_ref(repository, ref, before, ref_tip(repository, ref), reason="muster: the remote was rewritten")
 
 
 def has_dropped(repository: Repository, branch: str, local: str, theirs: str) -> bool:
     """Does the local branch have commits that the remote once had and has dropped?"""
-    kept = ref_tip(repository, kept_ref(branch))
+    kept = ref_tip(repository, rewritten_ref(branch))
     if kept is None:
         return False
     ahead = count_commits(repository, local, "--not", theirs)
     return ahead > count_commits(repository, local, "--not", theirs, kept)
 
 
-def peoples_commits(repository: Repository, branch: str, local: str, theirs: str) -> tuple[str, ...]:
+def commits_of_people(repository: Repository, branch: str, local: str, theirs: str) -> tuple[str, ...]:
     """Return the local branch's commits that the remote neither has nor had and muster did not make: `id subject` each.
 
     muster can make its own commits again.
     """
-    kept = ref_tip(repository, kept_ref(branch))
+    kept = ref_tip(repository, rewritten_ref(branch))
     which = (local, "--not", theirs, *([kept] if kept else []))
     log = tuple(read_log(repository, *which, most=_MOST))
     with closing(EngineCommits(repository, theirs)) as engine:
@@ -102,7 +102,7 @@ def find_tips(repository: Repository, branch: str, remote: str | None) -> Tips:
     if remote:
         before = ref_tip(repository, f"{tracking(repository, remote)}{branch}")
         theirs = fetch(repository, remote=remote, branch=branch)
-        note_rewriting(repository, branch, before, theirs)
+        keep_rewritten(repository, branch, before, theirs)
     base = _base(repository, branch, local, theirs)
     followed = ""
     if local and theirs and base == theirs and not is_ancestor(repository, local, theirs):
@@ -116,7 +116,7 @@ def land(repository: Repository, tips: Tips, commit: str) -> Landed | None:
     RepositoryError if a person's edit is in the way, or the remote rejects the push.
     """
     if tips.remote is not None:
-        return _pushed(repository, tips, tips.remote, commit)
+        return _push_and_move(repository, tips, tips.remote, commit)
     if commit == tips.base:
         return Landed(commit)
     outcome = advance(repository, branch=tips.branch, expected=tips.base, commit=commit)
@@ -125,7 +125,7 @@ def land(repository: Repository, tips: Tips, commit: str) -> Landed | None:
     return Landed(commit) if isinstance(outcome, Committed) else None
 
 
-def _pushed(repository: Repository, tips: Tips, remote: str, commit: str) -> Landed | None:
+def _push_and_move(repository: Repository, tips: Tips, remote: str, commit: str) -> Landed | None:
     """Push, then move the local branch too unless a person's edit is in the way."""
     pushed = commit != tips.theirs
     if pushed:
@@ -134,12 +134,12 @@ def _pushed(repository: Repository, tips: Tips, remote: str, commit: str) -> Lan
             raise RepositoryError(f"{remote} rejected the push: {outcome.reason}", outcome.text)
         if not isinstance(outcome, Pushed):
             return None
-    left_behind = _bring_along(repository, tips, commit)
+    left_behind = _move_local(repository, tips, commit)
     local = tips.local if left_behind or tips.local is None else commit
     return Landed(local, pushed, left_behind, "" if left_behind else tips.followed)
 
 
-def _bring_along(repository: Repository, tips: Tips, commit: str) -> str:
+def _move_local(repository: Repository, tips: Tips, commit: str) -> str:
     """Fast-forward the local branch to the commit. Return why that was not possible, or nothing."""
     if tips.local is None or tips.local == commit:
         return ""
@@ -167,7 +167,7 @@ def _base(repository: Repository, branch: str, local: str | None, theirs: str | 
         return theirs
     if is_ancestor(repository, theirs, local) and not has_dropped(repository, branch, local, theirs):
         return local
-    strangers = peoples_commits(repository, branch, local, theirs)
+    strangers = commits_of_people(repository, branch, local, theirs)
     if not strangers:
         return theirs
     more = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""

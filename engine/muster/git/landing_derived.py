@@ -51,7 +51,7 @@ def land_derived(repository: Repository, tips: Tips, apart: Tips, commit: str) -
             repository, f"{tracking(repository, apart.remote)}{apart.branch}", commit, apart.theirs, reason="muster"
         )
     if pushed and (apart.remote is None or apart.local is not None):
-        moved = _moved_here(repository, apart, commit)
+        moved = _move_local(repository, apart, commit)
         if apart.remote is None and not isinstance(moved, Committed):
             if isinstance(moved, Refused):
                 raise RepositoryError(moved.message, moved.hint)
@@ -61,7 +61,7 @@ def land_derived(repository: Repository, tips: Tips, apart: Tips, commit: str) -
                                               landed.followed)  # fmt: skip
 
 
-def _moved_here(repository: Repository, apart: Tips, commit: str) -> Committed | Moved | Refused:
+def _move_local(repository: Repository, apart: Tips, commit: str) -> Committed | Moved | Refused:
     if apart.local is None:
         return swap_ref(repository, f"refs/heads/{apart.branch}", commit, None, reason=f"muster: {commit[:12]}")
     return advance(repository, branch=apart.branch, expected=apart.local, commit=commit)

@@ -13,7 +13,7 @@ from muster.git.config import likely_first, remotes
 from muster.git.errors import RepositoryError
 from muster.git.log import read_log
 from muster.git.push import fetch_commits, remote_tip
-from muster.git.repository import Repository, cut_off_at, has_commit, resolve
+from muster.git.repository import Repository, has_commit, resolve, shallow_commits
 
 _FULL_ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 #: So much more history is fetched per step.
@@ -29,14 +29,14 @@ def merge_base(repository: Repository, head: str, against: str, *, ask: bool) ->
     other = _commit(repository, against, ask=ask)
     steps = iter(_STEPS if ask else ())
     while (found := repository.git.line("merge-base", head, other)) is None:
-        edges = _edges(repository, head, other)
+        edges = _shallow_edges(repository, head, other)
         if not edges:
             raise RepositoryError(
                 f"this branch and {against!r} have no commit in common", "name the branch that this one was made from"
             )
         step = next(steps, None)
         if step is None:
-            raise _cut_off(repository, against)
+            raise _cut_off_error(repository, against)
         _deepen(repository, edges, step, against)
     return found
 
@@ -52,7 +52,7 @@ def _commit(repository: Repository, against: str, *, ask: bool) -> str:
             raise RepositoryError(
                 error.message, "without --offline it is fetched; or fetch it with git fetch"
             ) from None
-        for remote, commit in _afar(repository, against):
+        for remote, commit in _remote_candidates(repository, against):
             if has_commit(repository.git, commit) or _fetched(repository, remote, commit):
                 return commit
         raise
@@ -61,13 +61,15 @@ def _commit(repository: Repository, against: str, *, ask: bool) -> str:
 def _fetched(repository: Repository, remote: str, commit: str) -> bool:
     """Fetch a commit from a remote that may have it. A shallow fetch does not cut off history that is here."""
     try:
-        fetch_commits(repository, remote=remote, commits=(commit,), depth="--depth=1" if cut_off_at(repository) else "")
+        fetch_commits(
+            repository, remote=remote, commits=(commit,), depth="--depth=1" if shallow_commits(repository) else ""
+        )
     except RepositoryError:
         return False
     return has_commit(repository.git, commit)
 
 
-def _afar(repository: Repository, against: str) -> Iterator[tuple[str, str]]:
+def _remote_candidates(repository: Repository, against: str) -> Iterator[tuple[str, str]]:
     """Yield each remote that may have the revision, and its id there."""
     for remote in likely_first(repository, remotes(repository)):
         if _FULL_ID.fullmatch(against):
@@ -78,9 +80,9 @@ def _afar(repository: Repository, against: str) -> Iterator[tuple[str, str]]:
             yield remote, tip
 
 
-def _edges(repository: Repository, *commits: str) -> list[str]:
+def _shallow_edges(repository: Repository, *commits: str) -> list[str]:
     """The commits in these histories whose parents are missing here; none if the history is complete."""
-    if not (cut := cut_off_at(repository)):
+    if not (cut := shallow_commits(repository)):
         return []
     return [one.commit for one in read_log(repository, *commits, roots=True) if one.commit in cut]
 
@@ -94,11 +96,11 @@ def _deepen(repository: Repository, edges: list[str], step: str, against: str) -
             return
         except RepositoryError as error:
             why = why or error
-    cut = _cut_off(repository, against)
+    cut = _cut_off_error(repository, against)
     raise RepositoryError(f"{cut.message}{f', and {why.message}' if why else ''}", cut.hint)
 
 
-def _cut_off(repository: Repository, against: str) -> RepositoryError:
+def _cut_off_error(repository: Repository, against: str) -> RepositoryError:
     where = repository.worktree or Path(repository.git_dir)
     return RepositoryError(
         f"the history in {where} is cut off before the commit at which this branch left {against!r}",

@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from muster.git.errors import TooLargeError, UnreadableError, complaint
 from muster.git.paths import MAX_BLOB_BYTES
-from muster.git.process import Complaints, Git, reap
+from muster.git.process import Git, StderrTail, reap
 
 if TYPE_CHECKING:
     from muster.git.process import Process
@@ -164,7 +164,7 @@ class _Batch:
         self._mode = mode
         self._max_bytes = max_bytes
         self._process: Process | None = None
-        self._complaints: Complaints | None = None
+        self._complaints: StderrTail | None = None
         self._owner = 0
         self._lock = threading.Lock()
 
@@ -194,7 +194,7 @@ class _Batch:
             for name in names:
                 answers.append(self._answer(process, name))
         except (BrokenPipeError, EOFError):
-            answers.append(UnreadableError(f"{names[len(answers)]}: {self._last_words(process)}"))
+            answers.append(UnreadableError(f"{names[len(answers)]}: {self._last_complaint(process)}"))
         except BaseException:  # interrupted: answers left in the pipe must not be taken for later ones
             self.stop()
             raise
@@ -223,11 +223,11 @@ class _Batch:
             self._process is None or self._owner != os.getpid()
         ):  # dropping a parent process's handle does not end its process
             self._process = self._git.start("cat-file", self._mode)
-            self._complaints = Complaints(self._process)
+            self._complaints = StderrTail(self._process)
             self._owner = os.getpid()
         return self._process
 
-    def _last_words(self, process: "Process") -> str:
+    def _last_complaint(self, process: "Process") -> str:
         self._process = None
         words = self._complaints.wait() if self._complaints else ""
         return complaint(words, reap(process))

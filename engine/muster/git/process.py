@@ -114,7 +114,7 @@ class Git:
         kept: list[int] = []
         try:
             # `-C` and not the driver's working directory: if that is gone, the driver runs in the current one.
-            with _keeping_interrupts(kept):
+            with _postpone_signals(kept):
                 process: Process = driver().execute(
                     [*limited, *unset, "git", "-C", str(self.directory), *arguments],
                     istream=subprocess.PIPE,
@@ -148,7 +148,7 @@ class Git:
         RepositoryError raised. A detached child that keeps the pipes open is not waited for.
         """
         listener = _LISTENER.get()
-        with listener(verb(arguments)) if listener is not None else contextlib.nullcontext():
+        with listener(subcommand(arguments)) if listener is not None else contextlib.nullcontext():
             return self._run(arguments, stdin, env, limit_seconds)
 
     def _run(
@@ -156,11 +156,11 @@ class Git:
     ) -> Completed:
         process = self.start(*arguments, env=env, own_session=limit_seconds is not None)
         try:
-            stdout, stderr = _said(process, stdin, limit_seconds, self.stopped)
+            stdout, stderr = _read_output(process, stdin, limit_seconds, self.stopped)
         except subprocess.TimeoutExpired:
             _end(process, group=True)
             raise RepositoryError(
-                f"git {verb(arguments)}: no answer within {limit_seconds:g} seconds",
+                f"git {subcommand(arguments)}: no answer within {limit_seconds:g} seconds",
                 "the remote or the network is slow or hangs: try again",
             ) from None
         except BaseException:
@@ -172,7 +172,7 @@ class Git:
         """Run `git <arguments>` and return its output; RepositoryError if it fails."""
         done = self.run(*arguments, stdin=stdin, env=env)
         if done.status:
-            raise explain(verb(arguments), done.stderr, done.status)
+            raise explain(subcommand(arguments), done.stderr, done.status)
         return done.stdout
 
     def line(self, *arguments: str) -> str | None:
@@ -181,7 +181,7 @@ class Git:
         return None if done.status else os.fsdecode(done.stdout).removesuffix("\n")
 
 
-class Complaints:
+class StderrTail:
     """The last part of a running process's standard error.
 
     A thread reads it: git prints several lines for every damaged object, and would block for ever once the pipe is
@@ -191,22 +191,22 @@ class Complaints:
 
     def __init__(self, process: "Process") -> None:
         """Listen to `process` until it ends."""
-        self._said = b""
+        self._read_output = b""
         self._thread = threading.Thread(target=self._listen, args=(os.dup(process.stderr.fileno()),), daemon=True)
         self._thread.start()
 
     def wait(self) -> str:
         """Return the last part of the text, once the process has ended."""
         self._thread.join()
-        return self._said.decode(errors="backslashreplace")
+        return self._read_output.decode(errors="backslashreplace")
 
     def _listen(self, descriptor: int) -> None:
         while piece := os.read(descriptor, _LAST_BYTES):
-            self._said = (self._said + piece)[-_LAST_BYTES:]
+            self._read_output = (self._read_output + piece)[-_LAST_BYTES:]
         os.close(descriptor)
 
 
-def _said(
+def _read_output(
     process: "Process", stdin: bytes, limit_seconds: float | None, stopped: threading.Event | None
 ) -> tuple[bytes, bytes]:
     """Return what a process prints until it ends. TimeoutExpired after the limit, and if it is stopped."""
@@ -236,7 +236,7 @@ _started: "WeakSet[subprocess.Popen[bytes]]" = WeakSet()
 
 
 @atexit.register
-def _end_all() -> None:
+def _kill_all() -> None:
     """Kill processes that still run. GitPython would do so at interpreter shutdown, and report errors about modules
     that are gone."""
     for process in list(_started):
@@ -283,7 +283,7 @@ def stream_output(git: Git, *arguments: str) -> Iterator[bytes]:
     """Yield the output of a command, word by word (`-z`) as it comes; the command ends when the caller stops.
     RepositoryError if it fails."""
     process = git.start(*arguments)
-    complaints, rest, whole = Complaints(process), b"", False
+    complaints, rest, whole = StderrTail(process), b"", False
     try:
         while chunk := process.stdout.read1(_CHUNK):
             *words, rest = (rest + chunk).split(b"\0")
@@ -294,10 +294,10 @@ def stream_output(git: Git, *arguments: str) -> Iterator[bytes]:
         status = reap(process)
         said = complaints.wait()
     if whole and status:
-        raise explain(verb(arguments), said, status)
+        raise explain(subcommand(arguments), said, status)
 
 
-def verb(arguments: tuple[str, ...]) -> str:
+def subcommand(arguments: tuple[str, ...]) -> str:
     """Return the subcommand among `arguments`, past `-c name=value` pairs."""
     index = 0
     while index + 1 < len(arguments) and arguments[index] == "-c":
@@ -330,7 +330,7 @@ def require_git(git: Git) -> None:
 
 
 @contextmanager
-def _keeping_interrupts(kept: list[int]) -> Iterator[None]:
+def _postpone_signals(kept: list[int]) -> Iterator[None]:
     """Postpone signals that would end this process while a child starts: nothing would end that child."""
     handlers: dict[int, Callable[[int, FrameType | None], object]] = {}
     try:

@@ -19,8 +19,8 @@ from muster.git.errors import Committed, Moved, Pushed, Rejected
 from muster.git.fastimport import build_commit
 from muster.git.log import read_log
 from muster.git.mergebase import merge_base
-from muster.git.push import LIMIT_SECONDS, fetch_ref, push_ref, refs_at, tracking
-from muster.git.repository import Repository, blob_at, checkouts, cut_off_at, has_commit, refs_below
+from muster.git.push import LIMIT_SECONDS, fetch_ref, list_remote_refs, push_ref, tracking
+from muster.git.repository import Repository, blob_at, checkouts, has_commit, list_refs, shallow_commits
 
 TRAILER: Final = "Muster-Proposal"
 _HEADS: Final = "refs/heads/"
@@ -44,12 +44,14 @@ class Branches:
         return next(self._here(prefix), None) is not None
 
     def _here(self, prefix: str) -> Iterator[tuple[str, str]]:
-        for name, commit in refs_below(self.repository, f"{prefix}{BRANCHES}").items():
+        for name, commit in list_refs(self.repository, f"{prefix}{BRANCHES}").items():
             if topic := topic_of(f"{_HEADS}{name.removeprefix(prefix)}"):
                 yield topic, commit
 
     def _remote(self) -> Iterator[tuple[str, str]]:
-        for name, commit in refs_at(self.repository, self.remote or "", (f"{_HEADS}{BRANCHES}*",), LIMIT_SECONDS):
+        for name, commit in list_remote_refs(
+            self.repository, self.remote or "", (f"{_HEADS}{BRANCHES}*",), LIMIT_SECONDS
+        ):
             if topic := topic_of(name):
                 yield topic, commit
 
@@ -57,7 +59,7 @@ class Branches:
         """Fetch the commits of a topic's branch, back to where it left the branch it is proposed to."""
         if self.remote is not None and not has_commit(self.repository.git, tip):
             fetch_ref(self.repository, remote=self.remote, ref=f"{_HEADS}{proposal_branch(topic)}")
-        if self.remote is not None and cut_off_at(self.repository):
+        if self.remote is not None and shallow_commits(self.repository):
             merge_base(self.repository, tip, head, ask=True)
 
     def build(self, topic: str, content: str, message: str, head: str) -> str:

@@ -103,10 +103,10 @@ def tracking(repository: Repository, remote: str, known: Collection[str] | None 
 
 def remote_tip(repository: Repository, *, remote: str, ref: str, limit_seconds: float = LIMIT_SECONDS) -> str | None:
     """Ask the remote where the full ref name points; None if there is no such ref."""
-    return dict(refs_at(repository, remote, (ref,), limit_seconds)).get(ref)
+    return dict(list_remote_refs(repository, remote, (ref,), limit_seconds)).get(ref)
 
 
-def refs_at(
+def list_remote_refs(
     repository: Repository, remote: str, patterns: Sequence[str], limit_seconds: float, *options: str
 ) -> Iterator[tuple[str, str]]:
     """Ask the remote for the refs that match a pattern, by default all: full names, and where they point."""
@@ -216,7 +216,7 @@ def _object_format(repository: Repository, remote: str, limit_seconds: float) ->
     if remote in _formats:
         return _formats[remote]
     for only in (("HEAD",), ()):  # HEAD may point nowhere; all refs may be thousands
-        if oid := next((oid for _, oid in refs_at(repository, remote, only, limit_seconds)), ""):
+        if oid := next((oid for _, oid in list_remote_refs(repository, remote, only, limit_seconds)), ""):
             return _formats.setdefault(remote, "sha256" if len(oid) == _SHA256_DIGITS else "sha1")
     return "sha1"
 

@@ -37,7 +37,7 @@ class Refusal(NamedTuple):
 def refusals(repository: Repository) -> dict[str, Refusal]:
     """Return the refused refs, by the full name under which each would be kept here."""
     try:
-        known = read_json(_path(repository).read_text(encoding="utf-8"))
+        known = read_json(_refusals_file(repository).read_text(encoding="utf-8"))
         return {str(ref): Refusal(str(commit), str(why)) for ref, (commit, why) in known.items()}
     except (OSError, ValueError, TypeError, AttributeError):
         return {}
@@ -49,7 +49,7 @@ def remember_refusals(repository: Repository, prefix: str, refused: Mapping[str,
     present = {ref: found for ref, found in known.items() if not ref.startswith(prefix)} | dict(refused)
     if present == known:
         return
-    path = _path(repository)
+    path = _refusals_file(repository)
     with suppress(OSError):
         path.parent.mkdir(exist_ok=True)
         descriptor, name = tempfile.mkstemp(dir=path.parent, prefix="refused-")
@@ -58,7 +58,7 @@ def remember_refusals(repository: Repository, prefix: str, refused: Mapping[str,
         Path(name).replace(path)
 
 
-def _path(repository: Repository) -> Path:
+def _refusals_file(repository: Repository) -> Path:
     return common_directory(repository) / _FILE
 
 

@@ -32,10 +32,10 @@ def recover(repository: Repository) -> tuple[str, ...]:
 
     What cannot be repaired now, because a lock is held or the disk is full, is left for the next time.
     """
-    return tuple(line for journal in left_by_the_dead(repository) if (line := _put_right(repository, journal)))
+    return tuple(line for journal in left_by_the_dead(repository) if (line := _repair(repository, journal)))
 
 
-def _put_right(repository: Repository, journal: Journal) -> str:
+def _repair(repository: Repository, journal: Journal) -> str:
     note = journal.note
     journal.unfinished = True
     freed = [lock for lock in _ref_locks(repository, journal) if _is_left_over(lock, journal)]
@@ -45,7 +45,7 @@ def _put_right(repository: Repository, journal: Journal) -> str:
     if note.worktree:
         index = _index_locks(repository, journal)
         try:
-            files = _settled(repository, journal)
+            files = _repair_work_tree(repository, journal)
         except (LockedError, OSError):
             return ""
         except RepositoryError as error:
@@ -55,10 +55,10 @@ def _put_right(repository: Repository, journal: Journal) -> str:
                 lock.unlink(missing_ok=True)
             freed += index
     journal.unfinished = False
-    return _line(journal, files, len(freed))
+    return _report_line(journal, files, len(freed))
 
 
-def _settled(repository: Repository, journal: Journal) -> int:
+def _repair_work_tree(repository: Repository, journal: Journal) -> int:
     """Repair the work tree, if it still belongs to the repository; return in how many files it was wrong."""
     note = journal.note
     tree = next((tree for tree in worktrees(repository) if str(tree.path) == note.worktree), None)
@@ -71,7 +71,7 @@ def _settled(repository: Repository, journal: Journal) -> int:
         return settle(lent, note.old, note.new, repository.object_format)
 
 
-def _line(journal: Journal, files: int, locks: int) -> str:
+def _report_line(journal: Journal, files: int, locks: int) -> str:
     counted = ((files, "file"), (locks, "lock"))
     left = [f"{number} {what}{'s' if number > 1 else ''}" for number, what in counted if number]
     if not left:
@@ -106,7 +106,7 @@ def _ref_locks(repository: Repository, journal: Journal) -> Iterable[Path]:
 
 def _is_left_over(lock: Path, journal: Journal) -> bool:
     """Did the dead run, and no other process, leave this lock?"""
-    found = _looked_at(lock)
+    found = _read_lock(lock)
     if found is None:
         return False
     status, content = found
@@ -120,11 +120,11 @@ def _is_left_over(lock: Path, journal: Journal) -> bool:
     if not journal.begun - 0.1 <= status.st_ctime <= journal.begun + journal.note.seconds:
         return False
     time.sleep(min(_STILL_SECONDS, max(0.0, _STILL_SECONDS - seconds_since(status.st_ctime))))
-    again = _looked_at(lock)
+    again = _read_lock(lock)
     return again is not None and os.path.samestat(status, again[0]) and again[1] == content
 
 
-def _looked_at(lock: Path) -> tuple[os.stat_result, bytes] | None:
+def _read_lock(lock: Path) -> tuple[os.stat_result, bytes] | None:
     try:
         status = lock.lstat()
         with lock.open("rb") as file:

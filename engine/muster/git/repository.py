@@ -142,7 +142,7 @@ def ref_tip(repository: Repository, ref: str) -> str | None:
     return repository.git.line("rev-parse", "--verify", "--quiet", "--end-of-options", ref)
 
 
-def refs_below(repository: Repository, *patterns: str) -> dict[str, str]:
+def list_refs(repository: Repository, *patterns: str) -> dict[str, str]:
     """Return where the refs point that match a pattern of for-each-ref, by their full names."""
     listing = repository.git.output("for-each-ref", "--format=%(objectname) %(refname)", *patterns)
     return {name: oid for oid, _, name in (line.partition(" ") for line in os.fsdecode(listing).split("\n")) if name}
@@ -179,7 +179,7 @@ def _entry_at(repository: Repository, commit: str, path: str) -> bytes:
     return done.stdout
 
 
-def lines_at(repository: Repository, pattern: str, commit: str, *paths: str) -> bytes:
+def grep_lines(repository: Repository, pattern: str, commit: str, *paths: str) -> bytes:
     """Return the lines of a commit's files that match an extended regular expression. LostObjectError if one of the
     files cannot be read."""
     plain = ("-h", "-a", "-E", "--no-color", "--no-line-number", "--no-column")
@@ -198,7 +198,7 @@ def is_ancestor(repository: Repository, ancestor: str, commit: str) -> bool:
     return done.status == 0
 
 
-def cut_off_at(repository: Repository) -> frozenset[str]:
+def shallow_commits(repository: Repository) -> frozenset[str]:
     """Return the commits at which a shallow clone ends: they look as if they had written every file."""
     try:
         return frozenset((common_directory(repository) / "shallow").read_text(encoding="ascii").split())

@@ -69,8 +69,8 @@ def restricted(git: Git) -> Git:
     environ.setdefault("GIT_ALLOW_PROTOCOL", _PROTOCOLS)
     more = [*_ALWAYS]
     if environ.get(TRUST) != "1":
-        more += _replacing(list(_settings(git)))
-    return Git(git.directory, _with(environ, more), git.inherited)
+        more += _overrides(list(_settings(git)))
+    return Git(git.directory, _add_settings(environ, more), git.inherited)
 
 
 def disabled_filters(git: Git) -> frozenset[str]:
@@ -79,7 +79,7 @@ def disabled_filters(git: Git) -> frozenset[str]:
     return frozenset(found[1] for key in keys if (found := _FILTER.fullmatch(key)))
 
 
-def _replacing(settings: list[_Setting]) -> Iterator[tuple[str, str]]:
+def _overrides(settings: list[_Setting]) -> Iterator[tuple[str, str]]:
     """The settings that override the repository's own."""
     users = [setting for setting in settings if not setting.own]
     own = dict.fromkeys(setting.key for setting in settings if setting.own)
@@ -107,7 +107,7 @@ def _settings(git: Git) -> Iterator[_Setting]:
         yield _Setting(scope in _OWN, os.fsdecode(key), os.fsdecode(value))
 
 
-def _with(environ: dict[str, str], settings: list[tuple[str, str]]) -> dict[str, str]:
+def _add_settings(environ: dict[str, str], settings: list[tuple[str, str]]) -> dict[str, str]:
     """Add settings to those in the environment."""
     counted = environ.get("GIT_CONFIG_COUNT", "")
     first = int(counted) if counted.isascii() and counted.isdigit() else 0

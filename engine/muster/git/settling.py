@@ -13,10 +13,10 @@ from contextlib import suppress
 from typing import Final, NamedTuple
 
 from muster.git.changes import Blob, PathChange, changes_between, entries_of_commit, entries_of_index, folders_of
+from muster.git.conversion import ContentConverter
 from muster.git.errors import UnreadableError
 from muster.git.index import LentIndex
 from muster.git.process import Git
-from muster.git.stored import Stored
 
 _LINK: Final = "120000"
 _SUBMODULE: Final = "160000"
@@ -37,7 +37,7 @@ def settle(lent: LentIndex, old: str, new: str, object_format: str) -> int:
         return 0
     wanted = entries_of_commit(git, head, (change.raw for change in changes))
     own, put = _put_index_right(git, changes, wanted)
-    with Stored(git, object_format, _MOST_BYTES) as stored:
+    with ContentConverter(git, object_format, _MOST_BYTES) as stored:
         stored.expect(change.raw for change in own)
         files = _Files(git, stored)
         remove = [one.raw for one in own if one.raw not in wanted and files.may_be_replaced(one, None)]
@@ -91,7 +91,7 @@ class _WorkTreeState(NamedTuple):
 class _Files:
     """The files of a work tree, beside what commits have."""
 
-    def __init__(self, git: Git, stored: Stored) -> None:
+    def __init__(self, git: Git, stored: ContentConverter) -> None:
         self._git, self._stored = git, stored
         self._root = os.fsencode(git.directory)
         self._modes = git.line("config", "--type=bool", "--get", "core.fileMode") != "false"

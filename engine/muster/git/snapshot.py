@@ -15,8 +15,8 @@ from muster.data.source import SourceFile
 from muster.git.agents import AgentFiles
 from muster.git.authors import CommitAuthors, authors_on_head
 from muster.git.derivedbranch import evaluated_commit
-from muster.git.entries import Entry, choose, matters
-from muster.git.history import History, history_of
+from muster.git.entries import Entry, choose, is_relevant
+from muster.git.history import History, history_on_head
 from muster.git.objects import Objects
 from muster.git.paths import IGNORE_FILE, printable
 from muster.git.repository import Repository, ref_tip
@@ -116,7 +116,7 @@ class IndexSnapshot(_EntriesSnapshot):
     @cached_property
     def past(self) -> History | None:
         """What history says of the last run."""
-        return history_of(self._repository)
+        return history_on_head(self._repository)
 
     @cached_property
     def authors(self) -> CommitAuthors:
@@ -135,7 +135,7 @@ class IndexSnapshot(_EntriesSnapshot):
         staged: list[Entry] = []
         conflicts: set[bytes] = set()
         for entry, merged in list_index(self._repository.git, named, index):
-            if matters(entry) and (only is None or entry.path in only):
+            if is_relevant(entry) and (only is None or entry.path in only):
                 if merged:
                     staged.append(entry)
                 else:

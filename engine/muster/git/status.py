@@ -24,7 +24,7 @@ _CONVERTS: Final = re.compile(rb"(?<![-!\w])(?:text|eol|crlf|filter|ident|workin
 _MOST_BYTES: Final = 1 << 16
 
 
-class NotToldError(Exception):
+class UnknownChangesError(Exception):
     """The index does not tell how the work tree differs; the message says why."""
 
 
@@ -35,7 +35,7 @@ def work_tree_changes(repository: Repository, commit: str) -> tuple[PathChange, 
     """
     tracked = repository.git.output("ls-files", "-v", "-z")
     if _NOT_LOOKED_AT.search(tracked):
-        raise NotToldError("git does not look at every file of the work tree")
+        raise UnknownChangesError("git does not look at every file of the work tree")
     listing = repository.git.output(
         "--no-optional-locks", "status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--untracked-files=all",
         "--ignore-submodules=none",
@@ -45,7 +45,7 @@ def work_tree_changes(repository: Repository, commit: str) -> tuple[PathChange, 
         sort, _, rest = record.partition(b" ")
         if sort == b"#":
             if rest.startswith(b"branch.oid ") and rest.removeprefix(b"branch.oid ").decode() != commit:
-                raise NotToldError("HEAD has moved")
+                raise UnknownChangesError("HEAD has moved")
         elif sort == b"1":
             _, _, head_mode, _, mode, head, _, name = rest.split(b" ", 7)
             old = Blob(head_mode.decode(), head.decode()) if head.strip(b"0") else None
@@ -56,12 +56,12 @@ def work_tree_changes(repository: Repository, commit: str) -> tuple[PathChange, 
             change = path_change(rest, known.old if known else None, Blob(_mode(repository, rest), ""))
             found[change.path] = change
         elif sort:
-            raise NotToldError("a merge is not resolved")
+            raise UnknownChangesError("a merge is not resolved")
     attributes = {path for path in found if path.endswith(_ATTRIBUTES)}
     if f"{_ATTRIBUTES}\0".encode() in tracked:
         attributes.update(os.fsdecode(line[2:]) for line in tracked.split(b"\0") if line.endswith(_ATTRIBUTES.encode()))
-    if _converts(repository, attributes):
-        raise NotToldError("git may store files otherwise than they are in the work tree")
+    if _may_convert(repository, attributes):
+        raise UnknownChangesError("git may store files otherwise than they are in the work tree")
     return tuple(sorted(found.values(), key=lambda change: change.raw))
 
 
@@ -75,7 +75,7 @@ def _mode(repository: Repository, path: bytes) -> str:
     return "100644" if stat.S_ISREG(mode) else "120000" if stat.S_ISLNK(mode) else "160000"
 
 
-def _converts(repository: Repository, attributes: Iterable[str]) -> bool:
+def _may_convert(repository: Repository, attributes: Iterable[str]) -> bool:
     """Does git store any file differently from the work tree, or may it?"""
     settings = repository.git.run("config", "--get-regexp", r"^core\.(autocrlf|attributesfile)$").stdout
     if any(not line.endswith(b" false") for line in settings.splitlines()):

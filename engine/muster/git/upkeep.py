@@ -33,10 +33,10 @@ _GROWTH_BYTES: Final = 64 << 20
 
 
 #: Repositories whose packs are being combined in a thread.
-_at_work: set[Path] = set()
+_combining: set[Path] = set()
 
 
-def tidy(
+def run_maintenance(
     repository: Repository, *, every_seconds: float = _EVERY_SECONDS, expiry: str = "", aside: bool = False
 ) -> None:
     """Have git combine packs if there are many, and delete loose objects, at most once an hour. `expiry`, as git writes
@@ -44,22 +44,22 @@ def tidy(
     `aside`: packs are combined in a thread, for a process that continues meanwhile. Never an error: upkeep is
     optional."""
     where = common_directory(repository)
-    if where in _at_work:
+    if where in _combining:
         return
     stamp = where / "muster" / "tidied"
     with suppress(RepositoryError, OSError):
         packs = _packs(repository)
         if len(packs) > _MOST_PACKS and repository.git.line("config", "--get", "gc.auto") != "0":
             if aside:
-                _at_work.add(where)
-                Thread(target=_put_together, args=(repository,), daemon=True, name="muster-upkeep").start()
+                _combining.add(where)
+                Thread(target=_combine_packs, args=(repository,), daemon=True, name="muster-upkeep").start()
                 return
-            _put_together(repository)
+            _combine_packs(repository)
         if _age(stamp) < every_seconds:
             return
         stamp.parent.mkdir(exist_ok=True)
         size = sum(packs)
-        least = min(_noted(stamp), size)
+        least = min(_least_size(stamp), size)
         has_grown = size > 2 * least + _GROWTH_BYTES
         stamp.write_text("" if has_grown else f"{least}")
         options = ["-c", "gc.cruftPacks=true"]
@@ -73,7 +73,7 @@ def tidy(
         repository.git.run(*options, "maintenance", "run", "--auto", "--quiet", limit_seconds=_LIMIT_SECONDS)
 
 
-def _put_together(repository: Repository) -> None:
+def _combine_packs(repository: Repository) -> None:
     """Combine the small packs into one, whether or not their objects are referenced."""
     try:
         repository.git.run("-c", "pack.threads=1", "repack", "-d", "--geometric=2", "--quiet",
@@ -81,7 +81,7 @@ def _put_together(repository: Repository) -> None:
     except (RepositoryError, OSError):
         return
     finally:
-        _at_work.discard(common_directory(repository))
+        _combining.discard(common_directory(repository))
 
 
 def _packs(repository: Repository) -> list[int]:
@@ -96,7 +96,7 @@ def _packs(repository: Repository) -> list[int]:
     return [n for name, n in sizes.items() if name.endswith(".pack") and f"{name[:-5]}.keep" not in sizes]
 
 
-def _noted(stamp: Path) -> float:
+def _least_size(stamp: Path) -> float:
     """The least size since the last full repack; infinite if that is not known."""
     try:
         return int(stamp.read_text())

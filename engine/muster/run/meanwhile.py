@@ -17,7 +17,7 @@ from muster.data.locations import FOLDER
 from muster.data.tree import dig
 from muster.fleet.faults import fell_back
 from muster.git.errors import RepositoryError
-from muster.git.history import speaks_to_runs, touched_between
+from muster.git.history import has_run_trailers, touched_between
 from muster.git.repository import is_ancestor
 from muster.run.affected import data_of
 from muster.run.homes import read_summaries
@@ -40,7 +40,7 @@ def holds_at(question: Question, found: "RunAnswer", state: "RunState | None", c
         return False
     try:
         paths = frozenset(data_of(touched_between(repository, decided, commit)))
-        if any(path.startswith(FOLDER) for path in paths) or speaks_to_runs(repository, decided, commit):
+        if any(path.startswith(FOLDER) for path in paths) or has_run_trailers(repository, decided, commit):
             return False
         return not paths or (state is not None and _apart(question, found, state, commit, paths))
     except RepositoryError:

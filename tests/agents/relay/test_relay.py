@@ -26,7 +26,7 @@ from muster.data.snapshot import AgentLimits
 from muster.data.times import format_time, parse_time
 from muster.git.agentrefs import local_agent_refs
 from muster.git.errors import Moved, RepositoryError
-from muster.git.relayed import COMMIT, folder_of
+from muster.git.relayrefs import COMMIT, cluster_folder
 from muster.git.repository import open_repository
 from muster.git.rootref import NO_CONTENTS, RefContents
 from tests.agents.heartbeat.test_heartbeat import view_once
@@ -84,7 +84,7 @@ def test_what_is_new_goes_out_as_one_commit(site: Site) -> None:
     assert (site.relay.step(), site.relay.step()) == (2, 0)
     assert site.heard() == {"edge-a": "edge-a: 1", "edge-b": "edge-b: 1"}
     # The agent's commit is there, byte for byte.
-    content = site.hub.git_bytes("show", f"relays/edge:{folder_of('edge-a')}/{COMMIT}")
+    content = site.hub.git_bytes("show", f"relays/edge:{cluster_folder('edge-a')}/{COMMIT}")
     assert hashlib.sha1(b"commit %d\0%b" % (len(content), content)).hexdigest() == first
     site.beat("edge-a", 2)
     site.beat("edge-c", 1)

@@ -25,7 +25,7 @@ from muster.agents.serving.server import server_context
 from muster.cli import exits
 from muster.data.times import format_time
 from muster.git.errors import RepositoryError
-from muster.git.relayed import COMMIT, folder_of
+from muster.git.relayrefs import COMMIT, cluster_folder
 from muster.git.rootref import NO_CONTENTS
 from tests.agents.relay.test_relay import SETTINGS, Site, serving, site
 from tests.support.authority import new_authority, server_certificate
@@ -143,7 +143,7 @@ def test_from_a_token_to_a_certificate_and_signed_reports(world: World) -> None:
         heart.beat()
         world.refresh()
         assert world.condition("AgentIdentityVerified") == ("True", "SignatureVerified")
-        assert f"{folder_of(CLUSTER)}/reports/evil.yaml" not in world.site.hub.paths("relays/edge")
+        assert f"{cluster_folder(CLUSTER)}/reports/evil.yaml" not in world.site.hub.paths("relays/edge")
         again = world.site.again()
         assert again.look(CLUSTER).files.keys() >= {COMMIT, "lease.yaml"}  # also after a restart
 

@@ -13,7 +13,7 @@ from muster.data.tree import Tree
 from muster.git.changes import changed_paths
 from muster.git.derivedbranch import derived_branch
 from muster.git.errors import RepositoryError, UnreadableError
-from muster.git.identities import issued_at
+from muster.git.identities import certificates_at
 from muster.git.objects import Objects
 from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.repository import Repository, branch_tip
@@ -58,7 +58,7 @@ class LocalHub:
         """Return the certificates of a cluster's agents that were valid at the last refresh."""
         with self._lock:  # thousands of threads ask after the branch moved, and one reads
             if self._issued is None:
-                self._issued = issued_at(self.repository, self._tip) if self._tip else {}
+                self._issued = certificates_at(self.repository, self._tip) if self._tip else {}
             return self._issued.get(cluster, ())
 
     def view(self, cluster: str, requests: Collection[str] = ()) -> HubView:

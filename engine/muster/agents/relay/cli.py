@@ -19,11 +19,11 @@ from muster.agents.serving.server import AddressError, parse_address, served, se
 from muster.cli.options import FILE_THERE, present
 from muster.cli.outcome import say
 from muster.cli.stopping import until_stopped
-from muster.git.agentsettings import agent_settings, is_name
+from muster.git.agentsettings import agent_settings, is_valid_name
 from muster.git.errors import RepositoryError
 from muster.git.push import absolute_remote
 from muster.git.repository import open_repository
-from muster.git.upkeep import tidy
+from muster.git.upkeep import run_maintenance
 
 #: How often the hub's branch is fetched.
 _FETCH_SECONDS = 10.0
@@ -59,7 +59,7 @@ def command(
     they send their reports over HTTP, with a bearer token or their certificate. The Fleet defines for which clusters
     the relay may report.
     """
-    if not is_name(name):
+    if not is_valid_name(name):
         raise click.UsageError(f"{name!r} is not a valid name of a relay: lower-case letters, digits and dashes.")
     if (listen is None) != (tokens is None and client_ca is None):
         raise click.UsageError("--listen goes with --tokens, --client-ca or both.")
@@ -92,7 +92,7 @@ def _run(relay: Relay, every: float, stop: Event) -> None:
                 fetched = began
                 _fetch_hub(relay)
             _send(relay)
-            tidy(relay.repository, expiry=_EXPIRY, aside=True)
+            run_maintenance(relay.repository, expiry=_EXPIRY, aside=True)
             failures, trouble = 0, ""
         except RepositoryError as error:
             failures += 1

@@ -17,7 +17,7 @@ from urllib.parse import parse_qs
 from muster.agents.hub.view import CertificateAnswer, HubView, bounded, decode_certificate
 from muster.data.agentref import is_cluster_name
 from muster.data.tree import Tree, mapping_at, read_json
-from muster.git.relayed import COMMIT, refuse_odd_paths
+from muster.git.relayrefs import COMMIT, check_paths
 
 PREFIX: Final = "/v1/agents/"
 #: An agent waits for the answer to one request, and reads the answer to the one before.
@@ -38,7 +38,7 @@ def decode_files(message: Tree) -> dict[str, bytes]:
         if not isinstance(text, str):
             raise ValueError("a file is not a text")  # noqa: TRY004
         files[path] = text.encode()
-    refuse_odd_paths(path for path in files if path != COMMIT)
+    check_paths(path for path in files if path != COMMIT)
     return files
 
 

@@ -1,7 +1,7 @@
 """A relay: the reports of many agents become one commit on one branch, `relays/<relay>`, of the fleet's repository.
 
 Agents push to the relay's own repository, each to its own branch, as they would push to the hub; or they send their
-files over HTTP (`muster.agents.relay.server`). All changes go into the next commit (`muster.git.relayed` defines its
+files over HTTP (`muster.agents.relay.server`). All changes go into the next commit (`muster.git.relayrefs` defines its
 form), so the hub receives at most one push a second, however many agents there are. The branch has a short history that
 is restarted regularly: without history git would send the whole tree each time, and a long one would keep all
 heartbeats.
@@ -35,7 +35,7 @@ from muster.git.log import count_commits
 from muster.git.objects import Objects, object_id, tree_id
 from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.push import fetch, fetch_ref, push_ref, remote_tip
-from muster.git.relayed import COMMIT, folder_of, placed_files, relayed_clusters
+from muster.git.relayrefs import COMMIT, cluster_folder, copy_commands, relayed_clusters
 from muster.git.repository import Repository, ref_tip
 from muster.git.rootref import NO_CONTENTS, RefContents
 from muster.git.trees import AgentEntry, raw_entries
@@ -194,7 +194,7 @@ class Relay:
         """The changes since the last step, as items of `_Changes`."""
         # Only a branch that disappears while the relay runs is gone: a new repository has no branches yet.
         for cluster in sorted((self._present & sent.keys()) - tips.keys() - posted.keys()):
-            yield cluster, ("", [remove_command(folder_of(cluster))])
+            yield cluster, ("", [remove_command(cluster_folder(cluster))])
         self._present = set(tips)
         moved = {cluster: commit for cluster, commit in tips.items() if sent.get(cluster) != commit}
         self._excluded = {name: why for name, why in self._excluded.items() if name not in moved and name not in posted}
@@ -202,7 +202,7 @@ class Relay:
         second = int(self.clock().timestamp())
         stamp = f"tree {'0' * 40}\ncommitter {self.name} <relay> {second} +0000\n\n".encode()
         for cluster, files in posted.items():
-            folder = folder_of(cluster)
+            folder = cluster_folder(cluster)
             placed = sorted({COMMIT: stamp, **files}.items())
             lines = [remove_command(folder), *(write_command(f"{folder}/{path}", content) for path, content in placed)]
             yield cluster, (f"http {second}", lines)
@@ -228,8 +228,8 @@ class Relay:
             raise ValueError("its branch does not point at a commit")
         if len(commit) > self.limits.max_bytes:
             raise ValueError(f"its commit has {len(commit)} bytes, more than {self.limits.max_bytes}")
-        folder = folder_of(cluster)
-        lines = placed_files(folder, tree[1].decode(), files)
+        folder = cluster_folder(cluster)
+        lines = copy_commands(folder, tree[1].decode(), files)
         return [remove_command(folder), *lines, write_command(f"{folder}/{COMMIT}", commit)]
 
     def _send(self, changes: _Changes) -> dict[str, str]:

@@ -17,7 +17,7 @@ from muster.data.agentref import agent_ref
 from muster.data.tree import Tree, read_json
 from muster.git.errors import Moved, RepositoryError
 from muster.git.objects import SHA1, commit_text
-from muster.git.relayed import COMMIT
+from muster.git.relayrefs import COMMIT
 from muster.git.rootref import NO_CONTENTS, RefContents, Seal
 
 _MOST_BYTES: Final = 64 << 20

@@ -101,11 +101,11 @@ def allowed_signers(repo: Path, rev: str | None) -> int:
 
     One line for each certificate that stands in the repository, for gpg.ssh.allowedSignersFile.
     """
-    from muster.git.identities import issued_at
+    from muster.git.identities import certificates_at
     from muster.git.repository import open_repository
 
     with identity_errors():
-        issued = issued_at(open_repository(repo, os.environ), rev or "HEAD")
+        issued = certificates_at(open_repository(repo, os.environ), rev or "HEAD")
     for one in sorted(one for known in issued.values() for one in known):
         click.echo(one.allowed_signer())
     return 0

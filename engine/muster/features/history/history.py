@@ -18,7 +18,7 @@ from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.loader import first_body, load_documents
 from muster.fleet.clusters import DENIED, NOT_JOINED, since_of, state_of
 from muster.fleet.objects import by_type
-from muster.git.filelog import Version, file_log, files_naming
+from muster.git.filelog import Version, file_log, files_containing
 from muster.git.objects import Objects
 from muster.git.repository import Repository
 from muster.run.change import Change
@@ -144,7 +144,7 @@ def history(repository: Repository, commit: str, id_: ObjectId, since: datetime,
 
 def _edits(repository: Repository, commit: str, id_: ObjectId) -> Iterator[Transition]:
     """Changes that people made in the files that declare the object now."""
-    for path in files_naming(repository, commit, id_.name) if is_edited(id_) else ():
+    for path in files_containing(repository, commit, id_.name) if is_edited(id_) else ():
         before: Tree = None
         versions = list(file_log(repository, commit, [path])) if _declares(repository, commit, path, id_) else []
         for version in versions:

@@ -25,7 +25,7 @@ from muster.git.changes import PathChange
 from muster.git.errors import LostObjectError, UnreadableError
 from muster.git.filelog import DerivedCommit, WalkRange, derived_log, walk_range
 from muster.git.objects import Objects
-from muster.git.repository import Repository, cut_off_at
+from muster.git.repository import Repository, shallow_commits
 
 #: How far back states are read.
 WINDOW: Final = timedelta(days=30)
@@ -90,7 +90,7 @@ class Timeline:
         for cluster, found in latest.items():
             self._latest[cluster] = [*found, *self._latest.get(cluster, ())][:_KEPT]
         if walked.begins is not None:
-            clone = walked.first in cut_off_at(self._repository)
+            clone = walked.first in shallow_commits(self._repository)
             self._begins = walked.begins
             self._reason = Begins.LENGTH if not walked.first else Begins.CLONE if clone else Begins.FIRST
 

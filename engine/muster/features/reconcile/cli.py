@@ -127,7 +127,7 @@ def reconcile_once(
     from muster.git.push import branch_attempts
     from muster.git.recovery import recover
     from muster.git.repository import open_repository
-    from muster.git.upkeep import tidy
+    from muster.git.upkeep import run_maintenance
     from muster.rules.checks.waivers import shown
 
     with ExitStack() as measured:
@@ -151,7 +151,7 @@ def reconcile_once(
             observer.completed(done, publication)
         refused = sign_once(repository, authority, now, target, remote, freshness).refused if authority else ()
         troubles = _propose(repository, done, target, remote)
-        tidy(repository)
+        run_maintenance(repository)
         say_behind(done)
         say(*(f"held: {one['kind']}/{one['name']}: {one['effect']}: {one['reason']}" for one in done.settled.last.held))
         if verbose:

@@ -127,7 +127,7 @@ def work_tree(repo: Path) -> UncommittedFiles | None:
     from muster.git.agentrefs import local_agent_refs
     from muster.git.derivedbranch import evaluated_commit
     from muster.git.repository import ref_tip
-    from muster.git.status import NotToldError, work_tree_changes
+    from muster.git.status import UnknownChangesError, work_tree_changes
 
     repository = own_repository(repo) if repo.is_dir() else None
     head = repository and ref_tip(repository, "HEAD^{commit}")
@@ -138,7 +138,7 @@ def work_tree(repo: Path) -> UncommittedFiles | None:
         return UncommittedFiles(
             repository, evaluated_commit(repository, head), changes, local_agent_refs(repository, head)
         )
-    except (NotToldError, RepositoryError):
+    except (UnknownChangesError, RepositoryError):
         return None
 
 

@@ -33,7 +33,7 @@ from muster.git.errors import RepositoryError
 from muster.git.push import branch_attempts
 from muster.git.recovery import recover
 from muster.git.repository import Repository, branch_tip, common_directory
-from muster.git.upkeep import tidy
+from muster.git.upkeep import run_maintenance
 from muster.rules.checks import waivers
 from muster.run.changes import summary
 from muster.run.state import RunState
@@ -127,7 +127,7 @@ class Watcher:
                     self.say(f"{format_time(done.settled.last.now)} {line}")
             self._sign(done)
             self._propose(done)
-            tidy(self.repository, aside=True)
+            run_maintenance(self.repository, aside=True)
             self._seen, self._failures, self._trouble = _accounted(done), 0, ""
             self._due = earliest(self._next(done), notified.next)
             publication.told = notified.told

@@ -7,7 +7,7 @@ import pytest
 from muster.data.times import parse_time
 from muster.git.agentrefs import fetch_agent_refs, local_agent_refs, newest_commit_time
 from muster.git.agents import AgentRef
-from muster.git.relayed import COMMIT, folder_of, relayed_clusters
+from muster.git.relayrefs import COMMIT, cluster_folder, relayed_clusters
 from muster.git.repository import Repository, open_repository
 from muster.git.snapshot import CommitSnapshot
 from tests.support.git import Repo, clone, new_repository
@@ -31,7 +31,7 @@ def said(at: str, **files: str) -> dict[str, str]:
 
 
 def relay(repo: Repo, clusters: dict[str, dict[str, str]], ref: str = "refs/heads/relays/edge") -> str:
-    files = {f"{folder_of(name)}/{path}": text for name, own in clusters.items() for path, text in own.items()}
+    files = {f"{cluster_folder(name)}/{path}": text for name, own in clusters.items() for path, text in own.items()}
     return repo.commit_to(ref, files, date=LATE)
 
 

@@ -37,12 +37,12 @@ _known: dict[tuple[Path, str], tuple[Shard, ...]] = {}
 _shards: dict[str, Shard] = {}
 
 
-def folder_of(cluster: str) -> str:
+def cluster_folder(cluster: str) -> str:
     """Return the folder of a cluster."""
     return f"{hashlib.sha256(cluster.encode()).hexdigest()[:2]}/{cluster}"
 
 
-def refuse_odd_paths(paths: Iterable[str]) -> None:
+def check_paths(paths: Iterable[str]) -> None:
     """Raise ValueError for a path that a relay does not carry, and if one path is both a file and a folder."""
     named = set(paths)
     for path in sorted(named):
@@ -56,7 +56,7 @@ def refuse_odd_paths(paths: Iterable[str]) -> None:
             raise ValueError(f"{path!r} lies below a file")
 
 
-def placed_files(folder: str, tree: str, files: "Sequence[AgentEntry]") -> list[bytes]:
+def copy_commands(folder: str, tree: str, files: "Sequence[AgentEntry]") -> list[bytes]:
     """Return the commands that write the files of an agent's `tree` one by one: a tree is never taken over as the agent
     made it. ValueError if a relay does not carry one of them."""
     for one in files:
@@ -65,7 +65,7 @@ def placed_files(folder: str, tree: str, files: "Sequence[AgentEntry]") -> list[
         if one.size is None:
             raise ValueError(f"{printable(one.path)!r} is lost: there is no blob {one.oid}")
     blobs = {os.fsdecode(one.path): (one.mode, one.oid) for one in files}
-    refuse_odd_paths(blobs)
+    check_paths(blobs)
     if tree_of(blobs, format_of(tree)) != tree:
         raise ValueError(f"its tree {tree} is not as git writes it")
     return [keep_command(f"{folder}/{path}", mode, oid) for path, (mode, oid) in blobs.items()]
@@ -82,12 +82,12 @@ def relayed_clusters(repository: Repository, commit: str) -> tuple[Shard, ...]:
     return _known[key]
 
 
-def agents_commits(objects: Objects, folders: Sequence[tuple[str, bytes]]) -> dict[str, bytes]:
+def agent_commits(objects: Objects, folders: Sequence[tuple[str, bytes]]) -> dict[str, bytes]:
     """Return the agents' commits that relays keep, by their folders, each given by its id and as git stores it.
 
     Left out are those whose tree is not exactly the folder's files: then it is the relay's word, and not the agent's.
     """
-    keep_command = [(oid, _kept(raw, len(oid) // 2)) for oid, raw in folders]
+    keep_command = [(oid, _split_folder(raw, len(oid) // 2)) for oid, raw in folders]
     found = [(oid, blob, rest) for oid, (blob, rest) in keep_command if blob]
     texts = objects.read([blob for _, blob, _ in found])
     return {
@@ -97,7 +97,7 @@ def agents_commits(objects: Objects, folders: Sequence[tuple[str, bytes]]) -> di
     }  # fmt: skip
 
 
-def _kept(raw: bytes, id_bytes: int) -> tuple[str, bytes]:
+def _split_folder(raw: bytes, id_bytes: int) -> tuple[str, bytes]:
     """Of a cluster's folder: the id of the agent's commit, empty for none, and the folder's tree without it."""
     try:
         entries = list(raw_entries(raw, id_bytes))

@@ -16,7 +16,7 @@ from typing import TYPE_CHECKING, Final, Self
 
 from muster.git.errors import UnreadableError, complaint
 from muster.git.objects import Objects, object_id
-from muster.git.process import Complaints, Git, reap
+from muster.git.process import Git, StderrTail, reap
 from muster.git.quarantine import storing_in
 
 if TYPE_CHECKING:
@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 _ATTRIBUTES: Final = ("filter", "ident", "working-tree-encoding")
 
 
-class Stored:
+class ContentConverter:
     """Converts the files of one work tree. A context manager: it ends git's processes and deletes what they wrote."""
 
     def __init__(self, git: Git, object_format: str, max_bytes: int) -> None:
@@ -63,13 +63,13 @@ class Stored:
         for same in (content, content.replace(b"\r\n", b"\n")):
             if self.id_of(same) == oid:
                 return same
-        return self._converted(path)
+        return self._convert(path)
 
     def id_of(self, content: bytes) -> str:
         """Return the blob id that content has in this repository."""
         return object_id("blob", content, self._object_format)
 
-    def _converted(self, path: bytes) -> bytes:
+    def _convert(self, path: bytes) -> bytes:
         """Let git convert the file into a temporary store, and read it there."""
         if self._writing is None or self._objects is None:
             self._store = tempfile.mkdtemp(prefix="muster-")
@@ -97,13 +97,13 @@ class _Hasher:
     def __init__(self, git: Git, *options: str) -> None:
         self._git, self._options = git, options
         self._process: Process | None = None
-        self._complaints: Complaints | None = None
+        self._complaints: StderrTail | None = None
 
     def ask(self, path: bytes) -> str:
         """Return the id that the file at a path, from the work tree's root, would get."""
         if self._process is None:
             self._process = self._git.start("hash-object", *self._options, "--stdin-paths")
-            self._complaints = Complaints(self._process)
+            self._complaints = StderrTail(self._process)
         process, quoted = self._process, _quoted(path)
         try:
             process.stdin.write(quoted + b"\n")
