@@ -1,8 +1,8 @@
 """The snapshot of a directory: the work tree as it is now, or any directory without git.
 
 Symbolic links are not followed, and only regular files are opened: a FIFO or a device would block or never end. In a
-git work tree every file counts as git would store it (see `conversion`), and files that a sparse checkout leaves out count
-as the index has them, so that findings about the work tree are those of its commit.
+git work tree every file counts as git would store it (see `conversion`), and files that a sparse checkout leaves out
+count as the index has them, so that findings about the work tree are those of its commit.
 """
 
 import errno

@@ -68,8 +68,8 @@ def _is_first_parent(repository: Repository, known: str, tip: str, most: int) ->
 def derived_log(repository: Repository, walk: WalkRange, folders: Iterable[str]) -> Iterator[DerivedCommit]:
     """Yield the commits that changed anything below the folders, newest first. RepositoryError if git fails.
 
-    The log is streamed, so the cost follows how far the caller looks back. A joined commit (see `derivedbranch`) has the history
-    of the branch of derived files.
+    The log is streamed, so the cost follows how far the caller looks back. A joined commit (see `derivedbranch`) has
+    the history of the branch of derived files.
     """
     cut_off = shallow_commits(repository)
     since = [f"^{walk.end}"] if walk.end else []
