@@ -13,28 +13,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, replace
 from functools import reduce
 
+from muster.data import kinds
 from muster.data.ids import ObjectId
-from muster.data.kinds import (
-    ACCEPTED,
-    CLUSTER_CLAIM,
-    CLUSTER_DEPLOYMENT,
-    CLUSTER_DEPLOYMENT_CUSTOMIZATION,
-    CLUSTER_POOL,
-    CLUSTER_TAINT_POLICY,
-    CLUSTERS,
-    CONDITION_POLICY,
-    CSR,
-    KARMADA_CLUSTER,
-    MANAGED_CLUSTER_SET,
-    MANAGED_CLUSTER_SET_BINDING,
-    MULTI_CLUSTER_INGRESS,
-    PLACEMENT,
-    PLACEMENT_DECISION,
-    REMEDY,
-    TAINT_POLICY,
-    Kind,
-    of_kinds,
-)
+from muster.data.kinds import Kind, of_kinds
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.files import builtin_objects
 from muster.fleet.merge import merge
@@ -49,23 +30,26 @@ _CONDITIONS = "conditions"
 APPROVED_BY_HUB = "AutoApprovedByHubCSRApprovingController"
 #: Status fields and condition types that both a hub's controllers and muster decide.
 _STATUS: Mapping[Kind, tuple[tuple[str, ...], tuple[str, ...]]] = {
-    PLACEMENT: (("decisionGroups", "numberOfSelectedClusters"), ("PlacementMisconfigured", "PlacementSatisfied")),
-    PLACEMENT_DECISION: (("decisions",), ()),
-    MANAGED_CLUSTER_SET: ((), ("ClusterSetEmpty",)),
-    MANAGED_CLUSTER_SET_BINDING: ((), ("Bound",)),
-    CLUSTER_POOL: (
+    kinds.PLACEMENT: (("decisionGroups", "numberOfSelectedClusters"), ("PlacementMisconfigured", "PlacementSatisfied")),
+    kinds.PLACEMENT_DECISION: (("decisions",), ()),
+    kinds.MANAGED_CLUSTER_SET: ((), ("ClusterSetEmpty",)),
+    kinds.MANAGED_CLUSTER_SET_BINDING: ((), ("Bound",)),
+    kinds.CLUSTER_POOL: (
         ("ready", "size", "standby"),
         ("AllClustersCurrent", "CapacityAvailable", "DeletionPossible", "InventoryValid", "MissingDependencies"),
     ),
-    CLUSTER_CLAIM: (("lifetime",), ("ClusterRunning", "Pending")),
-    CLUSTER_DEPLOYMENT_CUSTOMIZATION: (("clusterDeploymentRef", "clusterPoolRef"), ("ApplySucceeded", "Available")),
-    CSR: ((), ("Approved", "Denied")),
-    MULTI_CLUSTER_INGRESS: (("serviceLocations", "trafficBlockClusters"), ()),
+    kinds.CLUSTER_CLAIM: (("lifetime",), ("ClusterRunning", "Pending")),
+    kinds.CLUSTER_DEPLOYMENT_CUSTOMIZATION: (
+        ("clusterDeploymentRef", "clusterPoolRef"),
+        ("ApplySucceeded", "Available"),
+    ),
+    kinds.CSR: ((), ("Approved", "Denied")),
+    kinds.MULTI_CLUSTER_INGRESS: (("serviceLocations", "trafficBlockClusters"), ()),
 }
 
 
 #: ManagedCluster conditions that registration decides, not a ConditionPolicy.
-_OF_REGISTRATION = frozenset((ACCEPTED, "ManagedClusterJoined", "Deleting"))
+_OF_REGISTRATION = frozenset((kinds.ACCEPTED, "ManagedClusterJoined", "Deleting"))
 
 
 @dataclass(frozen=True, slots=True)
@@ -87,22 +71,22 @@ class Deciders:
         """Read the policies of a fleet, including the built-in ones that it does not replace."""
         taints = {
             (kind, *_taint_key(taint))
-            for obj in _policies_of(objects, TAINT_POLICY)
+            for obj in _policies_of(objects, kinds.TAINT_POLICY)
             for kind in _target_kinds(obj)
             for taint in mappings_at(obj.body, "spec", "taints")
         }
         latching = {
             (str(taint.get("key")), str(taint.get("effect"))): obj.id.name
-            for obj in _policies_of(objects, CLUSTER_TAINT_POLICY)
+            for obj in _policies_of(objects, kinds.CLUSTER_TAINT_POLICY)
             for taint in mappings_at(obj.body, "spec", "taints")
         }
         remedies: dict[str, list[tuple[str, frozenset[str] | None]]] = {}
-        for obj in _policies_of(objects, REMEDY):
+        for obj in _policies_of(objects, kinds.REMEDY):
             names = dig(obj.spec, "clusterAffinity", "clusterNames")
             clusters = frozenset(map(str, names)) if isinstance(names, list) and names else None
             for action in obj.spec.get("actions") or ():
                 remedies.setdefault(str(action), []).append((obj.id.name, clusters))
-        types = frozenset(type_of(obj) for obj in _policies_of(objects, CONDITION_POLICY))
+        types = frozenset(type_of(obj) for obj in _policies_of(objects, kinds.CONDITION_POLICY))
         return cls(
             types | NAMES | _OF_REGISTRATION, frozenset(taints), latching, {a: tuple(f) for a, f in remedies.items()}
         )
@@ -115,7 +99,9 @@ class Deciders:
         if not isinstance(taint, dict):
             return False
         key, effect, value = _taint_key(taint)
-        latched = kind is KARMADA_CLUSTER and (key, effect) in self.latching and taint.get("timeAdded") is not None
+        latched = (
+            kind is kinds.KARMADA_CLUSTER and (key, effect) in self.latching and taint.get("timeAdded") is not None
+        )
         return latched or (kind.name, key, effect, value) in self.taints
 
 
@@ -127,7 +113,7 @@ def _policies_of(objects: Mapping[ObjectId, Object], kind: Kind) -> Iterable[Obj
 
 def _target_kinds(policy: Object) -> Iterable[str]:
     kind = dig(policy.spec, "target", "kind")
-    return [kind] if isinstance(kind, str) else [cluster.name for cluster in CLUSTERS]
+    return [kind] if isinstance(kind, str) else [cluster.name for cluster in kinds.CLUSTERS]
 
 
 def _taint_key(taint: Tree) -> tuple[str, str, str]:
@@ -141,19 +127,19 @@ def adopt(
     deciders = Deciders.of(objects)
     found, past = dict(objects), dict(previous)
     for id_, obj in objects.items():
-        if obj.kind not in _STATUS and obj.kind not in (*CLUSTERS, CLUSTER_DEPLOYMENT):
+        if obj.kind not in _STATUS and obj.kind not in (*kinds.CLUSTERS, kinds.CLUSTER_DEPLOYMENT):
             continue
         if id_ not in previous and (body := _as_served(obj)) and (decided := decided_by_hub(obj.kind, body, deciders)):
             past[id_] = decided
-        if obj.kind in CLUSTERS:
+        if obj.kind in kinds.CLUSTERS:
             found[id_] = _without_derived_taints(obj, deciders)
-        elif obj.kind is PLACEMENT_DECISION and _placement(obj) in objects:
+        elif obj.kind is kinds.PLACEMENT_DECISION and _placement(obj) in objects:
             del found[id_]
     return found, past
 
 
 def _placement(decision: Object) -> ObjectId:
-    return PLACEMENT.id(decision.labels.get(_PLACEMENT_LABEL, ""), decision.id.namespace)
+    return kinds.PLACEMENT.id(decision.labels.get(_PLACEMENT_LABEL, ""), decision.id.namespace)
 
 
 def _as_served(obj: Object) -> Tree:
@@ -161,22 +147,22 @@ def _as_served(obj: Object) -> Tree:
     bodies = [
         part.body
         for part in obj.parts
-        if not part.source.ref and (obj.kind is PLACEMENT_DECISION or "spec" in part.body)
+        if not part.source.ref and (obj.kind is kinds.PLACEMENT_DECISION or "spec" in part.body)
     ]
     return reduce(lambda left, right: merge(left, right, obj.kind.list_keys, []), bodies) if bodies else None
 
 
 def decided_by_hub(kind: Kind, body: Tree, deciders: Deciders) -> Tree:
     """Return the parts of an object that a hub's controllers decided, in the form muster derives; None if nothing."""
-    if kind in CLUSTERS:
+    if kind in kinds.CLUSTERS:
         sections = _decided_cluster(kind, body, deciders)
-    elif kind is CLUSTER_DEPLOYMENT:
+    elif kind is kinds.CLUSTER_DEPLOYMENT:
         sections = _decided_deployment(body)
     else:
         sections = {"status": _decided_status(kind, mapping_at(body, "status"))}
-        if kind is CLUSTER_CLAIM and (cluster := dig(body, "spec", "namespace")):
+        if kind is kinds.CLUSTER_CLAIM and (cluster := dig(body, "spec", "namespace")):
             sections["spec"] = {"namespace": cluster}
-        if kind is PLACEMENT_DECISION:
+        if kind is kinds.PLACEMENT_DECISION:
             sections["metadata"] = _metadata_fields(body, "labels", "ownerReferences")
     present = {name: section for name, section in sections.items() if section}
     if not present:
@@ -190,7 +176,7 @@ def _decided_status(kind: Kind, status: Tree) -> Tree:
     fields, types = _STATUS.get(kind, ((), ()))
     found = {name: status[name] for name in fields if name in status}
     conditions = [c for c in mappings_at(status, _CONDITIONS) if str(c.get("type")) in types]
-    if kind is CSR:  # any other condition of a request is a person's
+    if kind is kinds.CSR:  # any other condition of a request is a person's
         conditions = [c for c in conditions if c.get("reason") == APPROVED_BY_HUB]
     if conditions:
         found[_CONDITIONS] = conditions
@@ -225,7 +211,7 @@ def _decided_cluster(kind: Kind, body: Tree, deciders: Deciders) -> dict[str, Tr
         for taint in taints
         if (policy := deciders.latching.get((str(taint.get("key")), str(taint.get("effect"))))) is not None
     ]
-    if latched and kind is KARMADA_CLUSTER:
+    if latched and kind is kinds.KARMADA_CLUSTER:
         own["latched"] = latched
     if own := {name: value for name, value in own.items() if value}:
         status["muster"] = own

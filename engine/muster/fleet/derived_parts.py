@@ -78,7 +78,7 @@ def _without_unknown(kind: Kind, body: Tree) -> tuple[Tree, list[str]]:
     """The part without the fields that muster does not derive, and a text about each of them."""
     if _gate(kind).is_valid(body):
         return body, []
-    from muster.fleet.violations import validator_for
+    from muster.fleet.violations import validator_for  # jsonschema loads slowly
 
     strange: dict[At, str] = {}
     for error in validator_for(derived_schema(kind)).iter_errors(body):

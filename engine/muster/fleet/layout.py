@@ -7,37 +7,8 @@ long for a file name, so no name leads out of its folder. Objects of a cluster a
 from collections.abc import Iterator
 from typing import Final
 
-from muster.data.kinds import (
-    ADAPTER_REPORT,
-    ADD_ON_PLACEMENT_SCORE,
-    ADMISSION,
-    CLUSTER_CLAIM,
-    CLUSTER_DEPLOYMENT,
-    CLUSTER_DEPLOYMENT_CUSTOMIZATION,
-    CLUSTER_IMAGE_SET,
-    CLUSTER_POOL,
-    CLUSTERS,
-    CSR,
-    ENDPOINT_SLICE,
-    FLEET,
-    LEASE,
-    MANAGED_CLUSTER_ADD_ON,
-    MANAGED_CLUSTER_SET,
-    MANAGED_CLUSTER_SET_BINDING,
-    MANIFEST_WORK,
-    MULTI_CLUSTER_INGRESS,
-    NODE_POOL,
-    NOTIFICATION_POLICY,
-    PLACEMENT,
-    PLACEMENT_DECISION,
-    POLICIES,
-    POLICY_TEST,
-    REMEDY,
-    RESOURCE_BINDING,
-    WAIVER,
-    Kind,
-    kind_of,
-)
+from muster.data import kinds
+from muster.data.kinds import Kind, kind_of
 from muster.data.locations import file_name, is_safe
 from muster.data.source import Part
 from muster.data.tree import Tree, dig, mapping_at
@@ -45,21 +16,26 @@ from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE, LEASE_NAME
 
 DECLARED, REPORTED = "wish", "report"
 #: Kinds that are imported only if they name a cluster.
-OF_CLUSTERS: Final = (LEASE, CSR, ENDPOINT_SLICE)
+OF_CLUSTERS: Final = (kinds.LEASE, kinds.CSR, kinds.ENDPOINT_SLICE)
 
 _PROVISION_CLUSTER: Final = "endpointslice.karmada.io/provision-cluster"
 #: Folders below that of the cluster with the namespace's name.
 _BESIDE_CLUSTERS: Final = {
-    ADAPTER_REPORT: "reports", NODE_POOL: "nodepools", MANAGED_CLUSTER_ADD_ON: "addons", MANIFEST_WORK: "works",
-    ADD_ON_PLACEMENT_SCORE: "scores",
+    kinds.ADAPTER_REPORT: "reports", kinds.NODE_POOL: "nodepools", kinds.MANAGED_CLUSTER_ADD_ON: "addons",
+    kinds.MANIFEST_WORK: "works", kinds.ADD_ON_PLACEMENT_SCORE: "scores",
 }  # fmt: skip
 _FOLDERS: Final = {
-    **dict.fromkeys((*POLICIES, *ADMISSION, NOTIFICATION_POLICY, POLICY_TEST), "policies"),
-    REMEDY: "remedies", MANAGED_CLUSTER_SET: "sets", MANAGED_CLUSTER_SET_BINDING: "sets/bindings",
-    MULTI_CLUSTER_INGRESS: "ingresses", RESOURCE_BINDING: "bindings", PLACEMENT: "placements",
-    PLACEMENT_DECISION: "placements/decisions", CLUSTER_CLAIM: "pools/claims", CLUSTER_IMAGE_SET: "pools/images",
-    CLUSTER_DEPLOYMENT_CUSTOMIZATION: "pools/customizations", WAIVER: "waivers",
+    **dict.fromkeys((*kinds.POLICIES, *kinds.ADMISSION, kinds.NOTIFICATION_POLICY, kinds.POLICY_TEST), "policies"),
+    kinds.REMEDY: "remedies", kinds.MANAGED_CLUSTER_SET: "sets", kinds.MANAGED_CLUSTER_SET_BINDING: "sets/bindings",
+    kinds.MULTI_CLUSTER_INGRESS: "ingresses", kinds.RESOURCE_BINDING: "bindings", kinds.PLACEMENT: "placements",
+    kinds.PLACEMENT_DECISION: "placements/decisions", kinds.CLUSTER_CLAIM: "pools/claims",
+    kinds.CLUSTER_IMAGE_SET: "pools/images", kinds.CLUSTER_DEPLOYMENT_CUSTOMIZATION: "pools/customizations",
+    kinds.WAIVER: "waivers",
 }  # fmt: skip
+_BY_NAMESPACE: Final = (
+    kinds.PLACEMENT, kinds.RESOURCE_BINDING, kinds.MULTI_CLUSTER_INGRESS, kinds.PLACEMENT_DECISION,
+    kinds.MANAGED_CLUSTER_SET_BINDING,
+)  # fmt: skip
 
 
 def named_cluster(kind: Kind, body: Tree) -> str:
@@ -69,9 +45,9 @@ def named_cluster(kind: Kind, body: Tree) -> str:
     """
     metadata = mapping_at(body, "metadata")
     cluster = mapping_at(metadata, "labels").get(CLUSTER_NAME, "")
-    if kind is ENDPOINT_SLICE:
+    if kind is kinds.ENDPOINT_SLICE:
         cluster = mapping_at(metadata, "annotations").get(_PROVISION_CLUSTER, "")
-    elif kind is LEASE and not cluster:
+    elif kind is kinds.LEASE and not cluster:
         if metadata.get("name") == LEASE_NAME:
             cluster = metadata.get("namespace")
         elif metadata.get("namespace") == KARMADA_NAMESPACE:
@@ -83,26 +59,26 @@ def file_places(part: Part, role: str) -> Iterator[str]:
     """Yield the possible files for a part, best first; the last one is used by no other object."""
     id_, kind = part.id, kind_of(part.id)
     name, space = file_name(id_.name), file_name(id_.namespace) if id_.namespace else ""
-    if kind in CLUSTERS:
+    if kind in kinds.CLUSTERS:
         stem = "cluster" if role == DECLARED else "observed"
         yield f"clusters/{name}/{stem}.yaml"
     elif kind in OF_CLUSTERS:
         folder = f"clusters/{file_name(named_cluster(kind, part.body))}"
-        if kind is LEASE:
+        if kind is kinds.LEASE:
             yield f"{folder}/lease.yaml"
         yield f"{folder}/{kind.plural}/{name}.yaml"
     elif kind in _BESIDE_CLUSTERS:
         yield f"clusters/{space}/{_BESIDE_CLUSTERS[kind]}/{name}.yaml"
-    elif kind is CLUSTER_POOL:
+    elif kind is kinds.CLUSTER_POOL:
         yield f"pools/{name}/pool.yaml"
-    elif kind is CLUSTER_DEPLOYMENT:
+    elif kind is kinds.CLUSTER_DEPLOYMENT:
         if pool := _pool(part.body):
             yield f"pools/{file_name(pool)}/{name}/{'deployment' if role == DECLARED else 'observed'}.yaml"
         else:
             yield f"clusters/{name}/{'deployment' if role == DECLARED else 'provisioned'}.yaml"
-    elif kind is FLEET:
+    elif kind is kinds.FLEET:
         yield "fleet.yaml"
-    elif kind in (PLACEMENT, RESOURCE_BINDING, MULTI_CLUSTER_INGRESS, PLACEMENT_DECISION, MANAGED_CLUSTER_SET_BINDING):
+    elif kind in _BY_NAMESPACE:
         yield f"{_FOLDERS[kind]}/{space}/{name}.yaml"
     else:
         yield f"{_FOLDERS.get(kind, kind.folder)}/{name}.yaml"

@@ -140,7 +140,7 @@ def without_invalid_reports(obj: Object, wrong: FindErrors) -> tuple[Object | No
     """
     rests = {index: rest for index, part in enumerate(obj.parts) if (rest := _without(part, report_sections(part)))}
     chosen = dict(rests)
-    known = _keys(wrong(_merged(obj.id, chosen))) if chosen else set()
+    known = {_key(found) for found in wrong(_merged(obj.id, chosen))} if chosen else set()
     findings: list[Finding] = []
     for index, part in enumerate(obj.parts):
         if not report_sections(part):
@@ -174,10 +174,6 @@ def _merged(id_: ObjectId, parts: dict[int, Part]) -> Object:
     for part in ordered[1:]:
         body = merge(body, part.body, kind_of(id_).list_keys, [])
     return Object(id_, body, ordered)
-
-
-def _keys(findings: Iterable[Finding]) -> set[tuple[str, str]]:
-    return {_key(found) for found in findings}
 
 
 def _key(found: Finding) -> tuple[str, str]:

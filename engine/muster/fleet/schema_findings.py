@@ -7,7 +7,7 @@ from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.findings import path_text
 from muster.data.names import did_you_mean
-from muster.data.tree import At, Tree
+from muster.data.tree import Tree
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.fleet.schemas import is_sound
@@ -35,7 +35,7 @@ def schema_findings(obj: Object) -> list[Finding]:
     """Return the violations of an assembled object; empty for a valid one."""
     if is_sound(obj.kind, obj.body):
         return []
-    from muster.fleet.violations import validator_of
+    from muster.fleet.violations import validator_of  # jsonschema loads slowly
 
     validator = validator_of(obj.kind)
     return [found for error in validator.iter_errors(obj.body) for found in _findings(obj, error)]
@@ -55,19 +55,17 @@ def _findings(obj: Object, error: "ValidationError") -> Iterator[Finding]:
         known = sorted(schema.get("properties", {}))
         for name in sorted(set(value) - set(known)):
             hint = did_you_mean(name, known) or _listing("it has", known)
-            yield _finding(obj, Code.UNKNOWN_FIELD, (*path, name), f"unknown field {path_text((*path, name))}", hint)
+            yield finding_at(obj, (*path, name), Code.UNKNOWN_FIELD, f"unknown field {path_text((*path, name))}", hint)
         return
     if error.validator == "required":
         for name in limit:
             if name not in value:
-                yield _finding(obj, Code.MISSING_FIELD, path, f"{path_text((*path, name))} is missing", "add the field")
+                yield finding_at(
+                    obj, path, Code.MISSING_FIELD, f"{path_text((*path, name))} is missing", "add the field"
+                )
         return
     code, message, hint = _describe(error, path_text(path) or "the object")
-    yield _finding(obj, code, path, message, hint)
-
-
-def _finding(obj: Object, code: Code, path: At, message: str, hint: str) -> Finding:
-    return finding_at(obj, path, code, message, hint)
+    yield finding_at(obj, path, code, message, hint)
 
 
 def _has_form(error: "ValidationError") -> bool:

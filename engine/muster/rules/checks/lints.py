@@ -8,26 +8,10 @@ built-in policy would fail for every cluster.
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Final
 
+from muster.data import kinds
 from muster.data.codes import Code
 from muster.data.finding import Finding
-from muster.data.kinds import (
-    CLUSTER_TAINT_POLICY,
-    CLUSTERS,
-    CONDITION_POLICY,
-    CSR,
-    DISRUPTION_BUDGET,
-    FLEET,
-    LEASE,
-    MANAGED_CLUSTER,
-    MANAGED_CLUSTER_SET,
-    MANAGED_CLUSTER_SET_BINDING,
-    NOTIFICATION_POLICY,
-    PULSE_POLICY,
-    TAINT_POLICY,
-    VALIDATING_ADMISSION_POLICY,
-    VALIDATING_ADMISSION_POLICY_BINDING,
-    Kind,
-)
+from muster.data.kinds import Kind
 from muster.data.locations import FLEET_FILE
 from muster.data.names import did_you_mean
 from muster.data.tree import dig, mapping_at
@@ -48,11 +32,11 @@ def policy_params_findings(fleet: Fleet) -> Iterator[Finding]:
     use."""
     known: dict[str, set[str]] = {}
     for obj in (
-        *fleet.of(CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, NOTIFICATION_POLICY),
+        *fleet.of(kinds.CONDITION_POLICY, kinds.TAINT_POLICY, kinds.PULSE_POLICY, kinds.NOTIFICATION_POLICY),
         *fleet.read.builtin.values(),
     ):
         known.setdefault(obj.id.name, set()).update(mapping_at(obj.spec, "params"))
-    for settings in fleet.of(FLEET):
+    for settings in fleet.of(kinds.FLEET):
         for policy, params in sorted(mapping_at(settings.spec, "policyParams").items()):
             if policy not in known:
                 yield _unknown(settings, (policy,), f"there is no policy {policy!r}", policy, known)
@@ -62,7 +46,7 @@ def policy_params_findings(fleet: Fleet) -> Iterator[Finding]:
                     settings, (policy, name), f"policy {policy!r} has no parameter {name!r}", name, known[policy]
                 )
     for obj in fleet.read.builtin.values():
-        for settings in fleet.of(FLEET):
+        for settings in fleet.of(kinds.FLEET):
             yield from _misfits(settings, obj)
 
 
@@ -84,7 +68,7 @@ def _unknown(settings: Object, at: tuple[str, ...], message: str, name: str, kno
 def branch_findings(fleet: Fleet) -> Iterator[Finding]:
     """Yield an error if the branch of derived files is set in a file where it is not read."""
     path = ("derived", "branch")
-    for obj in fleet.of(FLEET):
+    for obj in fleet.of(kinds.FLEET):
         read = (part for part in obj.parts if part.source.path == FLEET_FILE and not part.source.ref)
         if dig(obj.spec, *path) and not any(dig(part.body, "spec", *path) for part in read):
             message = "spec.derived.branch has no effect here, for it has to be known before anything else is read"
@@ -99,13 +83,13 @@ def branch_findings(fleet: Fleet) -> Iterator[Finding]:
 
 def set_findings(fleet: Fleet) -> Iterator[Finding]:
     """Yield findings about sets and bindings; only a binding is broken by them."""
-    for obj in fleet.of(MANAGED_CLUSTER_SET):
+    for obj in fleet.of(kinds.MANAGED_CLUSTER_SET):
         written = dig(obj.spec, "clusterSelector")
         if is_managed(obj) and written is not None and written != BUILT_IN[obj.id.name]:
             message = f"spec.clusterSelector of {obj.id} is decided by muster; the value in this file has no effect"
             hint = f'Remove it, or set the annotation {AUTO_UPDATE}: "false".'
             yield finding_at(obj, ("spec", "clusterSelector"), Code.BUILT_IN_SET_SELECTOR, message, hint)
-    for obj in fleet.of(MANAGED_CLUSTER_SET_BINDING):
+    for obj in fleet.of(kinds.MANAGED_CLUSTER_SET_BINDING):
         if obj.spec["clusterSet"] != obj.id.name:
             message = f"{obj.id} binds {obj.spec['clusterSet']!r}, which is not its name"
             yield finding_at(
@@ -115,7 +99,7 @@ def set_findings(fleet: Fleet) -> Iterator[Finding]:
 
 def override_findings(fleet: Fleet) -> Iterator[Finding]:
     """Yield a warning for each malformed annotation, which has no effect."""
-    for obj in fleet.of(*CLUSTERS, FLEET, DISRUPTION_BUDGET):
+    for obj in fleet.of(*kinds.CLUSTERS, kinds.FLEET, kinds.DISRUPTION_BUDGET):
         if ALLOW_DISRUPTION in obj.annotations and override_of(obj) is None:
             message = f"{ALLOW_DISRUPTION} has no effect: {obj.annotations[ALLOW_DISRUPTION]!r}"
             hint = f"write it as {FORM!r}"
@@ -125,7 +109,7 @@ def override_findings(fleet: Fleet) -> Iterator[Finding]:
 def lease_findings(fleet: Fleet) -> Iterator[Finding]:
     """Yield a warning for each lease longer than the maximum."""
     path = ("spec", "leaseDurationSeconds")
-    for obj in fleet.of(MANAGED_CLUSTER, LEASE):
+    for obj in fleet.of(kinds.MANAGED_CLUSTER, kinds.LEASE):
         seconds = dig(obj.body, *path)
         # The hub ignores the duration in a cluster's own Lease.
         if isinstance(seconds, int) and seconds > LONGEST_SECONDS and obj.id.name != LEASE_NAME:
@@ -136,7 +120,7 @@ def lease_findings(fleet: Fleet) -> Iterator[Finding]:
 
 def request_findings(fleet: Fleet) -> Iterator[Finding]:
     """Yield a finding for each undecodable certificate request."""
-    for obj in fleet.of(CSR):
+    for obj in fleet.of(kinds.CSR):
         if error := decoded(obj)["error"]:
             message = f"spec.request of {obj.id} cannot be decoded: {error}"
             hint = "it is a PKCS #10 request, PEM in base64; it stays pending"
@@ -145,11 +129,13 @@ def request_findings(fleet: Fleet) -> Iterator[Finding]:
 
 #: Selectors in objects; those of muster's own policies are checked when they are compiled.
 _SELECTORS: Final[Mapping[Kind, tuple[tuple[str, ...], ...]]] = {
-    MANAGED_CLUSTER_SET: (("clusterSelector", "labelSelector"),),
-    DISRUPTION_BUDGET: (("selector",),),
-    CLUSTER_TAINT_POLICY: (("targetClusters", "labelSelector"),),
-    VALIDATING_ADMISSION_POLICY: tuple(("matchConstraints", name) for name in ("objectSelector", "namespaceSelector")),
-    VALIDATING_ADMISSION_POLICY_BINDING: (
+    kinds.MANAGED_CLUSTER_SET: (("clusterSelector", "labelSelector"),),
+    kinds.DISRUPTION_BUDGET: (("selector",),),
+    kinds.CLUSTER_TAINT_POLICY: (("targetClusters", "labelSelector"),),
+    kinds.VALIDATING_ADMISSION_POLICY: tuple(
+        ("matchConstraints", name) for name in ("objectSelector", "namespaceSelector")
+    ),
+    kinds.VALIDATING_ADMISSION_POLICY_BINDING: (
         *(("matchResources", name) for name in ("objectSelector", "namespaceSelector")), ("paramRef", "selector"),
     ),
 }  # fmt: skip

@@ -19,6 +19,8 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.report_parts import has_reports, without_invalid_reports
 from muster.fleet.schema_findings import schema_findings
+from muster.rules.admission.judge import admit
+from muster.rules.admission.policies import compile_admissions
 from muster.rules.checks.lints import (
     branch_findings,
     lease_findings,
@@ -30,8 +32,8 @@ from muster.rules.checks.lints import (
 )
 from muster.rules.checks.waivers import waiver_findings
 from muster.rules.policies.in_force import NOTHING, Compiled, FleetWithPolicies
-from muster.rules.remedies.policy import Remedy
-from muster.rules.taints.lint import decided_taints, repeated_taints
+from muster.rules.remedies.policy import Remedy, lint_remedy
+from muster.rules.taints.lint import decided_taints, repeated_taints, taint_policy_findings
 
 if TYPE_CHECKING:
     from muster.rules.policies.lazy import Witness
@@ -82,9 +84,6 @@ def validate(
     own = [*compiled.findings, *_own_findings(checked, compiled)]
     findings.extend(own)
     broken.update(errors_of(own))
-    from muster.rules.admission.judge import admit
-    from muster.rules.admission.policies import compile_admissions
-
     admissions = compile_admissions(checked)
     admission = admit(replace(checked, broken=frozenset(broken)), admissions, base, witness)
     # An object that a policy matches is not reported as ignored.
@@ -144,15 +143,12 @@ def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
     yield from each(fleet.of(KARMADA_CLUSTER), repeated_taints)
     lints = _LINTS
     if fleet.of(REMEDY):
-        from muster.rules.remedies.policy import lint_remedy
         from muster.rules.traffic.stage import lint_ingresses
 
         clusters = fleet.beyond.clusters.union(id_.name for id_ in fleet.objects if is_cluster(id_))
         yield from each(fleet.of(REMEDY), partial(lint_remedy, clusters=clusters))
         lints = (*lints, partial(lint_ingresses, remedies=compiled.of(Remedy)))
     if fleet.of(CLUSTER_TAINT_POLICY):
-        from muster.rules.taints.lint import taint_policy_findings
-
         yield from each(fleet.of(CLUSTER_TAINT_POLICY), lambda obj: taint_policy_findings(obj, fleet.settings))
     for lint in lints:
         yield from guarded("checking the fleet", partial(lint, fleet), "one check is left out")

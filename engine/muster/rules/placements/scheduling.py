@@ -80,7 +80,7 @@ def schedule_all(view: View, rules: InForce, now: datetime, *, scored: bool = Fa
     kept = {
         id_: frozenset(name for name in clusters_of(shards) if stays(candidates, name))
         for id_, shards in previous.items()
-        if id_ not in scheduled and _may_exist(view, id_)
+        if id_ not in scheduled and (id_ in view.objects or id_ in view.broken or view.unidentified)
     }
     return Schedule(candidates, previous, _rounds(tasks, kept.values(), now, scored=scored), kept)
 
@@ -98,10 +98,6 @@ def is_paused(obj: Object) -> bool:
 def stays(candidates: Candidates, name: str) -> bool:
     """May a chosen cluster stay without being asked for? Denied and removed ones always leave."""
     return name in candidates.objects or candidates.uncertain(name)
-
-
-def _may_exist(view: View, id_: ObjectId) -> bool:
-    return id_ in view.objects or id_ in view.broken or view.unidentified
 
 
 def _rounds(

@@ -24,7 +24,7 @@ from muster.fleet.shared import Shared
 from muster.rules.placements.candidates import Candidates
 from muster.rules.placements.filters import Eligible, eligible
 from muster.rules.placements.policy import CompiledPlacement
-from muster.rules.placements.reasons import Reason, reason_of, removal_of
+from muster.rules.placements.reasons import reason_of, removal_of
 from muster.rules.placements.scheduling import Schedule, Scheduled, is_paused, placements_of, schedule_all
 from muster.rules.placements.shards import PLACEMENT_LABEL, DecisionShard, clusters_of
 from muster.rules.placements.spec import PlacementSpec
@@ -253,11 +253,7 @@ def _left(schedule: Schedule, id_: ObjectId, selected: frozenset[str], chosen: S
     """Decide for every cluster no longer chosen why it left."""
     for name in sorted(clusters_of(schedule.previous.get(id_, ())) - selected):
         reason = removal_of(schedule.candidates, name) if chosen is None else reason_of(chosen, name)
-        yield Decision(id_, left_path(name), None, _because(reason))
-
-
-def _because(reason: Reason) -> Because:
-    return Because(f"placements#{reason.rule}", OF_SPEC, reason.text)
+        yield Decision(id_, left_path(name), None, Because(f"placements#{reason.rule}", OF_SPEC, reason.text))
 
 
 STAGE = Wide("placements", stage, derives=(((PLACEMENT, PLACEMENT_DECISION), (METADATA, STATUS)),))

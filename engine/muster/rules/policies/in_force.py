@@ -3,16 +3,14 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from itertools import chain
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 from muster.data.finding import Finding
 from muster.data.kinds import Kind
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import grace_factor
 from muster.fleet.settings import Settings
-
-if TYPE_CHECKING:
-    from muster.rules.policies.lazy import Witness
+from muster.rules.policies.lazy import Witness, cost_share
 
 P = TypeVar("P")
 
@@ -56,8 +54,6 @@ class InForce:
         """The cost units that a policy over objects of these kinds may take for each."""
         known = self._shares.get(kinds)
         if known is None:
-            from muster.rules.policies.lazy import cost_share
-
             settings, count = self.settings, sum(self.counts.get(kind, 0) for kind in kinds)
             known = self._shares[kinds] = cost_share(settings.policy_cost, settings.expression_cost, count)
         return known

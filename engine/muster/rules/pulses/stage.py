@@ -154,7 +154,7 @@ def pulse_event(
 ) -> Tree:  # fmt: skip
     """Return a pulse's event as JSON. `scope` has `reason` and `generation`; `created`: when the object was created, as
     text, if known."""
-    from cloudevents.core.formats.json import JSONFormat
+    from cloudevents.core.formats.json import JSONFormat  # loaded for the first pulse: most runs have none
     from cloudevents.core.v1.event import CloudEvent
 
     attributes: dict[str, object] = {

@@ -90,10 +90,6 @@ def _automatically(view: View, obj: Object, now: datetime) -> Iterator[Decision]
 
 
 def _with_certificates(view: View) -> Set[str]:
-    return view.once(_found_certificates)
-
-
-def _found_certificates(view: View) -> Set[str]:
     return {cluster_of(obj) for obj in view.of(CSR) if issued_certificate(obj, view.previous.get(obj.id))}
 
 
@@ -104,7 +100,7 @@ def _joined(view: View, obj: Object, lease: Tree, now: datetime, *, certificates
     said = reported if not certificates and reported is not None and reported.get("status") == "True" else None
     known = view.conditions_before(obj.id).get(JOINED)
     spoke = renew_time(lease) is not None or bool(view.reported(obj.id))
-    certified = not certificates or obj.id.name in _with_certificates(view)
+    certified = not certificates or obj.id.name in view.once(_with_certificates)
     if spoke and certified and is_accepted(obj):
         because = Because("registration", (Input(("spec", "hubAcceptsClient")), _spoken(lease)), _JOINED)
     elif known is not None:

@@ -108,11 +108,11 @@ def lint_remedy(obj: Object, clusters: Collection[str]) -> Iterator[Finding]:
         if isinstance(status, str) and status not in STATUSES:
             at: At = ("spec", "decisionMatches", index, "clusterConditionMatch", "conditionStatus")
             message = f"no condition ever has the status {status!r}; it is True, False or Unknown"
-            yield _warning(obj, at, Code.IMPOSSIBLE_STATUS, message, did_you_mean(status, STATUSES))
+            yield finding_at(obj, at, Code.IMPOSSIBLE_STATUS, message, did_you_mean(status, STATUSES))
     for index, name in enumerate(dig(obj.spec, "clusterAffinity", "clusterNames") or ()):
         if name not in clusters:
             place: At = ("spec", "clusterAffinity", "clusterNames", index)
-            yield _warning(
+            yield finding_at(
                 obj, place, Code.UNKNOWN_REFERENCE, f"there is no cluster {name!r}", did_you_mean(name, clusters)
             )
 
@@ -125,7 +125,7 @@ def _unknown_actions(obj: Object) -> Iterator[Finding]:
         if action not in ACTIONS and said.index(action) == index:
             hint = did_you_mean(action, ACTIONS) or f"what is known is {', '.join(ACTIONS)}"
             at: At = ("spec", "actions", index)
-            yield _warning(obj, at, Code.UNKNOWN_ACTION, f"nothing carries out the action {action!r}", hint)
+            yield finding_at(obj, at, Code.UNKNOWN_ACTION, f"nothing carries out the action {action!r}", hint)
 
 
 _MEANINGS: tuple[tuple[At, str], ...] = (
@@ -141,14 +141,10 @@ def _empty_values(obj: Object) -> Iterator[Finding]:
         value: Tree = dig(obj.body, *(str(step) for step in at))
         if value in ({}, []):
             message = f"{path_text(at)} is empty, which means the same as absent: {meaning}"
-            yield _warning(
+            yield finding_at(
                 obj,
                 at,
                 Code.EXPLICIT_EMPTY_VALUE,
                 message,
                 "remove the field if that is meant; Karmada reads it as nothing",
             )
-
-
-def _warning(obj: Object, at: At, code: Code, message: str, hint: str) -> Finding:
-    return finding_at(obj, at, code, message, hint)

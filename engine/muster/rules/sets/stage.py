@@ -47,7 +47,7 @@ class Sets:
         for obj in view.of(MANAGED_CLUSTER_SET):
             if not is_managed(obj):
                 selectors[obj.id.name] = obj.spec.get("clusterSelector") or {}
-        doubtful = {id_.name for id_ in view.broken if _is_set(id_)} - BUILT_IN.keys()
+        doubtful = {id_.name for id_ in view.broken if MANAGED_CLUSTER_SET.has(id_)} - BUILT_IN.keys()
         return cls(selectors, frozenset(doubtful))
 
     def __contains__(self, name: object) -> bool:
@@ -110,10 +110,6 @@ def _over(written: Tree, wanted: Tree) -> Tree:
     if not isinstance(written, dict) or not isinstance(wanted, Mapping):
         return wanted
     return {key: _over(written.get(key), wanted.get(key)) for key in sorted({*written, *wanted})}
-
-
-def _is_set(id_: ObjectId) -> bool:
-    return MANAGED_CLUSTER_SET.has(id_)
 
 
 def was_denied(view: View, id_: ObjectId) -> bool:
