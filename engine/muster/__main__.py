@@ -1,10 +1,11 @@
-"""The command line: joins the verbs, turns errors into exit codes.
+"""The command line: finds the command of a verb, and turns errors into exit codes.
 
-A verb is one module with one click command named `command`, and one line in `VERBS`. Modules are imported when
-their verb is called, so that the hook pays for nothing it does not use.
+A verb is one module with a click command named `command`, and one line in `VERBS`. A module is imported when its verb
+is called, so that the hook imports only what it uses.
 """
 
 import gc
+import os
 import signal
 import sys
 from contextlib import suppress
@@ -15,11 +16,14 @@ import click
 
 from muster.cli.exits import FAULT, FINE, INTERRUPTED, REPOSITORY, TERMINATED, USAGE
 from muster.data.names import did_you_mean
+from muster.data.printable import without_secrets
+from muster.fleet.faults import fault_text, listening_to_fallbacks
+from muster.git.errors import RepositoryError
 from muster.version import __version__
 
 
 class Verb(NamedTuple):
-    """A verb: `module:command` below `muster`, the command being called `command` unless named; and what it does."""
+    """A verb: its home, `module` or `module:command` below `muster`, and a summary."""
 
     home: str
     summary: str
@@ -28,56 +32,55 @@ class Verb(NamedTuple):
 #: The verbs, in the order in which `muster --help` shows them.
 VERBS: dict[str, Verb] = {
     "demo": Verb("features.demo.cli", "See it work: an example fleet in a temporary repository."),
-    "init": Verb("features.init.cli", "Lay down a fleet repository with hook and CI."),
+    "init": Verb("features.init.cli", "Create a fleet repository with a hook and CI jobs."),
     "validate": Verb("features.validate.cli", "Check files: syntax, schema, references, expressions."),
     "render": Verb("features.get.cli:render", "Print objects as they would be derived; write nothing."),
     "plan": Verb("features.plan.cli", "Show what a reconcile would change."),
     "diff": Verb("features.plan.diff_cli", "Show what a reconcile would write, as a diff of files."),
     "comment": Verb("features.plan.comment_cli", "Comment on a pull request with a plan."),
     "reconcile": Verb("features.reconcile.cli", "Evaluate the fleet and commit what follows."),
-    "watch": Verb("features.watch.cli", "Reconcile on every change and whenever time alone changes something."),
+    "watch": Verb("features.watch.cli", "Reconcile on every change and whenever a decision is due."),
     "pulses": Verb("features.pulses.cli", "Show which pulses are due, or follow them."),
     "report": Verb("agents.report.cli", "Report on an object as one of its adapters."),
-    "accept": Verb("features.edits.cli:accept", "Let clusters into the fleet."),
-    "deny": Verb("features.edits.cli:deny", "Put clusters out of the fleet, or keep them out."),
-    "sign": Verb("features.sign.cli", "Make the certificates of approved requests."),
+    "accept": Verb("features.edits.cli:accept", "Accept clusters into the fleet."),
+    "deny": Verb("features.edits.cli:deny", "Remove clusters from the fleet, or keep them out."),
+    "sign": Verb("features.sign.cli", "Sign approved certificate requests."),
     "taint": Verb("features.edits.cli:taint", "Taint clusters by hand."),
     "waive": Verb("features.edits.cli:waive", "Silence a finding until a date."),
-    "heartbeat": Verb("agents.heartbeat.cli", "Renew a cluster's lease and report how it is."),
-    "relay": Verb("agents.relay.cli", "Send what many agents say as one commit."),
+    "heartbeat": Verb("agents.heartbeat.cli", "Renew a cluster's lease and report its status."),
+    "relay": Verb("agents.relay.cli", "Forward the reports of many agents as one commit."),
     "get": Verb("features.get.cli:get", "Show the fleet as a table, YAML or JSON."),
     "claim": Verb("features.edits.cli:claim", "Claim a cluster of a pool, as one commit."),
     "release": Verb("features.edits.cli:release", "Give a claim's cluster back, as one commit."),
-    "import": Verb("features.importing.cli", "Take over the objects of a live hub from a dump."),
-    "export": Verb("features.export.cli", "Print what a load balancer or a live hub needs of the fleet."),
-    "detect": Verb("agents.detect.cli", "Probe something in a cluster again and again, and report its condition."),
-    "cache": Verb("features.cache.cli", "Show what is kept between runs, or drop it."),
-    "site": Verb("features.page.cli", "Write the fleet as a page, for a browser."),
+    "import": Verb("features.importing.cli", "Import the objects of a live hub from a dump."),
+    "export": Verb("features.export.cli", "Print objects for a load balancer or a live hub."),
+    "detect": Verb("agents.detect.cli", "Probe something in a cluster repeatedly, and report its condition."),
+    "cache": Verb("features.cache.cli", "Show or drop what is kept between runs."),
+    "site": Verb("features.page.cli", "Write the fleet as a web page."),
     "describe": Verb("features.explain.cli:describe", "Show everything known about an object."),
     "history": Verb("features.history.cli", "Show the transitions of an object, and how long it was available."),
     "replay": Verb("features.replay.cli", "Show what policies would have decided over past commits."),
     "forecast": Verb("features.forecast.cli", "Show what happens next without new input."),
     "explain": Verb(
-        "features.explain.cli:explain", "Explain why a field is what it is, by which rule, and until when."
+        "features.explain.cli:explain", "Explain why a field has its value, by which rule, and until when."
     ),
     "lint": Verb("features.lint.cli", "Find things that are valid but probably unintended."),
     "cel": Verb("features.cel.cli", "Evaluate and explain one expression."),
-    "test": Verb("features.test.cli", "Run PolicyTests: what policies must say."),
+    "test": Verb("features.test.cli", "Run PolicyTests."),
 }
 
 
 class Verbs(click.Group):
-    """A group whose commands are imported on first use, and that knows what a misspelt verb was meant to be."""
+    """A group that imports commands on first use, and suggests the nearest verb for a misspelt one."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:
-        """The verbs, in the order of the register."""
+        """Return the verbs in their order."""
         return list(VERBS)
 
     def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
-        """Import a verb's module; None for a verb that does not exist."""
+        """Import a verb's module and return its command; None for an unknown verb."""
         if cmd_name not in VERBS:
             return None
-
         module, _, name = VERBS[cmd_name].home.partition(":")
         command = getattr(import_module(f"muster.{module}"), name or "command")
         assert isinstance(command, click.Command)
@@ -86,14 +89,14 @@ class Verbs(click.Group):
     def resolve_command(
         self, ctx: click.Context, args: list[str]
     ) -> tuple[str | None, click.Command | None, list[str]]:
-        """Find the verb; for an unknown one name the nearest."""
+        """Find the verb; suggest the nearest one if it is unknown."""
         if args and args[0] not in VERBS and not args[0].startswith("-"):
             hint = did_you_mean(args[0], VERBS)
             raise click.UsageError(f"No such command {args[0]!r}. {hint}".strip(), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
-        """List the verbs from the register, without importing any."""
+        """List the verbs without importing any."""
         with formatter.section("Commands"):
             formatter.write_dl([(name, verb.summary) for name, verb in VERBS.items()])
 
@@ -107,30 +110,26 @@ def cli() -> None:
     """
 
 
-#: Verbs that go on until they are told to stop.
-_LASTING = frozenset(("watch", "heartbeat", "detect", "pulses"))
+#: Verbs that run until they are stopped.
+_LASTING = frozenset(("watch", "heartbeat", "relay", "detect", "pulses"))
 
 
 def main() -> None:
-    """Run `muster` and exit with its code. The one boundary at which errors become codes."""
+    """Run `muster` and exit with its code."""
     if _LASTING.isdisjoint(sys.argv[1:2]):
-        # A process that answers and ends has no garbage worth looking for, and over a large fleet that takes a seventh
-        # of its time.
+        # Garbage collection takes a seventh of the time of a run over a large fleet, and the process ends soon.
         gc.disable()
     signal.signal(signal.SIGTERM, _leave)
     sys.exit(run(sys.argv[1:]))
 
 
 def _leave(*_: object) -> NoReturn:
-    """Leave as after an error, on SIGTERM: git's processes are ended, and what was half done is undone."""
+    """Exit on SIGTERM as after an error: git's processes are ended, and half-done work is undone."""
     sys.exit(TERMINATED)
 
 
 def run(arguments: list[str]) -> int:
-    """Run one command line and return its exit code."""
-    from muster.fleet.faults import listening_to_fallbacks
-    from muster.git.errors import RepositoryError
-
+    """Run one command line and return its exit code: the only boundary at which errors become exit codes."""
     try:
         with listening_to_fallbacks(_Fallbacks()):
             result = cli.main(args=arguments, prog_name="muster", standalone_mode=False)
@@ -145,7 +144,7 @@ def run(arguments: list[str]) -> int:
         _complain(error.message, error.hint)
         return REPOSITORY
     except BrokenPipeError:
-        # Whoever read our output has had enough. Python would complain again when it flushes at exit.
+        # The reader of our output has closed the pipe. Python would complain again when it flushes at exit.
         sys.stdout = None
         return FINE
     except KeyboardInterrupt:
@@ -163,38 +162,29 @@ def _complain(message: str, hint: str = "") -> None:
 
 
 class _Fallbacks:
-    """Says on the terminal where muster took a longer way because a shorter one failed: each fault once."""
+    """Prints a note when a fault of ours makes muster fall back to a slower way: once for each fault."""
 
     def __init__(self) -> None:
-        self._said = set[str]()
+        self._printed = set[str]()
 
     def __call__(self, doing: str, error: Exception) -> None:
-        from muster.fleet.faults import fault_text
-
         line = f"a fault in muster, not in your fleet, while {doing}, so it takes a longer way: {fault_text(error)}"
-        if line not in self._said:
-            self._said.add(line)
+        if line not in self._printed:
+            self._printed.add(line)
             with suppress(OSError):
                 _complain(line, "Please report this line: there is nothing of your fleet in it.")
 
 
 def _fault(error: Exception) -> None:
-    """A fault of ours: the traceback goes where a report can pick it up, the terminal gets the sentence.
-
-    What an exception says may hold anything; passwords and tokens are left out of it.
-    """
-    import os
-    import traceback
+    """Print one sentence about a fault of ours, and write the traceback to a file for a report, without secrets."""
+    import traceback  # both only for a fault
     from tempfile import NamedTemporaryFile
 
-    from muster.data.printable import without_secrets
-
     whole = without_secrets("".join(traceback.format_exception(error)), os.environ)
-
     with NamedTemporaryFile("w", prefix="muster-fault-", suffix=".txt", delete=False, encoding="utf-8") as report:
         report.write(whole)
-    said = without_secrets(f"{type(error).__name__}: {error}", os.environ)
-    _complain(f"a fault in muster, not in your fleet: {said}",
+    text = without_secrets(f"{type(error).__name__}: {error}", os.environ)
+    _complain(f"a fault in muster, not in your fleet: {text}",
               f"Nothing was written. Please report it with the file {report.name}.")  # fmt: skip
 
 

@@ -1,3 +1,3 @@
-"""The version of muster: a module of its own, so that naming it imports nothing else."""
+"""The version of muster, in a module that imports nothing."""
 
 __version__ = "0.1.0"

@@ -12,10 +12,11 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from muster.cel import cache
+from muster.git.repository import Repository, common_directory
 from muster.version import __version__
 
 if TYPE_CHECKING:
-    from muster.git.repository import Repository
     from muster.run.state import RunState
 
 #: The folder of the states in the cache.
@@ -38,8 +39,6 @@ def cache_directory(environ: Mapping[str, str]) -> Path | None:
 
 def use_cache(environ: Mapping[str, str]) -> None:
     """Use the cache in this process, if its directory can be created. Never raises."""
-    from muster.cel import cache
-
     directory = cache_directory(environ)
     if directory is not None:
         try:
@@ -49,10 +48,8 @@ def use_cache(environ: Mapping[str, str]) -> None:
     cache.use(directory, __version__)
 
 
-def state_path(environ: Mapping[str, str], repository: "Repository", branch: str, given: Path | None) -> Path | None:
+def state_path(environ: Mapping[str, str], repository: Repository, branch: str, given: Path | None) -> Path | None:
     """Return the file with the state of a fleet's branch; None if there is none."""
-    from muster.git.repository import common_directory
-
     if named := given or environ.get("MUSTER_STATE"):
         return Path(f"{named}{branch}" if branch in (STAGED, WORK_TREE) else named)
     directory = cache_directory(environ)
@@ -63,9 +60,9 @@ def state_path(environ: Mapping[str, str], repository: "Repository", branch: str
 
 
 def open_state_of(
-    environ: Mapping[str, str], repository: "Repository", branch: str, given: Path | None = None
+    environ: Mapping[str, str], repository: Repository, branch: str, given: Path | None = None
 ) -> "RunState | None":
     """Open the state of a fleet's branch; None if there is none, so that every run evaluates the whole fleet."""
-    from muster.run.state import open_state
+    from muster.run.state import open_state  # not needed to find the cache
 
     return open_state(state_path(environ, repository, branch, given))

@@ -14,8 +14,12 @@ from typing import TYPE_CHECKING, Final
 
 import click
 
+from muster.data.codes import CODES
+from muster.data.kinds import CLUSTERS, Kind, kinds_named, words
+from muster.data.locations import FOLDER
+from muster.data.names import did_you_mean
+
 if TYPE_CHECKING:
-    from muster.data.kinds import Kind
     from muster.git.process import Git
 
 #: The lines of a file that identify an object.
@@ -28,8 +32,6 @@ _NAMESPACE: Final = re.compile(rf"(?:\s|\{{)namespace:{_VALUE}")
 
 def targets(ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Complete `KIND[/NAME]`: kinds, and after a slash the names of objects."""
-    from muster.data.kinds import words
-
     word, slash, begun = incomplete.partition("/")
     if not slash:
         return [one for one in words() if one.startswith(incomplete.casefold())]
@@ -71,8 +73,6 @@ def namespaces(ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
 
 def unknown_object(target: str, told: str = "there is no") -> click.UsageError:
     """Return an error about the missing object `KIND/[NAMESPACE/]NAME`, with the nearest name that exists."""
-    from muster.data.names import did_you_mean
-
     word, _, name = target.partition("/")
     hint = did_you_mean(name, _names(click.get_current_context(), word))
     return click.UsageError(f"{told} {target}. {hint}".strip())
@@ -80,15 +80,12 @@ def unknown_object(target: str, told: str = "there is no") -> click.UsageError:
 
 def codes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
     """Complete the code of a finding."""
-    from muster.data.codes import CODES
-
     return sorted(code for code in CODES if code.startswith(incomplete.upper()))
 
 
 def _names(ctx: click.Context, word: str) -> list[str]:
     """The names of the objects of a kind, `NAMESPACE/NAME` for namespaced ones; sorted."""
-    from muster.data.kinds import kinds_named
-    from muster.git.repository import open_repository
+    from muster.git.repository import open_repository  # every command imports this module, and few complete names
 
     with suppress(Exception):  # an error message would break the line that a person is typing
         git = open_repository(ctx.params.get("repo") or Path(), os.environ).git
@@ -96,10 +93,7 @@ def _names(ctx: click.Context, word: str) -> list[str]:
     return []
 
 
-def _of_kind(git: "Git", kind: "Kind") -> set[str]:
-    from muster.data.kinds import CLUSTERS
-    from muster.data.locations import FOLDER
-
+def _of_kind(git: "Git", kind: Kind) -> set[str]:
     listing = git.output("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD", f"{FOLDER}{kind.folder}/")
     paths = [path.removesuffix(".yaml").split("/") for path in os.fsdecode(listing).split("\0") if path]
     found = {"/".join(path[-2:] if kind.namespaced else path[-1:]) for path in paths}
@@ -108,10 +102,8 @@ def _of_kind(git: "Git", kind: "Kind") -> set[str]:
     return found or set(_written(git, kind, everywhere=True))
 
 
-def _written(git: "Git", kind: "Kind", *, everywhere: bool) -> Iterator[str]:
+def _written(git: "Git", kind: Kind, *, everywhere: bool) -> Iterator[str]:
     """Objects in input files: in all of them, or only outside of `clusters/`."""
-    from muster.data.locations import FOLDER
-
     apart = [f":(top,exclude){FOLDER}", *(() if everywhere else (":(top,exclude)clusters",))]
     done = git.run("grep", "-z", "-I", "-E", "--full-name", _LINES, "HEAD", "--", ":(top)*.yaml", ":(top)*.yml", *apart)
     file, lines = "", list[str]()
@@ -124,7 +116,7 @@ def _written(git: "Git", kind: "Kind", *, everywhere: bool) -> Iterator[str]:
     yield from _object(lines, kind)
 
 
-def _object(lines: list[str], kind: "Kind") -> Iterator[str]:
+def _object(lines: list[str], kind: Kind) -> Iterator[str]:
     text = "\n".join(lines)
     said, name, namespace = _KIND.search(text), _NAME.search(text), _NAMESPACE.search(text)
     if said is not None and name is not None and said[1] == kind.name:

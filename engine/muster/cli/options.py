@@ -1,4 +1,8 @@
-"""Options that several commands share."""
+"""Options that several commands share.
+
+Every command imports this module. What evaluates a fleet takes a large part of a second to import, so functions import
+it only if they need it.
+"""
 
 import os
 from collections.abc import Callable, Iterator, Sequence
@@ -12,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from muster.cli.completion import unknown_object
+from muster.data.kinds import UnknownKind
 from muster.data.times import parse_time, try_duration
 from muster.data.tree import Tree
 from muster.git.clock import wall_clock
@@ -255,7 +260,6 @@ def object_matcher(target: str) -> "Callable[[ObjectId], bool]":
     """Return a test for the id that `KIND/[NAMESPACE/]NAME` names. click.UsageError if it names no kind or no
     object."""
     from muster.cli.select import id_matcher
-    from muster.data.kinds import UnknownKind
 
     with usage_errors(UnknownKind):
         is_named = id_matcher(target)
@@ -277,7 +281,6 @@ def find_one(run: "Run", target: str, is_named: "Callable[[ObjectId], bool]") ->
 def wanted(*targets: str) -> "Wanted | None":
     """Return what a run must evaluate for these objects; None for everything. click.UsageError for an unknown kind."""
     from muster.cli.select import wanted
-    from muster.data.kinds import UnknownKind
     from muster.run.incremental import Wanted
 
     with usage_errors(UnknownKind):
@@ -324,7 +327,6 @@ def write_findings(findings: "Sequence[Finding]", form: str, target: str) -> Non
 def selected(run: "Run", target: str | None) -> list[Tree]:
     """Return the objects that `target` names. click.UsageError if it names no kind, or a missing object."""
     from muster.cli.select import select
-    from muster.data.kinds import UnknownKind
 
     with usage_errors(UnknownKind):
         found = select(run, target)

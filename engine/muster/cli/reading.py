@@ -1,4 +1,7 @@
-"""What commands read: a revision of the repository, or the files of a work tree or directory."""
+"""What commands read: a revision of the repository, or the files of a work tree or directory.
+
+What evaluates a fleet is imported by the functions that do: `validate` reads fleets, too, and evaluates none.
+"""
 
 import os
 import sys
@@ -11,6 +14,8 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.cli.cache import open_state_of, use_cache
+from muster.cli.instants import Instant, instant_of
+from muster.cli.listening import Freshness, age_line, agent_refs_at, require_heard
 from muster.data.agentref import relay_of
 from muster.data.printable import printable
 from muster.data.snapshot import Snapshot
@@ -19,16 +24,16 @@ from muster.git.derivedbranch import derived_branch, derived_tip, evaluated_comm
 from muster.git.directory import DirectorySnapshot
 from muster.git.errors import RepositoryError
 from muster.git.open import open_commit, work_tree_snapshot
+from muster.git.pulse_memory import Remembered
 from muster.git.push import fetch_missing
 from muster.git.repository import Repository, branch_tip, current_branch, open_repository, resolve
 from muster.git.snapshot import CommitSnapshot, staged_snapshot
+from muster.git.status import UnknownChangesError, work_tree_changes
+from muster.run.question import COMMITTED, Question, WorkTreeFiles
 
 if TYPE_CHECKING:
-    from muster.cli.instants import Instant
-    from muster.cli.listening import Freshness
     from muster.rules.policies.lazy import Witness
     from muster.run.incremental import Wanted
-    from muster.run.question import Question
     from muster.run.run import Run, Settled
     from muster.run.state import RunState
     from muster.run.workers import Workers
@@ -47,7 +52,7 @@ class FleetReading:
     """
 
     snapshot: Snapshot
-    freshness: "Freshness"
+    freshness: Freshness
     repository: Repository | None = None
     base: str | None = None
     heard: AgentRefs | None = None
@@ -58,10 +63,8 @@ class FleetReading:
         """The branch that is checked out; None if there is none."""
         return current_branch(self.repository) if self.repository else None
 
-    def instant(self, now: datetime) -> "Instant":
+    def instant(self, now: datetime) -> Instant:
         """Return the instant at which a reconcile would decide."""
-        from muster.cli.instants import Instant, instant_of
-
         if self.repository is None or self.base is None:
             return Instant(now)
         return instant_of(self.repository, self.base, now)
@@ -71,12 +74,8 @@ class FleetReading:
         refs = self.heard.refs if self.heard is not None else ()
         return next((found.commit for found in refs if found.short == ref and not relay_of(found.name)), None)
 
-    def question(self, now: datetime) -> "Question | None":
+    def question(self, now: datetime) -> Question | None:
         """Return the question to ask the state of the branch that is checked out; None if something else is read."""
-        from muster.git.pulse_memory import Remembered
-        from muster.git.status import UnknownChangesError, work_tree_changes
-        from muster.run.question import COMMITTED, Question, WorkTreeFiles
-
         repository, commit, heard, branch = self.repository, self.base, self.heard, self.branch
         if repository is None or commit is None or heard is None or branch is None:
             return None
@@ -100,8 +99,6 @@ class FleetReading:
 
         A plain directory has no refs at all: there, clusters keep their derived state, with a finding.
         """
-        from muster.cli.listening import require_heard
-
         if self.repository is None or self.heard is None:
             return
         try:
@@ -112,18 +109,14 @@ class FleetReading:
 
     def print_age(self, now: datetime, *, err: bool) -> None:
         """Print the age of the agents' refs; on standard error if the output is for machines."""
-        from muster.cli.listening import age_line
-
         if self.repository is not None and self.heard is not None:
             line = age_line(self.repository, self.heard, now)
             if line:
                 click.echo(line, err=err)
 
 
-def open_reading(repo: Path, rev: str | None, *, worktree: bool, freshness: "Freshness") -> FleetReading:
+def open_reading(repo: Path, rev: str | None, *, worktree: bool, freshness: Freshness) -> FleetReading:
     """Open what `--rev` and `--worktree` name, with agents' refs as `freshness` say."""
-    from muster.cli.listening import agent_refs_at
-
     _check(repo, rev, worktree=worktree)
     if worktree and (found := own_repository(repo)) is None:
         return FleetReading(DirectorySnapshot(worktree_root(repo), os.environ), freshness)
@@ -140,7 +133,7 @@ def open_reading(repo: Path, rev: str | None, *, worktree: bool, freshness: "Fre
     return FleetReading(work_tree_snapshot(repository, heard), freshness, repository, head, heard)
 
 
-def _seen(repository: Repository, commit: str, freshness: "Freshness") -> str:
+def _seen(repository: Repository, commit: str, freshness: Freshness) -> str:
     """The commit with its derived files; if their branch is missing locally, it is fetched."""
     branch = derived_branch(repository, commit)
     if branch and freshness.ask and derived_tip(repository, branch) is None:
@@ -188,7 +181,6 @@ def warn_uncommitted(reading: FleetReading) -> None:
 
 def settle_reading(reading: FleetReading, now: datetime, workers: "Workers") -> "Settled":
     """Evaluate until nothing more is due, starting from the state of the branch that is checked out. Keeps no state."""
-    from muster.git.pulse_memory import Remembered
     from muster.run.incremental import answer
     from muster.run.settle import settle
 
