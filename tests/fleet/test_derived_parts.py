@@ -45,8 +45,8 @@ POOL = "derived/clusterpools/pools/ci.yaml"
     ("path", "edit", "what"),
     [
         pytest.param(CLUSTER, replacing("spec:\n", "spec:\n  hubAcceptsClient: false\n"), "spec.hubAcceptsClient", id="value"),
-        pytest.param(CLUSTER, replacing("spec:\n", "spec:\n  leaseDurationSeconds: 1\n"), "no field", id="foreign field"),
-        pytest.param(CLUSTER, replacing("spec:\n", "data: {}\nspec:\n"), "data is no field", id="foreign section"),
+        pytest.param(CLUSTER, replacing("spec:\n", "spec:\n  leaseDurationSeconds: 1\n"), "not a known field", id="foreign field"),
+        pytest.param(CLUSTER, replacing("spec:\n", "data: {}\nspec:\n"), "data is not a known field", id="foreign section"),
         pytest.param(CLUSTER, replacing("  generation: 1\n", "  generation: one\n"), "metadata.generation", id="generation"),
         pytest.param(CLUSTER, replacing("specChanged: \"2025-12-31T12:00:00Z\"", "specChanged: 12"), "specChanged", id="time"),
         pytest.param(
