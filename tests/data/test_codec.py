@@ -3,6 +3,7 @@
 import json
 import subprocess
 import sys
+from contextlib import suppress
 from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from typing import NamedTuple, cast
@@ -11,7 +12,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.data.codec import MalformedError, decode, decode_json, decode_tree, encode, from_tree, to_tree
+from muster.data.codec import MalformedError, decode, decode_tree, encode, from_tree, to_tree
 from muster.data.codes import Code, Severity
 from muster.data.decision import ApprovalWait, Because, Failed, Held, Input
 from muster.data.finding import Finding, Waiver
@@ -77,11 +78,8 @@ def test_whatever_is_damaged_is_one_error(value: object) -> None:
 @given(st.binary(max_size=60))
 def test_any_bytes_are_a_value_or_one_error(data: bytes) -> None:
     for type_ in (Finding, Held, Entry, tuple[Failed, ...], dict[str, int], str):
-        try:
+        with suppress(MalformedError):
             decode(type_, data)
-            decode_json(type_, data)
-        except MalformedError:
-            pass
 
 
 texts = st.text(st.characters(codec="utf-8"))
@@ -100,8 +98,6 @@ def test_trees_keep_their_types_and_the_order_of_their_keys(tree: object) -> Non
 def test_a_tree_that_is_nested_too_deeply() -> None:
     with pytest.raises(MalformedError):
         decode_tree(b"\x91" * 100_000)
-    with pytest.raises(MalformedError):
-        decode_json(list[object], b"[" * 100_000)
 
 
 def test_json_is_read_by_type() -> None:
@@ -109,10 +105,13 @@ def test_json_is_read_by_type() -> None:
     tree = {"pair": ["a", 1], "names": ["a", "b"], "at": "2026-01-01T12:00:00Z"}
     assert json.loads(json.dumps(to_tree(entry))) == tree
     assert from_tree(Entry, tree) == entry
-    assert decode_json(Entry, b'{"pair": ["a", 1], "unknown": {}}') == Entry(Pair("a", 1))
-    for wrong in (b"", b"{", b"[]", b'{"pair": ["a"]}', b'{"pair": ["a", "1"]}', b'{"pair": ["a", 1], "at": "noon"}'):
+    assert from_tree(Entry, {"pair": ["a", 1], "unknown": {}}) == Entry(Pair("a", 1))
+    odd: tuple[object, ...] = (
+        [], None, {}, {"pair": ["a"]}, {"pair": ["a", "1"]}, {"pair": ["a", True]}, {**tree, "at": "noon"}
+    )  # fmt: skip
+    for wrong in odd:
         with pytest.raises(MalformedError):
-            decode_json(Entry, wrong)
+            from_tree(Entry, wrong)
     with pytest.raises(MalformedError):
         from_tree(Entry, {**tree, "names": [1]})
 

@@ -1,8 +1,8 @@
 """The one codec: values of muster's own types as bytes, and back.
 
-What muster keeps for itself (its state) is MessagePack. What others read too, in refs and in files beside a repository,
-is JSON. Types are the plain dataclasses and named tuples that the engine uses: `decode` makes one of them, or raises
-MalformedError for anything else, however damaged. Callers treat that as "not kept".
+What muster keeps for itself (its state) is MessagePack. What is JSON, in refs and in files beside a repository, goes
+through a tree. The types are the engine's own dataclasses and named tuples: `decode` and `from_tree` return one, or
+raise MalformedError for anything else, however damaged. Callers treat that as "not kept".
 
 msgspec is loaded on first use: a command that neither reads nor writes such values does not wait for it.
 """
@@ -58,16 +58,6 @@ def decode_tree(data: bytes) -> Tree:
     """Return the tree that MessagePack holds. Raises MalformedError."""
     any_type: Any = Any
     return decode(any_type, data)
-
-
-def decode_json(type_: type[T], data: bytes) -> T:
-    """Return the value of a type that JSON holds; unknown fields are ignored. Raises MalformedError."""
-    import msgspec
-
-    try:
-        return msgspec.json.decode(data, type=type_)
-    except _WRONG as error:
-        raise MalformedError(str(error)) from None
 
 
 def from_tree(type_: type[T], tree: Tree) -> T:

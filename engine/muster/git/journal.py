@@ -16,6 +16,7 @@ from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Final
 
+from muster.data.codec import from_tree
 from muster.data.tree import read_json
 from muster.git.clock import seconds_since
 from muster.git.errors import RepositoryError
@@ -176,10 +177,6 @@ def _taken(path: Path, descriptor: int) -> Journal | None:
 
 def _read(text: bytes) -> JournalNote:
     """The note as it was written; one that says nothing where it is none of ours."""
-    with suppress(ValueError, TypeError, AttributeError):
-        values = read_json(text)
-        values.pop("name", None)
-        note = JournalNote(**values)
-        if all(isinstance(value, str) for value in (note.ref, note.new, note.worktree, note.old)):
-            return replace(note, seconds=float(note.seconds))
+    with suppress(ValueError):
+        return from_tree(JournalNote, read_json(text))
     return JournalNote()

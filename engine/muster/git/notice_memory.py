@@ -8,12 +8,13 @@ twice, with the same id, and nothing is lost.
 
 import json
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field, replace
 
-from muster.data.ids import ObjectId
+from muster.data.codec import MalformedError, from_tree, to_tree
 from muster.data.kinds import BY_GROUP_KIND
 from muster.data.notices import Message, Notice
-from muster.data.times import format_time, try_time
+from muster.data.times import try_time
 from muster.data.tree import Tree, dig, mappings_at, read_json
 from muster.git.repository import Repository
 from muster.git.rootref import RefContents, RootRef, store_files
@@ -76,21 +77,7 @@ def remember(repository: Repository, memory: NoticeMemory, remote: str | None = 
 
 def encoded(memory: NoticeMemory) -> Mapping[str, bytes]:
     """A memory as a file: the same memory gives the same bytes."""
-    messages = [
-        {
-            "id": one.id, "policy": one.policy, "key": one.key, "severity": one.severity, "sinks": sorted(one.sinks),
-            "due": format_time(one.due), "arrived": sorted(one.arrived),
-            "notices": [
-                {
-                    "object": list(notice.object), "sort": notice.sort, "name": notice.name, "before": notice.before,
-                    "after": notice.after, "reason": notice.reason, "text": notice.text, "commit": notice.commit,
-                    "at": format_time(notice.at),
-                }
-                for notice in one.notices
-            ],
-        }
-        for _, one in sorted(memory.messages.items())
-    ]  # fmt: skip
+    messages = [_tree_of(one) for _, one in sorted(memory.messages.items())]
     tree = {"upTo": memory.upto, "messages": messages, "done": memory.done}
     return {_FILE: (json.dumps(tree, indent=0) + "\n").encode()}
 
@@ -112,28 +99,22 @@ def decoded(files: Mapping[str, bytes]) -> NoticeMemory:
     return memory
 
 
+def _tree_of(message: Message) -> Tree:
+    tree = to_tree(message)  # in the order of the fields; what is told stands last
+    notices = tree.pop("notices")
+    return {**tree, "notices": notices}
+
+
 def _message(entry: Tree) -> Message | None:
-    due, notices = try_time(entry.get("due")), tuple(filter(None, map(_notice, mappings_at(entry, "notices"))))
-    texts = [entry.get(name) for name in ("id", "policy", "key", "severity")]
-    if due is None or not notices or not all(isinstance(text, str) for text in texts):
-        return None
-    lists = [entry.get(name) for name in ("sinks", "arrived")]
-    names = [frozenset(one for one in found if isinstance(one, str)) for found in lists if isinstance(found, list)]
-    if len(names) != len(lists):
-        return None
-    id_, policy, key, severity = map(str, texts)
-    return Message(id_, policy, key, severity, names[0], due, notices, names[1])
+    notices = tuple(filter(None, map(_notice, mappings_at(entry, "notices"))))
+    with suppress(MalformedError):
+        message = from_tree(Message, {**entry, "due": try_time(entry.get("due")), "notices": notices})
+        return message if notices else None
+    return None
 
 
 def _notice(entry: Tree) -> Notice | None:
-    at, id_ = try_time(entry.get("at")), entry.get("object")
-    texts = [entry.get(name) for name in ("sort", "name", "before", "after", "reason", "text", "commit")]
-    if at is None or not all(isinstance(text, str) for text in texts):
-        return None
-    if not isinstance(id_, list) or len(id_) != len(ObjectId._fields) or not all(isinstance(one, str) for one in id_):
-        return None
-    object_ = ObjectId(*id_)
-    if (object_.group, object_.kind) not in BY_GROUP_KIND:
-        return None
-    sort, name, before, after, reason, text, commit = map(str, texts)
-    return Notice(object_, sort, name, before, after, reason, text, commit, at)
+    with suppress(MalformedError):
+        notice = from_tree(Notice, {**entry, "at": try_time(entry.get("at"))})
+        return notice if notice.object[:2] in BY_GROUP_KIND else None
+    return None

@@ -10,14 +10,16 @@ The commit's tree has up to 256 files of JSON, by a hash of the object, so that 
 import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
+from contextlib import suppress
 from dataclasses import dataclass, field
 from functools import cached_property
 from pathlib import Path
 
+from muster.data.codec import MalformedError, from_tree, to_tree
 from muster.data.decision import NOTHING_PUBLISHED, Memory, Published, PulseKey
 from muster.data.ids import ObjectId
-from muster.data.times import format_time, try_time
-from muster.data.tree import Tree, dig, read_json
+from muster.data.times import try_time
+from muster.data.tree import Tree, read_json
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository, open_repository, ref_tip
 from muster.git.rootref import RefContents, RootRef, files_of, store_files
@@ -136,12 +138,8 @@ def encoded(memory: PulseMemory) -> Mapping[str, bytes]:
 
 def _entry(memory: PulseMemory, key: PulseKey) -> Tree:
     last, half = memory.published.get(key), memory.arrived.get(key)
-    entry: Tree = {}
-    if last is not None:
-        entry = {"generation": last.generation, "time": format_time(last.time), "count": last.count}
-    if half is not None:
-        entry["arrived"] = {"event": half.event, "sinks": sorted(half.sinks)}
-    return entry
+    entry: Tree = to_tree(last) if last is not None else {}
+    return {**entry, "arrived": to_tree(half)} if half is not None else entry
 
 
 def decoded(files: Mapping[str, bytes]) -> PulseMemory:
@@ -166,10 +164,8 @@ def _is_text(name: str) -> bool:
 
 def _read(memory: PulseMemory, id_: ObjectId, entries: Iterable[tuple[str, Tree]]) -> None:
     for policy, entry in entries:
-        key = PulseKey(id_, policy)
-        time, generation, count = try_time(dig(entry, "time")), dig(entry, "generation"), dig(entry, "count")
-        if time is not None and isinstance(generation, int) and isinstance(count, int):
-            memory.published[key] = Published(generation, time, count)
-        event, sinks = dig(entry, "arrived", "event"), dig(entry, "arrived", "sinks")
-        if isinstance(event, str) and isinstance(sinks, list):
-            memory.arrived[key] = Arrived(event, frozenset(str(sink) for sink in sinks))
+        key, known = PulseKey(id_, policy), entry if isinstance(entry, dict) else {}
+        with suppress(MalformedError):
+            memory.published[key] = from_tree(Published, {**known, "time": try_time(known.get("time"))})
+        with suppress(MalformedError):
+            memory.arrived[key] = from_tree(Arrived, known.get("arrived"))

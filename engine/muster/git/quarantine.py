@@ -19,6 +19,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from muster.data.codec import from_tree
 from muster.data.tree import read_json
 from muster.git.errors import RepositoryError
 from muster.git.process import BLOCK, Git
@@ -37,9 +38,8 @@ class Refusal(NamedTuple):
 def refusals(repository: Repository) -> dict[str, Refusal]:
     """Return the refused refs, by the full name under which each would be kept here."""
     try:
-        known = read_json(_refusals_file(repository).read_text(encoding="utf-8"))
-        return {str(ref): Refusal(str(commit), str(why)) for ref, (commit, why) in known.items()}
-    except (OSError, ValueError, TypeError, AttributeError):
+        return from_tree(dict[str, Refusal], read_json(_refusals_file(repository).read_text(encoding="utf-8")))
+    except (OSError, ValueError):
         return {}
 
 
