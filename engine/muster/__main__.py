@@ -54,6 +54,7 @@ VERBS: dict[str, Verb] = {
     "release": Verb("features.edits.cli:release", "Give a claim's cluster back, as one commit."),
     "import": Verb("features.importing.cli", "Import the objects of a live hub from a dump."),
     "export": Verb("features.export.cli", "Print objects for a load balancer or a live hub."),
+    "sync": Verb("features.sync.cli", "Write what the fleet decides to a live hub."),
     "detect": Verb("agents.detect.cli", "Probe something in a cluster repeatedly, and report its condition."),
     "cache": Verb("features.cache.cli", "Show or drop what is kept between runs."),
     "site": Verb("features.page.cli", "Write the fleet as a web page."),

@@ -1,0 +1,1 @@
+"""One-way sync of what muster decides to a live hub."""

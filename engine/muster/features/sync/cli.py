@@ -1,0 +1,114 @@
+"""`muster sync`: have a live hub follow what the fleet's repository decides."""
+
+import json
+import os
+import sys
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Event
+from typing import TYPE_CHECKING
+
+import click
+
+from muster.cli import options
+from muster.cli.exits import FINDINGS, REPOSITORY
+from muster.cli.outcome import say
+
+if TYPE_CHECKING:
+    from muster.features.sync.sync import Synced
+    from muster.git.repository import Repository
+
+
+@click.command()
+@options.repo_option
+@options.rev_option
+@click.option("--kubeconfig", type=options.FILE, metavar="FILE", envvar="KUBECONFIG", show_envvar=True,
+              help="How to reach the hub.")  # fmt: skip
+@click.option("--context", metavar="NAME", help="The kubeconfig's context.  [default: the current one]")
+@click.option("--namespace", default="default", show_default=True, metavar="NAME",
+              help="Where the ConfigMap lies that says what muster made on the hub.")  # fmt: skip
+@click.option("--name", default="muster", show_default=True, metavar="NAME", help="What this ConfigMap is called.")
+@click.option("--repository", default="", metavar="ID",
+              help="The repository that feeds the hub.  [default: its first commit]")  # fmt: skip
+@click.option("--karmada", is_flag=True, help="Write Karmada's remedy actions and traffic blocks, too.")
+@click.option("--hive", is_flag=True, help="Write Hive's ClusterDeployments and ClusterClaims, too.")
+@click.option("--watch", is_flag=True, help="Go on until stopped: after each commit, and at an interval.")
+@click.option("--interval", type=click.FloatRange(min=0.1), default=30.0, show_default=True, metavar="SECONDS",
+              help="With --watch: how often to look for changes made by hand.")  # fmt: skip
+@click.option("--dry-run", is_flag=True, help="Let the hub check everything, and change nothing.")
+@click.option("--print-rbac", is_flag=True, help="Print the rights that the command needs on the hub.")
+@options.output_option("text", "json")
+def command(
+    repo: Path, rev: str | None, kubeconfig: Path | None, context: str | None, namespace: str, name: str,
+    repository: str, karmada: bool, hive: bool, watch: bool, interval: float, dry_run: bool, print_rbac: bool,
+    output: str,
+) -> int:  # fmt: skip
+    """Write what the fleet's last reconcile decided to a live hub.
+
+    Written are PlacementDecisions with their status, and on the hub's Placements the annotation that keeps OCM's own
+    scheduler away; with --karmada and --hive also fields of these systems, if their own controllers are off. The
+    conditions, taints and Leases of clusters are never written. A change made by hand is repaired; what muster made is
+    deleted when its reason goes, and nothing else.
+    """
+    from muster.cli.documents import yaml_stream
+    from muster.features.sync.sync import SyncParent
+    from muster.git.repository import open_repository
+
+    found = open_repository(repo, os.environ)
+    parent = SyncParent(namespace, name, repository or _first_commit(found))
+    systems = [system for system, asked in (("karmada", karmada), ("hive", hive)) if asked]
+    if print_rbac:
+        from muster.features.sync.rbac import rbac
+
+        sys.stdout.write(yaml_stream(rbac(parent, systems)))
+        return 0
+    if kubeconfig is None:
+        raise click.UsageError("--kubeconfig says how to reach the hub.")
+    if find_spec("kubernetes") is None:
+        raise click.UsageError("muster sync needs an extra: pip install 'muster-fleet[hub]'.")
+    from muster.cli.stopping import until_stopped
+    from muster.features.sync.following import Follower
+    from muster.features.sync.hub import HubError, LiveHub
+    from muster.features.sync.sync import FedByAnotherError, Syncer
+
+    try:
+        hub = LiveHub(kubeconfig, context)
+    except HubError as error:
+        raise click.UsageError(f"{error}.") from error
+    follower = Follower(found, rev, Syncer(hub, parent, dry_run=dry_run), systems)
+    tell = _json if output == "json" else _text
+    if watch:
+        stop, wake = Event(), Event()
+        with until_stopped(stop, wake=wake.set):
+            follower.follow(stop, wake, interval, tell)
+        return 0
+    try:
+        commit, done = follower.synced()
+    except (HubError, FedByAnotherError) as error:
+        click.echo(f"error: {error}", err=True)
+        return REPOSITORY
+    tell(commit, done)
+    return FINDINGS if done.failed else 0
+
+
+def _text(commit: str, done: "Synced") -> None:
+    from muster.features.sync.following import lines_of
+
+    say(*lines_of(commit, done))
+
+
+def _json(commit: str, done: "Synced") -> None:
+    from muster.features.sync.following import document_of
+
+    say(json.dumps(document_of(commit, done)))
+
+
+def _first_commit(repository: "Repository") -> str:
+    """The commit with which the history of HEAD begins: the same in every clone."""
+    from muster.git.log import read_log
+
+    if repository.git.output("rev-parse", "--is-shallow-repository").strip() == b"true":
+        raise click.UsageError(
+            "A shallow clone does not have the first commit: give --repository ID, or fetch all of it."
+        )
+    return max(commit.commit for commit in read_log(repository, "HEAD", roots=True))

@@ -1,0 +1,65 @@
+"""The rights that `muster sync` needs on a hub, and no more."""
+
+from collections.abc import Iterable, Iterator
+from typing import Final
+
+from muster.data.kinds import PLACEMENT, Kind
+from muster.data.tree import Tree
+from muster.features.sync.sync import SyncParent
+from muster.features.sync.wanted import OWNED, api_version
+
+_NAME: Final = "muster-sync"
+_RBAC: Final = "rbac.authorization.k8s.io"
+
+
+def rbac(parent: SyncParent, systems: Iterable[str]) -> list[Tree]:
+    """Return the roles of a service account `muster-sync` in the parent's namespace, and their bindings."""
+    asked = frozenset(("", *systems))
+    rules = [*_rules_of(PLACEMENT, made=False)]
+    for owned in OWNED:
+        if owned.system in asked:
+            rules.extend(_rules_of(owned.kind, made=not owned.fields or owned.system == "hive"))
+        else:  # what an earlier run wrote is given up only if asked for; it is looked for all the same
+            rules.append(_rule(owned.kind, owned.kind.plural, "list"))
+    account = {"kind": "ServiceAccount", "name": _NAME, "namespace": parent.namespace}
+    own = [
+        {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [parent.name], "verbs": ["get", "patch"]},
+        {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]},
+    ]
+    return [
+        {"apiVersion": "v1", **account_of(account)},
+        _role("ClusterRole", rules, ""),
+        _binding("ClusterRole", account, ""),
+        _role("Role", own, parent.namespace),
+        _binding("Role", account, parent.namespace),
+    ]
+
+
+def account_of(subject: Tree) -> dict[str, Tree]:
+    """The service account that a binding's subject names."""
+    return {"kind": subject["kind"], "metadata": {"name": subject["name"], "namespace": subject["namespace"]}}
+
+
+def _rules_of(kind: Kind, *, made: bool) -> Iterator[Tree]:
+    yield _rule(kind, kind.plural, *(("list", "patch", "create", "delete") if made else ("list", "patch")))
+    if kind is not PLACEMENT:
+        yield _rule(kind, f"{kind.plural}/status", "patch")
+
+
+def _rule(kind: Kind, resource: str, *verbs: str) -> Tree:
+    return {"apiGroups": [api_version(kind).rpartition("/")[0]], "resources": [resource], "verbs": list(verbs)}
+
+
+def _role(kind: str, rules: list[Tree], namespace: str) -> Tree:
+    return {"apiVersion": f"{_RBAC}/v1", "kind": kind, "metadata": _metadata(namespace), "rules": rules}
+
+
+def _binding(kind: str, account: Tree, namespace: str) -> Tree:
+    return {
+        "apiVersion": f"{_RBAC}/v1", "kind": f"{kind}Binding", "metadata": _metadata(namespace),
+        "roleRef": {"apiGroup": _RBAC, "kind": kind, "name": _NAME}, "subjects": [account],
+    }  # fmt: skip
+
+
+def _metadata(namespace: str) -> Tree:
+    return {"name": _NAME, **({"namespace": namespace} if namespace else {})}

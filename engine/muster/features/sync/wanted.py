@@ -1,0 +1,131 @@
+"""What muster owns on a hub: whole objects that it makes, and fields of objects that others make.
+
+A hub gets what the last reconcile committed. Conditions, taints and Leases of clusters are never among it: they are
+lists and objects that the hub's own controllers and agents write. Karmada's and Hive's fields are sent only if asked
+for, because on most hubs their own controllers write them.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final, NamedTuple
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import (
+    CLUSTER_CLAIM,
+    CLUSTER_DEPLOYMENT,
+    KARMADA_CLUSTER,
+    MULTI_CLUSTER_INGRESS,
+    PLACEMENT,
+    PLACEMENT_DECISION,
+    Kind,
+    kind_of,
+)
+from muster.data.tree import Tree, dig
+from muster.features.export.objects import exported, served_versions
+from muster.fleet.fleet import Fleet
+
+#: Tells OCM's scheduler to leave a Placement's decisions to others. It stands on the hub's copy only, never in git.
+SCHEDULING_DISABLED: Final = "cluster.open-cluster-management.io/experimental-scheduling-disable"
+#: Systems whose fields are sent only if asked for, because their own controllers write them on most hubs.
+SYSTEMS: Final = ("karmada", "hive")
+
+
+class OwnedFields(NamedTuple):
+    """Fields of a kind that muster alone writes, by dotted paths; no paths: the whole object."""
+
+    kind: Kind
+    fields: tuple[str, ...] = ()
+    system: str = ""
+
+
+OWNED: Final = (
+    OwnedFields(PLACEMENT_DECISION),
+    OwnedFields(KARMADA_CLUSTER, ("status.remedyActions",), "karmada"),
+    OwnedFields(MULTI_CLUSTER_INGRESS, ("status.trafficBlockClusters",), "karmada"),
+    OwnedFields(CLUSTER_DEPLOYMENT, ("spec",), "hive"),
+    OwnedFields(CLUSTER_CLAIM, ("spec",), "hive"),
+)
+#: Kinds that muster makes as whole objects wherever it derives one.
+_MADE_GROUPS: Final = frozenset(("multicluster.x-k8s.io",))
+
+
+class HubKey(NamedTuple):
+    """An object on a hub, or its status subresource."""
+
+    kind: Kind
+    namespace: str
+    name: str
+    status: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class Patch:
+    """What muster's field manager applies to an object. `made`: muster makes the object, and deletes it when its reason
+    goes; else the object must exist on the hub."""
+
+    key: HubKey
+    body: Mapping[str, Tree]
+    made: bool
+
+
+def wanted(fleet: Fleet, systems: Iterable[str] = ()) -> list[Patch]:
+    """Return what a hub must have of a fleet as it was committed, in the order in which it is applied."""
+    found = [*_scheduling_disabled(fleet)]
+    asked = frozenset(("", *systems))
+    rules = {rule.kind: rule for rule in OWNED if rule.system in asked}
+    for id_ in sorted(fleet.previous):
+        kind = kind_of(id_)
+        if (rule := rules.get(kind)) is None and kind.group not in _MADE_GROUPS:
+            continue
+        made = id_ not in fleet.objects
+        derived = fleet.previous[id_]
+        if dig(derived, "metadata", "deletionTimestamp") is not None:
+            continue  # it is to go: what muster made is pruned, and the rest is its owner's to delete
+        body = derived if made or rule is None else _only(derived, rule.fields)
+        found.extend(_patches(id_, body, made=made))
+    return found
+
+
+def _scheduling_disabled(fleet: Fleet) -> Iterator[Patch]:
+    """Keep the hub's scheduler away from the Placements that muster decides."""
+    for placement in fleet.of(PLACEMENT):
+        body = _head(placement.body) | {
+            "metadata": {**_head(placement.body)["metadata"], "annotations": {SCHEDULING_DISABLED: "true"}}
+        }
+        yield Patch(HubKey(PLACEMENT, placement.id.namespace, placement.id.name), body, made=False)
+
+
+def _head(body: Tree) -> dict[str, Tree]:
+    metadata = {name: value for name in ("name", "namespace") if (value := dig(body, "metadata", name))}
+    return {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": metadata}
+
+
+def _only(body: Tree, fields: tuple[str, ...]) -> Tree:
+    """The object's name and some of its fields."""
+    if not fields:
+        return body
+    kept = _head(body)
+    for path in fields:
+        section, _, name = path.partition(".")
+        value = dig(body, *path.split("."))
+        if value is not None:
+            kept[section] = {**kept.get(section, {}), name: value} if name else value
+    return kept
+
+
+def _patches(id_: ObjectId, body: Tree, *, made: bool) -> Iterator[Patch]:
+    kind = kind_of(id_)
+    for status in (False, True):
+        for one in exported([body], named=True, status=status).bodies:
+            if made or any(name not in ("apiVersion", "kind", "metadata") for name in one):
+                yield Patch(HubKey(kind, id_.namespace, id_.name, status), one, made)
+
+
+def group_kind(kind: Kind) -> str:
+    """A kind as an ApplySet names it: `PlacementDecision.cluster.open-cluster-management.io`."""
+    return f"{kind.name}.{kind.group}" if kind.group else kind.name
+
+
+def api_version(kind: Kind) -> str:
+    """The version in which a kind is sent and listed: the one that upstream serves."""
+    return next(iter(served_versions(kind)), f"{kind.group}/{kind.versions[0]}")

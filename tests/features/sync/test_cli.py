@@ -1,0 +1,207 @@
+"""`muster sync` beside a real API server: what it writes, repairs, prunes, and leaves alone."""
+
+import json
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+import yaml
+
+from muster.data.tree import Tree, dig
+from muster.features.sync.hub import LiveHub, path_of
+from muster.features.sync.wanted import SCHEDULING_DISABLED, HubKey
+from tests.support.commandline import Run
+from tests.support.git import Repo, new_repository
+from tests.support.hub import Hub, RefusedError, needs_hub
+from tests.support.hub import hub as hub
+
+pytestmark = needs_hub
+NOON = "2026-01-01T12:00:00Z"
+SETS = (
+    "apiVersion: cluster.open-cluster-management.io/v1beta2\nkind: ManagedClusterSet\nmetadata: {{name: {ns}}}\n"
+    "spec: {{clusterSelector: {{selectorType: LabelSelector, labelSelector: {{}}}}}}\n---\n"
+    "apiVersion: cluster.open-cluster-management.io/v1beta2\nkind: ManagedClusterSetBinding\n"
+    "metadata: {{name: {ns}, namespace: {ns}}}\nspec: {{clusterSet: {ns}}}\n"
+)
+PLACEMENT = (
+    "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\n"
+    "metadata: {{name: {name}, namespace: {ns}}}\nspec: {{}}\n"
+)
+
+
+class Synced:
+    """A fleet, its namespace on a hub, and a hub user who has no more than what `--print-rbac` prints."""
+
+    def __init__(self, muster: Run, hub: Hub, folder: Path, namespace: str) -> None:
+        self.muster, self.hub, self.namespace, self._folder = muster, hub, namespace, folder
+        self.repo: Repo = new_repository(folder / "fleet")
+        self.now = NOON
+        self.repo.commit({"sets.yaml": SETS.format(ns=namespace), "web.yaml": self.placement("web")})
+        for name in ("c1", "c2"):
+            self.join(name)
+        hub.make_namespaces([{"metadata": {"namespace": namespace}}])
+        hub.apply(yaml.safe_load(self.placement("web")))
+        for body in yaml.safe_load_all(self("--print-rbac", plain=True)):
+            if body["kind"].endswith("Binding"):
+                body["subjects"] = [{"kind": "User", "name": "muster", "apiGroup": "rbac.authorization.k8s.io"}]
+            body["metadata"]["name"] += f"-{namespace}" if body["kind"].startswith("ClusterRole") else ""
+            if body["kind"] == "ClusterRoleBinding":
+                body["roleRef"]["name"] += f"-{namespace}"
+            hub.apply(body)
+
+    def placement(self, name: str) -> str:
+        return PLACEMENT.format(name=name, ns=self.namespace)
+
+    def join(self, name: str) -> None:
+        body = (
+            "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n"
+            f"metadata: {{name: {name}}}\nspec: {{hubAcceptsClient: true}}\nstatus:\n  conditions:\n"
+            "  - {type: ManagedClusterConditionAvailable, status: 'True', reason: ManagedClusterAvailable}\n---\n"
+            "apiVersion: coordination.k8s.io/v1\nkind: Lease\n"
+            f"metadata: {{name: managed-cluster-lease, namespace: {name}}}\n"
+            f"spec: {{leaseDurationSeconds: 60, renewTime: '{self.now}'}}\n"
+        )
+        self.repo.commit({f"clusters/{name}.yaml": body})
+
+    def reconciled(self) -> None:
+        code, _, errors = self.muster("reconcile", "--repo", self.repo.path, "--now", self.now)
+        assert code in (0, 1), errors
+
+    def __call__(self, *arguments: str, plain: bool = False, code: int = 0) -> str:
+        if not plain:
+            arguments = (*arguments, "--kubeconfig", str(self.hub.kubeconfig), "--context", "muster")
+        found, out, errors = self.muster("sync", "--repo", self.repo.path, "--namespace", self.namespace, *arguments)
+        assert found == code, errors + out
+        return out + errors
+
+    def document(self, *arguments: str, code: int = 0) -> Tree:
+        return json.loads(self("-o", "json", *arguments, code=code))
+
+    def decision(self, name: str = "web") -> Tree:
+        body = {
+            "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision",
+            "metadata": {"name": f"{name}-decision-1", "namespace": self.namespace},
+        }  # fmt: skip
+        return self.hub.get(body)
+
+    def chosen(self) -> list[str]:
+        return [one["clusterName"] for one in dig(self.decision(), "status", "decisions") or ()]
+
+
+@pytest.fixture
+def synced(muster: Run, hub: Hub, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Synced]:
+    namespace = request.node.name.replace("_", "-").removeprefix("test-")[:40].strip("-")
+    made = Synced(muster, hub, tmp_path, namespace)
+    made.reconciled()
+    yield made
+    made.hub.apply(yaml.safe_load(made.placement("web")))
+
+
+def test_decisions_arrive_and_the_second_pass_changes_nothing(synced: Synced) -> None:
+    first = synced.document()
+    assert (len(first["created"]), first["failed"]) == (1, [])
+    assert synced.chosen() == ["c1", "c2"]
+    placement = synced.hub.get(yaml.safe_load(synced.placement("web")))
+    assert placement["metadata"]["annotations"] == {SCHEDULING_DISABLED: "true"}
+    before = synced.decision()
+    second = synced.document()
+    assert [second[sort] for sort in ("created", "changed", "healed", "pruned", "failed")] == [[]] * 5
+    assert second["unchanged"] == 3
+    assert synced.decision() == before
+
+
+def test_a_dead_cluster_leaves_the_hub_s_decision(synced: Synced) -> None:
+    synced.document()
+    synced.now = "2026-01-01T12:20:00Z"
+    synced.join("c2")
+    synced.reconciled()
+    assert synced.document()["changed"]
+    assert synced.chosen() == ["c2"]
+
+
+def test_a_change_made_by_hand_is_repaired(synced: Synced) -> None:
+    synced.document()
+    decision = synced.decision()
+    stolen = {**decision, "status": {"decisions": [{"clusterName": "c9", "reason": "by hand"}]}}
+    stolen["metadata"] = {name: decision["metadata"][name] for name in ("name", "namespace")}
+    synced.hub.apply(stolen, status=True, manager="somebody")
+    assert synced.chosen() == ["c9"]
+    assert "changed" in synced()
+    assert synced.chosen() == ["c1", "c2"]
+
+
+def test_what_lost_its_reason_goes_and_nothing_else(synced: Synced) -> None:
+    synced.document()
+    other = {
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision",
+        "metadata": {"name": "of-somebody-else", "namespace": synced.namespace},
+    }  # fmt: skip
+    synced.hub.apply(other)
+    before = synced.hub.get(other)
+    synced.repo.commit({"web.yaml": None})
+    synced.reconciled()
+    done = synced.document()
+    assert {(one["kind"], one["name"]) for one in done["pruned"]} >= {
+        ("PlacementDecision", "web-decision-1"), ("Placement", "web")
+    }  # fmt: skip
+    with pytest.raises(RefusedError, match="404"):
+        synced.decision()
+    assert synced.hub.get(other) == before
+    placement = synced.hub.get(yaml.safe_load(synced.placement("web")))
+    assert "annotations" not in placement["metadata"], "the hub's scheduler may decide it again"
+
+
+def test_a_namespace_that_is_missing_costs_its_objects_only(synced: Synced) -> None:
+    absent = f"{synced.namespace}-absent"
+    sets = (
+        SETS.format(ns=synced.namespace)
+        .split("---\n")[1]
+        .replace(f"namespace: {synced.namespace}", f"namespace: {absent}")
+    )
+    synced.repo.commit({"more.yaml": sets + "---\n" + PLACEMENT.format(name="far", ns=absent)})
+    synced.reconciled()
+    done = synced.document(code=1)
+    assert [one["name"] for one in done["failed"]] == ["far-decision-1"] * 2
+    assert [one["name"] for one in done["absent"]] == ["far"]
+    assert synced.chosen() == ["c1", "c2"]
+
+
+def test_a_dry_run_changes_nothing(synced: Synced) -> None:
+    assert len(synced.document("--dry-run")["created"]) == 1
+    with pytest.raises(RefusedError, match="404"):
+        synced.decision()
+
+
+def test_another_repository_is_refused(synced: Synced) -> None:
+    synced.document()
+    said = synced("--repository", "another", code=4)
+    assert "another repository feeds this hub" in said
+
+
+def test_an_object_that_somebody_else_made_is_left_alone(synced: Synced) -> None:
+    body = {
+        "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision",
+        "metadata": {"name": "web-decision-1", "namespace": synced.namespace},
+    }  # fmt: skip
+    synced.hub.apply(body)
+    assert "muster did not make it" in synced(code=1)
+    assert synced.decision().get("status") is None
+
+
+def test_a_hub_that_does_not_answer_is_an_error(synced: Synced) -> None:
+    kubeconfig = json.loads(synced.hub.kubeconfig.read_text())
+    kubeconfig["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
+    path = synced.repo.path.parent / "gone"
+    path.write_text(json.dumps(kubeconfig))
+    code, _, errors = synced.muster("sync", "--repo", synced.repo.path, "--kubeconfig", path)
+    assert (code, "does not answer" in errors) == (4, True)
+
+
+def test_paths_are_those_of_the_server(hub: Hub) -> None:
+    from muster.data.kinds import PLACEMENT_DECISION
+
+    key = HubKey(PLACEMENT_DECISION, "ns", "web-decision-1", status=True)
+    assert path_of(key) == (
+        "/apis/cluster.open-cluster-management.io/v1beta1/namespaces/ns/placementdecisions/web-decision-1/status"
+    )
+    assert list(LiveHub(hub.kubeconfig).list(PLACEMENT_DECISION, label="nobody=has-it")) == []
