@@ -157,7 +157,9 @@ class Syncer:
         if now is None:
             if not key.status:
                 done.created.append(key)
-        elif _content(after, status=key.status) == _content(now, status=key.status) or (key.status and key._replace(status=False) in done.created):
+        elif _content(after, status=key.status) == _content(now, status=key.status) or (
+            key.status and key._replace(status=False) in done.created
+        ):
             done.unchanged.append(key)
         elif seen is not None and seen.body == body:
             done.healed.append(key)
