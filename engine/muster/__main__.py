@@ -112,7 +112,7 @@ def cli() -> None:
 
 
 #: Verbs that run until they are stopped.
-_LASTING = frozenset(("watch", "heartbeat", "relay", "detect", "pulses"))
+_LASTING = frozenset(("watch", "heartbeat", "relay", "detect", "pulses", "sync"))
 
 
 def main() -> None:
