@@ -68,7 +68,7 @@ class Synced:
         return bool(self.created or self.changed or self.healed or self.pruned)
 
 
-class _Seen(NamedTuple):
+class _AppliedBody(NamedTuple):
     """What was applied, and the object's version on the hub after that."""
 
     body: Mapping[str, Tree]
@@ -81,7 +81,7 @@ class Syncer:
     def __init__(self, hub: LiveHub, parent: SyncParent, *, dry_run: bool = False) -> None:
         """Feed `hub` as the set of `parent`."""
         self._hub, self._parent, self._dry_run = hub, parent, dry_run
-        self._seen: dict[HubKey, _Seen] = {}
+        self._seen: dict[HubKey, _AppliedBody] = {}
 
     def sync(self, patches: Iterable[Patch]) -> Synced:
         """Make the hub have what is wanted. FedByAnotherError if another repository feeds it, HubError if the hub does
@@ -170,7 +170,7 @@ class Syncer:
             other = key._replace(status=not key.status)
             if other in self._seen and self._seen[other].version == _version(now):
                 self._seen[other] = self._seen[other]._replace(version=_version(after))
-            self._seen[key] = _Seen(body, _version(after))
+            self._seen[key] = _AppliedBody(body, _version(after))
 
     def _labelled(self, patch: Patch) -> Mapping[str, Tree]:
         if not patch.made or patch.key.status:
