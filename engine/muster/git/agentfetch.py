@@ -80,8 +80,6 @@ def fetch_agents(
 
 
 class _Fetch:
-    """One fetch of the agents' refs of a remote, to below `space`."""
-
     def __init__(
         self, repository: Repository, remote: str, space: str, settings: AgentSettings, mandate: Mandate | None,
         answer_seconds: float, until: float,
@@ -168,7 +166,6 @@ class _Fetch:
         return [f"--negotiation-tip={tip}" for tip in (*tips, *([head] if head else []))]
 
     def _move(self, refs: Mapping[str, str | None]) -> None:
-        """Point refs at what has arrived; None removes a ref."""
         if not refs:
             return
         lines = (

@@ -103,8 +103,6 @@ def agent_refs(
 
 
 class _RefsQuestion(NamedTuple):
-    """Everything that decides which refs count."""
-
     listing: bytes
     complaints: str
     unfetched: Mapping[str, Refusal]
@@ -192,11 +190,9 @@ class AgentFiles:
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """What was left out and why, sorted by ref and path."""
         return tuple(sorted(self._skipped, key=lambda one: (one.ref, one.path)))
 
     def files(self) -> Iterator[SourceFile]:
-        """Yield the files, sorted by ref and path."""
         blobs = BlobSequence(self._objects, [one.oid for one in self._chosen])
         for index, one in enumerate(self._chosen):
             yield SourceFile(one.path.decode(), one.oid, partial(blobs.read, index), one.ref)
@@ -294,7 +290,6 @@ def _reason(error: Exception) -> str:
 
 
 def _parse_tree(directory: AgentEntry, answer: GitObject | UnreadableError) -> Iterator[AgentEntry]:
-    """Yield the entries of a raw tree."""
     if isinstance(answer, UnreadableError):
         raise answer
     if answer.kind != "tree":

@@ -48,7 +48,6 @@ class CommitAuthors:
 
     @cached_property
     def _committed(self) -> Mapping[str, str]:
-        """The files of the head, id by path."""
         entries = list_tree(self._repository, self._head) if self._head else ()
         return {decode(entry.path)[0]: entry.oid for entry in entries}
 

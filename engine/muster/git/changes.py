@@ -66,7 +66,6 @@ def parse_raw_change(head: bytes, path: bytes) -> PathChange:
 
 
 def path_change(raw: bytes, old: Blob | None, new: Blob | None) -> PathChange:
-    """Return the change of a path as git stores it."""
     return PathChange(decode(raw)[0], old, new, raw)
 
 

@@ -184,7 +184,6 @@ def _in_the_way(git: Git, changes: Sequence[PathChange]) -> tuple[str, ...]:
 
 
 def _only_goes(root: bytes, path: bytes, going: set[bytes]) -> bool:
-    """Does a folder contain only files that are being removed?"""
     if _is_no_folder(root + path):
         return False
     inside = (where + b"/" + name for where, _, names in os.walk(root + path) for name in names)
@@ -199,7 +198,6 @@ def _is_no_folder(full: bytes) -> bool:
 
 
 def _filters(git: Git, paths: Iterable[bytes]) -> set[str]:
-    """The git filters that attributes name for some paths."""
     asked = b"".join(path + b"\0" for path in paths)
     listing = git.run("check-attr", "-z", "--stdin", "filter", stdin=asked).stdout.decode(errors="replace").split("\0")
     return {value for value in listing[2::3] if value not in ("unspecified", "unset")}

@@ -60,7 +60,6 @@ def _may_come_along(repository: Repository, url: str) -> bool:
 
 
 def _repository_folder(repository: Repository, url: str) -> Path:
-    """The folder that git would find at a path."""
     start = repository.worktree or repository.git_dir
     path = (start / url.removeprefix("file://")).absolute()
     tried = (path / ".git", path, path.with_name(f"{path.name}.git"))

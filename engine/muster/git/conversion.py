@@ -66,7 +66,6 @@ class ContentConverter:
         return self._convert(path)
 
     def id_of(self, content: bytes) -> str:
-        """Return the blob id that content has in this repository."""
         return object_id("blob", content, self._object_format)
 
     def _convert(self, path: bytes) -> bytes:
@@ -118,7 +117,6 @@ class _Hasher:
         raise UnreadableError(f"git cannot store it: {complaint(said, reap(process))}")
 
     def stop(self) -> None:
-        """End the process."""
         if self._process is not None:
             reap(self._process)
             self._process = None

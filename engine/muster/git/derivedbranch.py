@@ -103,7 +103,6 @@ def derived_commit_of(repository: Repository, commit: str) -> str:
 
 
 def _joined_parents(repository: Repository, commit: str) -> tuple[str, ...]:
-    """The parents of a joined commit; none if it is not joined."""
     (one,) = read_log(repository, commit, most=1)
     return one.parents if one.subject == _SUBJECT else ()
 

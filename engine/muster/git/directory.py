@@ -76,12 +76,10 @@ class DirectorySnapshot(Snapshot):
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """What was left out and why. Complete once `files` has been exhausted."""
         return tuple(sorted(self._skipped, key=lambda one: one.path))
 
     @property
     def ignored(self) -> tuple[SourceFile, ...]:
-        """What `.musterignore` names. Complete once `files` has been exhausted."""
         return tuple(self._named)
 
     @cached_property
@@ -98,7 +96,6 @@ class DirectorySnapshot(Snapshot):
 
     @cached_property
     def _repository(self) -> Repository | None:
-        """The repository whose work tree the directory is."""
         try:
             repository = self._opened or open_repository(self._path, self._environ)
         except RepositoryError:
@@ -107,7 +104,6 @@ class DirectorySnapshot(Snapshot):
         return repository if same else None
 
     def files(self) -> Iterator[SourceFile]:
-        """Yield the data files, sorted by path."""
         self._skipped, self._named = [], []
         listing = self._listing or self._listed_by_git()
         self._absent = {} if listing is None else listing.absent

@@ -108,7 +108,6 @@ class EngineCommits:
         self._objects = Objects(repository.git)
 
     def close(self) -> None:
-        """End the git processes."""
         self._objects.close()
 
     def of(self, commits: Sequence[str]) -> Iterator[EngineCommit | None]:

@@ -37,13 +37,11 @@ class ChosenEntries(NamedTuple):
     ignored: tuple[tuple[str, str], ...] = ()
 
     def files(self, objects: Objects) -> Iterator[SourceFile]:
-        """Yield the chosen files, which `objects` reads."""
         blobs = BlobSequence(objects, [oid for _, oid in self.chosen])
         for index, (path, oid) in enumerate(self.chosen):
             yield SourceFile(path, oid, partial(read_required, path, partial(blobs.read, index)))
 
     def ignored_files(self, objects: Objects) -> tuple[SourceFile, ...]:
-        """Return the ignored files, which `objects` reads."""
         return tuple(required_file(objects, path, oid) for path, oid in self.ignored)
 
 

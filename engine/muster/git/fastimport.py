@@ -51,7 +51,6 @@ def build_changed(
 
 
 def write_command(path: str, content: bytes) -> bytes:
-    """Return the command that writes a file."""
     return b"M 100644 inline %b\n%b" % (_quoted(checked_path(path)), _data(content))
 
 
@@ -61,7 +60,6 @@ def keep_command(path: str, mode: bytes, blob: str) -> bytes:
 
 
 def remove_command(path: str) -> bytes:
-    """Return the command that removes a file or a folder."""
     return b"D %b\n" % _quoted(checked_path(path))
 
 
@@ -122,7 +120,6 @@ def _clean(message: str) -> bytes:
 
 
 def _signed(repository: Repository, commit: str, message: bytes, parent: str | None, env: Mapping[str, str]) -> str:
-    """Return a signed commit like `commit`: fast-import itself cannot sign."""
     parents = ("-p", parent) if parent else ()
     arguments = ("-c", "i18n.commitEncoding=UTF-8", "commit-tree", "-S", *parents, f"{commit}^{{tree}}")
     return repository.git.output(*arguments, stdin=message, env=env).decode().strip()

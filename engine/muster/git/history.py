@@ -155,16 +155,13 @@ class History:
         return required_file(self._objects, path, oid)
 
     def before(self, paths: Collection[str]) -> Mapping[str, Sequence[SourceFile]]:
-        """Return what was read at these paths then and since, newest first; nothing for a path without a file."""
         return self._versions(set(paths).__contains__, paths)
 
     def below(self, folder: str) -> Mapping[str, Sequence[SourceFile]]:
-        """Return the same of every file under a folder; an empty one is the root."""
         prefix = f"{folder}/" if folder else ""
         return self._versions(lambda path: path.startswith(prefix), (folder,))
 
     def had(self, path: str, oid: str) -> bool:
-        """Was a file of this id read there then?"""
         return self._trees[1].get(path) == (oid,)
 
     def _versions(self, wanted: Callable[[str], bool], paths: Iterable[str]) -> dict[str, list[SourceFile]]:
@@ -180,7 +177,6 @@ class History:
 
     @cached_property
     def _last(self) -> EngineCommit | None:
-        """The last run; None if history does not tell."""
         with closing(EngineCommits(self._repository, self._head)) as engine:
             return engine.last()
 
@@ -199,7 +195,6 @@ class History:
 
     @cached_property
     def _ran(self) -> bool:
-        """Was anything ever derived?"""
         return has_derived(self._repository, self._head)
 
     @cached_property

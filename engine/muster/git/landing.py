@@ -150,7 +150,6 @@ def _move_local(repository: Repository, tips: Tips, commit: str) -> str:
 
 
 def _refusal(refused: Refused) -> str:
-    """The message of a refusal, with the files named."""
     return refused.message + (f": {', '.join(refused.paths)}" if refused.paths else "")
 
 

@@ -30,7 +30,6 @@ def find_derived_tips(repository: Repository, tips: Tips) -> Tips | None:
 
 
 def commit_to_evaluate(repository: Repository, tips: Tips, apart: Tips | None) -> str:
-    """Return the commit to evaluate."""
     return join_commits(repository, tips.base, apart.base) if apart else tips.base
 
 

@@ -117,7 +117,6 @@ class Objects:
         return answer.content
 
     def close(self) -> None:
-        """End the processes. They start again with the next question."""
         self._contents.stop()
         self._sizes.stop()
 
@@ -131,7 +130,6 @@ class BlobSequence:
     """
 
     def __init__(self, objects: Objects, oids: Sequence[str]) -> None:
-        """Serve `oids`, addressed by position."""
         self._objects = objects
         self._oids = oids
         self._ahead: dict[int, GitObject | UnreadableError] = {}
@@ -169,7 +167,6 @@ class _Batch:
         self._lock = threading.Lock()
 
     def ask(self, names: Sequence[str]) -> Iterator[GitObject | UnreadableError]:
-        """Yield one answer for each name, in order."""
         start = 0
         while start < len(names):
             end = start + _fitting(names, start)

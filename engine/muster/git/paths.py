@@ -72,7 +72,6 @@ class Ignored:
     """
 
     def __init__(self, content: bytes = b"") -> None:
-        """Compile the patterns of the file's `content`."""
         self.faults: tuple[str, ...] = ()
         self._spec: GitIgnoreSpec | None = None
         if content.strip():

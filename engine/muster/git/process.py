@@ -81,8 +81,6 @@ def observe_commands(listener: Listener) -> Iterator[None]:
 
 @dataclass(frozen=True, slots=True)
 class Completed:
-    """A command that has ended."""
-
     status: int
     stdout: bytes
     stderr: str
@@ -190,7 +188,6 @@ class StderrTail:
     """
 
     def __init__(self, process: "Process") -> None:
-        """Listen to `process` until it ends."""
         self._read_output = b""
         self._thread = threading.Thread(target=self._listen, args=(os.dup(process.stderr.fileno()),), daemon=True)
         self._thread.start()

@@ -131,6 +131,5 @@ def _move(source: Path, target: Path) -> None:
 
 
 def _quoted(path: Path) -> str:
-    """A path for a list of paths, quoted."""
     escaped = str(path.absolute()).replace("\\", "\\\\").replace('"', '\\"')
     return f'"{escaped}"'

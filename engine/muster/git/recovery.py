@@ -81,7 +81,6 @@ def _report_line(journal: Journal, files: int, locks: int) -> str:
 
 
 def _git_directories(repository: Repository) -> Iterator[Path]:
-    """The git directories of all work trees."""
     common = common_directory(repository)
     yield common
     yield from sorted(common.glob("worktrees/*/"))

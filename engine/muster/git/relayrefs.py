@@ -38,7 +38,6 @@ _shards: dict[str, Shard] = {}
 
 
 def cluster_folder(cluster: str) -> str:
-    """Return the folder of a cluster."""
     return f"{hashlib.sha256(cluster.encode()).hexdigest()[:2]}/{cluster}"
 
 

@@ -25,7 +25,6 @@ class AnswerCache:
     """The last few answers about commits named by their full ids, which never change; no large ones."""
 
     def __init__(self) -> None:
-        """Nothing is kept yet."""
         self._answers: dict[tuple[str, ...], Completed] = {}
 
     def run(self, git: Git, *arguments: str, commit: str) -> Completed:
@@ -62,12 +61,10 @@ class Repository:
 
     @property
     def id_bytes(self) -> int:
-        """The length of an object id."""
         return 32 if self.object_format == "sha256" else 20
 
     @property
     def null_id(self) -> str:
-        """The id that stands for no object."""
         return "00" * self.id_bytes
 
 
@@ -227,7 +224,6 @@ def _environ_for(environ: Mapping[str, str], git_dir: Path) -> Mapping[str, str]
 
 
 def _hook_git_dir(environ: Mapping[str, str]) -> Path | None:
-    """Return the repository that a hook runs for, as git set it."""
     git_dir = environ.get("GIT_DIR")
     return Path(os.path.realpath(git_dir)) if git_dir else None
 

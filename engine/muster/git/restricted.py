@@ -80,7 +80,6 @@ def disabled_filters(git: Git) -> frozenset[str]:
 
 
 def _overrides(settings: list[_Setting]) -> Iterator[tuple[str, str]]:
-    """The settings that override the repository's own."""
     users = [setting for setting in settings if not setting.own]
     own = dict.fromkeys(setting.key for setting in settings if setting.own)
     for key in own:
@@ -108,7 +107,6 @@ def _settings(git: Git) -> Iterator[_Setting]:
 
 
 def _add_settings(environ: dict[str, str], settings: list[tuple[str, str]]) -> dict[str, str]:
-    """Add settings to those in the environment."""
     counted = environ.get("GIT_CONFIG_COUNT", "")
     first = int(counted) if counted.isascii() and counted.isdigit() else 0
     for number, (key, value) in enumerate(settings, first):

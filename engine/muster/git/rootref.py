@@ -73,7 +73,6 @@ class RootRef:
     seal: Seal | None = None
 
     def look(self, known: RefContents = NO_CONTENTS) -> RefContents:
-        """See `ReplaceableRef`."""
         limit = self.limit_seconds
         if self.remote is None:
             tip = ref_tip(self.repository, self.name)
@@ -90,7 +89,6 @@ class RootRef:
         return RefContents(tip, files_of(self.repository, tip))
 
     def replace(self, known: RefContents, files: Mapping[str, bytes], message: str) -> RefContents | Moved | Rejected:
-        """See `ReplaceableRef`."""
         commit = build_commit(self.repository, files, message, None)
         if self.seal is not None:
             text = self.seal.sealed(self.repository.git.output("cat-file", "commit", commit))

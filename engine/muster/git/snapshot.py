@@ -53,7 +53,6 @@ class _EntriesSnapshot(Snapshot):
         yield from choice.files(self._objects)
 
     def close(self) -> None:
-        """End the git processes. Reading a file afterwards starts them again."""
         self._objects.close()
 
 
@@ -82,12 +81,10 @@ class CommitSnapshot(_EntriesSnapshot):
 
     @cached_property
     def past(self) -> History:
-        """What history says of the last run."""
         return History(self._repository, self.commit)
 
     @cached_property
     def authors(self) -> CommitAuthors:
-        """Who wrote the files."""
         return CommitAuthors(self._repository, self.commit)
 
     def files(self) -> Iterator[SourceFile]:
@@ -115,7 +112,6 @@ class IndexSnapshot(_EntriesSnapshot):
 
     @cached_property
     def past(self) -> History | None:
-        """What history says of the last run."""
         return history_on_head(self._repository)
 
     @cached_property
@@ -124,7 +120,6 @@ class IndexSnapshot(_EntriesSnapshot):
         return authors_on_head(self._repository)
 
     def files(self) -> Iterator[SourceFile]:
-        """Yield the staged data files, sorted by path."""
         yield from self._files(*self._list())
 
     def _list(self) -> tuple[list[Entry], list[bytes]]:
@@ -154,16 +149,13 @@ class WithAgents(Over):
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """What was left out and why. Complete once `files` has been exhausted."""
         return (*self.below.skipped, *self._skipped)
 
     @property
     def agents(self) -> Agents:
-        """Which agents are known."""
         return self._heard.agents
 
     def close(self) -> None:
-        """End the git processes. Reading a file afterwards starts them again."""
         self._objects.close()
 
     def files(self) -> Iterator[SourceFile]:
@@ -186,18 +178,15 @@ class WithDerived(Over):
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """What was left out and why. Complete once `files` has been exhausted."""
         below = (one for one in self.below.skipped if not one.path.startswith(FOLDER))
         derived = (one for one in self._derived.skipped if one.path.startswith(FOLDER))
         return tuple(sorted((*below, *derived), key=lambda one: one.path))
 
     @cached_property
     def past(self) -> History:
-        """What history says of the last run."""
         return History(self._repository, self._head, uncommitted=True)
 
     def close(self) -> None:
-        """End the git processes."""
         self._derived.close()
         self.below.close()
 

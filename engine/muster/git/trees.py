@@ -47,7 +47,6 @@ def find_entries(repository: Repository, objects: Objects, commit: str, paths: I
 def _walk(
     objects: Objects, commit: str, paths: Collection[bytes], id_bytes: int
 ) -> dict[bytes, tuple[bytes, str]]:  # fmt: skip
-    """Mode and id of each path, read level by level."""
     found: dict[bytes, tuple[bytes, str]] = {}
     asked, level = frozenset(paths), [(b"", f"{commit}^{{tree}}", _wanted(paths))]
     while level:
