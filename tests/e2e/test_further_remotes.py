@@ -108,7 +108,7 @@ def test_one_that_does_not_answer_delays_nothing_and_is_told(
     assert code == exits.FINDINGS
     assert "MUS512" in err
     assert "'eu' of spec.agents.remotes could not be asked" in err
-    assert "nothing is decided about the clusters that it speaks for: eu-1, eu-2" in err
+    assert "nothing is decided about its clusters: eu-1, eu-2" in err
     assert world.subject().startswith("1 cluster Unknown")
     for fresh in (False, True):  # also in a clone that has never heard of them
         checkout = clone(world.hub, world.person.path.parent / "fresh") if fresh else world.person

@@ -499,7 +499,7 @@ def test_an_agent_that_says_too_much_costs_itself_its_word(hub: Hub, muster: Run
     assert code == exits.FINE
     said = [line for line in err.splitlines() if "MUS131" in line]
     assert ["more than 4 files" in line for line in said] == [True, False]
-    assert "goes on counting" in said[1]
+    assert "still counts" in said[1]
     assert hub.repo.git("log", "-1", "--format=%s", "main") == "1 cluster Unknown"
     assert available(person, "a") == ("True", False)
     assert muster("get", "clusters", "--repo", person.path, "--now", LATER)[0] == exits.FINE

@@ -85,7 +85,7 @@ def test_a_huge_ref_costs_a_refusal(hub: Repo, here: Repo, url: str) -> None:
     found = heard(here)
     assert {name: found[name] for name in "abcefg"} == {name: f"{name}: 2\n" for name in "abcefg"}
     assert found["new"].startswith("over-limit: it takes far more than 20000 bytes")
-    assert found["d"].endswith("what it held before goes on counting")
+    assert found["d"].endswith("its earlier content still counts")
     assert stored(here) - before < 100_000
     # What is less counts at once.
     assert refusals(opened(here))["refs/remotes/origin/agents/d"].commit == huge

@@ -91,7 +91,7 @@ def test_a_locked_worktree_that_is_away_is_left_alone(repo: Repo, tmp_path: Path
     linked.path.rename(tmp_path / "elsewhere")
     outcome = commit(repo, branch="feature")
     assert isinstance(outcome, Refused)
-    assert "which is away" in outcome.message
+    assert "which is missing" in outcome.message
     assert repo.tip("feature") == repo.tip("main")
 
 

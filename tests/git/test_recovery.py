@@ -115,7 +115,7 @@ def killed_before(steps: Iterable[int], landing: Killer, template: Repo, tmp_pat
         check_next_run(repo)
     assert status == 0
     assert step > 20
-    done = "that it left half done put right"
+    done = "repaired"
     assert told >= {f"1 lock {done}", f"6 files and 1 lock {done}"}
 
 
@@ -206,7 +206,7 @@ def test_half_of_the_files(repo: Repo, *, moved: bool) -> None:
     repo.write("derived/changed.yaml", "new\nne")
     repo.write("derived/gone.yaml", None)
     (line,) = put_right(repo)
-    assert " files that it left half done put right" in line
+    assert " files repaired" in line
     check_next_run(repo)
 
 
@@ -272,7 +272,7 @@ def test_locks_of_refs_that_a_killed_git_left(repo: Repo) -> None:
     _locked(repo, "refs/heads/main.lock", f"{new}\n", note)
     repo.write(".git/HEAD.lock", "")
     (line,) = put_right(repo)
-    assert line == "a run was killed while it wrote to refs/heads/main: 2 locks that it left half done put right"
+    assert line == "a run was killed while it wrote to refs/heads/main: 2 locks repaired"
     check_next_run(repo)
     assert repo.tip("HEAD~1") == old
 
@@ -305,7 +305,7 @@ def test_git_alone_is_killed_or_hangs(repo: Repo, tmp_path: Path, does: str) -> 
         return bool(lines)
 
     wait_until(is_over)
-    assert lines == ["a run was killed while it wrote to refs/heads/main: 1 lock that it left half done put right"]
+    assert lines == ["a run was killed while it wrote to refs/heads/main: 1 lock repaired"]
     check_next_run(repo)
 
 

@@ -136,7 +136,7 @@ def test_killed_at_any_instant(fleet: Repo, tmp_path: Path, figures: list[str], 
         assert repo.tip() == before or repo.tip("HEAD^{tree}") == whole.tip("HEAD^{tree}"), number
         status, said = _ended(_muster(repo, *more))
         assert status == 0, said
-        recovered += "put right" in said
+        recovered += "repaired" in said
         assert repo.tip("HEAD^{tree}") == whole.tip("HEAD^{tree}")
         assert repo.status() == [" M mine.yaml"]
         assert not list((repo.path / ".git").rglob("*.lock"))

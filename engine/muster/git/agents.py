@@ -203,7 +203,7 @@ class AgentFiles:
             if ref.refused:
                 self._refuse(ref.short, *ref.refused)
             elif ref.unread:
-                kept = "; what it held before goes on counting" if ref.commit else ""
+                kept = "; its earlier content still counts" if ref.commit else ""
                 self._refuse(ref.short, "over-limit", ref.unread + kept)
             elif not ref.commit:
                 self._refuse(ref.short, LOST, "git calls the ref broken")

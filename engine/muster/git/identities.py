@@ -117,7 +117,7 @@ def _identify(
             doubt = f"the certificate that vouches for its newest commit ended at {format_time(end)}"
             user, reason = "", "CertificateExpired"
         elif received is not None and dated < received:
-            user, reason, doubt = "", "Replayed", "an older commit was put back in the place of a newer one"
+            user, reason, doubt = "", "Replayed", "an older commit was restored in place of a newer one"
     return replace(ref, identity=SignerIdentity(user, reason, doubt, certificate if user else ""))
 
 
@@ -130,10 +130,10 @@ def _find_signer(text: bytes, issued: Sequence["Issued"]) -> tuple[str, str, str
     and a sentence."""
     key, dated = _key(text), _date(text)
     if key is None or dated is None:
-        return "", "NotSigned", "its newest commit bears no signature, or one that is not good"
+        return "", "NotSigned", "its newest commit has no valid signature"
     mine = [one for one in issued if one.key == key]
     if not mine:
-        whose = "no certificate of this agent stands for it: it is a stranger's, or was revoked or replaced"
+        whose = "no certificate of this agent has that key: it is a stranger's, or was revoked or replaced"
         return "", "UnknownKey", f"its newest commit is signed with another key, and {whose}"
     fits = [one for one in mine if one.begin <= dated <= one.end]
     if not fits:

@@ -49,7 +49,7 @@ def _repair(repository: Repository, journal: Journal) -> str:
         except (LockedError, OSError):
             return ""
         except RepositoryError as error:
-            return f"a run was killed while it wrote to {note.worktree}, and cannot be undone yet: {error.message}"
+            return f"a run was killed while it wrote to {note.worktree}, which cannot be repaired yet: {error.message}"
         finally:
             for lock in index:
                 lock.unlink(missing_ok=True)
@@ -77,7 +77,7 @@ def _report_line(journal: Journal, files: int, locks: int) -> str:
     if not left:
         return ""
     where = journal.note.worktree or journal.note.ref.rstrip("/")
-    return f"a run was killed while it wrote to {where}: {' and '.join(left)} that it left half done put right"
+    return f"a run was killed while it wrote to {where}: {' and '.join(left)} repaired"
 
 
 def _git_directories(repository: Repository) -> Iterator[Path]:
