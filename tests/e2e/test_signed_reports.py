@@ -163,7 +163,7 @@ def test_what_is_not_signed_was_not_received(world: World) -> None:
     now = datetime.now(UTC)
     world.hub.commit_to(REF, {"lease.yaml": yaml.safe_dump(lease)}, date=format_time(now))
     told = world.reconcile()
-    assert "what the agent of ManagedCluster/edge says is not received: its newest commit has no valid signature" in told
+    assert "what the agent of ManagedCluster/edge says is not received: its newest commit has no valid" in told
     assert world.verified() == ("False", "NotSigned")
     assert world.available() == "True"  # what it said before counts, until its lease runs out
     world.hub.git("update-ref", REF, good)

@@ -69,7 +69,8 @@ def _with_work_tree(
     repository: Repository, tree: Worktree, branch: str, expected: str, commit: str
 ) -> Committed | Moved | Refused:
     if not tree.path.is_dir():
-        return Refused((), f"{branch} is checked out in {tree.path}, which is missing", "git worktree unlock or prune it")
+        what = f"{branch} is checked out in {tree.path}, which is missing"
+        return Refused((), what, "git worktree unlock or prune it")
     actual = branch_tip(repository, branch)
     if actual != expected:
         return Moved(actual)
