@@ -41,7 +41,7 @@ def test_a_key_in_the_repository_is_refused(fleet: Repo, muster: Run, tmp_path: 
         certificate, key = new_authority(folder)
         code, _, err = muster("sign", "--repo", str(fleet.path), "--ca-cert", str(certificate), "--ca-key", str(key))
         assert code == 2
-        assert "lies in the repository, where it must never be" in err
+        assert "is inside the repository, where it must never be" in err
     code, _, err = muster("reconcile", "--repo", str(fleet.path), "--ca-cert", str(certificate))
     assert (code, "--ca-cert and --ca-key go together" in err) == (2, True)
     outside, _ = new_authority(tmp_path / "ca")

@@ -1,16 +1,21 @@
-"""`muster sign`: make the certificates of approved requests, as one commit."""
+"""`muster sign`: signs approved certificate requests, as one commit."""
 
 import os
+from dataclasses import replace
 from datetime import datetime
 
 import click
 
 from muster.cli import options
 from muster.cli.exits import FINDINGS
+from muster.cli.listening import WRITER
 from muster.cli.outcome import say
 from muster.data.printable import without_secrets
 from muster.features.edits.options import Destination, edit_options
 from muster.features.sign.options import Signer, sign_once, signer_options
+from muster.git.landing import target_branch
+from muster.git.recovery import recover
+from muster.git.repository import open_repository
 
 
 @click.command()
@@ -21,18 +26,13 @@ from muster.features.sign.options import Signer, sign_once, signer_options
 @options.offline_option
 @click.pass_context
 def command(ctx: click.Context, now: datetime, signer: Signer, into: Destination, offline: bool) -> int:
-    """Sign the requests for certificates that are approved, and commit the certificates.
+    """Sign approved certificate requests, and commit the certificates.
 
-    What is signed was approved by the policy csr-approval or by a person, with exactly that content. A certificate has
-    the name and groups that were approved and nothing beside them, the usages of a client, and lives no longer than it
-    asks for, than --longest and than the authority. Run it after a reconcile, or give reconcile or watch these options.
+    A request must be approved by the policy csr-approval or by a person, with exactly its present content. A
+    certificate has the approved name and groups, the usages of a client, and nothing else. Its lifetime is limited by
+    the request, by --longest and by the authority. Run it after a reconcile, or give these options to reconcile or
+    watch.
     """
-    from dataclasses import replace
-
-    from muster.cli.listening import WRITER
-    from muster.git.landing import target_branch
-    from muster.git.recovery import recover
-    from muster.git.repository import open_repository
 
     given = ctx.get_parameter_source("now") is click.core.ParameterSource.COMMANDLINE
     repository = open_repository(into.repo, os.environ)

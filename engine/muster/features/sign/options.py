@@ -1,4 +1,4 @@
-"""What the commands that sign share: the options that name a signer, and how its work is told."""
+"""The options and the output of the commands that sign: `sign`, `reconcile` and `watch`."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -29,11 +29,11 @@ def signer_options(*, required: bool) -> Callable[[_F], _F]:
         joined = combine_options(function, "signer", _signer, "ca_cert", "ca_key", "longest")
         for option in (
             click.option("--longest", type=DurationType(_SHORTEST, "12h or 30m"), default="720h", show_default=True,
-                         metavar="DURATION", help="How long a certificate lives at the most."),
+                         metavar="DURATION", help="The longest lifetime of a certificate."),
             click.option("--ca-key", type=FILE, required=required, metavar="FILE",
-                         help="Its key: outside the repository, and nobody else's to read."),
+                         help="The authority's key: outside the repository, and readable only by you."),
             click.option("--ca-cert", type=FILE, required=required, metavar="FILE",
-                         help="Sign what is approved with this authority, PEM."),
+                         help="Sign approved requests with this authority (PEM)."),
         ):  # fmt: skip
             joined = option(joined)
         return joined
@@ -43,25 +43,25 @@ def signer_options(*, required: bool) -> Callable[[_F], _F]:
 
 @dataclass(frozen=True, slots=True)
 class Signer:
-    """An authority, as the options name it."""
+    """A signing authority, as the options name it."""
 
     certificate: Path
     key: Path
     longest: timedelta
 
     def load(self, repository: "Repository", now: datetime) -> "Authority":
-        """Read it. click.UsageError where that cannot be, or its key lies where git could take it along."""
+        """Read the authority. click.UsageError if that fails, or if its key is inside the repository."""
         for place in (repository.worktree, repository.git_dir):
             if place is not None and self.key.resolve().is_relative_to(place.resolve()):
-                raise click.UsageError(f"--ca-key {self.key} lies in the repository, where it must never be.")
+                raise click.UsageError(f"--ca-key {self.key} is inside the repository, where it must never be.")
         with identity_errors():
-            from muster.agents.identity.authority import load_authority
+            from muster.agents.identity.authority import load_authority  # needs the extra `identity`
 
             return load_authority(self.certificate, self.key, self.longest, now)
 
 
 def _signer(ca_cert: Path | None, ca_key: Path | None, longest: timedelta) -> Signer | None:
-    """The signer that was named; None for none. click.UsageError for half of one."""
+    """The named signer; None if there is none. click.UsageError for an incomplete one."""
     if ca_cert is None and ca_key is None:
         return None
     if ca_cert is None or ca_key is None:
@@ -73,9 +73,9 @@ def sign_once(
     repository: "Repository", authority: "Authority", now: Callable[[], datetime], branch: str, remote: str | None,
     freshness: "Freshness",
 ) -> "Edited":  # fmt: skip
-    """Sign what is approved, and say what was."""
-    from muster.features.sign.signing import sign
-    from muster.git.push import branch_attempts
+    """Sign approved requests, and print the result."""
+    from muster.features.sign.signing import sign  # needs the extra `identity`
+    from muster.git.push import branch_attempts  # reconcile and watch read these options without signing
 
     done = sign(
         repository, authority, now, branch=branch, remote=remote, attempts=branch_attempts(), freshness=freshness,

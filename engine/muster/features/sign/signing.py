@@ -1,10 +1,9 @@
-"""Signing: requests for certificates that are approved get theirs, in one commit.
+"""Signs approved certificate requests, in one commit.
 
-Source: seed 002 ("approved and signed by any certificate provider setting filling .status.certificate"). What is signed
-stands approved in the commit that is signed for, by the policy or by a person, with that very content, and names the
-signers for agents that the approval policy names. The certificate goes into the request's derived part, where the next
-run finds it as its own (`muster.rules.registration.requests`). The key stays where it is: nothing but certificates is
-written.
+Source: seed 002 ("approved and signed by any certificate provider setting filling .status.certificate"). A signed
+request is approved in the evaluated commit, by the policy or by a person, with exactly its present content, and names a
+signer for agents that the approval policy names. The certificate goes into the request's derived part, where the next
+run finds it as its own (`muster.rules.registration.requests`). Nothing of the key is written.
 """
 
 import base64
@@ -45,16 +44,16 @@ from muster.rules.policies.csr import agent_signers, decoded, is_of
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.checking import check_snapshot
 
-_UNNAMED = (
-    "the Fleet names no authority, so a certificate counts whoever signed it: "
-    "put what --ca-cert holds into fleet.yaml as spec.signing.authority"
+_NO_AUTHORITY = (
+    "the Fleet names no authority, so certificates of any authority count: "
+    "put the content of --ca-cert into fleet.yaml as spec.signing.authority"
 )
 
 
 @dataclass
 class _Draft:
     files: dict[str, bytes] = field(default_factory=dict)
-    told: list[str] = field(default_factory=list)
+    changes: list[str] = field(default_factory=list)
     refused: list[str] = field(default_factory=list)
     waiting: list[str] = field(default_factory=list)
 
@@ -63,10 +62,10 @@ def sign(
     repository: Repository, authority: Authority, now: Callable[[], datetime], *, branch: str, remote: str | None,
     attempts: Iterable[int], freshness: Freshness = WRITER,
 ) -> Edited:  # fmt: skip
-    """Sign what stands approved on the branch's head and commit the certificates to where what is derived lies; with a
-    remote, push them there.
+    """Sign the requests that are approved on the branch's head and commit the certificates to the branch for derived
+    files.
 
-    RepositoryError as `reconcile` does.
+    With a remote, push them there. RepositoryError as for `reconcile`.
     """
     for _ in attempts:
         tips = find_tips(repository, branch, remote)
@@ -75,26 +74,26 @@ def sign(
         heard = agent_refs_at(repository, seen, freshness, first=remote)
         with CommitSnapshot(repository, seen, heard.refs, heard.agents) as snapshot:
             fleet = check_snapshot(snapshot)
-            draft = _signed(fleet, authority, now())
+            draft = _sign_requests(fleet, authority, now())
         if draft.files and not fleet.settings.get(*AUTHORITY):
-            draft.waiting.append(_UNNAMED)
+            draft.waiting.append(_NO_AUTHORITY)
         if not draft.files:
             return Edited(None, (), tuple(draft.refused), waiting=tuple(draft.waiting))
-        number = len(draft.told)
+        number = len(draft.changes)
         subject = "Sign 1 request for a certificate" if number == 1 else f"Sign {number} requests for certificates"
         skip = " [skip ci]" if fleet.settings.skip_ci else ""
-        message = "\n".join((f"{subject}{skip}", "", *draft.told, ""))
+        message = "\n".join((f"{subject}{skip}", "", *draft.changes, ""))
         commit = build_commit(repository, draft.files, message, apart.base if apart else tips.base)
         landed = land_derived(repository, tips, apart, commit) if apart else land(repository, tips, commit)
         if landed is not None:
             return Edited(
-                commit, tuple(draft.told), tuple(draft.refused), landed.pushed, landed.left_behind, landed.followed,
+                commit, tuple(draft.changes), tuple(draft.refused), landed.pushed, landed.left_behind, landed.followed,
                 tuple(draft.waiting),
             )  # fmt: skip
     raise RepositoryError(f"{branch} kept moving, so nothing was signed", "run it again")
 
 
-def _signed(fleet: FleetWithPolicies, authority: Authority, now: datetime) -> _Draft:
+def _sign_requests(fleet: FleetWithPolicies, authority: Authority, now: datetime) -> _Draft:
     draft, signers = _Draft(), agent_signers(fleet)
     named = fleet.settings.get(*AUTHORITY)
     if isinstance(named, str) and named and authority.certificate not in authorities(named):
@@ -106,10 +105,10 @@ def _signed(fleet: FleetWithPolicies, authority: Authority, now: datetime) -> _D
             continue
         if not is_of(obj, cluster, signers):
             name = decoded(obj)["commonName"]
-            if name.startswith(f"{GROUP}{cluster}:") and _stands_approved(fleet, obj, cluster):
-                draft.refused.append(f"{obj.id} is not signed: {name!r} is not how an agent of {cluster} asks")
+            if name.startswith(f"{GROUP}{cluster}:") and _is_approved(fleet, obj, cluster):
+                draft.refused.append(f"{obj.id} is not signed: {name!r} is not the name of an agent of {cluster}")
             continue
-        if not _stands_approved(fleet, obj, cluster):
+        if not _is_approved(fleet, obj, cluster):
             if not _is_decided(fleet, obj):
                 draft.waiting.append(f"{obj.id} waits for approval: muster accept --clusters {cluster}")
             continue
@@ -120,21 +119,21 @@ def _signed(fleet: FleetWithPolicies, authority: Authority, now: datetime) -> _D
             continue
         path = fleet.derived_paths.get(obj.id) or derived_path(obj.id, fleet.settings.shards)
         draft.files[path] = derived_text(_with_certificate(obj, before, made)).encode()
-        draft.told.append(f"{obj.id}: signed for the agent of {cluster} at {format_time(now)}")
+        draft.changes.append(f"{obj.id}: signed for the agent of {cluster} at {format_time(now)}")
     return draft
 
 
-def _stands_approved(fleet: FleetWithPolicies, obj: Object, cluster: str) -> bool:
-    """Whether that very request is approved, by the last run or a person, and nobody said no since."""
-    return is_approved(_said(fleet, obj)) and not is_cluster_denied(fleet.objects, fleet.previous, cluster)
+def _is_approved(fleet: FleetWithPolicies, obj: Object, cluster: str) -> bool:
+    """Is exactly this request approved, by the last run or a person, and is its cluster not denied since?"""
+    return is_approved(_conditions(fleet, obj)) and not is_cluster_denied(fleet.objects, fleet.previous, cluster)
 
 
 def _is_decided(fleet: FleetWithPolicies, obj: Object) -> bool:
-    return any(type_ in _said(fleet, obj) for type_ in DECISION_TYPES)
+    return any(type_ in _conditions(fleet, obj) for type_ in DECISION_TYPES)
 
 
-def _said(fleet: FleetWithPolicies, obj: Object) -> dict[str, Tree]:
-    """The conditions of a request, as the last run derived them or people say."""
+def _conditions(fleet: FleetWithPolicies, obj: Object) -> dict[str, Tree]:
+    """The conditions of a request, as the last run derived them or people set them."""
     derived = by_type(mappings_at(fleet.previous.get(obj.id), "status", "conditions"))
     return {**derived, **by_type(mappings_at(obj.body, "status", "conditions"))}
 
@@ -149,7 +148,7 @@ def _approved(obj: Object) -> Approved:
 
 
 def _with_certificate(obj: Object, before: Tree, pem: bytes) -> Tree:
-    """The derived part of a request with its certificate in it."""
+    """The derived part of a request, with its certificate."""
     body = before or CSR.body({"name": obj.id.name})
     own = {**mapping_at(body, "status", "muster")}
     own[DECIDED[-1]] = {**(dig(body, *DECIDED) or {}), SIGNED: request_digest(obj)}
