@@ -87,7 +87,6 @@ THROUGH = {
         "features/metrics/test_tracing.py": "metrics/observers",
         "features/notify/test_notify.py": "notify/sinks",
         "features/page/test_pages.py": "page/overview",
-        "features/plan/test_commenting.py": "plan/comment_cli",
         "features/reconcile/test_reconcile.py": "reconcile/cli",
         "features/sign/test_cli.py": "sign/options",
         "features/test/test_coverage.py": "test/branches",

@@ -8,7 +8,7 @@ from hypothesis import strategies as st
 
 from muster.data.codes import Code, Severity
 from muster.data.finding import Finding
-from muster.features.plan.comment import MARKER, MOST, Comment, comment_text, is_comment
+from muster.features.plan.comment import MARKER, MAX_BYTES, Comment, comment_text, is_comment
 from muster.features.plan.effects import Row, Section
 from tests.cli.test_markdown import HOSTILE, parsed, shape
 from tests.support.examples import often
@@ -81,7 +81,7 @@ def test_many_names_are_folded_then_left_out_and_counted_all_the_same(number: in
     text = comment_text(Comment("t", "a", [section([f"cluster-{n:06}" for n in range(number)])]))
     assert f"- **Placements**: clusters: {number}" in text
     assert f"<details><summary>and {number - 8} more</summary>" in text
-    assert len(text.encode()) <= MOST
+    assert len(text.encode()) <= MAX_BYTES
     if number > 1000:
         assert "that are left out here" in text
     assert is_comment(text)
@@ -93,7 +93,7 @@ def test_where_nothing_fits_the_totals_do() -> None:
         for n in range(9)
     ]
     text = comment_text(Comment("t", "a", sections, [finding("m" * 500)] * 3000))
-    assert len(text.encode()) <= MOST
+    assert len(text.encode()) <= MAX_BYTES
     assert all(f"- **Sort {n}**: 9999 clusters" in text for n in range(9))
     assert "- **New findings**: 3000 errors" in text
     smallest = comment_text(Comment("t", "a", sections, [finding("m")] * 3000), most=1500)
@@ -114,7 +114,7 @@ def test_what_muster_does_not_write_is_no_comment(more: str) -> None:
     assert not is_comment(f"{text}{more}\n")
     assert not is_comment(text.replace("| what |", f"| {more} |"))
     assert not is_comment(f"{more}\n{text}")
-    assert not is_comment(text + "x" * MOST)
+    assert not is_comment(text + "x" * MAX_BYTES)
 
 
 names = st.lists(st.one_of(st.sampled_from(HOSTILE), st.text(min_size=1, max_size=30)), min_size=1, max_size=30)

@@ -119,7 +119,7 @@ def comment(kind: str, muster: Run, tmp_path: Path) -> Run:
 
 def test_one_comment_that_is_replaced(kind: str, comment: Run, forge: Forge) -> None:
     assert comment(BODY) == (exits.FINE, "commented\n", "")
-    assert comment(BODY)[1] == "the comment says so already\n"
+    assert comment(BODY)[1] == "the comment is up to date\n"
     more = BODY.replace("words", "more words")
     assert comment(more)[1] == "replaced the comment\n"
     assert forge.bodies(THREADS[kind]) == [more]
@@ -128,7 +128,7 @@ def test_one_comment_that_is_replaced(kind: str, comment: Run, forge: Forge) -> 
 
 
 def test_where_nothing_changes_nothing_is_said_unless_something_was(kind: str, comment: Run, forge: Forge) -> None:
-    assert comment(EMPTY)[1] == "nothing changes, and nothing was said before\n"
+    assert comment(EMPTY)[1] == "nothing changes, and there is no comment\n"
     assert forge.bodies(THREADS[kind]) == []
 
 
@@ -156,7 +156,7 @@ def test_a_token_that_does_not_do(comment: Run, monkeypatch: pytest.MonkeyPatch)
     code, _, err = comment(BODY)
     assert code == exits.REPOSITORY
     assert "status 404" in err
-    assert "hint: see whether the token may" in err
+    assert "hint: check whether the token may" in err
 
 
 def test_a_forge_that_is_away(comment: Run, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -53,13 +53,13 @@ def test_what_is_written_is_read(tmp_path: Path) -> None:
     ({"now": "yesterday"}, "now is not a time"), ({"now": 3}, "now is not a text"),
     ({"commit": None}, "commit is not a text"), ({"commit": "HEAD"}, "commit is not the id of a commit"),
     ({"agents": []}, "agents is not an object"), ({"agents": {"x": "--upload-pack=x"}}, "is not the id of a commit"),
-    ({"files": {"../../etc/passwd": "x"}}, "is no derived file"), ({"files": {"derived/../x.yaml": "x"}}, "is no derived file"),
+    ({"files": {"../../etc/passwd": "x"}}, "is not a derived file"), ({"files": {"derived/../x.yaml": "x"}}, "is not a derived file"),
     ({"files": {"derived/a.yaml": 1}}, "is not a text"), ({"files": None}, "files is not an object"),
     ({"changes": {}}, "changes is not a list"), ({"changes": [1]}, "a change is not an object"),
     ({"changes": [{}]}, "a change has no"), ({"more": 1}, "it has a field 'more', which plans do not have"),
 ])  # fmt: skip
 def test_what_is_no_plan(tmp_path: Path, change: Tree, told: str) -> None:
-    with pytest.raises(PlanFileError, match="is no plan") as caught:
+    with pytest.raises(PlanFileError, match="is not a plan") as caught:
         reading(tmp_path / "p", {**document(), **change})
     assert told in str(caught.value)
 
@@ -78,7 +78,7 @@ def test_what_is_missing_or_too_large(tmp_path: Path, monkeypatch: pytest.Monkey
         read_plan(tmp_path / "none")
     with pytest.raises(PlanFileError, match="cannot be read: Is a directory"):
         read_plan(tmp_path)
-    monkeypatch.setattr(planfile, "MOST", 10)
+    monkeypatch.setattr(planfile, "MAX_BYTES", 10)
     with pytest.raises(PlanFileError, match="more than 10 bytes"):
         reading(tmp_path / "p", document())
 
@@ -102,4 +102,4 @@ def test_whatever_a_field_holds(tmp_path_factory: pytest.TempPathFactory, field:
     try:
         reading(tmp_path_factory.mktemp("plan") / "p", found)
     except PlanFileError as error:
-        assert "is no plan" in str(error)
+        assert "is not a plan" in str(error)

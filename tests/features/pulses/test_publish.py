@@ -11,7 +11,7 @@ import pytest
 
 from muster.data.tree import Tree
 from muster.features.pulses.publish import Publication, publish, publish_due
-from muster.features.pulses.sinks import MOST_PAUSE_SECONDS, DeliveryError, RetryPatience, SinkSettings
+from muster.features.pulses.sinks import MAX_PAUSE_SECONDS, DeliveryError, RetryPatience, SinkSettings
 from muster.features.reconcile.reconcile import reconcile
 from muster.git.open import open_snapshot
 from muster.git.pulse_memory import PulseMemory, read_memory
@@ -91,7 +91,7 @@ def test_a_sink_that_keeps_a_run_waiting_is_given_up(tmp_path: Path) -> None:
         remember=lambda _: None, patience=RetryPatience(sleep, lambda: 0.5, lambda: clock[0]),
     )  # fmt: skip
     assert busy.asked == 4
-    assert clock[0] == 3 * MOST_PAUSE_SECONDS
+    assert clock[0] == 3 * MAX_PAUSE_SECONDS
     assert set(done.failures["a"][1:]) == {"answered 429, for 60 seconds"}
     assert len(done.failures["a"]) == len(pulses)
     assert set(other.subjects) == {"ManagedCluster/one", "ManagedCluster/two"}

@@ -22,7 +22,7 @@ def past(tmp_path: Path) -> Past:
 
 def test_what_a_remedy_would_have_done(muster: Run, past: Past, tmp_path: Path) -> None:
     code, out, err = muster("replay", "then..HEAD", "--repo", past.repo.path)
-    assert (code, out, err) == (0, "1 run replayed: all would have been decided as it was.\n", "")
+    assert (code, out, err) == (0, "1 run replayed: all decisions would have been the same.\n", "")
     eager = tmp_path / "eager.yaml"
     eager.write_text(EAGER)
     code, out, _ = muster("replay", "then..", "--repo", past.repo.path, "--policies", eager, "--exit-code")

@@ -1,4 +1,4 @@
-"""`muster plan`: what a reconcile would change, or what a branch changes in that."""
+"""`muster plan`, `diff` and `comment`: what a reconcile would change, or what a branch changes in that."""
 
 import os
 import sys
@@ -11,9 +11,12 @@ import click
 
 from muster.cli import options
 from muster.cli.cache import open_state_of, state_path
+from muster.cli.exits import FAULT, FINDINGS, FINE, USAGE
+from muster.cli.options import FILE
 from muster.cli.outcome import report
 from muster.cli.progress import working
 from muster.cli.reading import FleetReading, open_reading, settle_reading, warn_uncommitted
+from muster.data.printable import printable
 from muster.features.whatif.options import Supposed, supposed_options
 from muster.git.config import remotes
 from muster.git.derivedbranch import evaluated_commit
@@ -21,6 +24,8 @@ from muster.git.errors import RepositoryError
 
 if TYPE_CHECKING:
     from muster.data.finding import Finding
+    from muster.data.snapshot import Snapshot
+    from muster.features.plan.commenting import CommentApi
     from muster.features.plan.plan import BranchComparison
     from muster.run.run import Settled
     from muster.run.workers import Workers
@@ -29,14 +34,9 @@ if TYPE_CHECKING:
 @click.command()
 @options.repo_option
 @options.snapshot_options
+@click.option("--base", metavar="REV", help="Show what this branch changes in the derived files, since it left REV.")
 @click.option(
-    "--base", metavar="REV", help="Show what this branch changes, since it left REV, in what would be derived."
-)
-@click.option(
-    "--out",
-    type=options.FILE,
-    metavar="FILE",
-    help="Write the plan to this file, too, for muster reconcile --plan.",
+    "--out", type=options.FILE, metavar="FILE", help="Also write the plan to this file, for muster reconcile --plan."
 )
 @options.offline_option
 @options.agents_gone_option
@@ -46,25 +46,25 @@ if TYPE_CHECKING:
 @supposed_options
 @options.output_option("table", "yaml", "json", "markdown")
 @options.findings_option
-@click.option("--exit-code", is_flag=True, help="Exit with 1 where a reconcile, or the branch, would change anything.")
-def command(
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if a reconcile, or the branch, would change anything.")
+def plan(
     repo: Path, rev: str | None, worktree: bool, base: str | None, out: Path | None, offline: bool, agents_gone: bool,
     now: datetime, state: Path | None, workers: "Workers", supposed: Supposed, output: str,
     findings: tuple[tuple[str, str], ...], exit_code: bool,
 ) -> int:  # fmt: skip
     """Show every transition that a reconcile would commit; commit nothing.
 
-    With --base, show what a branch or a pull request changes in that: both it and the commit that it was made from (its
-    merge base with REV) are decided as of the same instant, and compared. So nothing shows that time alone changes, or
-    that is not carried out yet. Of findings, those count that are new. History that the clone lacks is fetched, unless
-    --offline. Findings are told on standard error, and with --findings in the formats of forges and CI.
+    With --base, show what a branch or a pull request changes: the branch and its merge base with REV are evaluated at
+    the same instant and compared. So changes by time alone, and those that are not committed yet, do not show, and only
+    new findings count. Missing history is fetched, unless --offline. Findings go to standard error, and with --findings
+    to files in the formats of forges and CI.
     """
     from muster.cli.listening import READER
 
     if out and (base or worktree or supposed):
-        raise click.UsageError("--out is for what a reconcile of a commit would do: not with --base or --worktree.")
+        raise click.UsageError("--out is for a reconcile of a commit: not with --base or --worktree, or a supposition.")
     if supposed and base is not None:
-        raise click.UsageError("--base compares what is committed: suppose nothing with it.")
+        raise click.UsageError("--base compares commits: it does not go with a supposition.")
     with working("evaluating the fleet"):
         reading = open_reading(
             repo, rev, worktree=worktree, freshness=replace(READER, ask=not offline, gone=agents_gone)
@@ -85,15 +85,15 @@ def command(
     reading.print_age(instant.now, err=output != "table")
     if instant.note:
         click.echo(f"a reconcile would refuse: {instant.note}" if instant.refused else instant.note, err=True)
-    shown = _told(settled, found)
+    shown = _findings(settled, found)
     for form, target in findings:
         options.write_findings(shown, form, target)
     code = report(shown)
     return 1 if exit_code and (found.comparison if found else settled.files) else code
 
 
-def _told(settled: "Settled", found: "BranchComparison | None") -> "list[Finding]":
-    """What a reconcile would find, or what a branch brings; waivers are applied."""
+def _findings(settled: "Settled", found: "BranchComparison | None") -> "list[Finding]":
+    """The findings of a reconcile, or the new ones of a branch; waivers are applied."""
     from muster.rules.checks.waivers import shown
 
     return list(found.comparison.found) if found else shown(settled.findings, settled.last.now)
@@ -110,7 +110,7 @@ def _write(out: Path, settled: "Settled", reading: FleetReading) -> None:
 
 
 def _supposed(reading: FleetReading, now: datetime, given: Path | None, supposed: Supposed) -> "Settled":
-    """What would follow if what is supposed were committed."""
+    """The result if the supposition were committed."""
     with supposed.tried(reading, given) as trial:
         supposed.suppose(trial, now)
         return trial.step(now)
@@ -148,16 +148,14 @@ def _print(settled: "Settled", found: "BranchComparison | None", against: str, o
 def _branch(
     reading: FleetReading, against: str, rev: str | None, now: datetime, given: Path | None, *, ask: bool
 ) -> "BranchComparison":  # fmt: skip
-    """What a branch changes since it left another revision. Nothing is kept."""
+    """Compare a branch with the commit where it left another revision. No state is written."""
     from muster.features.plan.plan import branch
     from muster.features.validate.derivededits import derived_edits
     from muster.git.mergebase import merge_base
 
     repository, commit, heard = reading.repository, reading.base, reading.heard
     if repository is None or commit is None or heard is None:
-        raise RepositoryError(
-            "there is no commit here to compare", "run it in the repository of a fleet, which has commits"
-        )
+        raise RepositoryError("there is no commit here to compare", "run it in a fleet repository with commits")
     forked = merge_base(repository, commit, against, ask=ask)
     left = evaluated_commit(repository, forked)
     name = against.removeprefix("refs/heads/").removeprefix("refs/remotes/")
@@ -169,3 +167,95 @@ def _branch(
     found = branch(repository, left, head, heard, now, kept)
     edits = derived_edits(repository, forked, rev or "HEAD")
     return replace(found, comparison=replace(found.comparison, found=(*found.comparison.found, *edits)))
+
+
+@click.command()
+@options.source_options
+@options.state_option
+@options.workers_option
+def diff(source: options.Source, state: Path | None, workers: "Workers") -> int:
+    """Show what a reconcile of a revision, or of the work tree, would write below derived/, as a unified diff; commit
+    nothing. muster plan shows the same as transitions.
+
+    Exits like kubectl diff: with 0 if nothing differs, 1 if anything does, and more if the fleet has errors or the diff
+    cannot be made.
+    """
+    from muster.features.plan.text import diff_lines
+    from muster.rules.checks.waivers import shown
+
+    with working("evaluating the fleet"):
+        reading = replace(source.reading(), state=state)
+        settled = settle_reading(reading, reading.instant(source.now).now, workers)
+    reading.require_heard(settled.first)
+    sys.stdout.writelines(f"{line}\n" for line in diff_lines(_before(reading.snapshot, settled), settled.files))
+    code = report(shown(settled.findings, settled.last.now))
+    if code:
+        return FAULT if code == FAULT else USAGE
+    return FINDINGS if settled.files else FINE
+
+
+def _before(snapshot: "Snapshot", settled: "Settled") -> dict[str, str]:
+    """The present content of the files that differ."""
+    if not settled.files:
+        return {}
+    with snapshot:
+        return {
+            file.path: file.read().decode(errors="replace")
+            for file in snapshot.files() if not file.ref and file.path in settled.files
+        }  # fmt: skip
+
+
+@click.group()
+def comment() -> None:
+    """Comment on a pull request with the output of `muster plan -o markdown`, replacing the last such comment."""
+
+
+@comment.command("github")
+@click.argument("file", type=FILE)
+@click.option("--head", required=True, metavar="OWNER:BRANCH", help="Where the pull request comes from.")
+@click.option("--commit", required=True, metavar="ID", help="Its newest commit, which was planned.")
+def github(file: Path, head: str, commit: str) -> int:
+    """Comment on the open pull requests from --head whose newest commit is --commit.
+
+    The environment of GitHub's jobs is used: GITHUB_API_URL, GITHUB_REPOSITORY, and the token GITHUB_TOKEN (or
+    GH_TOKEN). If nothing is derived differently, a comment is written only in place of one that said otherwise.
+    """
+    from muster.features.plan.commenting import Api, GitHub
+
+    token = os.environ.get("GITHUB_TOKEN") or _required("GH_TOKEN")
+    url = os.environ.get("GITHUB_API_URL") or "https://api.github.com"
+    api = Api(url, {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"})
+    return _comment(file, GitHub(api, _required("GITHUB_REPOSITORY"), head, commit))
+
+
+@comment.command("gitlab")
+@click.argument("file", type=FILE)
+def gitlab(file: Path) -> int:
+    """Comment on the merge request of a pipeline.
+
+    The environment of GitLab's jobs is used: CI_API_V4_URL, CI_MERGE_REQUEST_PROJECT_ID, CI_MERGE_REQUEST_IID, and the
+    token MUSTER_GITLAB_TOKEN, with the scope api.
+    """
+    from muster.features.plan.commenting import Api, GitLab
+
+    api = Api(_required("CI_API_V4_URL"), {"PRIVATE-TOKEN": _required("MUSTER_GITLAB_TOKEN")})
+    return _comment(file, GitLab(api, _required("CI_MERGE_REQUEST_PROJECT_ID"), _required("CI_MERGE_REQUEST_IID")))
+
+
+def _comment(file: Path, forge: "CommentApi") -> int:
+    from muster.features.plan.commenting import NoCommentError, comment_on, read_comment
+
+    try:
+        text = read_comment(file)
+    except NoCommentError as error:
+        raise click.UsageError(printable(str(error))) from error
+    done = comment_on(forge, text)
+    for line in done or ("no open pull request has this commit as its newest: nothing to comment on",):
+        click.echo(line)
+    return 0
+
+
+def _required(name: str) -> str:
+    if not (value := os.environ.get(name)):
+        raise click.UsageError(f"the environment variable {name} is not set.")
+    return value

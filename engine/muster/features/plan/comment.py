@@ -1,6 +1,6 @@
-"""A plan as a comment on a pull request: Markdown that is found again and replaced, and fits into a comment.
+"""A plan as a comment on a pull request: Markdown that is marked, so that it can be replaced, and limited in size.
 
-Totals stand at its top and in the headings, and are those of the whole plan however much of the rest is left out.
+Totals are at its top and in the headings; they count the whole plan even if details are left out.
 """
 
 import re
@@ -17,29 +17,29 @@ from muster.run.changes import summary
 from muster.run.comparison import Comparison, comparison_of
 from muster.run.run import Run, Settled
 
-#: The first line of each such comment: nothing that anybody writes in a fleet can be it.
+#: The first line of each comment; no text from a fleet can be equal to it.
 MARKER: Final = "<!-- muster:plan -->"
-#: Bytes. GitHub takes 65,536 characters and GitLab 1,000,000, but nobody reads more than the smaller.
-MOST: Final = 60_000
-#: The title of one that has nothing to tell.
+#: Bytes. GitHub accepts 65,536 characters and GitLab 1,000,000; the smaller is already more than people read.
+MAX_BYTES: Final = 60_000
+#: The title of a plan without changes.
 NOTHING: Final = "nothing that is derived changes"
-#: What is ours in a comment: texts of anybody's as code, tags, headings, instants, and the words for what does not fit.
+#: Our own markup in a comment: quoted texts as code, tags, headings, instants, and the name of the command.
 _OURS: Final = re.compile(
     r"<code>(?:[A-Za-z0-9 -]|[^\x00-\x7f]|&#\d{1,7};)*</code>|</?(?:details|summary|b)>|<details open>|(?m:^### )|\*\*"
     r"|`muster plan`|\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\b"
 )
-#: All else: letters, digits, and signs that stand between words; a dot or colon only where no word follows.
+#: All other text: letters, digits, and separators; a dot or colon only if no word follows.
 _INERT: Final = re.compile(r"(?:[A-Za-z0-9 |,…\n-]|[.:](?=\s|$))*")
-#: How many names of a row, and rows of a section, are shown at most: what is tried until the comment fits.
+#: Limits of names per row and rows per section, tried in turn until the comment fits.
 _LIMITS: Final = ((1000, 500), (200, 200), (50, 100), (20, 50), (10, 20), (5, 5), (0, 0))
-#: Names that stand in a table as they are; what is more is folded.
+#: How many names a row shows; more are folded.
 _AT_ONCE: Final = 8
 
 
 @dataclass(frozen=True, slots=True)
 class Comment:
-    """What a comment says. `title` and `about` are Markdown of our own; `found` are findings that are new and `mended`
-    those that are gone."""
+    """A comment's content. `title` and `about`: Markdown of our own; `found`: new findings; `mended`:
+    findings that are gone."""
 
     title: str
     about: str
@@ -49,7 +49,7 @@ class Comment:
 
 
 def branch_comment(found: Comparison, against: str, base: Run, head: Run) -> Comment:
-    """Say what a branch changes in what would be derived."""
+    """The comment about what a branch changes."""
     commit = f"{code(head.commit[:12])} changes" if head.commit else "the work tree changes"
     about = f"What {commit} since it left {code(against)} at {code((base.commit or '')[:12])}, "
     about += f"both as of {format_time(head.now)}."
@@ -60,7 +60,7 @@ def branch_comment(found: Comparison, against: str, base: Run, head: Run) -> Com
 
 
 def plan_comment(settled: Settled) -> Comment:
-    """Say what a reconcile would change."""
+    """The comment about what a reconcile would change."""
     run, found = settled.last, comparison_of(settled)
     about = (
         f"What a reconcile of {code((run.commit or 'the work tree')[:13])} would commit as of {format_time(run.now)}."
@@ -69,42 +69,42 @@ def plan_comment(settled: Settled) -> Comment:
     return Comment(f"Plan: {title}", about, sections_of(found), found.found)
 
 
-def comment_text(comment: Comment, most: int = MOST) -> str:
-    """Return the comment, as whole as fits into so many bytes."""
+def comment_text(comment: Comment, most: int = MAX_BYTES) -> str:
+    """Return the comment in Markdown, with as much detail as fits into `most` bytes."""
     text = ""
     for names, rows in _LIMITS:
         try:
             text = "\n\n".join(_parts(comment, names, rows, most)) + "\n"
-        except _TooMuch:
+        except _TooLong:
             continue
         if len(text.encode()) <= most:
             break
     return text
 
 
-class _TooMuch(Exception):  # noqa: N818 - not an error: less is tried
-    """What is to be told is longer than the comment may be, before any of it is written."""
+class _TooLong(Exception):  # noqa: N818 - not an error: less is tried
+    """The texts alone are longer than the comment may be."""
 
 
 def _within(texts: Iterable[str], most: int) -> None:
-    """Raise _TooMuch where texts are longer than a comment: to escape all of them would take minutes."""
+    """Raise _TooLong if texts are too long, before they are escaped, which could take minutes."""
     length = 0
     for text in texts:
         length += len(text)
         if length > most:
-            raise _TooMuch
+            raise _TooLong
 
 
 def is_comment(text: str) -> bool:
-    """Tell whether a text is such a comment: no tag, sign or link in it that is none of ours."""
+    """Is a text such a comment, without any tag, sign or link but ours?"""
     lines = text.split("\n")
-    if lines[0] != MARKER or len(text.encode()) > MOST or not all(map(str.isprintable, lines)):
+    if lines[0] != MARKER or len(text.encode()) > MAX_BYTES or not all(map(str.isprintable, lines)):
         return False
     return _INERT.fullmatch(_OURS.sub("", "\n".join(lines[1:]))) is not None
 
 
 def says_nothing(text: str) -> bool:
-    """Tell whether a comment says that nothing changes."""
+    """Does a comment say that nothing changes?"""
     return f"\n### Plan: {NOTHING}\n" in text
 
 
@@ -119,7 +119,7 @@ def _parts(comment: Comment, names: int, rows: int, most: int) -> Iterator[str]:
     if totals:
         yield "\n".join(totals)
     if not rows:
-        yield "This is too much for a comment: `muster plan` with the same options tells all of it."
+        yield "This is too much for a comment: `muster plan` with the same options shows all of it."
         return
     _within((found.message for found in (*comment.found[:rows], *comment.mended[:rows])), most)
     if comment.found:
@@ -144,7 +144,7 @@ def _rows(rows: Sequence[Row], most: int) -> Iterator[Sequence[str]]:
 
 
 def _names(names: Sequence[str], most: int) -> str:
-    """All names, folded where they are many; how many there are where not all are shown."""
+    """The names, folded if they are many, and the number of those that are left out."""
     if len(names) <= min(_AT_ONCE, most):
         return ", ".join(map(code, names))
     at_once, more = names[: min(_AT_ONCE, most)], names[min(_AT_ONCE, most) : most]

@@ -1,6 +1,6 @@
-"""A plan as a comment on a pull request of GitHub's or a merge request of GitLab's: one, which is replaced.
+"""Post a plan as a comment on a GitHub pull request or a GitLab merge request: one comment, which is replaced.
 
-What is not exactly what muster writes is not posted: else a comment could say anything in the name of whoever posts it.
+Only what muster writes is posted: otherwise a file could say anything in the name of the token's owner.
 """
 
 import json
@@ -13,70 +13,70 @@ from urllib.parse import quote, urlencode
 import urllib3
 
 from muster.data.tree import Tree, dig, read_json
-from muster.features.plan.comment import MARKER, MOST, is_comment, says_nothing
+from muster.features.plan.comment import MARKER, MAX_BYTES, is_comment, says_nothing
 from muster.git.errors import RepositoryError
 
 _LIMIT_SECONDS: Final = 30.0
-_MOST_BYTES: Final = 64 * 1024 * 1024
+_MAX_ANSWER_BYTES: Final = 64 * 1024 * 1024
 _PAGE: Final = 100
-_MOST_PAGES: Final = 100
-_SAID: Final = 200
+_MAX_PAGES: Final = 100
+_MAX_SHOWN: Final = 200
 
 
 class NoCommentError(ValueError):
-    """A file that is not what muster writes: why, in a sentence."""
+    """A file was not written by muster plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class PlanComment:
-    """A comment that is there."""
+    """An existing comment."""
 
     path: str
     body: str
 
 
 class CommentApi(Protocol):
-    """Where a plan is commented on."""
+    """A forge's API for comments."""
 
     def threads(self) -> Iterator[str]:
-        """The paths of the lists of comments to comment in: one for each request that is concerned."""
+        """The paths of lists of comments, one for each request to comment on."""
 
     def own(self, thread: str) -> Iterator[PlanComment]:
-        """The comments of a list that were made in the name in which this one is."""
+        """The comments of a list that have the same author as ours."""
 
     def post(self, thread: str, body: str) -> None:
         """Add a comment."""
 
     def replace(self, found: PlanComment, body: str) -> None:
-        """Put a body in place of a comment's."""
+        """Replace the body of a comment."""
 
 
 def read_comment(path: Path) -> str:
-    """Return a comment from a file. NoCommentError where it is not what muster writes."""
+    """Read a comment from a file. NoCommentError if muster did not write it."""
     try:
         with path.open("rb") as file:
-            data = file.read(MOST + 1)
+            data = file.read(MAX_BYTES + 1)
         text = data.decode()
     except (OSError, UnicodeDecodeError) as error:
         raise NoCommentError(f"{path} cannot be read as text") from error
-    if len(data) > MOST or not is_comment(text):
+    if len(data) > MAX_BYTES or not is_comment(text):
         raise NoCommentError(f"{path} is not what muster plan -o markdown writes")
     return text
 
 
 def comment_on(forge: CommentApi, text: str) -> list[str]:
-    """Comment, or replace the comment that is there; say what was done. A plan that changes nothing is only told
-    where it takes the place of one that did. RepositoryError where the forge does not take it."""
+    """Post or replace the comment; return what was done. A plan without changes is only posted in place of one with
+    changes. RepositoryError if the forge refuses."""
     done = []
     for thread in forge.threads():
         found = next((one for one in forge.own(thread) if one.body.startswith(MARKER)), None)
         if found is None and says_nothing(text):
-            done.append("nothing changes, and nothing was said before")
+            done.append("nothing changes, and there is no comment")
         elif found is None:
             forge.post(thread, text)
             done.append("commented")
         elif found.body.strip() == text.strip():
-            done.append("the comment says so already")
+            done.append("the comment is up to date")
         else:
             forge.replace(found, text)
             done.append("replaced the comment")
@@ -85,14 +85,14 @@ def comment_on(forge: CommentApi, text: str) -> list[str]:
 
 @dataclass(frozen=True, slots=True)
 class Api:
-    """A forge's interface: its URL and who asks."""
+    """A forge's API: its URL, and headers with the token."""
 
     url: str
     headers: Mapping[str, str] = field(repr=False)
 
     def pages(self, path: str, **query: str) -> Iterator[Tree]:
         """Yield the objects of a list, page after page."""
-        for page in range(1, _MOST_PAGES + 1):
+        for page in range(1, _MAX_PAGES + 1):
             found = self.call("GET", f"{path}?{urlencode({**query, 'per_page': _PAGE, 'page': page})}")
             if not isinstance(found, list):
                 raise RepositoryError(f"{path} of {self.url} is not a list")
@@ -101,35 +101,35 @@ class Api:
                 return
 
     def call(self, method: str, path: str, body: Tree = None) -> Tree:
-        """Return what is answered. RepositoryError where that is nothing, or not yes."""
+        """Return the answer. RepositoryError if there is none, or its status is an error."""
         data = None if body is None else json.dumps(body).encode()
         headers = {**self.headers, "Content-Type": "application/json", "User-Agent": "muster"}
         with urllib3.PoolManager(timeout=urllib3.Timeout(total=_LIMIT_SECONDS), retries=False) as pool:
             try:
                 answer = pool.request(method, f"{self.url.rstrip('/')}{path}", body=data, headers=headers,
                                       preload_content=False, redirect=False)  # fmt: skip
-                said = answer.read(_MOST_BYTES)
+                content = answer.read(_MAX_ANSWER_BYTES)
             except (urllib3.exceptions.HTTPError, OSError) as error:
                 raise RepositoryError(f"{self.url} does not answer ({type(error).__name__})", "try again") from error
             answer.close()
         if answer.status not in (200, 201):
-            words = " ".join(said.decode("utf-8", "replace").split())[:_SAID]
+            words = " ".join(content.decode("utf-8", "replace").split())[:_MAX_SHOWN]
             raise RepositoryError(
                 f"{method} {path} at {self.url}: status {answer.status}: {words}",
-                "see whether the token may write comments on pull requests" if answer.status in (401, 403, 404) else "",
+                "check whether the token may write comments on pull requests"
+                if answer.status in (401, 403, 404)
+                else "",
             )
         try:
-            return read_json(said)
+            return read_json(content)
         except ValueError as error:
             raise RepositoryError(f"{method} {path} at {self.url}: the answer is not JSON") from error
 
 
 @dataclass(frozen=True, slots=True)
 class GitHub:
-    """The open pull requests from `head` (`owner:branch`) whose newest commit is `commit`.
-
-    Which these are is asked of GitHub: the pull request may have moved on.
-    """
+    """The open pull requests from `head` (`owner:branch`) whose newest commit is `commit`, according to GitHub: a pull
+    request may have moved on."""
 
     api: Api
     repository: str
@@ -144,7 +144,7 @@ class GitHub:
                 yield f"/repos/{quote(self.repository)}/issues/{number}/comments"
 
     def own(self, thread: str) -> Iterator[PlanComment]:
-        """Those of bots: what people write, with that marker or without, is theirs."""
+        """The comments of bots: people's comments are never replaced, even with our marker."""
         for one in self.api.pages(thread):
             if dig(one, "user", "type") == "Bot" and isinstance(one.get("id"), int):
                 yield PlanComment(f"/repos/{quote(self.repository)}/issues/comments/{one['id']}", str(one.get("body")))
@@ -154,7 +154,7 @@ class GitHub:
         self.api.call("POST", thread, {"body": body})
 
     def replace(self, found: PlanComment, body: str) -> None:
-        """Put a body in place of a comment's."""
+        """Replace the body of a comment."""
         self.api.call("PATCH", found.path, {"body": body})
 
 
@@ -167,11 +167,11 @@ class GitLab:
     request: str
 
     def threads(self) -> Iterator[str]:
-        """That one."""
+        """The merge request's notes."""
         yield f"/projects/{quote(self.project, safe='')}/merge_requests/{quote(self.request, safe='')}/notes"
 
     def own(self, thread: str) -> Iterator[PlanComment]:
-        """Those that this token's user wrote."""
+        """The notes of the token's user."""
         me = dig(self.api.call("GET", "/user"), "id")
         for one in self.api.pages(thread):
             if me is not None and dig(one, "author", "id") == me and isinstance(one.get("id"), int):
@@ -182,5 +182,5 @@ class GitLab:
         self.api.call("POST", thread, {"body": body})
 
     def replace(self, found: PlanComment, body: str) -> None:
-        """Put a body in place of a note's."""
+        """Replace the body of a note."""
         self.api.call("PUT", found.path, {"body": body})

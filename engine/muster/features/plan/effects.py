@@ -1,6 +1,6 @@
-"""What a plan changes, as people read it: by what follows from it, and by name.
+"""The changes of a plan, in sections for people.
 
-Removals come first, then what a budget would hold, where work goes, what is done about clusters, and last all the rest.
+Removals come first, then held effects, placements, remedies, traffic and taints, and last everything else.
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
@@ -18,7 +18,7 @@ from muster.run.comparison import Comparison
 
 @dataclass(frozen=True, slots=True)
 class Row:
-    """`names` are all to which the same happens: of `what`, and `how`."""
+    """The same change for several objects: `what` changes, `how`, and the `names` of the objects."""
 
     what: str
     how: str
@@ -27,7 +27,7 @@ class Row:
 
 @dataclass(frozen=True, slots=True)
 class Section:
-    """Rows of one sort, sorted, and in `total` how much there is of it. `first`: what nobody should overlook."""
+    """Sorted rows of one type of change, and their `total` in words. `first`: shown unfolded, as it is important."""
 
     title: str
     total: str
@@ -36,8 +36,8 @@ class Section:
 
 
 def sections_of(found: Comparison) -> list[Section]:
-    """Return what there is to tell, without sections that are empty."""
-    tellers: tuple[Callable[[], Section], ...] = (
+    """Return the sections that are not empty."""
+    makers: tuple[Callable[[], Section], ...] = (
         lambda: _removed(found),
         lambda: _held(found),
         lambda: _edited(found),
@@ -49,12 +49,12 @@ def sections_of(found: Comparison) -> list[Section]:
         lambda: _of_sort(found, "condition", "Conditions", _plain, first=False),
         lambda: _others(found),
     )
-    return [section for tell in tellers if (section := tell()).rows]
+    return [section for make in makers if (section := make()).rows]
 
 
 #: Facts that have a section of their own.
 _SORTS: Final = ("remedy", "traffic", "taint", "condition")
-#: What people edit, and notes that muster keeps for itself.
+#: Facts about people's edits, and muster's own annotations.
 _EDITED: Final = ("set", "label", "annotation", "edited")
 
 
@@ -80,7 +80,7 @@ def _added(found: Comparison) -> Section:
 
 
 def _by_kind(what: Mapping[ObjectId, str]) -> list[Row]:
-    """One row for each kind and what happens to it, clusters first."""
+    """One row per kind and change, clusters first."""
 
     def order(id_: ObjectId) -> tuple[bool, bool, str, str]:
         return (not is_cluster(id_), id_.kind not in NOUNS, id_.kind, what[id_])
@@ -90,7 +90,7 @@ def _by_kind(what: Mapping[ObjectId, str]) -> list[Row]:
 
 
 def _within(id_: ObjectId) -> str:
-    """An object's name where its kind is said already."""
+    """An object's name without its kind."""
     return f"{id_.namespace}/{id_.name}" if id_.namespace else id_.name
 
 
@@ -113,7 +113,7 @@ def _held(found: Comparison) -> Section:
 def _placements(found: Comparison) -> Section:
     sizes = found.sizes or {}
 
-    def told(change: Change) -> tuple[str, str, str]:
+    def row(change: Change) -> tuple[str, str, str]:
         if change.now is not None and change.was is None:
             how = "gains"
         else:
@@ -124,7 +124,7 @@ def _placements(found: Comparison) -> Section:
     ids = {change.object for change in moved}
     empty = sum(size[0] > 0 and size[1] == 0 for size in sizes.values())
     total = _count(len(ids), "placement") + (f", {empty} left without clusters" if empty else "")
-    return Section("Placements", total, _rows(map(told, moved)))
+    return Section("Placements", total, _rows(map(row, moved)))
 
 
 def _placement(id_: ObjectId, size: tuple[int, int] | None) -> str:
@@ -135,25 +135,25 @@ def _placement(id_: ObjectId, size: tuple[int, int] | None) -> str:
     return f"{_within(id_)}: {before} -> {_count(after, 'cluster')}{loss}"
 
 
-#: What a change is told as: of what, how, and whose.
-_Told = tuple[str, str, str]
+#: A change as a row: what, how, and the object's name.
+_ChangeRow = tuple[str, str, str]
 
 
 def _of_sort(
-    found: Comparison, sort: str, title: str, tell: Callable[[Change], _Told], *, first: bool = True
+    found: Comparison, sort: str, title: str, to_row: Callable[[Change], _ChangeRow], *, first: bool = True
 ) -> Section:
     own = [change for change in found.changes if change.fact.sort == sort]
-    names = {tell(change)[2] for change in own}
+    names = {to_row(change)[2] for change in own}
     return Section(title, _count(len(names), "cluster" if sort in ("remedy", "traffic") else "object"),
-                   _rows(map(tell, own)), first)  # fmt: skip
+                   _rows(map(to_row, own)), first)  # fmt: skip
 
 
 def _others(found: Comparison) -> Section:
-    told = {*found.removed, *found.added}
+    listed = {*found.removed, *found.added}
     own = [
         change for change in found.changes
         if change.fact.sort not in (*_SORTS, *_EDITED, "held") and not _is_placed(change)
-        and not (change.fact.sort == "" and (change.word or change.object in told))
+        and not (change.fact.sort == "" and (change.word or change.object in listed))
     ]  # fmt: skip
     return Section("Everything else", _objects(sorted({change.object for change in own})),
                    _rows(map(_plain, own)), first=False)  # fmt: skip
@@ -164,7 +164,7 @@ def _edited(found: Comparison) -> Section:
     return Section("Edited", _objects(sorted({change.object for change in own})), _rows(map(_plain, own)))
 
 
-def _remedy(change: Change) -> _Told:
+def _remedy(change: Change) -> _ChangeRow:
     was, now = change.was, change.now
     if was is None or now is None:
         how = "applied to" if was is None else "lifted from"
@@ -172,13 +172,13 @@ def _remedy(change: Change) -> _Told:
     return (change.fact.name, f"asked for by {was.note} -> by {now.note}", _name(change.object))
 
 
-def _traffic(change: Change) -> _Told:
-    """The fact is of an ingress, and named `to <cluster>`."""
+def _traffic(change: Change) -> _ChangeRow:
+    """The object is an ingress, and the fact's name is `to <cluster>`."""
     how = "no more traffic to" if change.now is not None else "traffic again to"
     return (_within(change.object), how, change.fact.name.removeprefix("to "))
 
 
-def _plain(change: Change) -> _Told:
+def _plain(change: Change) -> _ChangeRow:
     _, _, what = short_label(change.field).partition(" ")
     sort = change.fact.sort
     if not sort:
@@ -192,14 +192,14 @@ def _plain(change: Change) -> _Told:
     return (what, f"{change.before or '-'} -> {change.after or 'gone'}{note}", _name(change.object))
 
 
-def _rows(told: Iterable[_Told]) -> list[Row]:
-    """One row for all to which the same happens, in order."""
-    ordered = sorted(set(told))
+def _rows(changes: Iterable[_ChangeRow]) -> list[Row]:
+    """One row for all objects with the same change, sorted."""
+    ordered = sorted(set(changes))
     return [Row(what, how, [one[2] for one in same]) for (what, how), same in groupby(ordered, key=lambda one: one[:2])]
 
 
 def _name(id_: ObjectId) -> str:
-    """Clusters go by their names, all else by kind and name."""
+    """The name of a cluster; kind and name of any other object."""
     return id_.name if is_cluster(id_) else str(id_)
 
 

@@ -1,4 +1,4 @@
-"""A plan as data: what a reconcile at this instant would commit, or what a branch changes in it."""
+"""A plan as data: what a reconcile would commit, or what a branch changes in it."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -28,8 +28,8 @@ from muster.run.state import RunState
 
 @dataclass(frozen=True, slots=True)
 class BranchComparison:
-    """What follows from the commit that a branch was made from (`base`) and from the branch (`head`), and how these
-    differ. `files` counts the files that do; None where the work tree was compared."""
+    """The results for the commit that a branch was made from (`base`) and for the branch (`head`), and their
+    difference. `files`: how many files differ; None for the work tree."""
 
     base: Settled
     head: Settled
@@ -45,10 +45,10 @@ def branch(
     now: datetime,
     state: RunState | None = None,
 ) -> BranchComparison:
-    """Compare what follows from two commits, the second one a full id or what lies in the work tree.
+    """Compare the results for two commits, or for a commit and the work tree.
 
-    Both are decided as of `now` with the same words of agents. `state` is what an earlier run left: with it only what
-    changed since and what differs between the two is looked at, and the same found.
+    Both are evaluated at `now` with the same agent refs. With the `state` of an earlier run only what changed since and
+    what differs between the two, is evaluated; the result is the same.
     """
     remembered = Remembered(repository)
     if not isinstance(head, str):
@@ -62,12 +62,12 @@ def branch(
     except WholeNeeded:
         beside, state = frozenset(), None
     if any(path.startswith(FOLDER) for path in paths):
-        state = None  # what stands is not the same in both, so no part of either tells what stands of the rest
+        state = None  # their derived files differ, so neither can be evaluated in part
 
     def settled(commit: str, beside: frozenset[str], kept: RunState | None) -> Settled:
         return answer(Question(repository, commit, heard, now, remembered, beside=beside), kept).settled
 
-    # What the one looked at the other looks at too: where an object lies now in another file, it may have been before.
+    # Both evaluate the same files: an object may have moved from one file to another.
     after = settled(head, beside, state)
     fleet = after.first.fleet
     before = settled(base, beside | _files_of(fleet), state if fleet.partial else None)
@@ -75,7 +75,7 @@ def branch(
 
 
 def _files_of(fleet: Fleet) -> frozenset[str]:
-    """The files of what a part of a fleet is about."""
+    """The input files of a partial fleet."""
     return frozenset(
         part.source.path for part in fleet.read.parts
         if not part.source.ref and part.id not in fleet.beyond.standing and kind_of(part.id) not in CONTEXT
@@ -84,7 +84,7 @@ def _files_of(fleet: Fleet) -> frozenset[str]:
 
 
 def plan_document(settled: Settled) -> Tree:
-    """Return the plan: its summary, every change with the rule behind it, the files, and what is held."""
+    """Return the plan as JSON data: its summary, every change with its rule, the files, and held effects."""
     run = settled.last
     return {
         "now": format_time(run.now),
@@ -98,26 +98,24 @@ def plan_document(settled: Settled) -> Tree:
 
 
 def branch_document(found: BranchComparison) -> Tree:
-    """Return what a branch changes: every change with the rule behind it, what comes and goes, and what is held.
-
-    `before` of a change is what follows from the commit that the branch was made from.
-    """
-    told = found.comparison
+    """Return what a branch changes as JSON data; `before` of a change: the result for the commit that the branch was
+    made from."""
+    difference = found.comparison
     return {
         "now": format_time(found.head.last.now),
         "base": found.base.last.commit,
         "commit": found.head.last.commit,
-        "summary": summary(told.changes),
-        "differing": told.differing,
-        "removed": [object_document(id_) for id_ in told.removed],
-        "added": [object_document(id_) for id_ in told.added],
-        "changes": [change_document(change) for change in told.changes],
+        "summary": summary(difference.changes),
+        "differing": difference.differing,
+        "removed": [object_document(id_) for id_ in difference.removed],
+        "added": [object_document(id_) for id_ in difference.added],
+        "changes": [change_document(change) for change in difference.changes],
         "placements": [
             {"object": object_document(id_), "before": before, "after": after}
-            for id_, (before, after) in sorted((told.sizes or {}).items())
+            for id_, (before, after) in sorted((difference.sizes or {}).items())
         ],
-        "held": [held_document(held) for held in told.held],
-        "released": [held_document(held) for held in told.released],
-        "found": [finding_tree(one) for one in told.found],
-        "mended": [finding_tree(one) for one in told.mended],
+        "held": [held_document(held) for held in difference.held],
+        "released": [held_document(held) for held in difference.released],
+        "found": [finding_tree(one) for one in difference.found],
+        "mended": [finding_tree(one) for one in difference.mended],
     }

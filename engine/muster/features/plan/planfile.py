@@ -1,12 +1,8 @@
-"""A plan as a file: what somebody has seen and agreed to, for a reconcile that does exactly that or nothing.
+"""A plan as a file: what somebody has agreed to, for a reconcile that commits exactly that or nothing.
 
-Data and nothing else: one JSON document, with the name of its format. It is read strictly, since it may have been kept
-anywhere; and what is in it is never written as it is, but compared with what follows anew.
-
-Carrying out a plan that somebody agreed to: exactly that, or nothing.
-
-A plan holds while what follows from the branch as of the plan's instant is what it says. Words may have been committed
-meanwhile, and agents may have spoken: that moves nothing as long as the same follows.
+It is one JSON document, read strictly, since it may have been stored anywhere. Its content is never written, but
+compared with a new evaluation at the plan's instant: the plan holds as long as the result is the same, even if people
+or agents have pushed meanwhile.
 """
 
 import json
@@ -30,8 +26,8 @@ from muster.git.repository import Repository
 from muster.run.run import Files, Settled
 
 FORMAT: Final = "muster.dev/plan/v1"
-#: Bytes: what a reconcile of a hundred thousand clusters could write, and no more.
-MOST: Final = 256 * 1024 * 1024
+#: Bytes: the most that a reconcile of a hundred thousand clusters could write.
+MAX_BYTES: Final = 256 * 1024 * 1024
 _COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _KEYS: Final = {"format", "now", "commit", "agents", "summary", "changes", "files", "held", "horizon"}
 _CHANGE: Final = {"object", "field", "before", "after", "note", "rule"}
@@ -41,13 +37,13 @@ _OBJECT: Final = {"group", "kind", "namespace", "name"}
 
 
 class PlanFileError(ValueError):
-    """A file that is no plan: why, in a sentence."""
+    """A file is not a plan."""
 
 
 @dataclass(frozen=True, slots=True)
 class Planned:
-    """What was planned: `files` and the `changes` that they make, in words, as of `now`, of a `commit`, with what
-    `agents` had said by then (the commits of their refs)."""
+    """A plan: `files`, their `changes` in words, the instant, the evaluated commit, and the commits of `agents`'
+    refs."""
 
     now: datetime
     commit: str
@@ -63,24 +59,24 @@ def plan_text(settled: Settled, heard: AgentRefs) -> str:
 
 
 def read_plan(path: Path) -> Planned:
-    """Return what a plan file holds. PlanFileError where it is none, or not wholly one."""
+    """Read a plan file. PlanFileError if it is malformed."""
     try:
         with path.open("rb") as file:
-            data = file.read(MOST + 1)
+            data = file.read(MAX_BYTES + 1)
     except OSError as error:
         raise PlanFileError(f"{path} cannot be read: {error.strerror}") from error
-    if len(data) > MOST:
-        raise PlanFileError(f"{path} is no plan: it has more than {MOST} bytes")
+    if len(data) > MAX_BYTES:
+        raise PlanFileError(f"{path} is not a plan: it has more than {MAX_BYTES} bytes")
     try:
         return _planned(json.loads(data, object_pairs_hook=_once, parse_constant=_refused))
     except PlanFileError as error:
-        raise PlanFileError(f"{path} is no plan: {error}") from None
+        raise PlanFileError(f"{path} is not a plan: {error}") from None
     except (ValueError, RecursionError) as error:
-        raise PlanFileError(f"{path} is no plan: it is not JSON ({type(error).__name__})") from None
+        raise PlanFileError(f"{path} is not a plan: it is not JSON ({type(error).__name__})") from None
 
 
 def change_text(change: Tree) -> str:
-    """Return a change of a plan's document in words."""
+    """Return a change of a plan in words."""
     object_ = change["object"]
     name = "/".join(part for part in (object_["kind"], object_["namespace"], object_["name"]) if part)
     return f"{name}: {change['field']} {change['before'] or '-'} -> {change['after'] or 'gone'}"
@@ -105,7 +101,7 @@ def _planned(tree: Tree) -> Planned:
 
 def _file(path: str, text: Tree) -> str | None:
     if not path.startswith(FOLDER) or ".." in path.split("/"):
-        raise PlanFileError(f"{path!r} is no derived file")
+        raise PlanFileError(f"{path!r} is not a derived file")
     return None if text is None else _is(str, text, f"files[{path!r}]")
 
 
@@ -142,7 +138,7 @@ def _checked(tree: Tree, what: str, fits: Callable[[str], object]) -> str:
 def _once(pairs: list[tuple[str, Tree]]) -> dict[str, Tree]:
     found = dict(pairs)
     if len(found) < len(pairs):
-        raise PlanFileError("a field is there twice")
+        raise PlanFileError("a field occurs twice")
     return found
 
 
@@ -150,11 +146,11 @@ def _refused(constant: str) -> None:
     raise PlanFileError(f"{constant} is not a value in JSON")
 
 
-_MOST_NAMED = 10
+_MAX_NAMED = 10
 
 
 class PlanMovedError(Exception):
-    """A plan that does not hold any more; each line says what moved. Nothing has been written."""
+    """A plan no longer holds; `lines` say what changed. Nothing has been written."""
 
     def __init__(self, lines: list[str]) -> None:
         self.lines = lines
@@ -162,7 +158,7 @@ class PlanMovedError(Exception):
 
 
 def planned_instant(repository: Repository, commit: str, planned: Planned) -> Instant:
-    """Return the plan's instant. PlanMovedError where a run has decided as of a later one."""
+    """Return the plan's instant. PlanMovedError if a run has decided at a later one."""
     instant = instant_of(repository, commit, planned.now)
     if instant.now != planned.now or instant.refused:
         raise PlanMovedError([
@@ -173,15 +169,15 @@ def planned_instant(repository: Repository, commit: str, planned: Planned) -> In
 
 
 def require_same(repository: Repository, planned: Planned, base: str, heard: AgentRefs, settled: Settled) -> None:
-    """Raise PlanMovedError where what follows now is not what was planned."""
+    """Raise PlanMovedError if the result differs from the plan."""
     if settled.files == planned.files:
         return
     now = tuple(map(change_text, plan_document(settled)["changes"]))
     lines = [*_commits(repository, planned, base), *_agents(planned, heard)]
-    lines += _named("planned, and does not follow any more", sorted(set(planned.changes) - set(now)))
-    lines += _named("not planned, and would follow now", sorted(set(now) - set(planned.changes)))
+    lines += _named("planned, and no longer a result", sorted(set(planned.changes) - set(now)))
+    lines += _named("not planned, and a result now", sorted(set(now) - set(planned.changes)))
     paths = {path for path in {*settled.files, *planned.files} if _at(settled.files, path) != _at(planned.files, path)}
-    raise PlanMovedError([*lines, *_named("another file than planned", sorted(paths))])
+    raise PlanMovedError([*lines, *_named("file differs from the plan", sorted(paths))])
 
 
 def _at(files: dict[str, str | None], path: str) -> tuple[bool, str | None]:
@@ -195,7 +191,7 @@ def _commits(repository: Repository, planned: Planned, base: str) -> Iterator[st
     try:
         paths = [change.path for change in changed_paths(repository, planned.commit, base)]
     except RepositoryError:
-        return  # history was rewritten, and that commit is not here
+        return  # history was rewritten, and the commit is missing locally
     yield from _named("differs between the two", paths)
 
 
@@ -206,7 +202,7 @@ def _agents(planned: Planned, heard: AgentRefs) -> Iterator[str]:
 
 
 def _named(what: str, names: list[str]) -> Iterator[str]:
-    """One line for each name, and one for those that are too many."""
-    yield from (f"{what}: {name}" for name in names[:_MOST_NAMED])
-    if len(names) > _MOST_NAMED:
-        yield f"{what}: … and {len(names) - _MOST_NAMED} more"
+    """One line per name, up to a limit."""
+    yield from (f"{what}: {name}" for name in names[:_MAX_NAMED])
+    if len(names) > _MAX_NAMED:
+        yield f"{what}: … and {len(names) - _MAX_NAMED} more"

@@ -1,8 +1,9 @@
-"""A plan for people: by object, one line per transition, and the summary; of a branch, what follows from it by name."""
+"""A plan as text: transitions by object and a summary; for a branch, sections of changes."""
 
 import sys
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from datetime import datetime
+from difflib import unified_diff
 from itertools import groupby
 
 from muster.cli.cells import short_label
@@ -17,13 +18,12 @@ from muster.run.change import Change
 from muster.run.changes import summary
 from muster.run.comparison import Comparison
 
-#: How a transition begins, and in which colour: what comes, what goes, what becomes another.
-_COMES, _GOES, _TURNS = ("+", 32), ("-", 31), ("~", 33)
+#: Sign and colour of a transition: added, removed, changed.
+_ADDED, _REMOVED, _CHANGED = ("+", 32), ("-", 31), ("~", 33)
 
 
 def print_transitions(changes: Sequence[Change]) -> None:
-    """Print an object after the other, each with a line for each of its transitions. What becomes held is left to
-    `print_held`."""
+    """Print each object with a line per transition, except newly held effects, which `print_held` prints."""
     shown = [change for change in changes if change.fact.sort != "held" or change.now is None]
     for object_, own in groupby(shown, key=lambda change: change.object):
         sys.stdout.write(f"{paint(printable(str(object_)), BOLD if has_colours() else PLAIN)}\n")
@@ -33,7 +33,7 @@ def print_transitions(changes: Sequence[Change]) -> None:
 
 def _print_transition(change: Change) -> None:
     before, after = change.before, change.after
-    sign, colour = _TURNS if before and after else _GOES if before or change.now is None else _COMES
+    sign, colour = _CHANGED if before and after else _REMOVED if before or change.now is None else _ADDED
     status = f"{before} -> {after}" if before and after else before or after
     what = ": ".join(filter(None, (short_label(change.field), status))) or "derived part"
     note = change.note or change.source.partition("#")[0]
@@ -44,7 +44,7 @@ def _print_transition(change: Change) -> None:
 
 
 def print_held(held: Sequence[Held]) -> None:
-    """Print what budgets hold back: for each reason, which effects, and on what."""
+    """Print held effects: for each reason the effects, and their objects."""
     for reason, ours in _grouped(held, lambda one: one.reason):
         count = f"{len(ours)} effect{' is' if len(ours) == 1 else 's are'}"
         sys.stdout.writelines(f"{line}\n" for line in paragraph(printable(f"{count} held: {reason}"), "", "      "))
@@ -60,7 +60,7 @@ def _grouped(held: Sequence[Held], by: Callable[[Held], str]) -> Iterator[tuple[
 
 
 def print_summary(subject: str, files: int, horizon: datetime | None) -> None:
-    """Print the line under a plan: how much there is, and when time alone changes the next thing."""
+    """Print the summary, and the next change without new input."""
     noun = "file" if files == 1 else "files"
     text = f"{subject}: {files} derived {noun} to write or remove." if files else "Nothing to do."
     sys.stdout.writelines(f"{line}\n" for line in paragraph(text))
@@ -69,14 +69,14 @@ def print_summary(subject: str, files: int, horizon: datetime | None) -> None:
 
 
 def print_sections(sections: Sequence[Section]) -> None:
-    """Print what a branch changes, as wide as the terminal is; every name is there."""
+    """Print the sections of a branch with all names, wrapped to the terminal."""
     for section in sections:
         sys.stdout.write(f"{section.title}: {section.total}\n")
         sys.stdout.writelines(f"{line}\n" for line in _lines(section.rows))
 
 
 def print_branch(found: Comparison, against: str, base: str, now: datetime) -> None:
-    """Print the lines under what a branch changes: what it mends, and what was compared with what."""
+    """Print the summary of a branch: mended findings, and what was compared."""
     for one in found.mended:
         sys.stdout.write(f"mended: {finding_text(one).splitlines()[0]}\n")
     since = f"since it left {printable(against)} at {base[:12]}, both as of {format_time(now)}."
@@ -90,7 +90,7 @@ def print_branch(found: Comparison, against: str, base: str, now: datetime) -> N
 
 
 def _lines(rows: Sequence[Row]) -> Iterator[str]:
-    """What it is on a line of its own where several things happen to it."""
+    """The lines of rows; rows with the same `what` share its line."""
     last = None
     for row in rows:
         what = printable(row.what)
@@ -98,3 +98,23 @@ def _lines(rows: Sequence[Row]) -> Iterator[str]:
             yield from wrapped(what, "  ", "      ")
         last = what
         yield from wrapped(f"{printable(row.how)}: {', '.join(map(printable, row.names))}", "    ", "      ")
+
+
+#: The colour of a line, by its start.
+_COLOURS = (("+++", 1), ("---", 1), ("@@", 36), ("+", 32), ("-", 31))
+
+
+def diff_lines(before: Mapping[str, str], after: Mapping[str, str | None]) -> Iterator[str]:
+    """Yield the lines of a diff, in colour on a terminal. `after`: the files that differ; None: to be removed."""
+    coloured = has_colours()
+    for path, text in sorted(after.items()):
+        old = before.get(path)
+        names = (f"a/{path}" if old is not None else "/dev/null", f"b/{path}" if text is not None else "/dev/null")
+        for line in unified_diff(_split(old), _split(text), *names, lineterm=""):
+            shown = printable(line)
+            colour = next((colour for sign, colour in _COLOURS if line.startswith(sign)), PLAIN)
+            yield paint(shown, colour) if coloured else shown
+
+
+def _split(text: str | None) -> list[str]:
+    return text.removesuffix("\n").split("\n") if text else []

@@ -1,4 +1,4 @@
-"""Events to RabbitMQ (AMQP 0-9-1), with publisher confirms: an event that no queue takes did not arrive."""
+"""Sends events to RabbitMQ (AMQP 0-9-1), with publisher confirms: an event that no queue takes is not delivered."""
 
 import ssl
 from datetime import timedelta
@@ -22,9 +22,9 @@ _PERSISTENT = 2
 
 
 class AmqpSink:
-    """Publishes events to an exchange. `login` is `user:password`; empty for RabbitMQ's own guest.
+    """Publishes events to an exchange. `login` is `user:password`; empty for RabbitMQ's user guest.
 
-    The routing key is the given one, else the event's topic, else its type.
+    The routing key is the configured one, else the event's topic, else its type.
     """
 
     def __init__(
@@ -38,7 +38,7 @@ class AmqpSink:
         self._channel: BlockingChannel | None = None
 
     def send(self, event: Tree) -> None:
-        """Publish the event; returns once the broker has confirmed it."""
+        """Publish the event; return once the broker has confirmed it."""
         pika = _pika()
         message = self._message(event)
         properties = pika.BasicProperties(
@@ -55,10 +55,10 @@ class AmqpSink:
             raise DeliveryError(f"{self._url}: the broker refused the event") from error
         except (pika.exceptions.AMQPError, OSError, ValueError) as error:
             self.close()
-            raise DeliveryError(f"{self._url}: {_said(error)}", unreachable=True) from error
+            raise DeliveryError(f"{self._url}: {_error_text(error)}", unreachable=True) from error
 
     def close(self) -> None:
-        """Close the connection, whatever state it is in."""
+        """Close the connection, in any state."""
         connection, self._connection, self._channel = self._connection, None, None
         if connection is not None and connection.is_open:
             try:
@@ -91,10 +91,10 @@ class AmqpSink:
         )  # fmt: skip
 
 
-def _said(error: Exception) -> str:
-    """What an error says; pika's hide it in their arguments, and there in a failure's `exception`."""
-    said = (str(getattr(argument, "exception", argument)) for argument in error.args)
-    return " ".join(filter(None, said)) or type(error).__name__
+def _error_text(error: Exception) -> str:
+    """The text of an error, which pika puts into the arguments, or into their `exception`."""
+    texts = (str(getattr(argument, "exception", argument)) for argument in error.args)
+    return " ".join(filter(None, texts)) or type(error).__name__
 
 
 def _pika() -> ModuleType:

@@ -1,4 +1,4 @@
-"""`muster pulses`: which pulses are due, and a stream of them for adapters that would rather pull."""
+"""`muster pulses`: show the pulses that are due, or stream them to adapters that pull."""
 
 import os
 import sys
@@ -21,15 +21,15 @@ from muster.data.tree import Tree, dig
 @click.option("--follow", is_flag=True, help="Print pulses as they become due, until stopped.")
 @click.option("--remote", metavar="NAME", help="With --follow: fetch from this remote at an interval.")
 @click.option("--interval", type=float, default=30.0, show_default=True, metavar="SECONDS",
-              help="With --follow: how often to look at the repository at least.")  # fmt: skip
+              help="With --follow: the longest time between two checks.")  # fmt: skip
 @options.output_option("table", "json", "lines")
 def command(
     source: options.Source, kinds: tuple[str, ...], follow: bool, remote: str | None, interval: float, output: str
 ) -> int:
     """Show the CloudEvents that are due at this instant; --follow prints each as a line of JSON when it becomes due.
 
-    What was published to the fleet's sinks is not due again. A follower has a memory of its own: it sees every pulse
-    once, whoever else gets it, and begins with what generations and the age of reports ask for.
+    A pulse that was published to the fleet's sinks is not due again. With --follow every pulse is printed once,
+    whether or not it was published, beginning with those that generations and the age of reports require.
     """
     if interval <= 0:
         raise click.UsageError("--interval must be positive.")
@@ -66,7 +66,7 @@ def _follow(repo: Path, remote: str | None, interval: timedelta, kinds: tuple[st
 
 
 def _of_kinds(events: Sequence[Tree], kinds: tuple[str, ...]) -> list[Tree]:
-    """The events whose subject is of one of the kinds; all where none is named."""
+    """The events whose subject has one of the kinds; all without kinds."""
     wanted = {kind.casefold() for kind in kinds}
     return [event for event in events if not wanted or event["subject"].partition("/")[0].casefold() in wanted]
 

@@ -1,7 +1,7 @@
-"""Following pulses: each is told once, when it becomes due, to one listener that has a memory of its own.
+"""Follow pulses: print each once, when it becomes due, with a memory of its own.
 
-Level-based like the watch loop: whatever woke it, it evaluates the repository as it is. It sleeps until the horizon, at
-most for the interval.
+Level-based like the watch loop: it evaluates the repository as it is, and sleeps until the horizon, at most for the
+interval.
 """
 
 from collections.abc import Callable
@@ -23,7 +23,7 @@ Say: TypeAlias = Callable[[Tree], None]
 def follow(
     repository: Repository, remote: str | None, interval: timedelta, stop: Event, now: Callable[[], datetime], say: Say
 ) -> None:
-    """Tell pulses until `stop` is set. With a remote, its state of the branch is what counts."""
+    """Call `say` with pulses until `stop` is set. With a remote, its branch is evaluated."""
     memory: dict[PulseKey, Published] = {}
     while not stop.is_set():
         horizon = look(repository, remote, now(), memory, say)
@@ -34,7 +34,7 @@ def follow(
 def look(
     repository: Repository, remote: str | None, now: datetime, memory: dict[PulseKey, Published], say: Say
 ) -> datetime | None:
-    """Tell the pulses that are due now, note them in `memory`, and return when time alone makes a further one due."""
+    """Call `say` with the pulses that are due now, add them to `memory`, and return the next horizon."""
     branch = current_branch(repository)
     followed = fetch(repository, remote=remote, branch=branch) if remote and branch else None
     base = resolve(repository, followed or "HEAD")

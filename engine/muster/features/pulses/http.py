@@ -1,8 +1,7 @@
-"""Events over HTTP, as the CloudEvents HTTP binding puts them into messages.
+"""Sends events over HTTP, with the CloudEvents HTTP binding.
 
-TLS certificates are verified against the system's store. A receiver that moved says so with 307 or 308, which keep the
-method and the body; any other redirection would turn the event into a request for a page, so it is an error. So is one
-to another origin (scheme, host and port): whoever configured the sink trusts that one and no other.
+TLS certificates are verified against the system's store. Only redirections with 307 or 308 are followed, which keep the
+method and the body, and only on the same origin (scheme, host and port), which the sink's configuration trusts.
 """
 
 from collections.abc import Mapping
@@ -22,9 +21,9 @@ from urllib3.connection import HTTPConnection, HTTPSConnection
 from muster.data.tree import Tree
 from muster.features.pulses.sinks import DeliveryError, address, cloud_event
 
-_MOST_REDIRECTS = 5
+_MAX_REDIRECTS = 5
 _KEEPING_THE_METHOD = frozenset({307, 308})
-_AGAIN = frozenset({408, 425, 429, 500, 502, 503, 504})
+_RETRIED = frozenset({408, 425, 429, 500, 502, 503, 504})
 
 
 class HttpSink:
@@ -40,16 +39,16 @@ class HttpSink:
         self._pool = self._new_pool()
 
     def send(self, event: Tree) -> None:
-        """Post the event; a status of 2xx means that the receiver has it."""
+        """Post the event; a status of 2xx confirms it."""
         message = self._message(event)
         url = self._url
-        for _ in range(_MOST_REDIRECTS + 1):
+        for _ in range(_MAX_REDIRECTS + 1):
             status, headers = self._post(url, message)
             if status not in _KEEPING_THE_METHOD:
                 _check(url, status, headers)
                 return
             url = _next(url, headers)
-        raise DeliveryError(f"{self._url}: redirected more than {_MOST_REDIRECTS} times", again=False)
+        raise DeliveryError(f"{self._url}: redirected more than {_MAX_REDIRECTS} times", again=False)
 
     def close(self) -> None:
         """Close the connections."""
@@ -70,16 +69,16 @@ class HttpSink:
             response = self._pool.request(
                 "POST", url, body=message.body, headers=headers, redirect=False, preload_content=False
             )
-            # What the receiver has to say beside its status is not read: it could go on for ever.
+            # The body of the answer is not read: it could be endless.
             if response.headers.get("Content-Length") == "0" or response.status == 204:
                 response.drain_conn()
             response.close()
         except (urllib3.exceptions.HTTPError, HTTPException, ValueError, OSError) as error:
-            said = self._too_late if late.is_set() else _cause(error)
-            raise DeliveryError(f"{url}: {said}", unreachable=True) from error
+            reason = self._too_late if late.is_set() else _cause(error)
+            raise DeliveryError(f"{url}: {reason}", unreachable=True) from error
         finally:
             watch.cancel()
-        if late.is_set():  # the end of a connection also ends headers: what has come so far is no answer
+        if late.is_set():  # closing the connection ends headers, too: the answer may be incomplete
             raise DeliveryError(f"{url}: {self._too_late}", unreachable=True)
         return response.status, response.headers
 
@@ -88,14 +87,14 @@ class HttpSink:
         return f"no answer within {self._seconds:g} seconds"
 
     def _hang_up(self, late: Event) -> None:
-        """End an exchange that takes too long. A time-out of the socket begins anew with every byte that comes."""
+        """End an exchange that takes too long: a socket's time-out starts again with every byte."""
         late.set()
         for connection in list(self._opened):
-            with suppress(OSError, AttributeError):  # it may just have ended by itself
+            with suppress(OSError, AttributeError):  # it may just have ended
                 connection.sock.shutdown(SHUT_RDWR)
 
     def _new_pool(self) -> urllib3.PoolManager:
-        """A pool that knows its connections from before they are made: also saying hello can take for ever."""
+        """A pool that registers connections before they are opened: even a TLS handshake can take for ever."""
         opened = self._opened
 
         class Plain(HTTPConnection):
@@ -127,11 +126,11 @@ def _check(url: str, status: int, headers: Mapping[str, str]) -> None:
         raise DeliveryError(text, again=False)
     wait = headers.get("Retry-After", "")
     after = float(wait[:9]) if wait.isascii() and wait.isdigit() else 0.0
-    raise DeliveryError(f"{url}: answered {status}", again=status in _AGAIN, after_seconds=after)
+    raise DeliveryError(f"{url}: answered {status}", again=status in _RETRIED, after_seconds=after)
 
 
 def _next(url: str, headers: Mapping[str, str]) -> str:
-    """Where a redirection leads, on the same origin."""
+    """The target of a redirection on the same origin."""
     location = headers.get("Location", "")
     elsewhere = DeliveryError(
         f"{url}: redirects to {location[:200]!r}, which is another origin; give that as the sink's url if it takes"
@@ -149,12 +148,12 @@ def _next(url: str, headers: Mapping[str, str]) -> str:
 
 
 def origin(url: str) -> tuple[str, str | None, int | None]:
-    """Return scheme, host and port of a URL. ValueError where the port is none."""
+    """Return scheme, host and port of a URL. ValueError for a malformed port."""
     parts = urlsplit(url)
     return parts.scheme, parts.hostname, parts.port or {"http": 80, "https": 443}.get(parts.scheme)
 
 
 def _cause(error: Exception) -> str:
-    """The last part of urllib3's nested causes, which is the one that says something."""
+    """The last of urllib3's nested causes, which is the specific one."""
     text = str(error)
     return text.rpartition(": ")[2] or type(error).__name__

@@ -1,7 +1,6 @@
-"""Events as JSON lines: to standard output, and to the end of a file.
+"""Writes events as JSON lines: to standard output, or appended to a file.
 
-A file lies below the directory that the command line names and nowhere else: a commit can choose its name, and no
-link, no `..` and no encoding of either leads out.
+Files are below the directory that the command line names: a commit chooses the name, and no link and no `..` leads out.
 """
 
 import contextlib
@@ -22,7 +21,7 @@ _STEP = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_.]*", re.ASCII)
 
 
 def line(event: Tree) -> str:
-    """One event as one line."""
+    """An event as one line."""
     return printable_json(json.dumps(event, separators=(",", ":"), ensure_ascii=False)) + "\n"
 
 
@@ -38,30 +37,30 @@ class StreamSink:
             self._stream.write(line(event))
             self._stream.flush()
         except (OSError, ValueError) as error:
-            raise DeliveryError("nobody reads the output", again=False, unreachable=True) from error
+            raise DeliveryError("standard output is closed", again=False, unreachable=True) from error
 
     def close(self) -> None:
-        """The stream is its owner's."""
+        """Nothing: the stream belongs to the caller."""
 
 
 class FileSink:
-    """Appends to the file `name` below `folder`, which is on the disk when `send` returns.
+    """Appends to the file `name` below `folder`; the event is on disk when `send` returns.
 
-    The folder is its owner's, who may have made it a link; below it no link is followed, and what is no plain file
-    (a pipe would wait for its reader for ever) is not written to.
+    The folder itself may be a link; below it no link is followed, and a pipe, which would wait for its reader for ever,
+    is refused.
     """
 
     def __init__(self, folder: Path, name: str) -> None:
-        """DeliveryError where the name is none of a file below the folder."""
+        """DeliveryError if the name is not one of a file below the folder."""
         self._path = folder / name
         self._folder, self._name = folder, name
         self._file: int | None = None
         if not all(map(_STEP.fullmatch, name.split("/"))):
-            text = f"{name!r} is no name of a file below a folder: letters, digits, '-', '_', '.' and '/' are"
+            text = f"{name!r} is not a valid file name: use letters, digits, '-', '_', '.' and '/'"
             raise DeliveryError(text, again=False, unreachable=True)
 
     def send(self, event: Tree) -> None:
-        """Append the event. Whole lines only: a line that is cut off by a full disk is taken back."""
+        """Append the event. A line that a full disk cuts off is removed."""
         try:
             if self._file is None:
                 self._file = self._opened()
@@ -70,7 +69,7 @@ class FileSink:
             raise DeliveryError(f"{self._path}: {error.strerror}", again=False, unreachable=True) from error
 
     def _opened(self) -> int:
-        """Open the file, making folders on the way; each step is opened in the one before it, never through a link."""
+        """Open the file and create folders, each opened relative to the one above it, never through a link."""
         self._folder.mkdir(parents=True, exist_ok=True)
         flags = os.O_WRONLY | os.O_APPEND | os.O_CREAT | os.O_NOFOLLOW | os.O_NONBLOCK
         with folder_of(self._folder, self._name) as here:
@@ -86,7 +85,7 @@ class FileSink:
             written = os.write(file, data)
             os.fsync(file)
         except OSError:
-            with contextlib.suppress(OSError):  # what is no regular file cannot be cut
+            with contextlib.suppress(OSError):  # only a regular file can be truncated
                 os.ftruncate(file, size)
             raise
         if written != len(data):

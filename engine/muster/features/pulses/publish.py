@@ -1,8 +1,7 @@
-"""Publishing: each due pulse to the sinks that its policy names, then into the memory.
+"""Publish each due pulse to the sinks that its policy names, and remember it.
 
-At least once: a pulse counts as gone out when all of its sinks have it. What a sink did not take stays due, with the
-same event id, and the sinks that have it are not asked again. A sink that cannot be reached is given up for the rest of
-the run, and so is one that keeps it waiting; the others get theirs.
+At least once: a pulse is published when all of its sinks have accepted it. Otherwise it stays due, with the same event
+id, for the sinks that lack it. A sink that is unreachable or slow is skipped for the rest of the run.
 """
 
 import contextlib
@@ -38,17 +37,17 @@ from muster.rules.pulses.policy import PulsePolicy
 from muster.run.progress import RunStep, doing
 from muster.run.run import Run
 
-#: So long a sink may keep a run waiting with what it does not take; then the rest stays due.
-MOST_TROUBLE_SECONDS = 60.0
-#: So many pulses are published before they are remembered: what a run that is killed may publish again.
+#: How long a sink may delay a run by failing deliveries; then it is skipped.
+MAX_FAILING_SECONDS = 60.0
+#: How many pulses are published before they are remembered; a killed run may publish them again.
 BATCH = 200
 PATIENT = RetryPatience(time.sleep, random.random)
 
 
 @dataclass
 class DeliveryCounts:
-    """Messages to people, by the type of a sink: how many it took, did not take, and are waiting for it; `oldest`: when
-    the oldest was due that is waiting although it is."""
+    """Notifications by type of sink: how many were sent, refused and are waiting; `oldest`: when the oldest waiting one
+    was due."""
 
     sent: Counter[str] = field(default_factory=Counter)
     refused: Counter[str] = field(default_factory=Counter)
@@ -58,11 +57,11 @@ class DeliveryCounts:
 
 @dataclass
 class Publication:
-    """What came of publishing: how many pulses were `due` at the sinks, how many all their sinks have, what failed, per
-    sink, and how often.
+    """The result of publishing: how many pulses were `due`, how many were accepted by all their sinks, and the failures
+    by sink.
 
-    `faults` are those of muster itself: what they kept from going out is due again in the next run. `next`: when
-    something that waits is due. `told`: what became of messages to people.
+    `faults`: faults of muster; their pulses are due again in the next run. `next`: when the next waiting message is
+    due. `told`: counts of notifications.
     """
 
     due: int = 0
@@ -73,7 +72,7 @@ class Publication:
     told: DeliveryCounts = field(default_factory=DeliveryCounts, compare=False)
 
     def lines(self) -> list[str]:
-        """What failed, one line per sink: how often, and the first reason."""
+        """The failures, one line per sink: how many, and the first reason."""
         return [
             f"sink {name}: {len(reasons)} not delivered: {reasons[0]}"
             for name, reasons in sorted(self.failures.items())
@@ -92,13 +91,13 @@ def publish(
     remember: Callable[[PulseMemory], None],
     patience: RetryPatience = PATIENT,
 ) -> Publication:
-    """Publish pulses to the fleet's sinks and note in `memory` what arrived; `remember` is called after each batch.
+    """Publish pulses to the fleet's sinks and add deliveries to `memory`; `remember` is called after each batch.
 
-    Without sinks nothing is published and nothing remembered.
+    Without sinks nothing is published or remembered.
     """
     settings = {sink.name: sink for sink in sink_settings(fleet.settings.spec)}
     wanted = {policy.id.name: policy.sinks for policy in fleet.compiled.of(PulsePolicy)}
-    if not fleet.partial:  # else there are others, which this run has not looked at
+    if not fleet.partial:  # a partial run does not know all objects
         memory.keep(fleet.objects.keys())
     result = Publication(len(pulses) if settings else 0)
     deliverer = Deliverer(settings, open_sink, patience, result)
@@ -125,8 +124,8 @@ def publish_due(
 ) -> Publication:
     """Publish the pulses of a run whose commit is durable, and remember them in the repository and on the remote.
 
-    What somebody else published since the run looked is left out. File sinks write below `folder`, and refuse where
-    none is given. RepositoryError where the memory cannot be had; a fault of ours is in the result.
+    Pulses that another process has published meanwhile are skipped. File sinks write below `folder`, and refuse without
+    one. RepositoryError if the memory cannot be read; a fault of ours is in the result.
     """
     try:
         return _publish_due(repository, run, remote, environ, patience, folder)
@@ -149,7 +148,7 @@ def _publish_due(
         return Publication()
     doing(RunStep.PUBLISHING)
     memory = read_memory(repository, remote)
-    fresh = [pulse for pulse in pulses if not _overtaken(pulse, memory)]
+    fresh = [pulse for pulse in pulses if not _is_published(pulse, memory)]
     troubles: list[str] = []
     done = publish(
         run.fleet,
@@ -168,11 +167,11 @@ def _publish_due(
 
 
 def next_look(run: Run) -> datetime | None:
-    """When a run has to be made again. A pulse that nobody takes is no reason to."""
+    """When the next run is due; pulses count only if there are sinks."""
     return run.horizon if sink_settings(run.fleet.settings.spec) else run.turn
 
 
-def _overtaken(pulse: Pulse, memory: PulseMemory) -> bool:
+def _is_published(pulse: Pulse, memory: PulseMemory) -> bool:
     known = memory.published.get(PulseKey(pulse.object, pulse.policy))
     return known is not None and pulse.sent is not None and known.time >= pulse.sent.time
 
@@ -183,7 +182,7 @@ class _Publisher:
     memory: PulseMemory
 
     def publish(self, pulse: Pulse, names: Iterable[str]) -> None:
-        """Bring one pulse to its sinks."""
+        """Deliver one pulse to its sinks."""
         key, event = PulseKey(pulse.object, pulse.policy), pulse.event["id"]
         half = self.memory.arrived.get(key)
         have = set(half.sinks) if half is not None and half.event == event else set()
@@ -199,7 +198,7 @@ class _Publisher:
 
 @dataclass
 class Deliverer:
-    """Brings events to sinks, and notes in `result` what failed. `what` are its events, as messages call them."""
+    """Delivers events to sinks, and adds failures to `result`. `what`: the name of its events in messages."""
 
     settings: Mapping[str, SinkSettings]
     open_sink: Opener
@@ -207,13 +206,13 @@ class Deliverer:
     result: Publication
     what: str = "pulses"
     _open: dict[str, Sink] = field(default_factory=dict)
-    _given_up: dict[str, str] = field(default_factory=dict)
-    _trouble: dict[str, float] = field(default_factory=dict)
+    _skipped: dict[str, str] = field(default_factory=dict)
+    _failing_seconds: dict[str, float] = field(default_factory=dict)
 
     def deliver(self, name: str, event: Tree) -> bool:
-        """Bring an event to a sink; return whether it has it."""
-        if name in self._given_up:
-            self.result.failures[name].append(self._given_up[name])
+        """Deliver an event to a sink; return whether it was accepted."""
+        if name in self._skipped:
+            self.result.failures[name].append(self._skipped[name])
             return False
         began = self.patience.monotonic()
         try:
@@ -221,16 +220,16 @@ class Deliverer:
                 self._open[name] = self.open_sink(self.settings[name])
             deliver(self._open[name], self.settings[name], event, self.patience)
         except DeliveryError as error:
-            self._trouble[name] = self._trouble.get(name, 0.0) + self.patience.monotonic() - began
+            self._failing_seconds[name] = self._failing_seconds.get(name, 0.0) + self.patience.monotonic() - began
             if error.unreachable:
-                self._given_up[name] = error.message
-            elif self._trouble[name] > MOST_TROUBLE_SECONDS:
-                self._given_up[name] = f"{error.message}, for {MOST_TROUBLE_SECONDS:g} seconds"
+                self._skipped[name] = error.message
+            elif self._failing_seconds[name] > MAX_FAILING_SECONDS:
+                self._skipped[name] = f"{error.message}, for {MAX_FAILING_SECONDS:g} seconds"
             self.result.failures.setdefault(name, []).append(error.message)
             return False
         except Exception as error:  # noqa: BLE001 - the boundary for sinks, as `each` is for objects
-            self._given_up[name] = "muster failed on this sink"
-            self.result.failures.setdefault(name, []).append(self._given_up[name])
+            self._skipped[name] = "muster failed on this sink"
+            self.result.failures.setdefault(name, []).append(self._skipped[name])
             self.result.faults.append(stage_fault(f"publishing to sink {name!r}", error, f"its {self.what} stay due"))
             return False
         return True
@@ -238,12 +237,12 @@ class Deliverer:
     def close(self) -> None:
         """Close the sinks."""
         for sink in self._open.values():
-            with contextlib.suppress(Exception):  # nothing is lost with a connection that cannot be closed
+            with contextlib.suppress(Exception):  # a connection that cannot be closed does no harm
                 sink.close()
 
 
 def opener(folder: Path | None, environ: Mapping[str, str] = os.environ) -> Opener:
-    """Return what opens sinks by their URL; files lie in `folder`, and there are none without it."""
+    """Return a function that opens sinks by URL; file sinks write below `folder`."""
 
     def open_sink(settings: SinkSettings) -> Sink:
         scheme = settings.url.partition(":")[0]

@@ -1,4 +1,4 @@
-"""What a receiver of events is, how it is configured, and how an event is tried again."""
+"""Sinks, the receivers of events: their protocol, their settings, and retries."""
 
 import re
 import time
@@ -17,15 +17,15 @@ from muster.git.push import jittered
 if TYPE_CHECKING:
     from cloudevents.core.v1.event import CloudEvent
 
-MOST_PAUSE_SECONDS = 30.0
+MAX_PAUSE_SECONDS = 30.0
 SHORTEST_TIMEOUT, LONGEST_TIMEOUT = timedelta(milliseconds=100), timedelta(hours=1)
 _TRUSTED = re.compile(r"MUSTER_SINK_[A-Z0-9_]+", re.ASCII)
 _NEVER: Final = {"again": False, "unreachable": True}
 
 
 class DeliveryError(Exception):
-    """An event did not arrive. `again`: whether trying again may help; `after_seconds`: not before that, as the
-    receiver asked; `unreachable`: whether other events would fare no better."""
+    """An event was not delivered. `again`: a retry may help; `after_seconds`: but not before; `unreachable`: other
+    events would fail, too."""
 
     def __init__(
         self, message: str, *, again: bool = True, after_seconds: float = 0.0, unreachable: bool = False
@@ -41,10 +41,10 @@ class Sink(Protocol):
     """A receiver of events."""
 
     def send(self, event: Tree) -> None:
-        """Deliver one event, given in its JSON form; return once the receiver has it, else raise DeliveryError."""
+        """Deliver one event in its JSON form; return once the receiver has confirmed it. DeliveryError."""
 
     def close(self) -> None:
-        """Let go of connections."""
+        """Close connections."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,7 +63,7 @@ class SinkSettings:
 
 
 def sink_settings(spec: Tree) -> list[SinkSettings]:
-    """Return the sinks of a Fleet's spec, sound by its schema; of two with one name, the first."""
+    """Return the sinks of a valid Fleet's spec; the first of two with the same name."""
     found: dict[str, SinkSettings] = {}
     for sink in mappings_at(spec, "pulses", "sinks"):
         settings = SinkSettings(
@@ -82,12 +82,12 @@ def sink_settings(spec: Tree) -> list[SinkSettings]:
 
 
 def within(timeout: timedelta) -> timedelta:
-    """A time-out that a socket can have: none at all would be no attempt, and one of years is none."""
+    """Clamp a time-out to a useful range."""
     return min(max(timeout, SHORTEST_TIMEOUT), LONGEST_TIMEOUT)
 
 
 def cloud_event(event: Tree) -> "CloudEvent":
-    """Return an event as the library has it that binds it to transports."""
+    """Return an event as an object of the CloudEvents library."""
     from cloudevents.core.v1.event import CloudEvent
 
     attributes = {name: value for name, value in event.items() if name != "data"}
@@ -95,12 +95,12 @@ def cloud_event(event: Tree) -> "CloudEvent":
 
 
 def address(url: str, *schemes: str) -> tuple[str, int | None]:
-    """Return the host and port that a URL names. DeliveryError where it names none, or is of another scheme."""
+    """Return the host and port of a URL. DeliveryError for a malformed URL or another scheme."""
     try:
         parts = urlsplit(url)
         host, port = parts.hostname, parts.port
     except ValueError as error:
-        raise DeliveryError(f"{url}: this is no URL: {error}", **_NEVER) from error
+        raise DeliveryError(f"{url}: this is not a URL: {error}", **_NEVER) from error
     if parts.scheme not in schemes or not host or port == 0 or parts.username is not None:
         raise DeliveryError(
             f"{url}: a receiver's URL has a scheme ({', '.join(schemes)}) and a host, and no user", **_NEVER
@@ -109,13 +109,13 @@ def address(url: str, *schemes: str) -> tuple[str, int | None]:
 
 
 def credentials(settings: SinkSettings, environ: Mapping[str, str]) -> str:
-    """Return the sink's credentials; empty where it needs none. DeliveryError where they are not there."""
+    """Return the sink's credentials; empty if it needs none. DeliveryError if they are missing."""
     return secret(settings.credentials_from, environ)
 
 
 def secret(name: str, environ: Mapping[str, str]) -> str:
-    """Return the value of a variable, else what is in the file that the variable of that name and `_FILE` names; empty
-    for no name. DeliveryError where there is neither."""
+    """Return the value of a variable, or the content of the file that the variable `<name>_FILE` names; empty for an
+    empty name. DeliveryError if both are missing."""
     if not name:
         return ""
     if not _TRUSTED.fullmatch(name):
@@ -127,7 +127,7 @@ def secret(name: str, environ: Mapping[str, str]) -> str:
         except (OSError, ValueError) as error:
             raise DeliveryError(f"the file that {name}_FILE names cannot be read", **_NEVER) from error
     if any(ord(character) < 32 or ord(character) == 127 for character in value):
-        # A line break would end the header, and what follows would be one of its own.
+        # A line break would end the header and begin another one.
         text = f"the environment variable {name} has a line break or another control character in it"
         raise DeliveryError(text, **_NEVER)
     if not value:
@@ -137,7 +137,7 @@ def secret(name: str, environ: Mapping[str, str]) -> str:
 
 @dataclass(frozen=True, slots=True)
 class RetryPatience:
-    """How waiting is done; a test does without."""
+    """How retries wait; replaced in tests."""
 
     sleep: Callable[[float], None]
     random: Callable[[], float]
@@ -145,11 +145,11 @@ class RetryPatience:
 
 
 def deliver(sink: Sink, settings: SinkSettings, event: Tree, patience: RetryPatience) -> None:
-    """Send an event, again after a growing, jittered pause where that may help. DeliveryError when it is given up."""
+    """Send an event, with retries after growing, jittered pauses if they may help. DeliveryError when they fail."""
     pauses = jittered(
         settings.attempts - 1,
         base_seconds=2 * settings.backoff.total_seconds(),
-        most_seconds=MOST_PAUSE_SECONDS,
+        most_seconds=MAX_PAUSE_SECONDS,
         random=patience.random,
     )
     for pause in _then_none(pauses):
@@ -158,7 +158,7 @@ def deliver(sink: Sink, settings: SinkSettings, event: Tree, patience: RetryPati
         except DeliveryError as error:
             if not error.again or pause is None:
                 raise
-            patience.sleep(min(max(pause, error.after_seconds), MOST_PAUSE_SECONDS))
+            patience.sleep(min(max(pause, error.after_seconds), MAX_PAUSE_SECONDS))
         else:
             return
 

@@ -1,8 +1,8 @@
-"""A replay: what policies would have decided over past commits, and where that differs from what was committed.
+"""A replay: what policies would have decided over past commits, and how that differs from what was committed.
 
-Every run that committed something is made again, at its own instant, over what people had committed by then and over
-what the replay itself had derived before: so it shows what would have become of the fleet, and not only what each run
-would have said. Runs that had nothing to commit left no trace and are not made again.
+Every run that committed something is repeated at its own instant, with the inputs at that time and the state that the
+replay itself has derived: so it shows how the whole fleet would have developed, not only each single run. Runs without
+a commit left no trace and are not repeated.
 """
 
 from collections.abc import Collection, Iterator, Mapping
@@ -39,8 +39,8 @@ from muster.run.facts import UNTOLD
 
 @dataclass(frozen=True, slots=True)
 class Difference:
-    """Something of an object that was committed one way and would have been decided another, from the run at `since`
-    until that at `until`; None: still at the last one. Empty texts mean: not at all."""
+    """A field that the replay decided differently, from the run at `since` to the one at `until`; None: to the last
+    one. Empty texts mean that the field is absent."""
 
     object: ObjectId
     field: str
@@ -52,8 +52,8 @@ class Difference:
 
 @dataclass(frozen=True, slots=True)
 class Replayed:
-    """How many runs were replayed, and the differences, by object and time. `unheard`: clusters speak through refs of
-    their own, whose past no history has, and stayed as they were."""
+    """How many runs were replayed, and the differences, by object and time. `unheard`: some clusters have agent refs,
+    which have no history, and were not replayed."""
 
     runs: int
     differences: tuple[Difference, ...]
@@ -66,8 +66,8 @@ _NOBODY: Final = AgentRefs((), Agents())
 def replay(
     repository: Repository, start: str, end: str, policies: str, files: Mapping[str, bytes] | None = None
 ) -> Replayed:
-    """Make the runs after the commit `start` up to `end` again, by the policies of the commit `policies`; `files` lie
-    over those. NotSupposable for a file that cannot be read."""
+    """Repeat the runs after the commit `start` up to `end`, with the policies of the commit `policies`, some of them
+    replaced by `files`. NotSupposable for a malformed file."""
     runs = list(_runs(repository, start, end))
     with rehearsal(repository, start, _NOBODY) as trial:
         fixed = _policies(repository, (start, end, policies))
@@ -91,7 +91,7 @@ def _runs(repository: Repository, start: str, end: str) -> Iterator[EngineCommit
 
 
 def _policies(repository: Repository, commits: tuple[str, ...]) -> set[str]:
-    """The files in which any of these commits has policies."""
+    """The files with policies in any of these commits."""
     found = set[str]()
     for commit in dict.fromkeys(commits):
         with CommitSnapshot(repository, commit, (), Agents()) as snapshot:
@@ -102,7 +102,7 @@ def _policies(repository: Repository, commits: tuple[str, ...]) -> set[str]:
 
 
 def _put(trial: Rehearsal, files: Mapping[str, bytes]) -> Edits:
-    """Have the policies in some files take the place of those that are called the same. Returns what that changed."""
+    """Replace policies by those of the same name in files. Returns the edits."""
     if not files:
         return {}
     with CommitSnapshot(trial.repository, trial.commit, (), Agents()) as snapshot:
@@ -117,7 +117,7 @@ def _put(trial: Rehearsal, files: Mapping[str, bytes]) -> Edits:
 def _inputs(
     repository: Repository, objects: Objects, old: str, new: str, ruling: Collection[str]
 ) -> dict[tuple[str, str], bytes | None]:
-    """What people changed between two commits, the policies left out."""
+    """The edits of people between two commits, without policies."""
     return {
         ("", change.path): None if change.new is None else required_file(objects, change.path, change.new.oid).read()
         for change in changed_paths(repository, old, new)
@@ -126,7 +126,7 @@ def _inputs(
 
 
 class _Differences:
-    """The differences so far: those that are over, and those that stand."""
+    """The differences so far: `_over` have ended, `_standing` continue."""
 
     def __init__(self) -> None:
         self._over: list[Difference] = []
@@ -138,7 +138,7 @@ class _Differences:
         return tuple(sorted((*self._over, *self._standing.values()), key=lambda d: (d.object, d.since, d.field)))
 
     def look(self, trial: Rehearsal, objects: Objects, run: EngineCommit) -> None:
-        """Compare what the replay has derived with what was committed."""
+        """Compare the replay's derived files with the committed ones."""
         seen = set[tuple[ObjectId, str]]()
         for change in _differing(trial, objects, run.commit):
             key, here = (change.object, change.field), (change.before, change.after)
@@ -154,7 +154,7 @@ class _Differences:
 
 
 def _differing(trial: Rehearsal, objects: Objects, commit: str) -> Iterator[Change]:
-    """What is another in the replay than in a commit; not times, or anything else that no fact tells of."""
+    """The changes from a commit to the replay, without times and others that are not facts."""
     for change in changed_paths(trial.repository, commit, trial.commit):
         if not change.path.startswith(FOLDER):
             continue
@@ -172,10 +172,10 @@ def _id(body: Tree) -> ObjectId | None:
 
 
 def replay_text(found: Replayed) -> str:
-    """Return a table by object and time, and a line that sums up."""
+    """Return a table by object and time, and a summary."""
     runs = f"{found.runs} run{'' if found.runs == 1 else 's'} replayed"
     if not found.differences:
-        return f"{runs}: all would have been decided as it was.\n"
+        return f"{runs}: all decisions would have been the same.\n"
     rows = [
         [str(d.object), d.field, format_time(d.since), format_time(d.until) if d.until else "-", d.committed or "-",
          d.replayed or "-"]
@@ -187,7 +187,7 @@ def replay_text(found: Replayed) -> str:
 
 
 def replay_document(found: Replayed) -> Tree:
-    """Return the same as data."""
+    """Return the replay as JSON data."""
     return {
         "runs": found.runs,
         "unheard": found.unheard,
