@@ -65,7 +65,7 @@ def with_agent_refs(fleet: AnyFleet, agents: Agents) -> AnyFleet:
     unheard = frozenset(missing - gone)
     known = sorted({*fleet.objects, *accepted_by_ref(fleet)})
     clusters = {id_.name for id_ in known if kind_of(id_) in CLUSTERS}
-    mute = (recorded & present & clusters) - words - elsewhere - _doubted_names(agents)
+    mute = (recorded & present & clusters) - words - elsewhere - _unverified(agents)
     lost = _lost(fleet, agents, known, gone - agents.retired | mute, elsewhere)
     found = [
         messages.agent_gone(id_, declared=id_ in fleet.objects, there=id_.name in mute)
@@ -75,7 +75,7 @@ def with_agent_refs(fleet: AnyFleet, agents: Agents) -> AnyFleet:
     if unheard:
         found.append(messages.unheard_clusters(sorted(unheard)))
     found.extend(map(messages.withheld_remote, agents.withheld))
-    found.extend(_doubted(fleet, agents, known))
+    found.extend(_unverified_findings(fleet, agents, known))
     unheard |= withheld
     return replace(
         fleet,
@@ -89,7 +89,7 @@ def with_agent_refs(fleet: AnyFleet, agents: Agents) -> AnyFleet:
     )
 
 
-def _doubted(fleet: Fleet, agents: Agents, known: Iterable[ObjectId]) -> Iterable[Finding]:
+def _unverified_findings(fleet: Fleet, agents: Agents, known: Iterable[ObjectId]) -> Iterable[Finding]:
     """Findings about accepted clusters whose agents' latest reports are not verified."""
     for id_ in known if agents.identities else ():
         doubted = agents.identities.get(id_.name) if agents.identities and kind_of(id_) in CLUSTERS else None
@@ -98,7 +98,7 @@ def _doubted(fleet: Fleet, agents: Agents, known: Iterable[ObjectId]) -> Iterabl
             yield messages.unverified_report(id_, doubted, heard=_reported_before(fleet, id_))
 
 
-def _doubted_names(agents: Agents) -> frozenset[str]:
+def _unverified(agents: Agents) -> frozenset[str]:
     """The clusters whose refs hold something not verified as their agents'."""
     return frozenset(name for name, behind in (agents.identities or {}).items() if not behind.user)
 
@@ -108,7 +108,7 @@ def _lost(
 ) -> frozenset[ObjectId]:
     """The accepted clusters whose agents reported before and whose reports no longer arrive: the ref has `vanished`, or
     holds nothing verified."""
-    doubted = _doubted_names(agents) - elsewhere - _revoked(fleet)
+    doubted = _unverified(agents) - elsewhere - _revoked(fleet)
     return frozenset(
         id_
         for id_ in known

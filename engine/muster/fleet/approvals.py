@@ -48,13 +48,13 @@ _NAMING = (CLUSTER_NAME, "open-cluster-management.io/addon-name")
 class HumanDecision:
     """A person's decision about a request: a digest of its conditions, and the digest of the request it applies to."""
 
-    said: str
+    digest: str
     request: str
 
     @property
     def entry(self) -> Tree:
         """The form stored in the derived part."""
-        return {"said": self.said, "request": self.request}
+        return {"said": self.digest, "request": self.request}
 
 
 def request_digest(obj: Object) -> str:

@@ -58,19 +58,19 @@ def add_body(
     if not isinstance(body, dict) or "apiVersion" not in body or "kind" not in body:
         if item is not None:
             reading.findings.append(messages.item_without_kind(source, document, item))
-            reading.doubt(source)
+            reading.add_unclear(source)
         elif person and (guess := guess_document(body)) is not None:
             reading.guesses.append((place, guess))
         return False
     api_version, name = body["apiVersion"], body["kind"]
     if not isinstance(api_version, str) or not isinstance(name, str):
         reading.findings.append(messages.missing_identity(place, "apiVersion and kind must be texts"))
-        reading.doubt(source)
+        reading.add_unclear(source)
         return False
     group, _, version = api_version.rpartition("/")
     kind = BY_GROUP_KIND.get((group, name))
     if kind is None:
-        if not (person and _slip(reading, place, group, name, body)):
+        if not (person and _is_misspelt(reading, place, group, name, body)):
             # Outside of our groups and kinds, it is another program's object.
             reading.findings.append(messages.unknown_kind(place, group, name, known_group=group in _GROUPS))
             if person:
@@ -84,13 +84,13 @@ def add_body(
         return False
     if version not in kind.versions:
         reading.findings.append(messages.unsupported_version(place, id_, version))
-        reading.lose(id_)
+        reading.add_broken(id_)
         return True
     reading.parts.append(Part(id_, version, body, layer, source, document.index, item, document.line))
     return True
 
 
-def _slip(reading: FilesRead, place: messages.Origin, group: str, name: str, body: Tree) -> bool:
+def _is_misspelt(reading: FilesRead, place: messages.Origin, group: str, name: str, body: Tree) -> bool:
     """Was a document of an unknown kind meant to be an object, or a list of objects, of the fleet?"""
     if isinstance(items := body.get("items"), list):
         ids = {id_ for entry in items if (id_ := identified(_named(entry))) is not None}
@@ -141,16 +141,16 @@ def _identity(reading: FilesRead, place: messages.Origin, kind: Kind, body: Tree
     name, namespace = dig(body, "metadata", "name"), dig(body, "metadata", "namespace")
     if not isinstance(name, str) or not name:
         reading.findings.append(messages.missing_identity(place, f"{kind.name} has no metadata.name"))
-        reading.doubt(place.source)
+        reading.add_unclear(place.source)
         return None
     if not isinstance(namespace, str | None):
         reading.findings.append(messages.missing_identity(place, "metadata.namespace must be a text"))
-        reading.doubt(place.source)
+        reading.add_unclear(place.source)
         return None
     id_ = kind.id(name, namespace or "")
     if not is_safe(name) or (namespace and not is_safe(namespace)):
         reading.findings.append(messages.malformed_name(place, id_))
-        reading.doubt(place.source)
+        reading.add_unclear(place.source)
         return None
     return id_
 

@@ -49,7 +49,7 @@ def read(snapshot: Snapshot) -> FilesRead:
             reading.lost.setdefault(source.ref, f"{source.path}: {error}")
         except Exception as error:  # noqa: BLE001 - the boundary for files, as `each` is for objects
             reading.findings.append(faults.file_fault(source, error))
-            reading.doubt(source)
+            reading.add_unclear(source)
     for skipped in snapshot.skipped:
         if skipped.reason == LOST:
             reading.lost.setdefault(skipped.ref, skipped.detail)
@@ -110,7 +110,7 @@ def read_file(reading: FilesRead, source: SourceFile, layer: Layer) -> None:
     elif data.startswith(FILTERED):
         # The content is elsewhere: a pointer or a cipher says nothing about the objects in it.
         reading.findings.append(messages.filtered(source))
-        reading.doubt(source)
+        reading.add_unclear(source)
         return
     loaded = SHAPES.load(data, source.label)
     ours = b"apiVersion" in data and b"kind" in data
@@ -122,14 +122,14 @@ def read_file(reading: FilesRead, source: SourceFile, layer: Layer) -> None:
         return
     if loaded.problems or loaded.lost:
         add_problems(reading, source, loaded, ours=ours, report=_only_reports(data))
-    strangers, blank = set(), not loaded.problems
+    unknown_documents, blank = set(), not loaded.problems
     for document in loaded.documents:
         for item, body in unwrapped(document):
             blank = False
             if not add_body(reading, source, layer, document, item, body):
-                strangers.add(signature(body))
-    if layer is Layer.INPUT and not source.ref and (blank or loaded.problems or strangers):
-        reading.suspects.append(Suspect(source, blank, bool(loaded.problems), frozenset(strangers)))
+                unknown_documents.add(signature(body))
+    if layer is Layer.INPUT and not source.ref and (blank or loaded.problems or unknown_documents):
+        reading.suspects.append(Suspect(source, blank, bool(loaded.problems), frozenset(unknown_documents)))
 
 
 def _read_misnamed(reading: FilesRead, source: SourceFile) -> None:
@@ -150,10 +150,10 @@ def add_problems(reading: FilesRead, source: SourceFile, loaded: Loaded, *, ours
         id_ = identified(problem.identity)
         reading.findings.append(messages.unreadable(source, problem, id_, ours=ours))
         if ours and id_ is None:
-            reading.doubt(source)
+            reading.add_unclear(source)
     for identity in loaded.lost:
         if (id_ := identified(identity)) and not report:
-            reading.lose(id_)
+            reading.add_broken(id_)
 
 
 def _only_reports(data: bytes) -> bool:

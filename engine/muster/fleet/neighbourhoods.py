@@ -14,7 +14,7 @@ from muster.data.kinds import CSR, LEASE, NODE_POOL, TARGETS, is_cluster
 from muster.data.tree import dig, mapping_at
 from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, leased_cluster
 from muster.fleet.objects import Object
-from muster.fleet.reports import remembered
+from muster.fleet.reports import stored_reports
 from muster.fleet.view import View
 
 
@@ -67,7 +67,7 @@ def _home(view: View, id_: ObjectId) -> str:
 def _links(view: View, homes: Mapping[ObjectId, str]) -> Iterator[tuple[str, str]]:
     """Pairs of homes that share an object: a report with its present and former target; a Lease in one cluster's place
     that names another."""
-    for accepted in remembered(view).values():
+    for accepted in stored_reports(view).values():
         yield homes[accepted.holder], _home_of_target(homes, accepted.target)
     for id_, obj in view.objects.items():
         if obj.kind is LEASE and id_.name == LEASE_NAME:

@@ -17,14 +17,14 @@ from muster.fleet.report_parts import is_report
 class Suspect:
     """A person's file with something that is no object of the fleet.
 
-    `blank`: it is empty; `troubled`: a document cannot be read; `strangers`: signatures of its documents of unknown
-    kinds.
+    `blank`: it is empty; `unreadable`: a document cannot be read; `unknown_documents`: signatures of its documents of
+    unknown kinds.
     """
 
     source: SourceFile
     blank: bool
-    troubled: bool
-    strangers: frozenset[str]
+    unreadable: bool
+    unknown_documents: frozenset[str]
 
 
 @dataclass
@@ -53,16 +53,16 @@ class FilesRead:
     lost: dict[str, str] = field(default_factory=dict)
 
     @property
-    def slipped(self) -> bool:
+    def has_damage(self) -> bool:
         """Is any of people's files unidentifiable or unreadable?"""
         return bool(self.broken or self.unclear or self.stand_ins or self.guesses)
 
-    def doubt(self, source: SourceFile) -> None:
+    def add_unclear(self, source: SourceFile) -> None:
         """Record that a file has an unidentifiable document. An agent's counts as not sent."""
         if not source.ref:
             self.unclear[source.path] = source.oid
 
-    def lose(self, id_: ObjectId) -> None:
+    def add_broken(self, id_: ObjectId) -> None:
         """An unreadable object keeps its last state; a report counts as not sent."""
         if not is_report(id_):
             self.broken.add(id_)

@@ -95,12 +95,12 @@ def _same_condition(stored: Tree, given: Tree) -> bool:
     return all(stored.get(name) == value for name, value in given.items() if name != _SINCE)
 
 
-def remembered(view: View) -> Mapping[tuple[ObjectId, str], Accepted]:
+def stored_reports(view: View) -> Mapping[tuple[ObjectId, str], Accepted]:
     """The reports that earlier runs accepted, by object and adapter; of two from one adapter, the newer one."""
-    return view.once(_remembered)
+    return view.once(_stored_reports)
 
 
-def _remembered(view: View) -> Mapping[tuple[ObjectId, str], Accepted]:
+def _stored_reports(view: View) -> Mapping[tuple[ObjectId, str], Accepted]:
     found: dict[tuple[ObjectId, str], Accepted] = {}
     for id_ in of_kinds(view.previous, ADAPTER_REPORT):
         accepted = accepted_in(view, id_)

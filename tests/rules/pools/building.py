@@ -16,7 +16,8 @@ def cluster(name: str, age: int = 0, **fields: Any) -> Cluster:
     """An installed cluster of the pool, so many minutes older than noon."""
     made = Cluster(
         id=CLUSTER_DEPLOYMENT.id(name, name), body={}, pool=KEY, created=NOON - timedelta(minutes=age), claim="",
-        installed=True, wanted="", power="", deleting=False, marked=False, version="", customization="", told=False,
+        installed=True, wanted="", power="", deleting=False, marked=False, version="", customization="",
+        power_requested=False,
         frozen=False, declared=True,
     )  # fmt: skip
     return replace(made, **fields)

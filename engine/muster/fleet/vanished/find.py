@@ -40,16 +40,16 @@ _BETWEEN: Final = re.compile(r"[\s,]+")
 
 def allowed_removals(allowances: Iterable[StatedRemovals]) -> tuple[frozenset[ObjectId], tuple[str, ...]]:
     """Return the clusters that commits remove and name, and the texts of allowances that name none of theirs."""
-    allowed, idle = set[ObjectId](), list[str]()
+    allowed, unused = set[ObjectId](), list[str]()
     for one in allowances:
         names = set(_BETWEEN.split(one.text))
         removed = _clusters(one.was) - _clusters(one.became)
         named = {id_ for id_ in removed if id_.name in names}
         if not named:
-            idle.append(one.text)
+            unused.append(one.text)
         allowed -= _clusters(one.became)
         allowed |= named - _clusters(one.later) if named else named
-    return frozenset(allowed), tuple(idle)
+    return frozenset(allowed), tuple(unused)
 
 
 def _clusters(files: Sequence[SourceFile]) -> set[ObjectId]:
@@ -67,7 +67,7 @@ def by_name(search: Search, left_out: Iterable[Skipped], ignored: Iterable[Sourc
     for suspect in search.reading.suspects:
         if not suspect.blank:
             named = [id_ for id_ in search.missing() if _names(suspect.source.path, id_)]
-            search.keep(suspect.source.path, "broken" if suspect.troubled else "strange", named, certain=False)
+            search.keep(suspect.source.path, "broken" if suspect.unreadable else "strange", named, certain=False)
     for skip in left_out:
         named = [id_ for id_ in search.missing() if _names(skip.path, id_)]
         search.keep(skip.path, skip.reason, named, certain=False)
@@ -129,7 +129,7 @@ class Vanished:
 
     `unidentified`: a file may hold any object, and there is no history. `since`: the commit of the last run at which
     every file was readable, if known and some file is not now. `allowed`: clusters removed by a commit that allows it;
-    `idle`: the texts of allowances that name no cluster they remove.
+    `unused`: the texts of allowances that name no cluster they remove.
     """
 
     broken: frozenset[ObjectId]
@@ -139,7 +139,7 @@ class Vanished:
     unidentified: bool
     since: str = ""
     allowed: frozenset[ObjectId] = frozenset()
-    idle: tuple[str, ...] = ()
+    unused: tuple[str, ...] = ()
 
 
 def find_vanished(
@@ -166,14 +166,14 @@ def find_vanished(
     unidentified = bool(search.unclear) and not accounted_for(search, past)
     broken = frozenset(search.broken)
     since = past.commit if past is not None and (broken or reading.broken or unidentified) else ""
-    allowed, idle = allowed_removals(past.allowances if past is not None and _any_cluster_is_gone(search) else ())
+    allowed, unused = allowed_removals(past.allowances if past is not None and _any_cluster_is_gone(search) else ())
     elsewhere = unidentified or past is None or not past.commit or bool(reading.guesses or left_out or ignored)
-    slips = _slips(reading, search, broken, elsewhere=elsewhere)
-    return Vanished(broken, slips, stand_ins, tuple(search.findings), unidentified, since, allowed, idle)
+    slips = _damaged(reading, search, broken, elsewhere=elsewhere)
+    return Vanished(broken, slips, stand_ins, tuple(search.findings), unidentified, since, allowed, unused)
 
 
-def _slips(reading: FilesRead, search: Search, broken: frozenset[ObjectId], *, elsewhere: bool) -> DamagedFiles:
-    if not (reading.slipped or broken or search.findings or search.unclear or search.unsure):
+def _damaged(reading: FilesRead, search: Search, broken: frozenset[ObjectId], *, elsewhere: bool) -> DamagedFiles:
+    if not (reading.has_damage or broken or search.findings or search.unclear or search.unsure):
         return NOTHING_DAMAGED
     ids = broken | reading.broken
     errors = (found.file for found in reading.findings if found.severity is Severity.ERROR)

@@ -84,7 +84,7 @@ class Search:
         lost = sorted(set(ids))
         # A vanished report counts as not sent.
         self.broken.update(id_ for id_ in lost if not is_report(id_))
-        if lost and not (state == "broken" and file in self.told):
+        if lost and not (state == "broken" and file in self.files_with_errors):
             self.findings.append(messages.vanished(file, state, lost, certain=certain))
 
     def lost(self, then: FilesRead, *, of_others: bool = False) -> Iterator[ObjectId]:
@@ -110,7 +110,7 @@ class Search:
         return id_ not in self.declared or (declares and not _is_covered(part.body, self.current[id_]))
 
     @cached_property
-    def told(self) -> frozenset[str]:
+    def files_with_errors(self) -> frozenset[str]:
         """The files that already have an error."""
         return frozenset(found.file for found in self.reading.findings if found.severity is Severity.ERROR)
 
@@ -205,11 +205,11 @@ def _held(versions: Sequence[SourceFile]) -> FilesRead:
     readings = []
     for version in versions[:_MOST_VERSIONS]:
         readings.append(read_again(version))
-        if not readings[-1].suspects and not readings[-1].slipped:
+        if not readings[-1].suspects and not readings[-1].has_damage:
             break
     then = readings.pop()
     for later in reversed(readings):
-        if later.slipped or any(_state(suspect, then) for suspect in later.suspects):
+        if later.has_damage or any(_state(suspect, then) for suspect in later.suspects):
             then.parts.extend(later.parts)
         else:
             then = later
@@ -220,7 +220,7 @@ def _state(suspect: Suspect, then: FilesRead) -> str:
     """What is wrong with a file; empty if only documents were removed from it."""
     if suspect.blank:
         return "blank"
-    if suspect.troubled:
+    if suspect.unreadable:
         return "broken"
-    known = {stranger for old in then.suspects for stranger in old.strangers}
-    return "strange" if suspect.strangers - known else ""
+    known = {stranger for old in then.suspects for stranger in old.unknown_documents}
+    return "strange" if suspect.unknown_documents - known else ""

@@ -71,12 +71,12 @@ def _mentions(spec: Tree) -> bool:
 @dataclass(frozen=True, slots=True)
 class Admission:
     """The result for a revision: its objects without refused reports, findings about those, and other refusals.
-    `judged`: the places of the foreign objects that policies match."""
+    `evaluated`: the places of the foreign objects that policies match."""
 
     objects: Mapping[ObjectId, Object]
-    unheard: tuple[Finding, ...] = ()
+    invalid_reports: tuple[Finding, ...] = ()
     refused: tuple[Finding, ...] = ()
-    judged: frozenset[Place] = frozenset()
+    evaluated: frozenset[Place] = frozenset()
 
 
 def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Witness | None = None) -> Admission:
@@ -87,23 +87,23 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Wit
     """
     if not admissions.bindings:
         return Admission(fleet.objects)
-    objects, unheard = dict(fleet.objects), list[Finding]()
+    objects, invalid_reports = dict(fleet.objects), list[Finding]()
     foreigners, earlier = ForeignObjects.of(fleet, base)
     surroundings = AdmissionInputs(fleet, foreigners, witness)
-    spoken_of = _matched_kinds(foreigners, earlier, admissions)
+    matched_kinds = _matched_kinds(foreigners, earlier, admissions)
 
     @cache
-    def spoken(resource: Resource) -> bool:
+    def matched(resource: Resource) -> bool:
         return any(one.policy.match.covers(resource) and one.match.covers(resource) for one in admissions.bindings)
 
-    def judged(request: AdmissionRequest) -> Iterator[Finding]:
+    def evaluate(request: AdmissionRequest) -> Iterator[Finding]:
         found = list(_of_request(surroundings, admissions, request))
         obj = request.object
         ours = obj is not None and obj.id in fleet.objects
         if obj and ours and has_reports(obj) and any(one.severity is Severity.ERROR for one in found):
             left, dropped = without_invalid_reports(obj, _Recheck(surroundings, admissions, request))
             if dropped:
-                unheard.extend(dropped)
+                invalid_reports.extend(dropped)
                 del objects[obj.id]
                 if left is None:
                     return
@@ -113,11 +113,11 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Wit
                 found = list(_of_request(surroundings, admissions, replace(request, object=left)))
         yield from found
 
-    asked = (request for request in requests(fleet, base) if spoken(request.resource))
-    known = each(asked if base is None else _in_force(base, asked), judged)
-    foreign = each(foreign_requests(foreigners, earlier, spoken_of), lambda asked: judged(asked.request()))
+    asked = (request for request in requests(fleet, base) if matched(request.resource))
+    known = each(asked if base is None else _in_force(base, asked), evaluate)
+    foreign = each(foreign_requests(foreigners, earlier, matched_kinds), lambda asked: evaluate(asked.request()))
     said = (*known, *foreign)
-    return Admission(objects, tuple(unheard), said, _places(fleet, spoken_of, admissions))
+    return Admission(objects, tuple(invalid_reports), said, _places(fleet, matched_kinds, admissions))
 
 
 def _matched_kinds(now: ForeignObjects, base: ForeignObjects | None, admissions: Admissions) -> list[Resource]:
@@ -130,9 +130,9 @@ def _matched_kinds(now: ForeignObjects, base: ForeignObjects | None, admissions:
     ]  # fmt: skip
 
 
-def _places(fleet: Fleet, spoken_of: list[Resource], admissions: Admissions) -> frozenset[Place]:
+def _places(fleet: Fleet, matched_kinds: list[Resource], admissions: Admissions) -> frozenset[Place]:
     """The places of foreign objects that policies match or read as parameters."""
-    kinds = {(resource.group, resource.kind) for resource in spoken_of}
+    kinds = {(resource.group, resource.kind) for resource in matched_kinds}
     kinds |= {one.policy.param_kind for one in admissions.bindings if one.policy.param_kind is not None}
     if kinds:
         kinds.add(("", "Namespace"))

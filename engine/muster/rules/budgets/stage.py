@@ -27,7 +27,7 @@ from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.rules.effects.allowance import Allowance, Holding, Usage, holdings
 from muster.rules.effects.approval import REMOVAL, Approvals
-from muster.rules.effects.budget import Budget, fleet_id, headline, kept_clusters, population, sound_override
+from muster.rules.effects.budget import Budget, counted_broken_clusters, fleet_id, headline, population, sound_override
 from muster.rules.registration.removals import held_removals
 from muster.rules.stages import CONDITIONS, Context, Local, Wide
 from muster.rules.taints.keys import DISRUPTIVE, taints_by_key
@@ -76,7 +76,7 @@ def _allowance(
 def _broken_with_effects(shared: Shared, context: Context) -> Iterator[ObjectId]:
     """The broken clusters with a present or held effect: nothing new is requested, but it is not over."""
     keys = {(rule.key, rule.effect) for policy in context.rules.compiled.of(TaintPolicy) for rule in policy.taints}
-    for obj in kept_clusters(shared):
+    for obj in counted_broken_clusters(shared):
         body = shared.previous.get(obj.id)
         standing = {key for key in taints_by_key(obj.kind, body) if key[1] in DISRUPTIVE and key[:2] in keys}
         muster = mapping_at(body, "status", "muster")
@@ -172,32 +172,32 @@ def _conditions(
     shared: Shared, ids: tuple[ObjectId, ObjectId], found: list[Holding], groups: list[_Group], because: Because,
     now: datetime,
 ) -> Iterator[Decision]:  # fmt: skip
-    def told(type_: str, status: str, reason: str, message: str) -> Iterator[Decision]:
+    def decide(type_: str, status: str, reason: str, message: str) -> Iterator[Decision]:
         return _condition(shared, ids, type_, (status, reason, message), because, now)
 
     override = sound_override(shared, ids[0])
     if found and override is not None and override.covers(now):
         text = f"{_sentence(found)} Allowed until {format_time(override.expiry)}: {override.reason}"
-        yield from told(HELD, "False", "Overridden", text)
+        yield from decide(HELD, "False", "Overridden", text)
     elif found:
         reason = "BudgetExceeded" if any(holding.met is None for holding in found) else "CoolingDown"
-        yield from told(HELD, "True", reason, f"{_sentence(found)} {_EFFECTS}")
+        yield from decide(HELD, "True", reason, f"{_sentence(found)} {_EFFECTS}")
     else:
-        yield from told(HELD, "False", "WithinBudget", "No budget is exceeded.")
+        yield from decide(HELD, "False", "WithinBudget", "No budget is exceeded.")
     removed = held_removals(shared)
     if removed:
         names = ", ".join(held.object.name for held in removed[:_MOST_NAMED])
         more = f" and {len(removed) - _MOST_NAMED} more" if len(removed) > _MOST_NAMED else ""
         text = f"{removed[0].reason[0].upper()}{removed[0].reason[1:]}. {names}{more} stay as they are."
-        yield from told(REMOVED, "True", "TooManyRemoved", text)
+        yield from decide(REMOVED, "True", "TooManyRemoved", text)
     else:
-        yield from told(REMOVED, "False", "NoneHeld", "No removal is held.")
+        yield from decide(REMOVED, "False", "NoneHeld", "No removal is held.")
     suspicious = [group for group in groups if group.suspicious]
     if suspicious:
         text = " ".join(_suspicion(shared, group) for group in suspicious)
-        yield from told(SUSPECT, "True", "NearlyAllSilent", text)
+        yield from decide(SUSPECT, "True", "NearlyAllSilent", text)
     else:
-        yield from told(SUSPECT, "False", "ClustersHeard", "Clusters are heard of.")
+        yield from decide(SUSPECT, "False", "ClustersHeard", "Clusters are heard of.")
 
 
 def _sentence(found: Iterable[Holding]) -> str:

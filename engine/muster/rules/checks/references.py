@@ -102,13 +102,15 @@ def _labels(obj: Object, at: At, known: Iterable[str]) -> Iterator[Finding]:
     selector: Tree = obj.body
     for step in at:
         selector = selector[int(step)] if isinstance(selector, list) else mapping_at(selector).get(str(step))
-    asked: list[tuple[At, object]] = [((*at, "matchLabels", key), key) for key in mapping_at(selector, "matchLabels")]
-    asked += [
+    required: list[tuple[At, object]] = [
+        ((*at, "matchLabels", key), key) for key in mapping_at(selector, "matchLabels")
+    ]
+    required += [
         ((*at, "matchExpressions", index, "key"), one.get("key"))
         for index, one in enumerate(mappings_at(selector, "matchExpressions"))
         if one.get("operator") in ("In", "Exists")
     ]
-    for path, key in asked:
+    for path, key in required:
         if isinstance(key, str) and key not in known:
             message = f"{obj.id} requires the label {key!r}, which no ManagedCluster has"
             yield finding_at(obj, path, Code.UNKNOWN_LABEL, message, did_you_mean(key, known))

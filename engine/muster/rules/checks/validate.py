@@ -87,8 +87,8 @@ def validate(
     admissions = compile_admissions(checked)
     admission = admit(replace(checked, broken=frozenset(broken)), admissions, base, witness)
     # An object that a policy matches is not reported as ignored.
-    findings = [one for one in findings if one.code != Code.UNKNOWN_KIND or one.place not in admission.judged]
-    findings.extend((*admissions.findings, *admission.unheard, *admission.refused))
+    findings = [one for one in findings if one.code != Code.UNKNOWN_KIND or one.place not in admission.evaluated]
+    findings.extend((*admissions.findings, *admission.invalid_reports, *admission.refused))
     broken.update(errors_of((*admissions.findings, *admission.refused)) & fleet.objects.keys())
     checked = replace(checked, objects=admission.objects)
     compiled, found = _with_placements(checked, compiled)

@@ -125,9 +125,9 @@ def object_conditions(
     conditions: dict[str, Tree] = base["conditions"]  # type: ignore[assignment]
     generation = generation_of(scopes.view, obj.id) if obj.kind.counted else None
     silent: dict[str, Decision] = {}  # a policy without a result may have one later: its horizon counts
-    spoken: set[str] = set()
+    decided_types: set[str] = set()
     for policy in scopes.rules.compiled.of(ConditionPolicy):
-        if policy.type in spoken or obj.kind not in policy.target.kinds or not policy.target.selects(obj):
+        if policy.type in decided_types or obj.kind not in policy.target.kinds or not policy.target.selects(obj):
             continue
         statement = _evaluated(scopes, policy, base, obj, failures)
         earlier = silent.pop(policy.type, None)
@@ -146,11 +146,11 @@ def object_conditions(
             generation=generation if statement.generation is None else statement.generation,
         )  # fmt: skip
         conditions[policy.type] = {"type": policy.type, **decided}
-        spoken.add(policy.type)
+        decided_types.add(policy.type)
         yield Decision(obj.id, path, decided, because, horizon)
     yield from (decision for decision in silent.values() if decision.horizon is not None)
     if kept:
-        yield from _kept(scopes, obj, conditions)
+        yield from _retained(scopes, obj, conditions)
 
 
 def _evaluated(
@@ -195,7 +195,7 @@ def _as_it_was(current: Tree, statement: Statement) -> Statement:
     return Statement(current["status"], reason, message, statement.because, generation)
 
 
-def _kept(scopes: Scopes, obj: Object, conditions: dict[str, Tree]) -> Iterator[Decision]:
+def _retained(scopes: Scopes, obj: Object, conditions: dict[str, Tree]) -> Iterator[Decision]:
     """Earlier decisions stay while a policy cannot be read: an error in a rule says nothing about a cluster."""
     for type_, before in scopes.view.conditions_before(obj.id).items():
         if type_ not in conditions:

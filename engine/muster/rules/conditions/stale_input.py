@@ -92,15 +92,15 @@ class StaleInput:
 
 
 class RecordedConditions(Mapping[str, Tree]):
-    """Conditions by type that record in `doubtful` which conditions in doubt were read."""
+    """Conditions by type that record in `stale_types` which conditions in doubt were read."""
 
     def __init__(self, conditions: Mapping[str, Tree], doubt: StaleInput) -> None:
-        self.doubtful: set[str] = set()
+        self.stale_types: set[str] = set()
         self._conditions, self._doubt = conditions, doubt
 
     def __getitem__(self, type_: str) -> Tree:
         if self._doubt.covers(type_):
-            self.doubtful.add(type_)
+            self.stale_types.add(type_)
         return self._conditions[type_]
 
     def __iter__(self) -> Iterator[str]:
@@ -112,9 +112,9 @@ class RecordedConditions(Mapping[str, Tree]):
         return len(self._conditions)
 
     def _look_at_all(self) -> None:
-        self.doubtful.update(type_ for type_ in self._conditions if self._doubt.covers(type_))
+        self.stale_types.update(type_ for type_ in self._conditions if self._doubt.covers(type_))
         if self._doubt.absent:
-            self.doubtful.add("all that its agent reports")  # covers missing types, too
+            self.stale_types.add("all that its agent reports")  # covers missing types, too
 
 
 def record_reads(scope: Variables, doubt: StaleInput) -> tuple[RecordedConditions, ...]:

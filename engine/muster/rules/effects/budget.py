@@ -178,10 +178,10 @@ def population(view: View) -> tuple[Object, ...]:
     """The clusters that budgets count, by id, including broken ones: a mistake in a file must not shrink a
     population."""
     sound = (obj for obj in view.clusters() if is_counted(view, obj))
-    return tuple(sorted((*sound, *kept_clusters(view)), key=lambda obj: obj.id))
+    return tuple(sorted((*sound, *counted_broken_clusters(view)), key=lambda obj: obj.id))
 
 
-def kept_clusters(view: View) -> Iterator[Object]:
+def counted_broken_clusters(view: View) -> Iterator[Object]:
     """Yield the broken clusters that budgets count. Without a file only the derived part is known."""
     for id_ in view.broken:
         if not is_cluster(id_) or never_available(view, id_):

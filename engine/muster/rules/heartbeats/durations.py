@@ -73,13 +73,13 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fi
     def of_cluster(obj: Object) -> Iterator[Decision]:
         seconds = lease_seconds(view, obj)
         term = _Term(seconds, _before(view, obj, seconds), factor, now)
-        yield from _told(view, obj, own.get(obj.id.name), term)
+        yield from _agent_annotations(view, obj, own.get(obj.id.name), term)
         yield from _renewed(view, obj, leases.get(obj.id.name), term)
 
     yield from each((obj for obj in view.of(MANAGED_CLUSTER) if is_accepted(obj)), of_cluster)
 
 
-def _told(view: View, obj: Object, lease: Tree, term: _Term) -> Iterator[Decision]:
+def _agent_annotations(view: View, obj: Object, lease: Tree, term: _Term) -> Iterator[Decision]:
     told: dict[str, str] = {}
     if term.seconds != DEFAULT_SECONDS and view.now(obj.id, *LEASE_SECONDS) is None:
         told[DURATION] = str(term.seconds)

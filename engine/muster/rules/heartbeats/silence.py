@@ -53,7 +53,7 @@ _KEPT: Final = Because("kept", OF_ITSELF, "what declares the cluster cannot be r
 _LEASE: Final = re.compile(r"\blease(?:DurationSeconds)?\b|\bsilent\b|\.stale\b")
 
 
-def kept_clusters(view: View, context: Context) -> Iterator[Object]:
+def retained_clusters(view: View, context: Context) -> Iterator[Object]:
     """Yield the clusters that keep their last derived state, with their known content.
 
     Not those on which muster itself fails, whose results are unreliable, nor those whose refs could not be read, which
@@ -79,7 +79,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fi
     policies = [
         policy for policy in context.rules.compiled.of(ConditionPolicy) if _LEASE.search(str(policy.source.spec))
     ]
-    yield from each(kept_clusters(view, context), partial(_conditions, scopes, policies, now))
+    yield from each(retained_clusters(view, context), partial(_conditions, scopes, policies, now))
 
 
 def _conditions(
@@ -146,7 +146,7 @@ def record_last_signs(view: View, context: Context, now: datetime) -> Iterator[D
             yield _last_sign_decision(view, obj, after, path)._replace(horizon=now if early else None)
 
     yield from each(view.clusters(), lapse)
-    yield from each(kept_clusters(view, context), lapse)
+    yield from each(retained_clusters(view, context), lapse)
 
 
 def _has_expired(scopes: Scopes, obj: Object, now: datetime) -> bool:
@@ -190,10 +190,10 @@ _LONG_AGO: Final = "1970-01-01T00:00:00Z"
 
 def record_sights(view: View, _context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Record the report of each agent without a Lease, and since when it is unchanged."""
-    return each(view.of(KARMADA_CLUSTER), partial(_sight, view, now))
+    return each(view.of(KARMADA_CLUSTER), partial(_record_sight, view, now))
 
 
-def _sight(view: View, now: datetime, cluster: Object) -> Iterator[Decision]:
+def _record_sight(view: View, now: datetime, cluster: Object) -> Iterator[Decision]:
     lease = leases_by_cluster(view).get(cluster.id.name)
     if cluster.spec.get("syncMode") == "Pull" and renew_time(lease) is None:
         said = digest_of([view.reported(cluster.id).get(_READY), dig(cluster.body, "status", "probe")])[:16]

@@ -27,13 +27,13 @@ CHANGE: Final = ObjectType(
 @dataclass(frozen=True, slots=True)
 class QuietHours:
     """No messages from `begin` to `end` in a time zone, if they begin on one of `days` (as in `weekday`), except for
-    the severities in `told`."""
+    the severities in `exceptions`."""
 
     zone: ZoneInfo
     begin: time
     end: time
     days: frozenset[int]
-    told: frozenset[str]
+    exceptions: frozenset[str]
 
     def over(self, at: datetime) -> datetime:
         """Return the end of the quiet hours that an instant is in; the instant itself if in none."""
@@ -63,7 +63,7 @@ class NotificationPolicy(Policy):
 
 def _notification_policy(obj: Object, compiler: Compiler, common: PolicyFields) -> NotificationPolicy:
     group = mapping_at(obj.spec, "group")
-    by = compiler.words(("spec", "group", "by")) if "by" in group else None
+    by = compiler.string(("spec", "group", "by")) if "by" in group else None
     return NotificationPolicy(
         **common,
         when=compiler.condition(("spec", "when")),

@@ -38,7 +38,7 @@ def messages(
     scopes = Scopes.of(fleet, fleet.rules, now)
     for notice in notices:
         for policy in fleet.compiled.of(NotificationPolicy):
-            key = _told(scopes, policy, notice)
+            key = _group_key(scopes, policy, notice)
             if key is None:
                 continue
             fresh = _message(policy, key, notice, now)
@@ -69,13 +69,13 @@ def _group(message: Message) -> tuple[str, str, str]:
 
 def _message(policy: NotificationPolicy, key: str, notice: Notice, now: datetime) -> Message:
     due = later(now, policy.window) or now
-    if policy.quiet is not None and policy.severity not in policy.quiet.told:
+    if policy.quiet is not None and policy.severity not in policy.quiet.exceptions:
         due = policy.quiet.over(due)
     id_ = digest((policy.id.name, key, notice.id))
     return Message(id_, policy.id.name, key, policy.severity, policy.sinks, due, (notice,))
 
 
-def _told(scopes: Scopes, policy: NotificationPolicy, notice: Notice) -> str | None:
+def _group_key(scopes: Scopes, policy: NotificationPolicy, notice: Notice) -> str | None:
     """The group of the transition; None if the policy does not notify it."""
     kind = kind_of(notice.object)
     if kind not in policy.target.kinds:

@@ -121,7 +121,7 @@ class Candidates:
         return {namespace: tuple(sorted(set(names))) for namespace, names in found.items()}
 
     @cached_property
-    def doubtful_namespaces(self) -> frozenset[str]:
+    def uncertain_namespaces(self) -> frozenset[str]:
         """The namespaces of broken bindings."""
         kind = MANAGED_CLUSTER_SET_BINDING
         return frozenset(id_.namespace for id_ in self.fleet.broken if kind.has(id_))

@@ -47,14 +47,14 @@ def eligible(
     bindings = candidates.bindings.get(namespace, ())
     sets = tuple(name for name in bindings if not cluster_sets or name in cluster_sets)
     available = _NONE.union(*(candidates.members(name) for name in sets))
-    if _in_doubt(candidates, namespace, sets):
+    if _is_uncertain(candidates, namespace, sets):
         available |= previous & candidates.objects.keys()
     found = matching(candidates, available, predicates)
     return Eligible(bool(bindings), sets, available, found, tuple(filter(found.__contains__, candidates.names)))
 
 
-def _in_doubt(candidates: Candidates, namespace: str, sets: Iterable[str]) -> bool:
-    fleet_unclear = candidates.fleet.unidentified or namespace in candidates.doubtful_namespaces
+def _is_uncertain(candidates: Candidates, namespace: str, sets: Iterable[str]) -> bool:
+    fleet_unclear = candidates.fleet.unidentified or namespace in candidates.uncertain_namespaces
     return fleet_unclear or not candidates.sets.doubtful.isdisjoint(sets)
 
 

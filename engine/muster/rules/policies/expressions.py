@@ -69,7 +69,7 @@ class Compiler:
         """Compile the expression at `path`, which must be an int."""
         return self._compile(path, self._that_gives(INT))
 
-    def words(self, path: At) -> cel.Program:
+    def string(self, path: At) -> cel.Program:
         """Compile the expression at `path`, which must be a string."""
         return self._compile(path, self._that_gives(STRING))
 

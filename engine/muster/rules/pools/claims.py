@@ -132,9 +132,9 @@ def decide_claim(
 
 def _with_cluster(claim: Claim, cluster: Cluster | None, fate: ClaimDecision, rules: Rules) -> ClaimDecision:
     if cluster is None:
-        return _saying(fate, _DELETED)
+        return _with_conditions(fate, _DELETED)
     if cluster.deleting or cluster.marked:
-        return _saying(fate, _DELETING)
+        return _with_conditions(fate, _DELETING)
     if not cluster.claim or cluster.frozen:
         return fate
     if cluster.claim != claim.name:
@@ -144,7 +144,7 @@ def _with_cluster(claim: Claim, cluster: Cluster | None, fate: ClaimDecision, ru
     return ClaimDecision(said=(_CLAIMED, running), lifetime=fate.lifetime, owns=cluster, horizon=fate.horizon)
 
 
-def _saying(fate: ClaimDecision, *said: PoolCondition) -> ClaimDecision:
+def _with_conditions(fate: ClaimDecision, *said: PoolCondition) -> ClaimDecision:
     return ClaimDecision(said=said, lifetime=fate.lifetime, horizon=fate.horizon)
 
 

@@ -47,9 +47,9 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[ClusterStatem
     limits = {
         pool.key: {str(path[1]): value for path, value in timeouts(pool).items()} for pool in pools_of(context.shared)
     }
-    alone = _Alone(view, ledger, limits, rules, now)
+    one_cluster = _OneCluster(view, ledger, limits, rules, now)
     for cluster in clusters:
-        if (fault := attempt(cluster, lambda cluster=cluster: alone.state(cluster))) is not None:  # type: ignore[misc]
+        if (fault := attempt(cluster, lambda cluster=cluster: one_cluster.state(cluster))) is not None:  # type: ignore[misc]
             yield fault
     seen = view.with_decisions(decision for by_path in ledger.entries.values() for decision in by_path.values())
     asked = [_as_policies_see_it(view, cluster, now) for cluster in clusters if not (cluster.deleting and cluster.pool)]
@@ -75,7 +75,7 @@ def _as_policies_see_it(view: View, cluster: Cluster, now: datetime) -> Object:
 
 
 @dataclass(frozen=True, slots=True)
-class _Alone:
+class _OneCluster:
     """States what depends on one cluster alone. `limits`: the timeouts inherited from each pool."""
 
     view: View
@@ -96,7 +96,7 @@ class _Alone:
     def _carry(self, cluster: Cluster) -> None:
         """Decide again what muster declared about a cluster; only the timeouts follow its pool."""
         fields = carried(self.view.previous.get(cluster.id))
-        if cluster.told:
+        if cluster.power_requested:
             fields.pop(("spec", "powerState"), None)
         if cluster.declared and cluster.pool in self.limits:
             own = self._own(cluster)

@@ -91,7 +91,7 @@ class Cluster(_Aged):
     marked: bool
     version: str
     customization: str
-    told: bool
+    power_requested: bool
     frozen: bool
     declared: bool
 

@@ -119,7 +119,7 @@ class _PoolPass:
         buckets = _after(buckets, links)
         inventory = synchronize(self.world.stock, self.pool, buckets, self.world.view.names)
         self._count(buckets)
-        self._say(words.capacity(self.pool, buckets))
+        self._set_condition(words.capacity(self.pool, buckets))
         links = assign(links, stale, self.rules)
         self._link(links)
         served = _after(buckets, links)
@@ -134,8 +134,8 @@ class _PoolPass:
         if not (step.blocked and self.rules.starved_by_dependencies):
             deleted = [cluster.name for cluster in step.delete]
             self._power(power_states(self.pool, served, deleted, born, len(links.waiting), self.rules))
-            self._say(words.current(stale, deleted))
-        self._say_of_means(step, missing, inventory)
+            self._set_condition(words.current(stale, deleted))
+        self._set_limit_conditions(step, missing, inventory)
         self._record(step, links, born)
         yield from self._held(step)
         yield from self.consent.held()
@@ -153,9 +153,9 @@ class _PoolPass:
     def _link(self, links: ClaimLinks) -> None:
         for claim, cluster in links.to_claim:
             self.ledger.set(claim.id, ("spec", "namespace"), cluster.name, self.because)
-            self._say_to(claim, ASSIGNED)
+            self._set_claim_condition(claim, ASSIGNED)
         for claim in links.waiting:
-            self._say_to(claim, NO_CLUSTERS)
+            self._set_claim_condition(claim, NO_CLUSTERS)
         for claim, cluster in links.to_cluster:
             fields = {path: d.value for path, d in self.ledger.entries.get(cluster.id, {}).items()}
             reference = reference_to(fields, cluster.body, self.pool.key)
@@ -216,27 +216,27 @@ class _PoolPass:
         for name, number in counts.items():
             self._set(("status", name), number)
 
-    def _say(self, said: words.PoolCondition, horizon: datetime | None = None) -> None:
+    def _set_condition(self, said: words.PoolCondition, horizon: datetime | None = None) -> None:
         world = self.world
         self.ledger.add(
             condition_decision(world.fleet, self.pool.id, said.type, said[1:], self.because, world.now, horizon)
         )
 
-    def _say_to(self, claim: Claim, said: words.PoolCondition) -> None:
+    def _set_claim_condition(self, claim: Claim, said: words.PoolCondition) -> None:
         self.ledger.add(
             condition_decision(self.world.fleet, claim.id, said.type, said[1:], self.because, self.world.now)
         )
 
-    def _say_of_means(self, step: Plan, missing: str, inventory: Inventory | None) -> None:
+    def _set_limit_conditions(self, step: Plan, missing: str, inventory: Inventory | None) -> None:
         if step.asked or self.rules.checks_dependencies_always:
-            self._say(words.dependencies(missing))
+            self._set_condition(words.dependencies(missing))
         if inventory is not None:
-            self._say(words.inventory(inventory))
+            self._set_condition(words.inventory(inventory))
         if step.held:
             until = [hold.until for hold in self.holds.values() if hold.until is not None]
             first = self.holds[step.held[0].name]
             names = ", ".join(sorted(cluster.name for cluster in step.held))
-            self._say(words.held(first.reason, f"{names}: {first.message}"), min(until, default=None))
+            self._set_condition(words.held(first.reason, f"{names}: {first.message}"), min(until, default=None))
         self._keep_conditions()
 
     def _keep_conditions(self) -> None:
@@ -298,7 +298,7 @@ class _PoolPass:
         self._delete(step.delete)
         gone = {cluster.name for cluster in step.delete}
         self._count(_without(buckets, gone))
-        self._say(words.pending_cleanup(buckets))
+        self._set_condition(words.pending_cleanup(buckets))
         self._keep_conditions()
         record = {"nextOrdinal": self._next_ordinal(), "buckets": self._shown()}
         self._book(record | ({"failures": failures} if (failures := self._failures()) else {}))

@@ -80,7 +80,7 @@ class PowerView:
     machines: str | None = None
     horizon: datetime | None = None
 
-    def saying(self, type_: str, said: Tree) -> "PowerView":
+    def with_condition(self, type_: str, said: Tree) -> "PowerView":
         """The same with one more stated condition."""
         return replace(self, conditions={**self.conditions, type_: said}, stated={**self.stated, type_: said})
 
@@ -103,7 +103,7 @@ def power_view(cluster: Cluster, before: Conditions, now: datetime, *, keeps_fai
     said = (before.get("Hibernating", {}), reported.get("Hibernating", {}))
     failed = next((one for one in said if one.get("reason") in FAILURES), None)
     if cluster.deleting and keeps_failures and failed is not None:
-        return writer.view("Unknown", ("Ready", "Unknown", *_DELETED)).saying("Hibernating", failed)
+        return writer.view("Unknown", ("Ready", "Unknown", *_DELETED)).with_condition("Hibernating", failed)
     if cluster.deleting:
         return writer.view("Unknown", ("Hibernating", "Unknown", *_DELETED), ("Ready", "Unknown", *_DELETED))
     if not cluster.installed:
@@ -176,7 +176,7 @@ def _hibernate_due(cluster: Cluster, reported: Conditions) -> datetime | None:
     A pool's clusters wait until they are claimed, and a person's power state has priority. The time counts from the
     latest of installation, claim and becoming ready. A platform without hibernation keeps running.
     """
-    if cluster.told or reported.get("Hibernating", {}).get("reason") == _UNSUPPORTED:
+    if cluster.power_requested or reported.get("Hibernating", {}).get("reason") == _UNSUPPORTED:
         return None
     limit = span(cluster.body, "spec", "hibernateAfter")
     claimed = instant(cluster.body, "spec", "clusterPoolRef", "claimedTimestamp")

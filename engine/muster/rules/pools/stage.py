@@ -68,7 +68,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Outcome]:
     yield from _claims(world, pools)
     yield from _orphans(world, pools)
     yield from _protected(world, pools)
-    _remember(world)
+    _record(world)
     for decision in world.stock.decisions():
         ledger.add(decision)
     yield from ledger.outcomes(shared, now)
@@ -191,7 +191,7 @@ def _protected(world: PoolsPass, pools: dict[PoolKey, Pool]) -> Iterator[Finding
             yield conditions.protected(cluster, world.fleet.objects.get(cluster.id))
 
 
-def _remember(world: PoolsPass) -> None:
+def _record(world: PoolsPass) -> None:
     """Record each cluster's state for the next run, and its owner."""
     known = world.view.clusters
     for id_, entries in tuple(world.ledger.entries.items()):

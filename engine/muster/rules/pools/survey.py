@@ -141,7 +141,7 @@ def _cluster(view: View, id_: ObjectId, missing: datetime) -> Cluster | None:
         marked=marked_for_removal(body),
         version=text(body, "metadata", "annotations", "hive.openshift.io/cluster-pool-spec-hash"),
         customization=text(body, "spec", "clusterPoolRef", "clusterDeploymentCustomization", "name"),
-        told=_own_word(obj, before),
+        power_requested=_requests_power(obj, before),
         frozen=frozen,
         declared=declared,
     )
@@ -169,7 +169,7 @@ def _is_gone(obj: Object | None, before: Tree, *, declared: bool) -> bool:
 def _joined(reported: Tree, before: Tree, obj: Object | None) -> Tree:
     """Inputs overlaid by muster's metadata and spec. For a fake cluster muster itself decides the status."""
     over = {name: before[name] for name in ("metadata", "spec") if name in before} if before else {}
-    if _own_word(obj, before) and "spec" in over:
+    if _requests_power(obj, before) and "spec" in over:
         over["spec"] = {name: value for name, value in over["spec"].items() if name != "powerState"}
     if before and (annotated(before, FAKE) or annotated(reported, FAKE)):
         over["status"] = {k: v for k, v in mapping_at(before, "status").items() if k != "muster"}
@@ -178,7 +178,7 @@ def _joined(reported: Tree, before: Tree, obj: Object | None) -> Tree:
     return overlay(reported, over, obj.kind.list_keys) if over and obj else reported
 
 
-def _own_word(obj: Object | None, before: Tree) -> bool:
+def _requests_power(obj: Object | None, before: Tree) -> bool:
     """Does a person's power state count? For a cluster without a pool, and one assigned to a claim."""
     if obj is None or not text(obj.body, "spec", "powerState"):
         return False

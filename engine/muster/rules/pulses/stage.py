@@ -69,7 +69,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake 
     scopes, failures = Scopes.of(view, context.rules, now), Failures()
     bases: dict[object, Variables] = {}
 
-    def asked(policy: PulsePolicy, found: Object) -> Iterator[Pulse | Wake]:
+    def evaluate(policy: PulsePolicy, found: Object) -> Iterator[Pulse | Wake]:
         obj = view.declared(found)
         if not policy.target.selects(obj):
             return
@@ -82,7 +82,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Pulse | Wake 
             failures.add(policy, failure, obj.id)
 
     for policy in context.rules.compiled.of(PulsePolicy):
-        yield from each(view.of(*policy.target.kinds), partial(asked, policy))
+        yield from each(view.of(*policy.target.kinds), partial(evaluate, policy))
     yield from failures.seen
 
 
@@ -93,7 +93,7 @@ def _of_object(
     last = last_pulse(scopes.view, context, obj.id, context.published.get(PulseKey(obj.id, policy.id.name)))
     generation = generation_of(scopes.view, obj.id)
     reports = scopes.adapters.reports.get(obj.id, [])
-    rule, scope = _asked(scopes, policy, base, obj.id, last)
+    rule, scope = _due_rule(scopes, policy, base, obj.id, last)
     flips = scopes.clock.horizon
     if rule is None:
         yield from _later(policy, obj, flips)
@@ -111,7 +111,7 @@ def _of_object(
     yield Pulse(obj.id, event, rule.because, horizon, policy.id.name, rule.reason, sent)
 
 
-def _asked(
+def _due_rule(
     scopes: Scopes, policy: PulsePolicy, base: Mapping[str, object], about: ObjectId, last: Published | None
 ) -> tuple[PulseRule | None, PolicyScope]:
     scopes.clock.reset()
@@ -127,7 +127,7 @@ def _after(
 ) -> datetime | None:
     """When the next pulse is due if this one is published now and not answered."""
     try:
-        rule, _ = _asked(scopes, policy, base, about, sent)
+        rule, _ = _due_rule(scopes, policy, base, about, sent)
     except PolicyFailure:
         return None
     if rule is None:

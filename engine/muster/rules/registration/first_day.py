@@ -34,7 +34,7 @@ def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | F
     judged = {kind for policy in context.rules.compiled.of(ConditionPolicy) for kind in policy.target.kinds
               if policy.type == kind.headline}  # fmt: skip
 
-    def remembered(obj: Object) -> Iterator[Decision]:
+    def record(obj: Object) -> Iterator[Decision]:
         recorded = NEVER_AVAILABLE in mapping_at(view.previous.get(obj.id), *map(str, _PATH))
         # If no policy decides the availability of a kind, all its clusters count.
         waiting = (
@@ -44,7 +44,7 @@ def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | F
             annotations = {**mapping_at(view.now(obj.id, *_PATH)), NEVER_AVAILABLE: "true"}
             yield Decision(obj.id, _PATH, dict(sorted(annotations.items())), _BECAUSE)
 
-    yield from each(view.clusters(), remembered)
+    yield from each(view.clusters(), record)
 
 
 def _was_available(view: View, obj: Object, *, recorded: bool) -> bool:

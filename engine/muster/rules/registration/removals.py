@@ -29,9 +29,9 @@ from muster.rules.effects.approval import REMOVAL, Approvals, awaits
 from muster.rules.effects.budget import (
     Budget,
     budgets_of,
+    counted_broken_clusters,
     fleet_id,
     in_service,
-    kept_clusters,
     override_of,
     was_in_service,
 )
@@ -77,7 +77,7 @@ def removals(fleet: Fleet, now: datetime) -> Removals:
     waits = {id_: wait for id_ in gone if (wait := approvals.wait(fleet, id_, REMOVAL, now))}
     gone = tuple(id_ for id_ in gone if id_ not in fleet.read.allowed and not (id_ in waits and waits[id_].approved))
     # New clusters count, so that the next run decides the same.
-    total = len(gone) + len(list(kept_clusters(fleet))) + sum(map(in_service, fleet.clusters()))
+    total = len(gone) + len(list(counted_broken_clusters(fleet))) + sum(map(in_service, fleet.clusters()))
     none = Removals(gone, total, None, 0)
     if not gone:
         return none
@@ -85,7 +85,9 @@ def removals(fleet: Fleet, now: datetime) -> Removals:
     override = override_of(whole) if whole else None
     if override is not None and override.covers(now):
         return none
-    limits = sorted(((budget.removable(total), budget) for budget in _asked(fleet, now)), key=lambda one: one[0])
+    limits = sorted(
+        ((budget.removable(total), budget) for budget in _applicable_budgets(fleet, now)), key=lambda one: one[0]
+    )
     if not limits or len(gone) <= limits[0][0]:
         return none
     return Removals(gone, total, limits[0][1], limits[0][0], waits)
@@ -98,7 +100,7 @@ def _stays(fleet: Fleet, id_: ObjectId) -> bool:
     return declared or id_ in fleet.broken or fleet.unidentified
 
 
-def _asked(fleet: Fleet, now: datetime) -> Iterator[Budget]:
+def _applicable_budgets(fleet: Fleet, now: datetime) -> Iterator[Budget]:
     """The budgets that apply: those with a selector only if there are no others, because a missing cluster's labels are
     unknown."""
     budgets = budgets_of(fleet)

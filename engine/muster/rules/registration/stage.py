@@ -31,7 +31,7 @@ from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, lease_id, leases_by_cl
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object
 from muster.fleet.view import View
-from muster.rules.heartbeats.silence import kept_clusters
+from muster.rules.heartbeats.silence import retained_clusters
 from muster.rules.stages import CONDITIONS, METADATA, SPEC, Context, Local
 from muster.rules.transitions import condition, condition_decision
 
@@ -62,7 +62,7 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fi
             yield from _awaited_lease(view, obj, now)
 
     yield from each(view.of(MANAGED_CLUSTER), registered)
-    yield from each(kept_clusters(view, context), awaited)
+    yield from each(retained_clusters(view, context), awaited)
 
 
 def _acceptance(view: View, obj: Object, now: datetime) -> Decision | None:
@@ -102,7 +102,7 @@ def _joined(view: View, obj: Object, lease: Tree, now: datetime, *, certificates
     spoke = renew_time(lease) is not None or bool(view.reported(obj.id))
     certified = not certificates or obj.id.name in view.once(_with_certificates)
     if spoke and certified and is_accepted(obj):
-        because = Because("registration", (Input(("spec", "hubAcceptsClient")), _spoken(lease)), _JOINED)
+        because = Because("registration", (Input(("spec", "hubAcceptsClient")), _report_input(lease)), _JOINED)
     elif known is not None:
         because = _JOINED_BEFORE
     elif said is not None:
@@ -113,7 +113,7 @@ def _joined(view: View, obj: Object, lease: Tree, now: datetime, *, certificates
     yield Decision(obj.id, ("status", "conditions", (JOINED,)), decided, because)
 
 
-def _spoken(lease: Tree) -> Input:
+def _report_input(lease: Tree) -> Input:
     """Where an agent has reported: in its Lease, else in its conditions."""
     if renew_time(lease) is None:
         return Input(("status", "conditions"))
@@ -151,7 +151,7 @@ def verify(view: View, context: Context, now: datetime) -> Iterator[Decision | F
     if identities is None:
         return
 
-    def judged(obj: Object) -> Iterator[Decision]:
+    def verified(obj: Object) -> Iterator[Decision]:
         known = identities.get(obj.id.name)
         if known is None and obj.id in context.lost:
             known = SignerIdentity("", "RefGone", f"agents/{obj.id.name} is gone")
@@ -162,8 +162,8 @@ def verify(view: View, context: Context, now: datetime) -> Iterator[Decision | F
             said = ("False", known.reason, f"Not received: {known.doubt}.")
         yield condition_decision(view, obj.id, VERIFIED, said, _SIGNED, now)
 
-    yield from each(view.of(*CLUSTERS), judged)
-    yield from each((obj for obj in kept_clusters(view, context) if obj.id in context.lost), judged)
+    yield from each(view.of(*CLUSTERS), verified)
+    yield from each((obj for obj in retained_clusters(view, context) if obj.id in context.lost), verified)
 
 
 IDENTITY = Local("identity", verify, derives=((CLUSTERS, (CONDITIONS,)),))

@@ -40,7 +40,7 @@ class Ground:
     expression: bool = False
 
     @property
-    def stands(self) -> bool:
+    def present(self) -> bool:
         """Is there any?"""
         return self.expression or bool(self.matches)
 
@@ -105,15 +105,15 @@ def pairs_before(view: View, id_: ObjectId) -> list[Pair]:
 class RequestedActions(ObjectBroadcast):
     """The actions that Remedies request on a cluster, each with its Remedy, and the grounds of each Remedy, until when.
 
-    `standing`: the last run's actions that Remedies could still request, whatever the conditions are now. `doubtful`:
-    the condition types without new input that alone keep a Remedy acting. `at_once`: actions of Remedies without
-    conditions: a person requests them, so budgets do not hold them.
+    `standing`: the last run's actions that Remedies could still request, whatever the conditions are now.
+    `stale_types`: the condition types without new input that alone keep a Remedy acting. `at_once`: actions of Remedies
+    without conditions: a person requests them, so budgets do not hold them.
     """
 
     pairs: frozenset[Pair] = frozenset()
     grounds: Mapping[str, Ground] = field(default_factory=dict)
     standing: frozenset[Pair] = frozenset()
-    doubtful: frozenset[str] = frozenset()
+    stale_types: frozenset[str] = frozenset()
     at_once: frozenset[str] = frozenset()
     horizon: datetime | None = None
 

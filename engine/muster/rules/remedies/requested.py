@@ -43,7 +43,7 @@ class Index:
     """
 
     everywhere: tuple[Remedy, ...]
-    asked_everywhere: tuple[Remedy, ...]
+    with_expressions: tuple[Remedy, ...]
     named: Mapping[str, tuple[Remedy, ...]]
     types: frozenset[str]
     _matched: dict[frozenset[tuple[str, str]], tuple[Remedy, ...]] = field(default_factory=dict)
@@ -73,7 +73,7 @@ class Index:
 
     def expressive(self, cluster: str) -> Iterator[Remedy]:
         """The Remedies for a cluster that have expressions."""
-        yield from self.asked_everywhere
+        yield from self.with_expressions
         yield from (remedy for remedy in self.named.get(cluster, ()) if remedy.expressions)
 
 
@@ -90,17 +90,21 @@ class _Answer:
 
     holds: bool = False
     failed: bool = False
-    doubtful: frozenset[str] = frozenset()
+    stale_types: frozenset[str] = frozenset()
 
     @property
     def open(self) -> bool:
-        return self.failed or bool(self.doubtful)
+        return self.failed or bool(self.stale_types)
 
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[RequestedActions | Failed | Finding]:
     """Decide the requested actions of each cluster; none for one that is not accepted, or is being deleted."""
-    scopes, doubts, failures = Scopes.of(view, context.rules, now), StaleInputs.of(view, context.rules, now), Failures()
-    remedies = Remedies.of(view, context, scopes, doubts, failures)
+    scopes, stale_inputs, failures = (
+        Scopes.of(view, context.rules, now),
+        StaleInputs.of(view, context.rules, now),
+        Failures(),
+    )
+    remedies = Remedies.of(view, context, scopes, stale_inputs, failures)
 
     def requested(obj: Object) -> Iterator[RequestedActions]:
         if in_service(obj) and (found := remedies.request(obj)) != RequestedActions(obj.id):
@@ -118,17 +122,19 @@ class Remedies:
     shared: View
     index: Index
     scopes: Scopes
-    doubts: StaleInputs
+    stale_inputs: StaleInputs
     failures: Failures
     _by_name: Mapping[str, Remedy]
     _digests: dict[str, str] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, view: View, context: Context, scopes: Scopes, doubts: StaleInputs, failures: Failures) -> "Remedies":
+    def of(
+        cls, view: View, context: Context, scopes: Scopes, stale_inputs: StaleInputs, failures: Failures
+    ) -> "Remedies":
         """Prepare for the clusters of a view."""
         remedies = context.rules.compiled.of(Remedy)
         by_name = {remedy.id.name: remedy for remedy in remedies}
-        return cls(view, context.shared, Index.of(remedies), scopes, doubts, failures, by_name)
+        return cls(view, context.shared, Index.of(remedies), scopes, stale_inputs, failures, by_name)
 
     def request(self, obj: Object) -> RequestedActions:
         """The requested actions on a cluster in service."""
@@ -136,12 +142,12 @@ class Remedies:
         conditions = conditions_of(self.view, obj.id)
         statuses = {type_: str(condition.get("status")) for type_, condition in conditions.items()}
         pairs, known = self._before(obj)
-        standing = dict(self._standing(obj, pairs, known))
+        standing = dict(self._unchanged(obj, pairs, known))
         asked = {remedy.id: remedy for remedy in self.index.matching(obj.id.name, statuses)}
         asked.update((remedy.id, remedy) for remedy in self.index.expressive(obj.id.name))
         asked.update((self._by_name[name].id, self._by_name[name]) for name in standing)
-        wanted, grounds, doubtful = set(self._kept(pairs)), {}, set[str]()
-        doubt = self.doubts.about(obj) if asked else None
+        wanted, grounds, stale_types = set(self._retained(pairs)), {}, set[str]()
+        doubt = self.stale_inputs.about(obj) if asked else None
         scope: Variables | None = None
         for remedy in asked.values():
             assert doubt is not None
@@ -158,9 +164,9 @@ class Remedies:
             ground = Ground(self._digest(remedy), held | kept, expression.holds or stays)
             if remedy.immediate or held or expression.holds:
                 wanted.update((action, name) for action in remedy.actions)
-            elif ground.stands:
+            elif ground.present:
                 wanted.update(pair for pair in pairs if pair[1] == name and pair[0] in remedy.actions)
-                doubtful.update(kept or expression.doubtful)
+                stale_types.update(kept or expression.stale_types)
             else:
                 continue
             grounds[name] = ground
@@ -171,7 +177,7 @@ class Remedies:
             frozenset(wanted),
             grounds,
             frozenset(could),
-            frozenset(doubtful),
+            frozenset(stale_types),
             at_once,
             self.scopes.clock.horizon,
         )
@@ -198,7 +204,7 @@ class Remedies:
         same = (one for one in self._by_name.values() if one.actions and one.selects(obj.id.name))
         return min((one.id.name for one in same if self._digest(one) == ground.digest), default=name)
 
-    def _standing(
+    def _unchanged(
         self, obj: Object, pairs: Iterable[Pair], known: Mapping[str, Ground]
     ) -> Iterator[tuple[str, Ground]]:
         """The Remedies that acted on the cluster in the last run, are unchanged, and still select it."""
@@ -226,11 +232,11 @@ class Remedies:
                 answer = replace(answer, failed=True)
             elif result.value is True:
                 return _Answer(holds=True)
-            looked_at = frozenset(type_ for one in watched for type_ in one.doubtful)
-            answer = replace(answer, doubtful=answer.doubtful | looked_at)
+            looked_at = frozenset(type_ for one in watched for type_ in one.stale_types)
+            answer = replace(answer, stale_types=answer.stale_types | looked_at)
         return answer
 
-    def _kept(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
+    def _retained(self, pairs: Iterable[Pair]) -> Iterator[Pair]:
         """Earlier requests of an unreadable Remedy: an error in it is no recovery."""
         if self.shared.uncertain(REMEDY):
             yield from ((action, name) for action, name in pairs if self._may_be_unreadable(name))

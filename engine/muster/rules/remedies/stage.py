@@ -98,7 +98,7 @@ def _because(pairs: Iterable[Pair], requested: RequestedActions, *, frozen: bool
     )
     inputs = [Input(("spec",), id_) for id_ in ids] + [Input(("status", "conditions", (type_,))) for type_ in types]
     more = f" and {len(names) - len(ids)} more" if len(names) > len(ids) else ""
-    silent = ", ".join(sorted(requested.doubtful))
+    silent = ", ".join(sorted(requested.stale_types))
     texts = [f"{silent}: no new input, so its effects stay until there is"]
     texts = [*(texts if silent else ()), *([_FROZEN] if frozen else ())]
     return Because(f"{', '.join(map(str, ids))}{more}", tuple(inputs), "; ".join(texts))

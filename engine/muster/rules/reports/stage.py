@@ -27,9 +27,9 @@ from muster.fleet.reports import (
     Accepted,
     accept,
     accepted_in,
-    remembered,
     required_adapters,
     same_report,
+    stored_reports,
     target_of,
 )
 from muster.fleet.settings import Settings
@@ -56,15 +56,15 @@ _AGE, _AHEAD = timedelta(minutes=30), timedelta(minutes=5)
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide about every report, and since when adapters' objects have their specs."""
-    stored = remembered(view)
+    stored = stored_reports(view)
     incoming, limits = _by_adapter(view), _limits(context.rules.settings)
 
-    def judged(of: Reports) -> Iterator[Decision]:
+    def decide(of: Reports) -> Iterator[Decision]:
         situation = _situation(view, context, limits, of.key[0], stored.get(of.key), now)
         yield from _of_adapter(view, incoming.get(of.key, []), situation)
 
     keys = sorted({*stored, *incoming})
-    yield from each((Reports(key, stored.get(key), tuple(incoming.get(key, ()))) for key in keys), judged)
+    yield from each((Reports(key, stored.get(key), tuple(incoming.get(key, ()))) for key in keys), decide)
     yield from _spec_changes(view, context, now)
     yield from record_creations(view, context, now)
 
@@ -110,23 +110,23 @@ def _of_adapter(view: View, reports: list[Object], situation: Situation) -> Iter
     verdicts: list[tuple[Object, Verdict]] = []
     for obj in reports:
         at = situation if counts is situation.stored else replace(situation, stored=counts)
-        verdict = judge(ParsedReport(obj.spec, obj.id.namespace, _was_judged(view, obj)), at)
+        verdict = judge(ParsedReport(obj.spec, obj.id.namespace, _was_read(view, obj)), at)
         verdicts.append((obj, verdict))
         if verdict.accepted and not verdict.repeated:
             counts = accept(obj.id, obj.spec, counts)
     for obj, verdict in verdicts:
-        yield _told(view, obj, verdict, situation.now)
+        yield _verdict_condition(view, obj, verdict, situation.now)
     if situation.generation is None:
         counts = None
-    judged = {
+    digests = {
         obj.id: spec_digest(obj.spec) for obj, verdict in verdicts
         if verdict.in_time and not (counts and counts.holder == obj.id and same_report(counts.spec, obj.spec))
     }  # fmt: skip
     said = {obj.id: verdict for obj, verdict in verdicts}
-    yield from _remembered_by(view, counts, situation.stored, said, judged)
+    yield from _records(view, counts, situation.stored, said, digests)
 
 
-def _was_judged(view: View, obj: Object) -> bool:
+def _was_read(view: View, obj: Object) -> bool:
     """Did an earlier run read the report in time?"""
     known = mapping_at(view.previous.get(obj.id), "status", "muster")
     if "judged" in known and known["judged"] == spec_digest(obj.spec):
@@ -135,11 +135,11 @@ def _was_judged(view: View, obj: Object) -> bool:
     return stored is not None and same_report(stored.spec, obj.spec)
 
 
-def _remembered_by(
+def _records(
     view: View, counts: Accepted | None, before: Accepted | None, said: Mapping[ObjectId, Verdict],
-    judged: Mapping[ObjectId, str],
+    digests: Mapping[ObjectId, str],
 ) -> Iterator[Decision]:  # fmt: skip
-    left = dict(judged)
+    left = dict(digests)
     if counts is not None:
         own = left.pop(counts.holder, None)
         if counts.holder not in said:  # not decided in this run, so its record stays
@@ -163,7 +163,7 @@ def _why(view: View, counts: Accepted, before: Accepted | None, said: Mapping[Ob
     return _BROKEN if counts.holder in view.broken or view.unidentified else _GONE
 
 
-def _told(view: View, obj: Object, verdict: Verdict, now: datetime) -> Decision:
+def _verdict_condition(view: View, obj: Object, verdict: Verdict, now: datetime) -> Decision:
     """The condition with the verdict: no report is discarded silently."""
     said = ("True" if verdict.accepted else "False", verdict.reason, verdict.message)
     because, generation = Because(f"reports#{verdict.reason}", _JUDGED), obj.spec["observed_generation"]

@@ -92,7 +92,7 @@ class _LatchingCluster:
         for (key, effect), value in policy.taints.items():
             yield taint_key(self.obj.kind, {"key": key, "effect": effect, "value": value}), value
 
-    def _stands(self, key: TaintKey) -> bool:
+    def _has_taint(self, key: TaintKey) -> bool:
         """Does the cluster have the taint now: from a person, a TaintPolicy or an earlier policy?"""
         return key in self.latched or (self._decided(key) and key not in self.removed)
 
@@ -101,7 +101,7 @@ class _LatchingCluster:
 
     def _add(self, policy: ClusterTaintPolicy, allowed: Allowance) -> Iterator[Held]:
         for key, value in self._taints(policy):
-            if key[1] not in TAINT_EFFECTS[self.obj.id.kind] or self._stands(key):
+            if key[1] not in TAINT_EFFECTS[self.obj.id.kind] or self._has_taint(key):
                 continue
             new = key[1] in DISRUPTIVE and key not in self.before
             held = allowed.holds(self.view, self.obj.id, f"taint {taint_text(key)}") if new else None
@@ -114,7 +114,7 @@ class _LatchingCluster:
 
     def _remove(self, policy: ClusterTaintPolicy, allowed: Allowance) -> None:
         own = taints_by_key(self.obj.kind, self.obj.body)
-        going = [key for key, _ in self._taints(policy) if key not in own and self._stands(key)]
+        going = [key for key, _ in self._taints(policy) if key not in own and self._has_taint(key)]
         if not going or allowed.freezes(self.view, self.obj.id):
             return
         for key in going:

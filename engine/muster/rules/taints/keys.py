@@ -17,7 +17,7 @@ from muster.rules.taints.policy import TaintRule
 DISRUPTIVE = frozenset(("NoSelect", "NoSchedule", "NoExecute"))
 
 #: The record of each taint's policy, with a digest of the policy.
-STANDING: Path = ("status", "muster", "taints")
+TAINT_RECORDS: Path = ("status", "muster", "taints")
 
 #: A taint's identity: key and effect, and on a ManagedCluster the value (or empty).
 TaintKey: TypeAlias = tuple[str, ...]
@@ -51,7 +51,7 @@ def taints_by_key(kind: Kind, body: Tree) -> Mapping[TaintKey, Tree]:
 
 def put_before(kind: Kind, derived: Tree) -> Mapping[TaintKey, Tree]:
     """Return the last run's record of each policy's taint."""
-    return {taint_key(kind, entry): entry for entry in mappings_at(derived, *map(str, STANDING))}
+    return {taint_key(kind, entry): entry for entry in mappings_at(derived, *map(str, TAINT_RECORDS))}
 
 
 def present(known: Tree, value: str, now: datetime) -> Tree:

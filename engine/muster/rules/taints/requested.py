@@ -51,8 +51,15 @@ def stage(
     view: View, context: Context, now: datetime
 ) -> Iterator[RequestedTaints | RequestedLatches | Failed | Finding]:
     """Decide the requested taints of each cluster; none for one that is being deleted."""
-    scopes, doubts, failures = Scopes.of(view, context.rules, now), StaleInputs.of(view, context.rules, now), Failures()
-    taints, policies = Taints(view, now, scopes, doubts, failures), context.broadcast(ClusterTaintPolicies).policies
+    scopes, stale_inputs, failures = (
+        Scopes.of(view, context.rules, now),
+        StaleInputs.of(view, context.rules, now),
+        Failures(),
+    )
+    taints, policies = (
+        Taints(view, now, scopes, stale_inputs, failures),
+        context.broadcast(ClusterTaintPolicies).policies,
+    )
 
     def requested(obj: Object) -> Iterator[RequestedTaints | RequestedLatches]:
         if obj.deleting:
@@ -60,7 +67,7 @@ def stage(
         found = taints.request(obj)
         if found.decisions:
             yield found
-        latching = latches(obj, policies, doubts)
+        latching = latches(obj, policies, stale_inputs)
         keeps_away = would_disrupt(view, obj, latching)
         if latching or keeps_away:
             yield RequestedLatches(obj.id, latching, keeps_away)
@@ -76,7 +83,7 @@ class Taints:
     view: View
     now: datetime
     scopes: Scopes
-    doubts: StaleInputs
+    stale_inputs: StaleInputs
     failures: Failures
     _digests: dict[ObjectId, str] = field(default_factory=dict)
 
@@ -116,7 +123,7 @@ class _TaintedCluster:
             rules = [rule for rule in policy.taints if rule.effect in TAINT_EFFECTS[self.obj.kind.name]]
             if any(self._put_by(policy, rule_key(self.obj.kind, rule)) for rule in rules):
                 seen = Variables(base.__getitem__)
-                watched = record_reads(seen, self.run.doubts.about(self.obj))
+                watched = record_reads(seen, self.run.stale_inputs.about(self.obj))
             scope = scopes.for_policy(policy, seen, self.obj.id)
             for rule in rules:
                 yield from self._of_rule(policy, rule, scope, watched)
@@ -132,7 +139,7 @@ class _TaintedCluster:
         key, clock = rule_key(self.obj.kind, rule), self.run.scopes.clock
         clock.reset()
         applies = self._applies(policy, rule, scope)
-        stays = not applies and self._put_by(policy, key) and any(one.doubtful for one in watched)
+        stays = not applies and self._put_by(policy, key) and any(one.stale_types for one in watched)
         if (applies or stays) and not policy.handles_silence:
             self.put[key] = self.run.entry(policy, key)
         horizon = clock.horizon
@@ -151,13 +158,17 @@ class _TaintedCluster:
             return rule_key(self.obj.kind, rule) in self.before
 
 
-def latches(obj: Object, policies: Iterable[ClusterTaintPolicy], doubts: StaleInputs) -> tuple[RequestedLatch, ...]:
+def latches(
+    obj: Object, policies: Iterable[ClusterTaintPolicy], stale_inputs: StaleInputs
+) -> tuple[RequestedLatch, ...]:
     """Return the requests of each policy that targets the cluster, in order."""
-    return tuple(_latches(obj, policies, doubts)) if policies else ()
+    return tuple(_latches(obj, policies, stale_inputs)) if policies else ()
 
 
-def _latches(obj: Object, policies: Iterable[ClusterTaintPolicy], doubts: StaleInputs) -> Iterator[RequestedLatch]:
-    doubt = doubts.about(obj)
+def _latches(
+    obj: Object, policies: Iterable[ClusterTaintPolicy], stale_inputs: StaleInputs
+) -> Iterator[RequestedLatch]:
+    doubt = stale_inputs.about(obj)
     statuses = {type_: str(condition.get("status")) for type_, condition in doubt.conditions.items()}
     for policy in policies:
         if policy.targets(obj):

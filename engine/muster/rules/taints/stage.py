@@ -20,7 +20,7 @@ from muster.fleet.view import View
 from muster.rules.effects.allowance import Allowance
 from muster.rules.stages import Context, Local
 from muster.rules.taints.keys import (
-    STANDING,
+    TAINT_RECORDS,
     RequestedTaints,
     TaintKey,
     disrupts,
@@ -58,10 +58,10 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | He
         decisions = [*taints.own(now), *(requested.decisions if requested else ())]
         outcomes = list(taints.within(context.broadcast(Allowance), policies, decisions))
         if uncertain:
-            outcomes.extend(taints.kept({decision.path for decision in decisions if decision.value is not None}))
+            outcomes.extend(taints.retained({decision.path for decision in decisions if decision.value is not None}))
         yield from outcomes
         decided = (outcome for outcome in outcomes if isinstance(outcome, Decision))
-        yield from taints.remembered(requested.put if requested else {}, decided)
+        yield from taints.records(requested.put if requested else {}, decided)
 
     yield from each(view.clusters(), tainted)
 
@@ -101,14 +101,14 @@ class _Taints:
             for key in going:
                 yield Decision(self.obj.id, ("spec", "taints", key), without_key(self.before[key]), frozen)
 
-    def kept(self, decided: set[Path]) -> Iterator[Decision]:
+    def retained(self, decided: set[Path]) -> Iterator[Decision]:
         """While a policy cannot be read, the taints that it may have added stay."""
         for key, taint in self.before.items():
             path = ("spec", "taints", key)
             if path not in decided:
                 yield Decision(self.obj.id, path, without_key(taint), _KEPT)
 
-    def remembered(self, put: Mapping[TaintKey, Tree], decided: Iterable[Decision]) -> Iterator[Decision]:
+    def records(self, put: Mapping[TaintKey, Tree], decided: Iterable[Decision]) -> Iterator[Decision]:
         """The policies of the present taints: as in `put`, or as the last run recorded for those that stay."""
         before = put_before(self.obj.kind, self.view.previous.get(self.obj.id))
         entries = []
@@ -120,7 +120,7 @@ class _Taints:
                     entries.append(known[key])
         if entries:
             entries.sort(key=lambda entry: taint_key(self.obj.kind, entry))
-            yield Decision(self.obj.id, STANDING, entries, _REMEMBERED)
+            yield Decision(self.obj.id, TAINT_RECORDS, entries, _REMEMBERED)
 
 
 STAGE = Local("taints", stage, derives=((CLUSTERS, (("spec", "taints"), ("status", "muster", "taints"))),))
