@@ -2,7 +2,7 @@
 
 A CertificateSigningRequest is immutable on a hub. In git its file, or the copy on its agent's ref, can be replaced
 under the same name. So each decision, muster's or a person's, is stored with a digest of the request. Different content
-is a new request: it is decided anew, and the old decision does not apply until the old content is back or the person
+is a new request: it is decided again, and the old decision does not apply until the old content is back or the person
 repeats it (with another `lastUpdateTime`, reason or message). A decision that states the digest, as `muster accept`
 writes it, applies to that request only.
 

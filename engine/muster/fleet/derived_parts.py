@@ -1,4 +1,4 @@
-"""Derived files, read strictly: what muster did not write there is a finding and is decided anew.
+"""Derived files, read strictly: what muster did not write there is a finding and is decided again.
 
 Files under `derived/` count as the decisions of the last run, so an edit there could reset a condition's time or lift a
 budget's hold. A document counts only in the file where muster writes that object's derived part, and a field only if

@@ -79,7 +79,6 @@ class DamagedFiles:
     elsewhere: bool = False
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
         return bool(self.files or self.ids or self.elsewhere)
 
 

@@ -39,7 +39,7 @@ from muster.rules.taints.policy import TaintPolicy
 _KNOWN: Final = frozenset(("self", "fleet", "params", "variables", "accepted", "generation"))
 #: The same for what is decided after the conditions.
 _KNOWN_LATER: Final = _KNOWN | {"conditions"}
-#: Kinds of which an edit may affect anything.
+#: An edit of these kinds may affect anything.
 _OF_ALL: Final = (FLEET, PULSE_POLICY, CLUSTER_TAINT_POLICY, *ADMISSION)
 
 _P = TypeVar("_P", bound="Policy | Remedy")

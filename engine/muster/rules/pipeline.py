@@ -122,8 +122,8 @@ def run(fleet: FleetWithPolicies, now: datetime) -> Decided:
             unwritable = {id_: why for id_, why in rendered.unwritable.items() if id_ not in fleet.broken}
             if not unwritable:
                 return replace(decided, fleet=replace(done, texts=rendered.texts))
-            told = [messages.unwritable(id_, _parts(done, id_), why) for id_, why in sorted(unwritable.items())]
-            fleet = _with_broken(fleet, unwritable, told)
+            new_findings = [messages.unwritable(id_, _parts(done, id_), why) for id_, why in sorted(unwritable.items())]
+            fleet = _with_broken(fleet, unwritable, new_findings)
             continue
         carried = found if done.broken == fleet.broken else [one for one in done.findings if faults.is_fault(one)]
         fleet = _with_broken(fleet, failed, carried)
@@ -140,8 +140,8 @@ def _with_removals(fleet: FleetWithPolicies, now: datetime) -> FleetWithPolicies
     try:
         return removals.withheld(fleet, now)
     except Exception as error:  # noqa: BLE001 - the boundary, as in `each`
-        told = faults.stage_fault("deciding removals", error)
-        return replace(fleet, unidentified=True, findings=(*fleet.findings, told))
+        fault = faults.stage_fault("deciding removals", error)
+        return replace(fleet, unidentified=True, findings=(*fleet.findings, fault))
 
 
 def _run_stages(fleet: FleetWithPolicies, now: datetime, *, searching: bool) -> Decided:
@@ -162,10 +162,10 @@ def _run_stages(fleet: FleetWithPolicies, now: datetime, *, searching: bool) -> 
             culprit = _failing_object(fleet, context, now, stage) if searching else None
             if culprit is not None:
                 return Decided(_with_broken(before, (), [faults.object_fault(before.objects[culprit], error)]), context)
-            told = faults.stage_fault(f"deciding {stage.name}", error)
+            fault = faults.stage_fault(f"deciding {stage.name}", error)
             if stage.foundation and not fleet.objects.keys() <= fleet.broken:
-                return Decided(_all_broken(before, [told]), context)
-            outcomes = [*retention.stage_results(fleet, stage), told]
+                return Decided(_all_broken(before, [fault]), context)
+            outcomes = [*retention.stage_results(fleet, stage), fault]
         context = context.after(outcomes)
         fresh = [one._replace(stage=stage.name) for one in outcomes if isinstance(one, Failed)]
         failed += fresh
@@ -178,12 +178,12 @@ def _run_stages(fleet: FleetWithPolicies, now: datetime, *, searching: bool) -> 
 
 def context_of(fleet: FleetWithPolicies, now: datetime) -> Context:
     """The context before the first stage."""
-    told = (
+    known = (
         durations.LeaseFloor(fleet.beyond.lease_floor),
         ClusterTaintPolicies(taint_policies_of(fleet)),
         Allowance(budgets_of(fleet), (), now, Approvals.of(fleet)),
     )
-    return Context.of(fleet, (one.object for one in removals.held_removals(fleet)), told)
+    return Context.of(fleet, (one.object for one in removals.held_removals(fleet)), known)
 
 
 def _all_broken(fleet: FleetWithPolicies, found: Iterable[Finding]) -> FleetWithPolicies:

@@ -74,8 +74,8 @@ class Context:
     _of_objects: Mapping[type[Broadcast], Mapping[ObjectId, Broadcast]] = field(default_factory=dict)
 
     @classmethod
-    def of(cls, fleet: FleetWithPolicies, withheld: Iterable[ObjectId], told: Iterable[Broadcast]) -> "Context":
-        """The context of a fleet before the first stage; `told`: broadcasts known from the start."""
+    def of(cls, fleet: FleetWithPolicies, withheld: Iterable[ObjectId], known: Iterable[Broadcast]) -> "Context":
+        """The context of a fleet before the first stage; `known`: broadcasts known from the start."""
         shared = {id_ for id_ in {*fleet.objects, *fleet.previous, *fleet.broken} if kind_of(id_) in _SHARED}
         return cls(
             rules=fleet.rules,
@@ -90,7 +90,7 @@ class Context:
             withheld=frozenset(withheld),
             uses_adapters=_uses_adapters(fleet),
             disrupted=fleet.beyond.disrupted,
-        ).after(told)
+        ).after(known)
 
     def for_fleet(self, other: "Context") -> "Context":
         """Return another fleet's context with the broadcasts of this one."""

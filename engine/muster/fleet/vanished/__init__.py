@@ -1,1 +1,1 @@
-"""What is missed: objects of the last run that nothing declares any more, though nobody removed them."""
+"""Vanished objects: those of the last run that no file declares any more, although nobody removed them."""

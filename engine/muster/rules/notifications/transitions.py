@@ -1,7 +1,7 @@
 """From committed transitions to messages: which are notified, in which groups, and from when on.
 
 Unlike stages this runs after the commit. Messages are stored before anything is sent. If a policy fails, the transition
-is notified: silence would be taken for good news.
+is notified, because silence would look like good news.
 """
 
 from collections.abc import Iterable

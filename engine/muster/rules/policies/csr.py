@@ -34,8 +34,8 @@ def decoded(obj: Object) -> Decoded:
     """Return `pemType`, `commonName`, `organizations` and `error` of a CertificateSigningRequest, `agentOf` and `ref`.
 
     Either `error` or the first three are empty. `agentOf`: the cluster whose agent may have such a certificate, or
-    empty. `ref`: `agents/<cluster>` if the request came through an agent's branch, so whoever may push there wrote it;
-    empty for a file.
+    empty. `ref`: `agents/<cluster>` if the request came through an agent's branch, so anyone with push access there may
+    have written it; empty for a file.
     """
     refs = (part.source.ref for part in obj.parts if "spec" in part.body)
     ref = next((f"agents/{cluster_of(ref)}" for ref in refs if ref), "")

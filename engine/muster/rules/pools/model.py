@@ -1,7 +1,7 @@
 """Typed views of pools, claims and clusters, parsed once per run.
 
 A view shows the objects *before* this pass: inputs, overlaid by what the last run derived. A cluster's status is the
-provisioner's alone; muster's part of it is decided anew in each run.
+provisioner's alone; muster's part of it is decided again in each run.
 """
 
 from dataclasses import dataclass
@@ -74,9 +74,9 @@ class Cluster(_Aged):
     """A ClusterDeployment.
 
     `body`: the inputs, overlaid by muster's metadata and spec, with the reported status. `pool`: None without a pool;
-    `claim`: empty if unclaimed. `wanted` and `power`: spec.powerState and the reported status.powerState; `told`: a
-    person requests the former, and may. `frozen`: part of it is unreadable, so it is counted but not changed.
-    `declared`: by muster, not by a person.
+    `claim`: empty if unclaimed. `wanted` and `power`: spec.powerState and the reported status.powerState;
+    `power_requested`: a person requests the former, and may. `frozen`: part of it is unreadable, so it is counted but
+    not changed. `declared`: by muster, not by a person.
     """
 
     id: ObjectId

@@ -37,7 +37,7 @@ _SIGNED = Because("requests", OF_CONDITIONS, "a signer made it, and the request 
 
 
 def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision | Finding]:
-    """Record which content of every decided request was meant, and keep its certificate."""
+    """Record the content of every decided request, and keep its certificate."""
 
     def bound(obj: Object) -> Iterator[Decision]:
         entry: Tree = {}

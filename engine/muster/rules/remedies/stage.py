@@ -1,6 +1,6 @@
 """Remedies: the actions of each cluster, and their Remedies, by its present conditions (seed 003).
 
-Level-based: requests are found anew in every run (`muster.rules.remedies.requested`), so an action ends when the
+Level-based: requests are computed again in every run (`muster.rules.remedies.requested`), so an action ends when the
 condition recovers or the Remedy is removed, and manual edits do not survive.
 
 `status.remedyActions` is the sorted set; `status.muster.remedies` has each action's Remedy. A new action is a
