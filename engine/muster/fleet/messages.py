@@ -126,14 +126,11 @@ def filtered(source: SourceFile) -> Finding:
 def unreadable(source: SourceFile, problem: Problem, id_: ObjectId | None, *, ours: bool) -> Finding:
     """A document could not be read; a warning if nothing indicates an object of the fleet."""
     return finding(
-        _PROBLEM_CODES.get(problem.kind, Code.NOT_YAML),
-        problem.message,
+        _PROBLEM_CODES.get(problem.kind, Code.NOT_YAML), problem.message,
         Place(source.label, problem.line, problem.column),
-        hint=problem.hint if ours else f"{problem.hint}; or name the file in .musterignore",
-        object_=id_,
-        excerpt=problem.excerpt,
-        severity=None if ours else Severity.WARNING,
-    )
+        hint=problem.hint if ours else f"{problem.hint}; or name the file in .musterignore", object_=id_,
+        excerpt=problem.excerpt, severity=None if ours else Severity.WARNING,
+    )  # fmt: skip
 
 
 def invalid_fleet(parts: tuple[Part, ...], *, remembered: bool) -> Finding:

@@ -44,14 +44,11 @@ class Shared(View):
         broken = {id_: fleet.previous[id_] for id_ in fleet.broken if is_cluster(id_) and id_ in fleet.previous}
         shared = cls(
             objects={**objects, **leases} if leases else objects,
-            previous={**previous, **broken} if broken else previous,
-            broken=fleet.broken,
+            previous={**previous, **broken} if broken else previous, broken=fleet.broken,
             unidentified=fleet.unidentified,
             decided={id_: found for id_, found in fleet.decided.items() if (id_.group, id_.kind) not in _HIDDEN},
-            held=fleet.held,
-            departed=frozenset(fleet.departed),
-            undeclared=fleet.undeclared,
-        )
+            held=fleet.held, departed=frozenset(fleet.departed), undeclared=fleet.undeclared,
+        )  # fmt: skip
         by_kind = {kind: found for kind, found in fleet.by_kind.items() if kind not in _HIDDEN}
         return replace(shared, index=ObjectIndex(shared, {**by_kind, _LEASE: tuple(leases.values())}))
 

@@ -115,12 +115,9 @@ class Context:
         if not (of_fleet or of_objects or faulty):
             return self
         return replace(
-            self,
-            faulty=self.faulty | faulty,
-            disrupted=self.disrupted | disrupted,
-            _of_fleet={**self._of_fleet, **of_fleet},
-            _of_objects={**self._of_objects, **of_objects},
-        )
+            self, faulty=self.faulty | faulty, disrupted=self.disrupted | disrupted,
+            _of_fleet={**self._of_fleet, **of_fleet}, _of_objects={**self._of_objects, **of_objects},
+        )  # fmt: skip
 
     def broadcast(self, sort: type[B]) -> B:
         """Return the last broadcast of this type about the fleet. KeyError if there is none."""

@@ -100,10 +100,10 @@ def test_a_fake_cluster_does_what_it_is_asked_at_once() -> None:
 
 def test_with_a_limit_it_takes_two_passes() -> None:
     body = reported("False ResumingOrRunning", "True Running", FAKE, hibernateAfter="30m")
-    first = power_view(cluster("c", wanted=HIBERNATING, body=body, told=True), {}, NOON, keeps_failures=True)
+    first = power_view(cluster("c", wanted=HIBERNATING, body=body, power_requested=True), {}, NOON, keeps_failures=True)
     assert first.stated["Hibernating"]["reason"] == "Stopping"
     body = reported("False Stopping", "False StoppingOrHibernating", FAKE, hibernateAfter="30m")
-    second = power_view(cluster("c", wanted=HIBERNATING, body=body, told=True), {}, NOON, keeps_failures=True)
+    second = power_view(cluster("c", wanted=HIBERNATING, body=body, power_requested=True), {}, NOON, keeps_failures=True)
     assert second.stated["Hibernating"]["reason"] == "Hibernating"
 
 

@@ -44,12 +44,9 @@ def matches_nothing(policy: Object, match: Match, named: Iterable[str], known: I
         near = (name for name in names if nearest(name, candidates))
         hint = next((did_you_mean(name, candidates) for name in near), "") or "look at apiGroups, resources and scope"
     return finding_at(
-        policy,
-        ("spec", "matchConstraints", "resourceRules"),
-        Code.ADMISSION_MATCHES_NOTHING,
-        f"{policy.id} {said}",
+        policy, ("spec", "matchConstraints", "resourceRules"), Code.ADMISSION_MATCHES_NOTHING, f"{policy.id} {said}",
         hint,
-    )
+    )  # fmt: skip
 
 
 _GVK = ObjectType("kind", required(group=STRING, version=STRING, kind=STRING))

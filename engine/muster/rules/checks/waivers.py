@@ -122,9 +122,6 @@ def waiver_advice(
         if waiver.code not in unasked and not any(_waiver_of(other, known) for other in findings):
             message = f"{one.object} silences nothing: there is no such {waiver.code} of {waiver.about}"
             yield finding(
-                Code.WAIVER_SILENCES_NOTHING,
-                message,
-                one.place,
-                hint="remove it, or waive a finding that exists",
+                Code.WAIVER_SILENCES_NOTHING, message, one.place, hint="remove it, or waive a finding that exists",
                 object_=one.object,
-            )
+            )  # fmt: skip

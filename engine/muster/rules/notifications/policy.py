@@ -65,14 +65,10 @@ def _notification_policy(obj: Object, compiler: Compiler, common: PolicyFields) 
     group = mapping_at(obj.spec, "group")
     by = compiler.string(("spec", "group", "by")) if "by" in group else None
     return NotificationPolicy(
-        **common,
-        when=compiler.condition(("spec", "when")),
-        by=by,
-        severity=str(obj.spec.get("severity", "warning")),
-        window=parse_duration(group.get("window", "0s")),
-        quiet=_quiet_hours(obj, compiler),
+        **common, when=compiler.condition(("spec", "when")), by=by, severity=str(obj.spec.get("severity", "warning")),
+        window=parse_duration(group.get("window", "0s")), quiet=_quiet_hours(obj, compiler),
         sinks=frozenset(obj.spec.get("sinks") or ()),
-    )
+    )  # fmt: skip
 
 
 def _quiet_hours(obj: Object, compiler: Compiler) -> QuietHours | None:

@@ -99,14 +99,10 @@ class Candidates:
         objects = {obj.id.name: obj for obj in view.of(MANAGED_CLUSTER) if is_candidate(obj)}
         tainted = ((name, tuple(_taints(view, obj.id))) for name, obj in objects.items())
         return cls(
-            fleet=view,
-            settings=settings,
-            objects=objects,
-            names=tuple(sorted(objects)),
+            fleet=view, settings=settings, objects=objects, names=tuple(sorted(objects)),
             taints={name: taints for name, taints in tainted if taints},
-            labels=Facets({name: cluster_labels(obj) for name, obj in objects.items()}),
-            sets=Sets.of(view),
-        )
+            labels=Facets({name: cluster_labels(obj) for name, obj in objects.items()}), sets=Sets.of(view),
+        )  # fmt: skip
 
     @cached_property
     def claims(self) -> Facets:

@@ -88,15 +88,12 @@ def classify(pool: Pool, clusters: Iterable[Cluster], versions: Container[str], 
         if bucket not in (Bucket.DELETING, Bucket.MARKED, Bucket.CLAIMED) and not cluster.frozen:
             unclaimed.append(cluster)
     return Buckets(
-        deleting=tuple(found[Bucket.DELETING]),
-        marked=tuple(found[Bucket.MARKED]),
-        claimed=tuple(found[Bucket.CLAIMED]),
-        broken=tuple(found[Bucket.BROKEN]),
+        deleting=tuple(found[Bucket.DELETING]), marked=tuple(found[Bucket.MARKED]),
+        claimed=tuple(found[Bucket.CLAIMED]), broken=tuple(found[Bucket.BROKEN]),
         assignable=tuple(found[Bucket.ASSIGNABLE]),
-        installing=tuple(sorted(found[Bucket.INSTALLING], key=_newest_first)),
-        standby=tuple(found[Bucket.STANDBY]),
+        installing=tuple(sorted(found[Bucket.INSTALLING], key=_newest_first)), standby=tuple(found[Bucket.STANDBY]),
         stale=_stale(pool, unclaimed, versions),
-    )
+    )  # fmt: skip
 
 
 def bucket_of(cluster: Cluster, conditions: Mapping[str, Tree]) -> Bucket:

@@ -45,17 +45,10 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Outcome]:
         return
     ledger = Ledger()
     world = PoolsPass(
-        fleet=shared,
-        view=view,
-        ledger=ledger,
-        stock=Stock.of(shared, now),
-        dependencies=Dependencies.of(shared, context.rules.settings),
-        allowance=context.broadcast(Allowance),
-        taken=set(view.names),
-        owners={},
-        now=now,
-        rules=rules,
-    )
+        fleet=shared, view=view, ledger=ledger, stock=Stock.of(shared, now),
+        dependencies=Dependencies.of(shared, context.rules.settings), allowance=context.broadcast(Allowance),
+        taken=set(view.names), owners={}, now=now, rules=rules,
+    )  # fmt: skip
     pools = {pool.key: pool for pool in view.pools}
     for cluster in view.clusters.values():
         if not cluster.frozen and cluster.id not in context.faulty:

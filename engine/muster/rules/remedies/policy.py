@@ -142,9 +142,6 @@ def _empty_values(obj: Object) -> Iterator[Finding]:
         if value in ({}, []):
             message = f"{path_text(at)} is empty, which means the same as absent: {meaning}"
             yield finding_at(
-                obj,
-                at,
-                Code.EXPLICIT_EMPTY_VALUE,
-                message,
+                obj, at, Code.EXPLICIT_EMPTY_VALUE, message,
                 "remove the field if that is meant; Karmada reads it as nothing",
-            )
+            )  # fmt: skip

@@ -173,14 +173,9 @@ class Remedies:
         could = (pair for pair in pairs if pair[1] in standing and pair[0] in self._by_name[pair[1]].actions)
         at_once = frozenset(action for remedy in asked.values() if remedy.immediate for action in remedy.actions)
         return RequestedActions(
-            obj.id,
-            frozenset(wanted),
-            grounds,
-            frozenset(could),
-            frozenset(stale_types),
-            at_once,
+            obj.id, frozenset(wanted), grounds, frozenset(could), frozenset(stale_types), at_once,
             self.scopes.clock.horizon,
-        )
+        )  # fmt: skip
 
     def _digest(self, remedy: Remedy) -> str:
         if remedy.id.name not in self._digests:
