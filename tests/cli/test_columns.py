@@ -47,9 +47,7 @@ def test_members_of_a_set(message: str, members: str) -> None:
 
 
 def test_either_vocabulary_of_a_node_pool() -> None:
-    ready, reconciled = shown(
-        "NodePool", conditions(Ready="False"), conditions(ReconcileResult="True"), namespaced=True
-    )
+    ready, reconciled = shown("NodePool", conditions(Ready="False"), conditions(Reconciled="True"), namespaced=True)
     assert (ready["READY"], ready["REASON"]) == ("False", "ReadyWhy")
     assert (reconciled["READY"], reconciled["REASON"]) == ("True", "ReconciledWhy")
 

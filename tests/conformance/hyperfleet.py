@@ -40,7 +40,7 @@ DIFFERENCES: Mapping[str, str] = {
     "an expression that fails is an outcome of its own": "that there is no pulse",
 }
 #: Upstream's names today for the seed's.
-UPSTREAM_TYPES: Mapping[str, str] = {"Ready": "ReconcileResult", "Available": "LastKnownReconciled"}
+UPSTREAM_TYPES: Mapping[str, str] = {"Ready": "Reconciled", "Available": "LastKnownReconciled"}
 #: The one reason that upstream gives in every event.
 _PAYLOAD_REASON = "message decision matched"
 

@@ -60,14 +60,14 @@ def _mapped(*types: str) -> Any:
 @pytest.mark.parametrize(
     ("rejected", "refused", "status"),
     [
-        (["ReconcileResult", "LastKnownReconciled", "ValidationSuccessful"], True, "passed"),
-        (["ReconcileResult", "ValidationSuccessful"], True, "failed"),
-        (["ReconcileResult", "LastKnownReconciled"], False, "failed"),
-        (["ReconcileResult", "LastKnownReconciled", "Elsewhere"], True, "failed"),
+        (["Reconciled", "LastKnownReconciled", "ValidationSuccessful"], True, "passed"),
+        (["Reconciled", "ValidationSuccessful"], True, "failed"),
+        (["Reconciled", "LastKnownReconciled"], False, "failed"),
+        (["Reconciled", "LastKnownReconciled", "Elsewhere"], True, "failed"),
     ],
 )
 def test_types_that_no_rule_may_give(rejected: list[str], refused: bool, status: str) -> None:
-    case = _mapped("ControlPlaneReady", "ReconcileResult", "LastKnownReconciled", "ValidationSuccessful")
+    case = _mapped("ControlPlaneReady", "Reconciled", "LastKnownReconciled", "ValidationSuccessful")
     expect = {"config_error": refused, "rejected_types": rejected}
     assert hyperfleet.judge({**case, "expect": expect}).status == status
 

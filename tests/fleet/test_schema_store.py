@@ -69,7 +69,7 @@ def test_the_catalog_sends_a_file_to_one_schema(path: str, kinds: str) -> None:
 
 def test_every_kind_is_in_the_catalog_and_a_published_one_has_urls() -> None:
     named = {name for entry in CATALOG for name in entry["name"].removeprefix("muster: ").split(", ")}
-    assert named == {kind.name for kind in ALL}
+    assert named == {kind.label for kind in ALL}
     published = json.loads(schema_store("https://example.com/schemas/")["catalog.json"])["schemas"]
     assert {entry["url"] for entry in published} == {f"https://example.com/schemas/{entry['url']}" for entry in CATALOG}
 

@@ -63,7 +63,7 @@ def test_a_live_fleet_changes_its_vocabulary_and_back_and_no_timer_starts_again(
     done = evaluate(folder, LATER)
     now = said(done)
     assert not {"Available", "Ready"} & now.keys()
-    for seed, today in (("Available", "LastKnownReconciled"), ("Ready", "ReconcileResult")):
+    for seed, today in (("Available", "LastKnownReconciled"), ("Ready", "Reconciled")):
         assert {**now[today], "type": seed} == first[seed]
     assert evaluate(folder, LATER).files == {}
     write(folder, fleet=fleet(reports={"maxAge": "24h"}))
@@ -71,7 +71,7 @@ def test_a_live_fleet_changes_its_vocabulary_and_back_and_no_timer_starts_again(
     assert {name: back[name] for name in ("Available", "Ready")} == {
         name: first[name] for name in ("Available", "Ready")
     }
-    assert not {"ReconcileResult", "LastKnownReconciled"} & back.keys()
+    assert not {"Reconciled", "LastKnownReconciled"} & back.keys()
 
 
 def test_pulses_follow_the_vocabulary(folder: Path) -> None:
@@ -95,7 +95,7 @@ def test_availability_remembers_what_it_tracked(folder: Path) -> None:
     )
     now = said(evaluate(folder, NOON + timedelta(minutes=1)))
     assert (now["LastKnownReconciled"]["status"], now["LastKnownReconciled"]["observedGeneration"]) == ("True", 3)
-    assert now["ReconcileResult"]["status"] == "False"
+    assert now["Reconciled"]["status"] == "False"
 
 
 def test_karmadas_ready_stays_karmadas(tmp_path: Path) -> None:
@@ -111,24 +111,24 @@ def test_karmadas_ready_stays_karmadas(tmp_path: Path) -> None:
     assert said(evaluate(tmp_path, NOON), "Cluster")["Ready"]["reason"] == "ReconciledMissingAdapters"
     write(tmp_path, fleet={**FLEET, "spec": {**spec, **TODAY}})
     conditions = said(evaluate(tmp_path, LATER), "Cluster")
-    assert (conditions["Ready"]["reason"], conditions["ReconcileResult"]["reason"]) == (
+    assert (conditions["Ready"]["reason"], conditions["Reconciled"]["reason"]) == (
         "ClusterReady",
         "ReconciledMissingAdapters",
     )
-    assert conditions["ReconcileResult"]["lastTransitionTime"] == format_time(NOON)
+    assert conditions["Reconciled"]["lastTransitionTime"] == format_time(NOON)
 
 
 def test_a_fleets_own_policy_may_stand_in_for_a_built_in_one(folder: Path) -> None:
     own = {
         "apiVersion": "muster.dev/v1alpha1", "kind": "ConditionPolicy", "metadata": {"name": "adapters-ready"},
         "spec": {
-            "target": {"kind": "ManagedCluster"}, "type": "ReconcileResult",
+            "target": {"kind": "ManagedCluster"}, "type": "Reconciled",
             "rules": [{"name": "ever", "status": "True", "reason": "Ever"}],
         },
     }  # fmt: skip
     write(folder, fleet=fleet(**TODAY), own=own)
     done = evaluate(folder, NOON)
-    assert said(done)["ReconcileResult"]["reason"] == "Ever"
+    assert said(done)["Reconciled"]["reason"] == "Ever"
     assert [one.code for one in done.findings] == ["MUS314"]
     rival = {**own, "metadata": {"name": "rival"}}
     write(folder, own=rival)
@@ -144,7 +144,7 @@ def test_every_built_in_policy_that_speaks_of_them_is_translated() -> None:
     assert "previous['LastKnownReconciled'].observedGeneration" in text
     assert "'LastKnownReconciled' in previous" in text
     assert "c.type == 'Available'" in text  # what adapters say is called as ever
-    assert "status(conditions, 'ReconcileResult')" in changed["adapters-pulses"]
+    assert "status(conditions, 'Reconciled')" in changed["adapters-pulses"]
 
 
 def test_another_word_is_refused(folder: Path) -> None:

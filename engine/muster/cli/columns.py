@@ -95,10 +95,10 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _NAMESPACE,
         _NAME,
         Column("GENERATION", cells.text("metadata", "generation"), short="GEN"),
-        Column("READY", cells.status("Ready", "ReconcileResult")),
+        Column("READY", cells.status("Ready", "Reconciled")),
         Column("AVAILABLE", cells.status("Available", "LastKnownReconciled"), short="AVAIL"),
-        Column("SINCE", cells.since("Ready", "ReconcileResult"), rank=1),
-        Column("REASON", cells.reason("Ready", "ReconcileResult"), rank=2),
+        Column("SINCE", cells.since("Ready", "Reconciled"), rank=1),
+        Column("REASON", cells.reason("Ready", "Reconciled"), rank=2),
     ),
     "ClusterPool": (
         _NAMESPACE,

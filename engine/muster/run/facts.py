@@ -57,7 +57,7 @@ _APART: Final[Mapping[str, Mapping[str, str]]] = {
 #: Words for a condition's status, by its type; a status without one is its own word.
 _STATUS_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "Ready": _READY,
-    "ReconcileResult": {"True": "reconciled", "False": "not reconciled"},
+    "Reconciled": {"True": "reconciled", "False": "not reconciled"},
     ACCEPTED: {"True": "accepted", "False": "denied", "Unknown": "denied"},
     "DisruptionHeld": {"True": "exceeded", "False": "met again", "Unknown": "met again"},
 }

@@ -103,7 +103,9 @@ def test_with_a_limit_it_takes_two_passes() -> None:
     first = power_view(cluster("c", wanted=HIBERNATING, body=body, power_requested=True), {}, NOON, keeps_failures=True)
     assert first.stated["Hibernating"]["reason"] == "Stopping"
     body = reported("False Stopping", "False StoppingOrHibernating", FAKE, hibernateAfter="30m")
-    second = power_view(cluster("c", wanted=HIBERNATING, body=body, power_requested=True), {}, NOON, keeps_failures=True)
+    second = power_view(
+        cluster("c", wanted=HIBERNATING, body=body, power_requested=True), {}, NOON, keeps_failures=True
+    )
     assert second.stated["Hibernating"]["reason"] == "Hibernating"
 
 
