@@ -1,6 +1,10 @@
 """Findings as text, and how many there are."""
 
-from muster.cli.outcome import finding_text, tally
+import json
+
+import pytest
+
+from muster.cli.outcome import finding_text, log_writer, tally
 from muster.data.codes import Code, Severity
 from muster.data.finding import Finding
 
@@ -25,3 +29,20 @@ def test_a_finding_is_its_place_what_is_wrong_and_what_to_do() -> None:
     ]  # fmt: skip
     assert tally([]) == "no findings"
     assert tally([finding(Severity.ERROR), finding(Severity.ERROR), finding(Severity.WARNING)]) == "2 errors, 1 warning"
+
+
+@pytest.mark.parametrize(
+    ("line", "entry"),
+    [
+        ("2026-01-01T12:00:00Z pushed", {"time": "2026-01-01T12:00:00Z", "message": "pushed"}),
+        ("an agent says \x1b[2J", {"message": "an agent says \x1b[2J"}),
+    ],
+)
+def test_a_log_line_in_json_has_a_time(capsys: pytest.CaptureFixture[str], line: str, entry: dict[str, str]) -> None:
+    log_writer("json")(line)
+    said = capsys.readouterr().out
+    assert "\x1b" not in said
+    found = json.loads(said)
+    assert found == {"time": found["time"], **entry}
+    log_writer("text")("plain", err=True)
+    assert capsys.readouterr().err == "plain\n"

@@ -241,6 +241,14 @@ class _OutputFormat(click.Choice[str]):
 JSONPATH = "jsonpath="
 
 
+def log_format_option(function: _F) -> _F:
+    """`--log-format FORMAT` of commands that go on until they are stopped."""
+    return click.option(
+        "--log-format", type=click.Choice(("text", "json")), default="text", show_default=True,
+        help="Write the log as lines of text, or of JSON with `time` and `message`.",
+    )(function)  # fmt: skip
+
+
 def output_option(*formats: str, templates: bool = False) -> Callable[[_F], _F]:
     """`-o FORMAT`, the first format being the default; with `templates` also `-o jsonpath=TEMPLATE`."""
     form = _OutputFormat(formats, templates=templates)

@@ -3,7 +3,11 @@
 A fault of ours that was caught exits like one that was not: with 3. The rest of the run is done nevertheless.
 """
 
-from collections.abc import Iterable, Sequence
+import json
+import sys
+from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
+from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 import click
@@ -11,7 +15,8 @@ import click
 from muster.cli.exits import FAULT, FINDINGS, FINE
 from muster.data.codes import Severity
 from muster.data.finding import Finding
-from muster.data.printable import printable
+from muster.data.printable import printable, printable_json
+from muster.data.times import format_time, try_time
 from muster.data.tree import Tree
 
 if TYPE_CHECKING:
@@ -43,6 +48,28 @@ def say(*lines: str, err: bool = False) -> None:
     """Print lines with arbitrary content."""
     for line in lines:
         click.echo(printable(line), err=err)
+
+
+def log_writer(form: str) -> Callable[..., None]:
+    """Return a function that writes a line of a log, as `text` or `json`. A line may begin with its time.
+
+    A reader that is gone, or a full disk, is no reason to stop what is logged.
+    """
+
+    def write(line: str, *, err: bool = False) -> None:
+        time, _, message = line.partition(" ")
+        if form == "json":
+            known = try_time(time) is not None
+            entry = {
+                "time": time if known else format_time(datetime.now(UTC).replace(microsecond=0)),
+                "message": message if known else line,
+            }
+            line = printable_json(json.dumps(entry, ensure_ascii=False))
+        with suppress(OSError):
+            say(line, err=err)
+            (sys.stderr if err else sys.stdout).flush()
+
+    return write
 
 
 def say_behind(done: LandedCommit) -> None:

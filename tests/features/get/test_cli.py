@@ -1,9 +1,11 @@
 """`muster get`: what budgets hold back, and nothing that nobody vouches for."""
 
+import json
 from pathlib import Path
 
 from muster.data.times import format_time
 from tests.support.commandline import Run
+from tests.support.example import EXAMPLE
 from tests.support.git import new_repository
 from tests.support.outages import Fleet
 
@@ -99,3 +101,13 @@ kind: ManagedCluster
 metadata: {name: %s, labels: {region: %s}}
 spec: {hubAcceptsClient: true}
 """
+
+
+def test_json_is_a_list_of_several_and_an_object_of_one(muster: Run) -> None:
+    source = ("--repo", EXAMPLE, "--worktree", "--now", "2026-01-01T12:00:00Z", "-o", "json")
+    for target in (("cluster/prod-eu-1",), ("cluster", "prod-eu-1")):
+        assert json.loads(muster("get", *target, *source)[1])["metadata"]["name"] == "prod-eu-1"
+    for targets in (["clusters"], ["cluster", "prod-eu-1", "prod-eu-2"], ["clusters", "-l", "region=nowhere"]):
+        found = json.loads(muster("get", *targets, *source)[1])
+        assert (found["apiVersion"], found["kind"]) == ("v1", "List")
+        assert all(body["kind"] in ("ManagedCluster", "Cluster") for body in found["items"])

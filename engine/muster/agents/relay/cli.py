@@ -16,8 +16,8 @@ from muster.agents.identity.options import identity_errors
 from muster.agents.relay.relay import Relay, count_agents
 from muster.agents.relay.server import Authentication, ClientCertificates, RelayServer, TokenFile
 from muster.agents.serving.server import AddressError, parse_address, served, server_context
-from muster.cli.options import FILE_THERE, present
-from muster.cli.outcome import say
+from muster.cli.options import FILE_THERE, log_format_option, present
+from muster.cli.outcome import log_writer
 from muster.cli.stopping import until_stopped
 from muster.git.agentsettings import agent_settings, is_valid_name
 from muster.git.errors import RepositoryError
@@ -49,9 +49,10 @@ _EXPIRY = "1.hour.ago"
 @click.option("--tls-key", type=FILE_THERE, help="The key of the certificate.")
 @click.option("--client-ca", type=FILE_THERE,
               help="Accept agents' certificates that this authority signed and that the hub has.")  # fmt: skip
+@log_format_option
 def command(
     repo: Path, remote: str, name: str, branch: str, every: float, once: bool, listen: str | None,
-    tokens: Path | None, tls_cert: Path | None, tls_key: Path | None, client_ca: Path | None,
+    tokens: Path | None, tls_cert: Path | None, tls_key: Path | None, client_ca: Path | None, log_format: str,
 ) -> int:  # fmt: skip
     """Forward the reports of many agents to the fleet's repository, as one commit on the branch relays/NAME.
 
@@ -67,23 +68,24 @@ def command(
         raise click.UsageError("--tls-cert and --tls-key go together, and --client-ca needs them.")
     if listen and once:
         raise click.UsageError("--once and --listen exclude each other.")
+    log = log_writer(log_format)
     repository = open_repository(repo, os.environ)
     relay = Relay(repository, name, absolute_remote(remote), branch, present)
     with _locked(repository.git_dir / "muster", wait=once):
         _fetch_hub(relay)
         if once:
-            _send(relay)
+            _send(relay, log)
             return 0
         authenticate = partial(_authentication, tokens, tls_cert, tls_key, client_ca)
         stop = Event()
-        with until_stopped(stop), _serving(relay, listen, authenticate) if listen else nullcontext():
-            _run(relay, every, stop)
-    say("stopped")
+        with until_stopped(stop), _serving(relay, listen, authenticate, log) if listen else nullcontext():
+            _run(relay, every, stop, log)
+    log("stopped")
     return 0
 
 
-def _run(relay: Relay, every: float, stop: Event) -> None:
-    say(f"relaying as {relay.ref.removeprefix('refs/heads/')}")
+def _run(relay: Relay, every: float, stop: Event, log: Callable[..., None]) -> None:
+    log(f"relaying as {relay.ref.removeprefix('refs/heads/')}")
     failures, trouble, fetched = 0, "", monotonic()
     while not stop.is_set():
         began = monotonic()
@@ -91,13 +93,13 @@ def _run(relay: Relay, every: float, stop: Event) -> None:
             if began - fetched >= _FETCH_SECONDS:
                 fetched = began
                 _fetch_hub(relay)
-            _send(relay)
+            _send(relay, log)
             run_maintenance(relay.repository, expiry=_EXPIRY, aside=True)
             failures, trouble = 0, ""
         except RepositoryError as error:
             failures += 1
             if error.message != trouble:
-                say(error.message + (f" ({error.hint})" if error.hint else ""), err=True)
+                log(error.message + (f" ({error.hint})" if error.hint else ""), err=True)
             trouble = error.message
         pause = min(every * (1 << min(failures, 10)), _LAST_PAUSE_SECONDS) if failures else every
         stop.wait(max(0.0, began + pause - monotonic()))
@@ -108,12 +110,12 @@ def _fetch_hub(relay: Relay) -> None:
     relay.limits = agent_settings(relay.repository, f"refs/heads/{relay.branch}").limits
 
 
-def _send(relay: Relay) -> None:
+def _send(relay: Relay, log: Callable[..., None]) -> None:
     sent = relay.step()
     for line in relay.new_exclusions():
-        say(line, err=True)
+        log(line, err=True)
     if sent:
-        say(count_agents(sent))
+        log(count_agents(sent))
 
 
 @contextmanager
@@ -129,7 +131,9 @@ def _locked(folder: Path, *, wait: bool) -> Iterator[None]:
 
 
 @contextmanager
-def _serving(relay: Relay, listen: str, authenticate: Callable[[LocalHub], Authentication]) -> Iterator[None]:
+def _serving(
+    relay: Relay, listen: str, authenticate: Callable[[LocalHub], Authentication], log: Callable[..., None]
+) -> Iterator[None]:
     """Receive reports over HTTP while the block runs."""
     hub = LocalHub(relay.repository, relay.branch)
     try:
@@ -137,7 +141,7 @@ def _serving(relay: Relay, listen: str, authenticate: Callable[[LocalHub], Authe
     except (OSError, AddressError) as error:
         raise click.UsageError(f"--listen {listen}: {error}.") from error
     with served(server, "muster-relay"):
-        say(f"listening on {server.url}")
+        log(f"listening on {server.url}")
         yield
 
 

@@ -117,7 +117,7 @@ def _listing(output: str, *, single: bool) -> "ListingFormat":
     from muster.features.get.listing import ListingFormat
 
     if not output.startswith(options.JSONPATH):
-        return ListingFormat(output)
+        return ListingFormat(output, single=single)
     try:
         return ListingFormat("jsonpath", parse(output.removeprefix(options.JSONPATH)), single)
     except BadTemplate as error:

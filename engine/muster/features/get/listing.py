@@ -32,7 +32,7 @@ def held_lines(held: Iterable[Tree], bodies: Iterable[Tree]) -> Iterator[str]:
 @dataclass(frozen=True, slots=True)
 class ListingFormat:
     """An output format: `table`, `wide`, `name`, `yaml`, `json`, or a `template`. `single`: the user named one object,
-    so the template gets that object and not a List."""
+    so a template and JSON get that object and not a List."""
 
     form: str
     template: Template | None = None
@@ -45,11 +45,9 @@ class ListingFormat:
 
     def print(self, objects: Sequence[Tree], now: datetime) -> None:
         """Print objects as of an instant. BadTemplate if the template does not fit them."""
-        if self.template is not None:
-            single = self.single and len(objects) == 1
-            sys.stdout.write(filled(self.template, objects[0] if single else _list(objects)))
-        elif self.form == "json":
-            sys.stdout.write(json_text(objects))
+        if self.template is not None or self.form == "json":
+            tree = objects[0] if self.single and len(objects) == 1 else _list(objects)
+            sys.stdout.write(json_text(tree) if self.template is None else filled(self.template, tree))
         elif self.form == "yaml":
             sys.stdout.write(yaml_stream(objects))
         elif self.form == "name":

@@ -120,11 +120,11 @@ def _print(settled: "Settled", found: "BranchComparison | None", against: str, o
     """Print the plan, or what a branch changes in it."""
     from muster.cli.documents import json_text, yaml_stream
     from muster.features.plan import text as plan
-    from muster.features.plan.plan import branch_document, plan_document
+    from muster.features.plan.plan import branch_document, plan_document, result_document
     from muster.run.changes import summary
 
     if output in ("json", "yaml"):
-        document = branch_document(found) if found else plan_document(settled)
+        document = branch_document(found) if found else {**plan_document(settled), **result_document(settled)}
         sys.stdout.write(json_text(document) if output == "json" else yaml_stream([document]))
     elif output == "markdown":
         from muster.features.plan.comment import branch_comment, comment_text, plan_comment

@@ -1,5 +1,6 @@
 """A plan as data: what a reconcile would commit, or what a branch changes in it."""
 
+from collections import Counter
 from dataclasses import dataclass
 from datetime import datetime
 
@@ -15,6 +16,7 @@ from muster.git.agentrefs import AgentRefs
 from muster.git.changes import changed_paths
 from muster.git.pulse_memory import Remembered
 from muster.git.repository import Repository
+from muster.rules.checks.waivers import shown
 from muster.run.affected import data_of
 from muster.run.changes import summary
 from muster.run.comparison import Comparison, compare
@@ -95,6 +97,19 @@ def plan_document(settled: Settled) -> Tree:
         "held": run.held,
         "horizon": None if run.horizon is None else format_time(run.horizon),
     }
+
+
+def result_document(settled: Settled) -> Tree:
+    """Return what a run changes, holds and finds, with counts and without the texts of files."""
+    document = plan_document(settled)
+    found = shown(settled.findings, settled.last.now)
+    severities = Counter(one.severity.value for one in found)
+    counts = {
+        "changes": len(settled.changes), "files": len(settled.files), "held": len(document["held"]),
+        "errors": severities["error"], "warnings": severities["warning"],
+    }  # fmt: skip
+    del document["files"]
+    return {**document, "counts": counts, "findings": [finding_tree(one) for one in found]}
 
 
 def branch_document(found: BranchComparison) -> Tree:

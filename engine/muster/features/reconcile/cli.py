@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import ExitStack
 from dataclasses import replace
 from datetime import datetime
@@ -53,6 +53,7 @@ if TYPE_CHECKING:
 @options.sink_option
 @options.state_option
 @options.workers_option
+@options.output_option("text", "json")
 @click.option("--metrics", type=options.FILE, metavar="FILE",
               help="Write metrics for Prometheus' textfile collector, going on from what FILE counts.")  # fmt: skip
 @signer_options(required=False)
@@ -60,7 +61,7 @@ if TYPE_CHECKING:
 def command(
     ctx: click.Context, repo: Path, now: datetime, branch: str | None, push: bool, remote: str, offline: bool,
     agents_gone: bool, back_in_time: bool, plan: Path | None, verbose: bool, sink_dir: Path | None, state: Path | None,
-    workers: "Workers", metrics: Path | None, signer: Signer | None,
+    workers: "Workers", output: str, metrics: Path | None, signer: Signer | None,
 ) -> int:  # fmt: skip
     """Evaluate the fleet at one instant and commit what follows, in one commit or none.
 
@@ -78,17 +79,24 @@ def command(
 
     With --plan, what somebody has seen is committed, or nothing: where it is not what follows any more, it is said what
     moved, and the exit code is 1.
+
+    With -o json, standard output has one object: the commit, counts, transitions, what is held, findings, and the next
+    instant at which time alone changes something. Lines for people go to standard error.
     """
     from muster.cli.listening import WRITER
 
     given = ctx.get_parameter_source("now") is click.core.ParameterSource.COMMANDLINE
     if plan and (given or back_in_time):
         raise click.UsageError("--plan says as of when: --now and --back-in-time do not go with it.")
-    return reconcile_once(
-        repo, (lambda: now) if given else options.present, branch, remote if push else None,
-        freshness=replace(WRITER, ask=not offline, gone=agents_gone), back_in_time=back_in_time, verbose=verbose,
-        sink_dir=sink_dir, state=state, workers=workers, plan=plan, signer=signer, metrics=metrics,
-    )  # fmt: skip
+    from muster.features.reconcile.results import written_results
+
+    with written_results(output) as results:
+        return reconcile_once(
+            repo, (lambda: now) if given else options.present, branch, remote if push else None,
+            freshness=replace(WRITER, ask=not offline, gone=agents_gone), back_in_time=back_in_time, verbose=verbose,
+            sink_dir=sink_dir, state=state, workers=workers, plan=plan, signer=signer, metrics=metrics,
+            results=results,
+        )  # fmt: skip
 
 
 def publish(
@@ -118,7 +126,7 @@ def reconcile_once(
     repo: Path, now: Callable[[], datetime], branch: str | None, remote: str | None, *,
     freshness: "Freshness | None" = None, back_in_time: bool = False, verbose: bool = False,
     sink_dir: Path | None = None, state: Path | None = None, workers: "Workers | None" = None, plan: Path | None = None,
-    signer: Signer | None = None, metrics: Path | None = None,
+    signer: Signer | None = None, metrics: Path | None = None, results: "Sequence[RunObserver]" = (),
 ) -> int:  # fmt: skip
     """Reconcile, say what was done, and return the exit code."""
     from muster.cli.listening import WRITER
@@ -131,7 +139,7 @@ def reconcile_once(
     from muster.rules.checks.waivers import shown
 
     with ExitStack() as measured:
-        observers = [measured.enter_context(one) for one in _observers(metrics, repo)]
+        observers = [*results, *(measured.enter_context(one) for one in _observers(metrics, repo))]
         use_cache(os.environ)
         repository = open_repository(repo, os.environ)
         authority = signer.load(repository, now()) if signer else None

@@ -2,7 +2,6 @@
 
 import contextlib
 import os
-import sys
 from dataclasses import replace
 from datetime import timedelta
 from pathlib import Path
@@ -13,14 +12,14 @@ import click
 
 from muster.cli import options
 from muster.cli.cache import open_state_of, use_cache
-from muster.cli.outcome import say
+from muster.cli.outcome import log_writer
 from muster.cli.stopping import until_stopped
 from muster.features.metrics.observers import fleet_name, wants_traces
 from muster.features.sign.options import Signer, signer_options
 from muster.features.watch.serving import Serving, serving_options
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Callable, Iterator
 
     from muster.features.metrics.observers import RunObserver
     from muster.git.repository import Repository
@@ -41,12 +40,14 @@ if TYPE_CHECKING:
 @options.sink_option
 @options.state_option
 @options.workers_option
+@options.output_option("text", "json")
+@options.log_format_option
 @signer_options(required=False)
 @serving_options
 def command(
     repo: Path, branch: str | None, push: bool, remote: str, interval: float, offline: bool, verbose: bool,
-    sink_dir: Path | None, state: Path | None, workers: "Workers", signer: Signer | None,
-    serving: Serving,
+    sink_dir: Path | None, state: Path | None, workers: "Workers", output: str, log_format: str,
+    signer: Signer | None, serving: Serving,
 ) -> int:  # fmt: skip
     """Keep a fleet reconciled until stopped by SIGTERM or Ctrl-C.
 
@@ -54,14 +55,19 @@ def command(
 
     With --serve, the fleet is shown as a page that follows it. Whoever can reach HOST may read it, so another one than
     this machine's own (127.0.0.1) asks for a token, or for certificates.
+
+    With -o json, each run that has something to do is one line of JSON on standard output, as of muster reconcile, and
+    the log goes to standard error.
     """
     from muster.cli.listening import WRITER
+    from muster.features.reconcile.results import written_results
     from muster.features.watch.watch import Watcher, watch
     from muster.git.landing import target_branch
     from muster.git.repository import open_repository
 
     if interval <= 0:
         raise click.UsageError("--interval must be positive.")
+    log = log_writer(log_format)
     use_cache(os.environ)
     repository = open_repository(repo, os.environ)
     target = branch or target_branch(repository)
@@ -70,26 +76,31 @@ def command(
         return open_state_of(os.environ, repository, target, state)
 
     kept = opened()
-    if verbose and kept is None:
-        _say("nothing can be kept between runs, so each looks at the whole fleet; see muster cache")
     authority = signer.load(repository, options.present()) if signer else None
     stop = Event()
-    with serving.observers(repository, _say, opened) as served, _tracers(repository) as tracers:
+    with (
+        written_results(output, line=True) as results,
+        serving.observers(repository, log, opened) as served,
+        _tracers(repository, log) as tracers,
+    ):
+        if verbose and kept is None:
+            log("nothing can be kept between runs, so each looks at the whole fleet; see muster cache")
         watcher = Watcher(
-            repository, target, remote if push else None, timedelta(seconds=interval), _say,
+            repository, target, remote if push else None, timedelta(seconds=interval), log,
             clock=options.present, freshness=replace(WRITER, ask=not offline, lasting=True), verbose=verbose,
-            sink_dir=sink_dir, state=kept, workers=workers, authority=authority, observers=(*served, *tracers),
+            sink_dir=sink_dir, state=kept, workers=workers, authority=authority,
+            observers=(*results, *served, *tracers),
         )  # fmt: skip
         with until_stopped(stop):
             watch(watcher, stop)
-    _say("stopped")
+        log("stopped")
     return 0
 
 
 @contextlib.contextmanager
-def _tracers(repository: "Repository") -> "Iterator[tuple[RunObserver, ...]]":
+def _tracers(repository: "Repository", say: "Callable[[str], None]") -> "Iterator[tuple[RunObserver, ...]]":
     """Who traces each look, where that is asked for."""
-    if not wants_traces(os.environ, _say):
+    if not wants_traces(os.environ, say):
         yield ()
         return
     from muster.features.metrics.tracing import Tracer
@@ -99,9 +110,3 @@ def _tracers(repository: "Repository") -> "Iterator[tuple[RunObserver, ...]]":
         yield (tracer,)
     finally:
         tracer.close()
-
-
-def _say(line: str) -> None:
-    with contextlib.suppress(OSError):  # whoever read our output is gone, or the disk is full: the fleet is not
-        say(line)
-        sys.stdout.flush()
