@@ -1,1 +1,1 @@
-"""Agents: heartbeats, detectors, relays, their identity, and the HTTP that they are served by."""
+"""Agents: heartbeats, detectors, reports and relays; their view of the hub, identity and HTTP server."""

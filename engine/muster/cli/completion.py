@@ -71,11 +71,11 @@ def namespaces(ctx: click.Context, _param: click.Parameter, incomplete: str) -> 
     return sorted(name for name in found if name and name.startswith(incomplete))
 
 
-def unknown_object(target: str, told: str = "there is no") -> click.UsageError:
+def unknown_object(target: str, problem: str = "there is no") -> click.UsageError:
     """Return an error about the missing object `KIND/[NAMESPACE/]NAME`, with the nearest name that exists."""
     word, _, name = target.partition("/")
     hint = did_you_mean(name, _names(click.get_current_context(), word))
-    return click.UsageError(f"{told} {target}. {hint}".strip())
+    return click.UsageError(f"{problem} {target}. {hint}".strip())
 
 
 def codes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:
@@ -118,6 +118,6 @@ def _written(git: "Git", kind: Kind, *, everywhere: bool) -> Iterator[str]:
 
 def _object(lines: list[str], kind: Kind) -> Iterator[str]:
     text = "\n".join(lines)
-    said, name, namespace = _KIND.search(text), _NAME.search(text), _NAMESPACE.search(text)
-    if said is not None and name is not None and said[1] == kind.name:
+    declared, name, namespace = _KIND.search(text), _NAME.search(text), _NAMESPACE.search(text)
+    if declared is not None and name is not None and declared[1] == kind.name:
         yield f"{namespace[1]}/{name[1]}" if namespace is not None and kind.namespaced else name[1]

@@ -45,7 +45,7 @@ def findings_markdown(findings: Sequence[Finding], most: int | None = None) -> s
     waived."""
     shown = [one for one in findings if not one.silenced]
     ordered = sorted(shown, key=lambda one: (one.severity.rank, one.sort_key()))
-    rows = ([_severity(one), code(str(one.place) if one.file else ""), _said(one), code(_to_do(one))]
+    rows = ([_severity(one), code(str(one.place) if one.file else ""), _message(one), code(_to_do(one))]
             for one in ordered[:most])  # fmt: skip
     left_out = 0 if most is None else len(shown) - most
     silenced = f"\n\n{len(findings) - len(shown)} waived" if len(findings) > len(shown) else ""
@@ -58,7 +58,7 @@ def more_markdown(number: int, noun: str) -> str:
     return f"\n\n… and {number} more {noun}{'' if number == 1 else 's'}, left out here" if number > 0 else ""
 
 
-def _said(one: Finding) -> str:
+def _message(one: Finding) -> str:
     return "<br>".join(map(code, (one.message, *one.example.splitlines())))
 
 

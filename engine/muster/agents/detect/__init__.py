@@ -1,1 +1,1 @@
-"""`muster detect`: probes, and who reports what they saw."""
+"""`muster detect`: probes, and the reporters of their results."""

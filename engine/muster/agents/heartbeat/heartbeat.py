@@ -155,8 +155,8 @@ class Heartbeat:
         verdict = self._verdict()
         while patient and self._failure_pending and not self.wait(RETRY_SECONDS):
             verdict = self._verdict()
-        said = AgentStatement(self.now(), verdict, self.facts() if verdict and verdict.status == "True" else {})
-        self._push(lambda contents: self._report_files(contents, hub, said), "Renew", renews=True)
+        statement = AgentStatement(self.now(), verdict, self.facts() if verdict and verdict.status == "True" else {})
+        self._push(lambda contents: self._report_files(contents, hub, statement), "Renew", renews=True)
         if self._clock_skewed:
             return "renewed; the hub says that the clocks differ, so nothing else is reported"
         return f"renewed, {AVAILABLE} is {verdict.status}" if verdict else "renewed"
@@ -208,23 +208,23 @@ class Heartbeat:
         left = contents.files if self.rotation is None else self.rotation.with_requests(contents.files)
         return {**left, **self.extra_files}
 
-    def _report_files(self, contents: RefContents, hub: HubView, said: AgentStatement) -> dict[str, bytes]:
+    def _report_files(self, contents: RefContents, hub: HubView, statement: AgentStatement) -> dict[str, bytes]:
         before = mapping_at(_load(contents.files.get(CLUSTER_FILE, b"")), "status")
-        since, resumed = self._held_since(contents, said.instant)
+        since, resumed = self._held_since(contents, statement.instant)
         if resumed:
             # The verdict from before a silence is outdated, and would now look as fresh as the renewal.
             before = {**before, "conditions": [c for c in mappings_at(before, "conditions") if c["type"] != AVAILABLE]}
         patience = max(_UNSYNCED, GRACE_FACTOR * self._lease_duration())
-        self._clock_skewed = not hub.synced and said.instant - since >= patience
-        status = before if self._clock_skewed else reported_status(before, said)
+        self._clock_skewed = not hub.synced and statement.instant - since >= patience
+        status = before if self._clock_skewed else reported_status(before, statement)
         if self.rotation is not None and (outcome := self.rotation.outcome) is not None:
-            conditions = _with_condition(mappings_at(status, "conditions"), outcome.type, outcome, said.instant)
+            conditions = _with_condition(mappings_at(status, "conditions"), outcome.type, outcome, statement.instant)
             status = {**status, "conditions": conditions}
         return {
             **self._kept_files(contents),
             CLUSTER_FILE: _yaml(self._cluster(status)),
-            LEASE_FILE: _yaml(self._lease(LEASE_NAME, said.instant, since)),
-            **{f"{ADD_ONS}{name}.yaml": _yaml(self._lease(name, said.instant, since)) for name in self.add_ons},
+            LEASE_FILE: _yaml(self._lease(LEASE_NAME, statement.instant, since)),
+            **{f"{ADD_ONS}{name}.yaml": _yaml(self._lease(name, statement.instant, since)) for name in self.add_ons},
         }  # fmt: skip
 
     def _held_since(self, contents: RefContents, instant: datetime) -> tuple[datetime, bool]:
@@ -253,19 +253,19 @@ class Heartbeat:
         return LEASE.body({"name": name, "namespace": cluster, **labels}, spec=spec)
 
 
-def reported_status(before: Mapping[str, Tree], said: AgentStatement) -> dict[str, Tree]:
+def reported_status(before: Mapping[str, Tree], statement: AgentStatement) -> dict[str, Tree]:
     """Return the status to report.
 
     Facts that could not be read keep their values, and so does the condition if the verdict is not confirmed yet. A
     fact that was read and is empty is removed. Capacity entries of other writers stay, as upstream leaves them.
     """
-    facts = dict(said.facts)
+    facts = dict(statement.facts)
     if "capacity" in facts:
         facts["capacity"] = {**mapping_at(before, "capacity"), **facts["capacity"]}
     removed = {name for name, value in facts.items() if value in ([], {})}
     conditions = list(mappings_at(before, "conditions"))
-    if said.verdict is not None:
-        conditions = _with_condition(conditions, AVAILABLE, said.verdict, said.instant)
+    if statement.verdict is not None:
+        conditions = _with_condition(conditions, AVAILABLE, statement.verdict, statement.instant)
     kept = {name: value for name, value in {**before, **facts}.items() if name not in removed}
     return {**kept, "conditions": conditions}
 
@@ -279,8 +279,8 @@ def _with_condition(
     old: Tree = next((condition for condition in known if condition.get("type") == type_), {})
     same = old.get("status") == verdict.status and "lastTransitionTime" in old
     since = old["lastTransitionTime"] if same else format_time(instant)
-    said = {"status": verdict.status, "reason": verdict.reason, "message": verdict.message}
-    return [*others, {"type": type_, **said, "lastTransitionTime": since}]
+    values = {"status": verdict.status, "reason": verdict.reason, "message": verdict.message}
+    return [*others, {"type": type_, **values, "lastTransitionTime": since}]
 
 
 def _yaml(body: Tree) -> bytes:

@@ -1,1 +1,1 @@
-"""What the hub says to a cluster's agent, and the ref on which the agent answers."""
+"""What the hub says about a cluster to its agent, and the ref that the agent writes."""

@@ -80,7 +80,7 @@ class LocalHub:
         return replace(found, answers={name: answer_of(body) for name, body in bodies.items() if body is not None})
 
     def _changed(self, tip: str) -> frozenset[str] | None:
-        """The names of the files that changed; None if they are too many or cannot be told."""
+        """The names of the files that changed; None if they are too many, or unknown."""
         if not self._tip or not tip:
             return None
         try:

@@ -1,1 +1,1 @@
-"""Relays: what many agents say becomes one commit."""
+"""`muster relay`: the reports of many agents become one commit."""

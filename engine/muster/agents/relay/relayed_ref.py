@@ -127,17 +127,17 @@ class RelayedRef:
             with self.credentials.pool(self.limit_seconds) as pool:
                 answer = pool.request(method, url, body=data, headers=headers, preload_content=False, redirect=False)
                 body = answer.read(_MOST_BYTES)
-            said = read_json(body) if answer.status in (HTTPStatus.OK, HTTPStatus.CONFLICT) else _reason(body)
+            content = read_json(body) if answer.status in (HTTPStatus.OK, HTTPStatus.CONFLICT) else _reason(body)
         except (urllib3.exceptions.HTTPError, OSError, ValueError) as error:
             raise RepositoryError(f"the relay does not answer: {type(error).__name__}", "try again") from error
         if answer.status == HTTPStatus.CONFLICT:
             return {}
         if answer.status == HTTPStatus.UNAUTHORIZED:
             raise RepositoryError(f"the relay does not accept {self.credentials} for {self.cluster}")
-        if answer.status != HTTPStatus.OK or not isinstance(said, dict):
-            why = said.get("error") if isinstance(said, dict) else None
+        if answer.status != HTTPStatus.OK or not isinstance(content, dict):
+            why = content.get("error") if isinstance(content, dict) else None
             raise RepositoryError(f"the relay refuses ({answer.status}): {why or 'it gives no reason'}")
-        return said
+        return content
 
 
 def _reason(body: bytes) -> Tree:

@@ -42,12 +42,12 @@ def assess(job: Tree, generation: int) -> Assessment:
 
 def generation_of(job: Tree) -> int | None:
     """Return the generation that a Job works on; None if it names none. ValueError if the annotation is malformed."""
-    said = dig(job, "metadata", "annotations", GENERATION)
-    if said is None:
+    value = dig(job, "metadata", "annotations", GENERATION)
+    if value is None:
         return None
-    if re.fullmatch(r"[1-9][0-9]{0,17}", str(said)) is None:
-        raise ValueError(f"the Job's annotation {GENERATION} is not a generation: {str(said)!r}")
-    return int(str(said))
+    if re.fullmatch(r"[1-9][0-9]{0,17}", str(value)) is None:
+        raise ValueError(f"the Job's annotation {GENERATION} is not a generation: {str(value)!r}")
+    return int(str(value))
 
 
 def only_job(document: Tree) -> Tree:
