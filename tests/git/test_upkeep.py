@@ -118,7 +118,7 @@ def test_packs_are_put_together_as_they_come_and_nothing_is_lost(
     kept = packs(here)[-1]
     for number in range(1, 12):
         oids.append(pack(here, number))
-        run_maintenance(repository, aside=aside)
+        run_maintenance(repository, in_thread=aside)
         for thread in threading.enumerate():
             if thread.name == "muster-upkeep":
                 thread.join()

@@ -59,8 +59,8 @@ def local_agent_refs(repository: Repository, revision: str = "HEAD") -> AgentRef
     settings = agent_settings(repository, revision)
     refs = agent_refs(repository, settings=settings)
     asked = not remotes(repository) and not settings.remotes
-    heard = AgentRefs(refs, Agents(_clusters(refs), asked=asked, limits=settings.limits))
-    return _complete(repository, heard, settings, revision)
+    found = AgentRefs(refs, Agents(_clusters(refs), asked=asked, limits=settings.limits))
+    return _complete(repository, found, settings, revision)
 
 
 def fetch_agent_refs(
@@ -84,25 +84,25 @@ def fetch_agent_refs(
     """
     settings = agent_settings(repository, revision)
     with fetching_remotes(repository, settings, lasting=lasting) as failures:
-        heard = _listen(repository, settings, recorded, first, limit_seconds, failures)
-    return _complete(repository, heard, settings, revision)
+        found = _fetch_from_remotes(repository, settings, recorded, first, limit_seconds, failures)
+    return _complete(repository, found, settings, revision)
 
 
-def _complete(repository: Repository, heard: AgentRefs, settings: AgentSettings, revision: str) -> AgentRefs:
+def _complete(repository: Repository, found: AgentRefs, settings: AgentSettings, revision: str) -> AgentRefs:
     """Bound the refs of unknown clusters, and add who signed each ref if agents have to sign."""
-    heard = replace(
-        heard, refs=bound_unknown(repository, heard.refs, partial(recorded_clusters, repository, revision), revision)
+    found = replace(
+        found, refs=bound_unknown(repository, found.refs, partial(recorded_clusters, repository, revision), revision)
     )
     if not settings.signed:
-        return heard
+        return found
     from muster.git.identities import identify_signers
 
-    refs = identify_signers(repository, heard.refs, revision, wall_clock())
+    refs = identify_signers(repository, found.refs, revision, wall_clock())
     known = {ref.cluster: ref.identity for ref in refs if ref.cluster and ref.identity is not None}
-    return replace(heard, refs=refs, agents=replace(heard.agents, identities=known))
+    return replace(found, refs=refs, agents=replace(found.agents, identities=known))
 
 
-def _listen(
+def _fetch_from_remotes(
     repository: Repository, settings: AgentSettings, recorded: Callable[[], Collection[str]], first: str | None,
     limit_seconds: float, failures: Failures,
 ) -> AgentRefs:  # fmt: skip
@@ -138,8 +138,8 @@ def _listen(
     present = _clusters(refs)
     withheld = {one: _clusters_of_remote(refs, settings, one, {*wanted, *present}) for one in silent}
     gone = frozenset(had - present) if reached else frozenset()
-    told = tuple(Withheld(one, why, withheld[one]) for one, why in sorted(silent.items()))
-    agents = Agents(present, reached, gone, limits, told)
+    withheld_remotes = tuple(Withheld(one, why, withheld[one]) for one, why in sorted(silent.items()))
+    agents = Agents(present, reached, gone, limits, withheld_remotes)
     return AgentRefs(refs, agents, has_remote=True, stale=stale, trouble="; ".join(troubles))
 
 
@@ -148,7 +148,7 @@ def _clusters_of_remote(
 ) -> frozenset[str]:
     """The clusters that another repository speaks for, as far as this clone knows."""
     speakers = {ref.cluster: remote_of(ref.name) for ref in refs if ref.cluster and not ref.refused}
-    mandate = next(further.mandate for further in settings.remotes if further.name == remote)
+    mandate = next(one.mandate for one in settings.remotes if one.name == remote)
     return frozenset(one for one in clusters if speakers.get(one, remote if one in mandate else "") == remote)
 
 
@@ -227,12 +227,12 @@ def bound_unknown(
     """
     if len(refs) <= min(MOST_UNKNOWN, MOST_REFUSED):
         return tuple(refs)
-    dropped, told = set[str](), dict[str, AgentRef]()
+    dropped, summaries = set[str](), dict[str, AgentRef]()
 
     def summarise(beyond: Sequence[AgentRef], reason: str) -> None:
         if beyond:
             dropped.update(ref.name for ref in beyond)
-            told[beyond[0].name] = replace(beyond[0], refused=(reason, _count(beyond)))
+            summaries[beyond[0].name] = replace(beyond[0], refused=(reason, _count(beyond)))
 
     for reason in sorted({ref.refused[0] for ref in refs if ref.refused}):
         summarise([ref for ref in refs if ref.refused and ref.refused[0] == reason][MOST_REFUSED:], "too-many-refused")
@@ -241,7 +241,7 @@ def bound_unknown(
         is_known = _known(repository, revision)
         unknown = sorted((ref for ref in counting if not is_known(ref.cluster)), key=lambda ref: ref.cluster)
         summarise(unknown[MOST_UNKNOWN:], "too-many-unknown")
-    return tuple(told.get(ref.name, ref) for ref in refs if ref.name in told or ref.name not in dropped)
+    return tuple(summaries.get(ref.name, ref) for ref in refs if ref.name in summaries or ref.name not in dropped)
 
 
 def _count(refs: Sequence[AgentRef]) -> str:

@@ -119,7 +119,7 @@ def _group_refs(repository: Repository, asked: _RefsQuestion) -> tuple[list[Agen
     settings, unfetched = asked.settings, asked.unfetched
     listed = [("", name) for name in _BROKEN.findall(asked.complaints)]
     relays = list[tuple[str, str]]()
-    known = {further.name for further in settings.remotes}
+    known = {remote.name for remote in settings.remotes}
     for record in os.fsdecode(asked.listing).splitlines():
         commit, _, name = record.partition(" ")
         if remote_of(name) and remote_of(name) not in known:
@@ -135,14 +135,14 @@ def _group_refs(repository: Repository, asked: _RefsQuestion) -> tuple[list[Agen
         if not ref.cluster:
             where = "misplaced" if misplaced(name) else "no-cluster"
             refs.append(AgentRef(name, commit, (where, ref.short)))
-        elif (sent := settings.given(name)) is not None and ref.cluster not in sent:
+        elif (sent := settings.mandate_of(name)) is not None and ref.cluster not in sent:
             refs.append(AgentRef(name, commit, ("not-given", ref.cluster)))
         elif not commit:
             refs.append(ref)
         else:
             by_cluster.setdefault(ref.cluster, []).append(ref)
     for commit, name in relays:
-        given, sent = settings.relays[relay_of(name)], settings.given(name)
+        given, sent = settings.relays[relay_of(name)], settings.mandate_of(name)
         for shard in relayed_clusters(repository, commit):
             for ref in _relayed(name, shard, given, sent):
                 if ref.refused:

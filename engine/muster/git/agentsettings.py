@@ -82,12 +82,12 @@ class AgentSettings:
     relays: Mapping[str, Mandate] = field(default_factory=dict)
     signed: bool = False
 
-    def given(self, ref: str) -> Mandate | None:
+    def mandate_of(self, ref: str) -> Mandate | None:
         """Return the clusters that the repository of a ref may speak for; None if the ref is of no such repository."""
         remote = remote_of(ref)
         if not remote:
             return None
-        return next((further.mandate for further in self.remotes if further.name == remote), _NOBODY)
+        return next((known.mandate for known in self.remotes if known.name == remote), _NOBODY)
 
 
 DEFAULTS: Final = AgentSettings()
@@ -110,8 +110,8 @@ def agent_settings(repository: Repository, revision: str = "HEAD") -> AgentSetti
         for entry in mappings_at(said, "relays")
         if is_valid_name(str(entry.get("name")))
     }
-    further = tuple(remotes[name] for name in sorted(remotes))
-    return AgentSettings(limits, further, relays, said.get("signing") == "required")
+    known = tuple(remotes[name] for name in sorted(remotes))
+    return AgentSettings(limits, known, relays, said.get("signing") == "required")
 
 
 def is_valid_name(name: str) -> bool:

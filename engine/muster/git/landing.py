@@ -125,15 +125,19 @@ def land(repository: Repository, tips: Tips, commit: str) -> Landed | None:
     return Landed(commit) if isinstance(outcome, Committed) else None
 
 
+def push_commit(repository: Repository, tips: Tips, remote: str, commit: str) -> bool:
+    """Push a commit. Return False if the remote's branch moved. RepositoryError if the remote rejects the push."""
+    outcome = push(repository, remote=remote, branch=tips.branch, new=commit, expected=tips.theirs)
+    if isinstance(outcome, Rejected):
+        raise RepositoryError(f"{remote} rejected the push: {outcome.reason}", outcome.text)
+    return isinstance(outcome, Pushed)
+
+
 def _push_and_move(repository: Repository, tips: Tips, remote: str, commit: str) -> Landed | None:
     """Push, then move the local branch too unless a person's edit is in the way."""
     pushed = commit != tips.theirs
-    if pushed:
-        outcome = push(repository, remote=remote, branch=tips.branch, new=commit, expected=tips.theirs)
-        if isinstance(outcome, Rejected):
-            raise RepositoryError(f"{remote} rejected the push: {outcome.reason}", outcome.text)
-        if not isinstance(outcome, Pushed):
-            return None
+    if pushed and not push_commit(repository, tips, remote, commit):
+        return None
     left_behind = _move_local(repository, tips, commit)
     local = tips.local if left_behind or tips.local is None else commit
     return Landed(local, pushed, left_behind, "" if left_behind else tips.followed)

@@ -2,9 +2,9 @@
 
 from muster.git.commit import advance, swap_ref
 from muster.git.derivedbranch import derived_branch, derived_tip, first_derived_commit, join_commits
-from muster.git.errors import Committed, Moved, Refused, Rejected, RepositoryError
-from muster.git.landing import Landed, Tips, land
-from muster.git.push import fetch, fetch_missing, push, remote_tip, tracking
+from muster.git.errors import Committed, Moved, Refused, RepositoryError
+from muster.git.landing import Landed, Tips, land, push_commit
+from muster.git.push import fetch, fetch_missing, remote_tip, tracking
 from muster.git.repository import Repository, branch_tip
 
 
@@ -29,38 +29,38 @@ def find_derived_tips(repository: Repository, tips: Tips) -> Tips | None:
     return Tips(branch, remote, local, theirs, found or first_derived_commit(repository, tips.base))
 
 
-def commit_to_evaluate(repository: Repository, tips: Tips, apart: Tips | None) -> str:
-    return join_commits(repository, tips.base, apart.base) if apart else tips.base
+def commit_to_evaluate(repository: Repository, tips: Tips, derived: Tips | None) -> str:
+    return join_commits(repository, tips.base, derived.base) if derived else tips.base
 
 
-def land_derived(repository: Repository, tips: Tips, apart: Tips, commit: str) -> Landed | None:
-    """Move the branch to a commit over `apart.base`, and the evaluated branch to what the remote has. None if it moved
-    meanwhile.
+def land_derived(repository: Repository, tips: Tips, derived: Tips, commit: str) -> Landed | None:
+    """Move the branch to a commit over `derived.base`, and the evaluated branch to what the remote has.
 
-    RepositoryError if the remote rejects the push, or a person's edit is in the way.
+    None if it moved meanwhile. RepositoryError if the remote rejects the push, or a person's edit is in the way.
     """
-    pushed = commit != apart.base
-    if pushed and apart.remote is not None:
-        outcome = push(repository, remote=apart.remote, branch=apart.branch, new=commit, expected=apart.theirs)
-        if isinstance(outcome, Rejected):
-            raise RepositoryError(f"{apart.remote} rejected the push: {outcome.reason}", outcome.text)
-        if isinstance(outcome, Moved):
+    pushed = commit != derived.base
+    if pushed and derived.remote is not None:
+        if not push_commit(repository, derived, derived.remote, commit):
             return None
         swap_ref(
-            repository, f"{tracking(repository, apart.remote)}{apart.branch}", commit, apart.theirs, reason="muster"
+            repository,
+            f"{tracking(repository, derived.remote)}{derived.branch}",
+            commit,
+            derived.theirs,
+            reason="muster",
         )
-    if pushed and (apart.remote is None or apart.local is not None):
-        moved = _move_local(repository, apart, commit)
-        if apart.remote is None and not isinstance(moved, Committed):
+    if pushed and (derived.remote is None or derived.local is not None):
+        moved = _move_local(repository, derived, commit)
+        if derived.remote is None and not isinstance(moved, Committed):
             if isinstance(moved, Refused):
                 raise RepositoryError(moved.message, moved.hint)
             return None
     landed = land(repository, tips, tips.base) if tips.base == tips.theirs else Landed(tips.local)
-    return None if landed is None else Landed(landed.local, pushed and apart.remote is not None, landed.left_behind,
+    return None if landed is None else Landed(landed.local, pushed and derived.remote is not None, landed.left_behind,
                                               landed.followed)  # fmt: skip
 
 
-def _move_local(repository: Repository, apart: Tips, commit: str) -> Committed | Moved | Refused:
-    if apart.local is None:
-        return swap_ref(repository, f"refs/heads/{apart.branch}", commit, None, reason=f"muster: {commit[:12]}")
-    return advance(repository, branch=apart.branch, expected=apart.local, commit=commit)
+def _move_local(repository: Repository, derived: Tips, commit: str) -> Committed | Moved | Refused:
+    if derived.local is None:
+        return swap_ref(repository, f"refs/heads/{derived.branch}", commit, None, reason=f"muster: {commit[:12]}")
+    return advance(repository, branch=derived.branch, expected=derived.local, commit=commit)

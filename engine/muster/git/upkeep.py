@@ -37,11 +37,11 @@ _combining: set[Path] = set()
 
 
 def run_maintenance(
-    repository: Repository, *, every_seconds: float = _EVERY_SECONDS, expiry: str = "", aside: bool = False
+    repository: Repository, *, every_seconds: float = _EVERY_SECONDS, expiry: str = "", in_thread: bool = False
 ) -> None:
     """Have git combine packs if there are many, and delete loose objects, at most once an hour. `expiry`, as git writes
     it, says when unreferenced objects are deleted, unless that is configured or the repository is a bare clone.
-    `aside`: packs are combined in a thread, for a process that continues meanwhile. Never an error: upkeep is
+    `in_thread`: packs are combined in a thread, for a process that continues meanwhile. Never an error: upkeep is
     optional."""
     where = common_directory(repository)
     if where in _combining:
@@ -50,7 +50,7 @@ def run_maintenance(
     with suppress(RepositoryError, OSError):
         packs = _packs(repository)
         if len(packs) > _MOST_PACKS and repository.git.line("config", "--get", "gc.auto") != "0":
-            if aside:
+            if in_thread:
                 _combining.add(where)
                 Thread(target=_combine_packs, args=(repository,), daemon=True, name="muster-upkeep").start()
                 return

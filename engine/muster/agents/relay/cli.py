@@ -94,7 +94,7 @@ def _run(relay: Relay, every: float, stop: Event, log: Callable[..., None]) -> N
                 fetched = began
                 _fetch_hub(relay)
             _send(relay, log)
-            run_maintenance(relay.repository, expiry=_EXPIRY, aside=True)
+            run_maintenance(relay.repository, expiry=_EXPIRY, in_thread=True)
             failures, trouble = 0, ""
         except RepositoryError as error:
             failures += 1

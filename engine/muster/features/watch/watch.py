@@ -127,7 +127,7 @@ class Watcher:
                     self.say(f"{format_time(done.settled.last.now)} {line}")
             self._sign(done)
             self._propose(done)
-            run_maintenance(self.repository, aside=True)
+            run_maintenance(self.repository, in_thread=True)
             self._seen, self._failures, self._trouble = _accounted(done), 0, ""
             self._due = earliest(self._next(done), notified.next)
             publication.told = notified.told
