@@ -122,7 +122,7 @@ def test_a_transition_keeps_its_time() -> None:
         pytest.param("30m", {"pool": None}, True, None, id="it has run for an hour"),
         pytest.param("1h", {"pool": None}, False, timedelta(seconds=1), id="the limit has to be passed"),
         pytest.param("2h", {"pool": None}, False, timedelta(hours=1, seconds=1), id="it has an hour left"),
-        pytest.param("30m", {"pool": None, "told": True}, False, None, id="a person's word goes first"),
+        pytest.param("30m", {"pool": None, "power_requested": True}, False, None, id="a person's word goes first"),
         pytest.param("30m", {}, False, None, id="of a pool it waits for a claim"),
     ],
 )
