@@ -24,7 +24,7 @@ from muster.rules.pools.clusters import stage as clusters
 from muster.rules.pools.manifest import version_of
 from muster.rules.pools.stage import stage as pools
 from muster.rules.stages import Context
-from muster.run.evaluate import check_snapshot
+from muster.run.checking import check_snapshot
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
 POOLS, CLUSTERS = 100, 100

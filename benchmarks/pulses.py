@@ -21,7 +21,7 @@ from muster.data.yaml.emitter import emit
 from muster.rules import pipeline
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.stages import Broadcast
-from muster.run.evaluate import check_snapshot
+from muster.run.checking import check_snapshot
 
 NOON = datetime(2026, 1, 1, 12, tzinfo=UTC)
 T = TypeVar("T")
