@@ -23,10 +23,11 @@ from muster.fleet.objects import Object
 from muster.fleet.settings import DEFAULTS
 from muster.fleet.shared import Shared
 from muster.rules.compiling import compile_placements
+from muster.rules.pipeline import context_of
+from muster.rules.placements.policy import CompiledPlacement
 from muster.rules.placements.stage import stage as placements
-from muster.rules.policies.in_force import NOTHING, FleetWithPolicies
+from muster.rules.policies.in_force import Compiled, FleetWithPolicies
 from muster.rules.sets import stage as sets
-from muster.rules.stages import Context
 from muster.run.collector import without_collection
 
 NOW = datetime(2026, 1, 1, tzinfo=UTC)
@@ -101,12 +102,12 @@ def _constraint(key: str) -> Tree:
 def fleet_of(clusters: int) -> FleetWithPolicies:
     """A validated fleet in which every fiftieth cluster has gone dark."""
     objects = {id_: Object(id_, body, ()) for id_, body in bodies(clusters)}
-    fleet = Fleet(objects, {}, DEFAULTS)
+    fleet = Fleet(objects, {}, settings=DEFAULTS)
     compiled, _ = compile_placements(fleet)
     dark = [id_ for id_ in objects if id_.kind == MANAGED_CLUSTER.name][::50]
-    path = ("spec", "taints", ("cluster.open-cluster-management.io/unreachable", "NoSelect"))
+    path = ("spec", "taints", ("cluster.open-cluster-management.io/unreachable", "NoSelect", ""))
     taints = [Decision(id_, path, {"timeAdded": "2025-12-31T23:55:00Z"}, _TAINT) for id_ in dark]
-    return FleetWithPolicies.by(replace(NOTHING, placements=compiled), fleet).with_outcomes(taints)
+    return FleetWithPolicies.by(Compiled({CompiledPlacement: compiled}), fleet).with_outcomes(taints)
 
 
 @dataclass(frozen=True, slots=True)
@@ -136,7 +137,7 @@ def timed(fleet: FleetWithPolicies) -> tuple[float, FleetWithPolicies]:
     start = time.process_time()
     with without_collection():  # as every run does
         for stage in (sets.stage, placements):
-            fleet = fleet.with_outcomes(stage(Shared.by(fleet), Context.of(fleet), NOW))
+            fleet = fleet.with_outcomes(stage(Shared.by(fleet), context_of(fleet, NOW), NOW))
     return time.process_time() - start, fleet
 
 

@@ -19,11 +19,11 @@ from muster.data.tree import Tree
 from muster.features.test.memory import MemorySnapshot
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
+from muster.rules.pipeline import context_of
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pools.clusters import stage as clusters
 from muster.rules.pools.manifest import version_of
 from muster.rules.pools.stage import stage as pools
-from muster.rules.stages import Context
 from muster.run.checking import check_snapshot
 
 NOW = datetime(2026, 1, 1, 12, tzinfo=UTC)
@@ -99,7 +99,7 @@ def seconds(fleet: FleetWithPolicies) -> tuple[float, int]:
     for _ in range(ROUNDS):
         gc.collect()
         started = time.process_time()
-        context = Context.of(fleet)
+        context = context_of(fleet, NOW)
         outcomes = list(pools(Shared.by(fleet), context.after(clusters(fleet, context, NOW)), NOW))
         best = min(best, time.process_time() - started)
         named = (o for o in outcomes if isinstance(o, Decision) and o.path == ("spec", "clusterName"))

@@ -10,13 +10,12 @@ cluster must not depend on how many there are: the last table shows that it does
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import replace
 from datetime import UTC, datetime
 
 from muster.data.kinds import MANAGED_CLUSTER, REMEDY
 from muster.data.tree import Tree
 from muster.fleet.files import builtin_objects
-from muster.fleet.fleet import Fleet
+from muster.fleet.fleet import Fleet, ReadFiles
 from muster.fleet.objects import Object
 from muster.fleet.settings import DEFAULTS
 from muster.fleet.shared import Shared
@@ -24,7 +23,7 @@ from muster.rules.budgets import stage as budgets
 from muster.rules.conditions.stale_input import StaleInputs
 from muster.rules.failures import Failures
 from muster.rules.pipeline import context_of
-from muster.rules.policies.in_force import NOTHING, FleetWithPolicies
+from muster.rules.policies.in_force import Compiled, FleetWithPolicies
 from muster.rules.policies.scopes import Scopes
 from muster.rules.remedies import requested
 from muster.rules.remedies import stage as remedies
@@ -75,8 +74,8 @@ def _once(asking: Remedies, changed: Object) -> float:
 def build(clusters: int, count: int) -> FleetWithPolicies:
     """A fleet in which one cluster of fifty has a failing condition."""
     objects = {obj.id: obj for obj in map(_cluster, range(clusters))}
-    fleet = Fleet(objects=objects, previous={}, settings=DEFAULTS, builtin=builtin_objects())
-    return FleetWithPolicies.by(replace(NOTHING, remedies=tuple(_remedies(clusters, count))), fleet)
+    fleet = Fleet(objects=objects, previous={}, settings=DEFAULTS, read=ReadFiles(builtin=builtin_objects()))
+    return FleetWithPolicies.by(Compiled({Remedy: tuple(_remedies(clusters, count))}), fleet)
 
 
 def _cluster(number: int) -> Object:
