@@ -327,7 +327,7 @@ def test_two_states_of_one_object(muster: Run, fleet: Path, tmp_path: Path) -> N
     assert "leaseDurationSeconds: 90" in (fleet / "clusters/a/cluster.yaml").read_text()
 
 
-def test_what_chooses_here_already_is_not_told_otherwise(muster: Run, fleet: Path, tmp_path: Path) -> None:
+def test_what_chooses_here_already_is_not_unexpected_notifications(muster: Run, fleet: Path, tmp_path: Path) -> None:
     """Another hub's decisions for a Placement that muster decides move nothing."""
     muster("import", DUMPS / "ocm.yaml")
     commit(fleet)

@@ -83,7 +83,7 @@ def test_it_is_carried_out_once(repo: Repo, plan: Path, muster: Muster) -> None:
 @pytest.mark.parametrize("options", [NOW, ("--back-in-time",)])
 def test_the_plan_says_as_of_when(repo: Repo, plan: Path, muster: Muster, options: tuple[str, ...]) -> None:
     code, _, err = muster(repo, "reconcile", "--plan", str(plan), *options)
-    assert (code, "--plan says as of when" in err) == (exits.USAGE, True)
+    assert (code, "--plan has its own instant" in err) == (exits.USAGE, True)
 
 
 @pytest.mark.parametrize("options", [("--base", "HEAD"), ("--worktree",)])

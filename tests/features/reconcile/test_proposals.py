@@ -448,7 +448,7 @@ def test_a_remote_that_is_gone_is_told(repo: Repo, origin: Repo, tmp_path: Path)
     done = decided(repo, 60, "origin")
     origin.path.rename(tmp_path / "away")
     (trouble,) = propose(open_repository(repo.path, repo.environ), done, "main", "origin").troubles
-    assert trouble.startswith("what waits for approval could not be proposed: ")
+    assert trouble.startswith("effects that wait for approval could not be proposed: ")
 
 
 # -- what people see
@@ -486,5 +486,5 @@ def test_watch_tells_what_is_new_and_nothing_twice(repo: Repo, origin: Repo) -> 
     assert look() == []
     assert origin.refs() == refs
     origin.git("update-ref", "refs/heads/main", origin.tip(BRANCH))
-    assert look() == [f"{BRANCH} was withdrawn: nothing of it waits any more"]
+    assert look() == [f"{BRANCH} was withdrawn: none of its effects waits any more"]
     assert tainted(origin) == "ab"

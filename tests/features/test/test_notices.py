@@ -73,7 +73,7 @@ def test_what_is_told_is_as_expected_and_every_branch_is_covered() -> None:
         ('at: "2026-01-01T00:07:00Z"', 'at: "2026-01-01T00:06:59Z"'),
     ],
 )
-def test_what_is_told_otherwise_fails(there: str, instead: str) -> None:
+def test_what_is_unexpected_notifications_fails(there: str, instead: str) -> None:
     (failure, *_) = failures(TEST.replace(there, instead, 1))
     assert "notifications are [" in failure
 
@@ -82,7 +82,7 @@ def test_what_no_case_took_is_named() -> None:
     coverage = Coverage()
     head, _, _ = TEST.partition('    - {at: "2026-01-01T00:05')
     (failure,) = failures(head, coverage)
-    assert failure == "NotificationPolicy/down decides nothing in any case, so nothing of it is tested"
+    assert failure == "NotificationPolicy/down decides nothing in any case, so it is not tested"
     (one,) = coverage.policies
     assert [str(branch) for branch in one.missing] == [
         "when is never true",

@@ -44,16 +44,16 @@ def test_clients_hold_up_neither_the_loop_nor_its_end(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("arguments", "why"),
     [
-        (("--serve", "0.0.0.0:0"), "others can reach this address"),
-        (("--serve", "fleet.example:80"), "others can reach this address"),
-        (("--serve", "[::]:0"), "others can reach this address"),
+        (("--serve", "0.0.0.0:0"), "other machines can reach this address"),
+        (("--serve", "fleet.example:80"), "other machines can reach this address"),
+        (("--serve", "[::]:0"), "other machines can reach this address"),
         (("--serve", "8080"), "it is not HOST:PORT"),
         (("--serve", "127.0.0.1:0", "--serve-token", "{short}"), "16 characters"),
         (("--serve", "127.0.0.1:0", "--serve-client-ca", "{short}"), "needs them"),
         (("--serve", "127.0.0.1:0", "--serve-cert", "{short}"), "go together"),
         (
             ("--serve", "0.0.0.0:0", "--serve-cert", "{short}", "--serve-key", "{short}"),
-            "others can reach this address",
+            "other machines can reach this address",
         ),
         (("--serve", "127.0.0.1:0", "--serve-cert", "{short}", "--serve-key", "{short}"), "PEM"),
         (("--serve-token", "{short}"), "go with --serve"),

@@ -1,4 +1,4 @@
-"""`muster reconcile`: evaluate the fleet and commit what follows; the scheduled job."""
+"""`muster reconcile`: evaluate the fleet and commit the result; the scheduled job."""
 
 import os
 import time
@@ -38,24 +38,24 @@ if TYPE_CHECKING:
 @options.repo_option
 @options.now_option
 @click.option("--branch", metavar="NAME", help="The branch to reconcile.  [default: the one that is checked out]")
-@click.option("--push", is_flag=True, help="Fetch first, and push what was committed.")
+@click.option("--push", is_flag=True, help="Fetch first, and push the commit.")
 @click.option("--remote", default="origin", show_default=True, help="The remote to fetch from and push to.")
 @options.offline_option
 @options.agents_gone_option
-@click.option("--back-in-time", is_flag=True, help="Decide as of --now although the last run decided as of later.")
+@click.option("--back-in-time", is_flag=True, help="Evaluate at --now even if the last run was later.")
 @click.option(
     "--plan",
     type=options.FILE,
     metavar="FILE",
-    help="Commit exactly what this file of muster plan --out says, as of its instant; else nothing.",
+    help="Commit exactly what this file of muster plan --out says, at its instant, or nothing.",
 )
-@click.option("-v", "--verbose", is_flag=True, help="Say as of when is decided, and how old agents' words are.")
+@click.option("-v", "--verbose", is_flag=True, help="Print the instant of the run, and the age of agents' refs.")
 @options.sink_option
 @options.state_option
 @options.workers_option
 @options.output_option("text", "json")
 @click.option("--metrics", type=options.FILE, metavar="FILE",
-              help="Write metrics for Prometheus' textfile collector, going on from what FILE counts.")  # fmt: skip
+              help="Write metrics for Prometheus' textfile collector, continuing from those in FILE.")  # fmt: skip
 @signer_options(required=False)
 @click.pass_context
 def command(
@@ -63,22 +63,22 @@ def command(
     agents_gone: bool, back_in_time: bool, plan: Path | None, verbose: bool, sink_dir: Path | None, state: Path | None,
     workers: "Workers", output: str, metrics: Path | None, signer: Signer | None,
 ) -> int:  # fmt: skip
-    """Evaluate the fleet at one instant and commit what follows, in one commit or none.
+    """Evaluate the fleet at one instant and commit the result, in one commit or none.
 
-    Nothing outside derived/ is touched; uncommitted and staged edits stay as they are. Where the branch moved
-    meanwhile, the new head is evaluated: an instant that was given holds, else the clock is read again.
+    Nothing outside derived/ is changed; uncommitted and staged edits stay as they are. If the branch moves meanwhile,
+    the new head is evaluated: at --now if it was given, else at the present.
 
-    Agents' refs are fetched first where they are a remote's. Where clusters that spoke through refs at the last run
-    cannot be heard, nothing is decided. Nor is it as of an instant more than five minutes before the last run's.
+    Agents' refs are fetched first if they are on a remote. If refs that the last run read cannot be fetched, nothing is
+    decided. Nor is it at an instant more than five minutes before the last run's.
 
-    With --ca-cert and --ca-key, requests for certificates that are approved then are signed, as a commit of its own
-    (see muster sign).
+    With --ca-cert and --ca-key, approved certificate requests are then signed, in a commit of their own (see muster
+    sign).
 
-    What waits for approval (spec.approval of the Fleet) is proposed on branches muster/proposals/TOPIC, with --push on
-    the remote: they are kept up to date, and taken back when nothing of them waits any more.
+    Effects that wait for approval (spec.approval of the Fleet) are proposed on branches muster/proposals/TOPIC, with
+    --push on the remote. The branches are kept up to date, and deleted when nothing waits any more.
 
-    With --plan, what somebody has seen is committed, or nothing: where it is not what follows any more, it is said what
-    moved, and the exit code is 1.
+    With --plan, exactly the agreed plan is committed, or nothing: if the result differs, the differences are printed
+    and the exit code is 1.
 
     With -o json, standard output has one object: the commit, counts, transitions, what is held, findings, and the next
     instant at which time alone changes something. Lines for people go to standard error.
@@ -87,7 +87,7 @@ def command(
 
     given = ctx.get_parameter_source("now") is click.core.ParameterSource.COMMANDLINE
     if plan and (given or back_in_time):
-        raise click.UsageError("--plan says as of when: --now and --back-in-time do not go with it.")
+        raise click.UsageError("--plan has its own instant: it does not go with --now or --back-in-time.")
     from muster.features.reconcile.results import written_results
 
     with written_results(output) as results:
@@ -102,7 +102,7 @@ def command(
 def publish(
     repository: "Repository", done: "ReconcileResult", remote: str | None, sink_dir: Path | None
 ) -> "Publication":
-    """Send the pulses that are due, now that what they follow from is committed, and say how many went."""
+    """Publish the due pulses and notifications after the commit, and print how many."""
     from muster.features.notify.notify import notify_due
     from muster.features.pulses.publish import publish_due
 
@@ -112,7 +112,7 @@ def publish(
         click.echo(f"published {publication.published} pulses" if pulses != 1 else "published 1 pulse")
     elif pulses and not publication.failures and not publication.faults:
         due = "1 pulse is due" if pulses == 1 else f"{pulses} pulses are due"
-        click.echo(f"{due} and no sink is there to take them; see muster pulses")
+        click.echo(f"{due} and there is no sink for them; see muster pulses")
     notified = notify_due(repository, done, remote)
     if notified.published:
         click.echo("sent 1 notification" if notified.published == 1 else f"sent {notified.published} notifications")
@@ -128,7 +128,7 @@ def reconcile_once(
     sink_dir: Path | None = None, state: Path | None = None, workers: "Workers | None" = None, plan: Path | None = None,
     signer: Signer | None = None, metrics: Path | None = None, results: "Sequence[RunObserver]" = (),
 ) -> int:  # fmt: skip
-    """Reconcile, say what was done, and return the exit code."""
+    """Reconcile, print what was done, and return the exit code."""
     from muster.cli.listening import WRITER
     from muster.features.reconcile.reconcile import reconcile
     from muster.git.landing import target_branch
@@ -163,13 +163,13 @@ def reconcile_once(
         say_behind(done)
         say(*(f"held: {one['kind']}/{one['name']}: {one['effect']}: {one['reason']}" for one in done.settled.last.held))
         if verbose:
-            _tell_how(repository, done)
+            _print_details(repository, done)
         code = report([*shown(done.settled.findings, done.settled.last.now), *publication.faults])
         return code or (FINDINGS if refused or troubles else 0)
 
 
 def _observers(metrics: Path | None, repo: Path) -> "Iterator[AbstractContextManager[RunObserver]]":
-    """Who measures the run."""
+    """The observers of the run, as contexts."""
     tell = partial(say, err=True)
     if metrics is not None:
         require_metrics()
@@ -183,28 +183,28 @@ def _observers(metrics: Path | None, repo: Path) -> "Iterator[AbstractContextMan
 
 
 def _as_planned(run: "Callable[[], ReconcileResult]") -> "ReconcileResult | None":
-    """Make a run; None, which is told, where what follows is not what was planned."""
+    """Run; if the result differs from the plan, print the differences and return None."""
     from muster.features.plan.planfile import PlanMovedError
 
     try:
         with working("evaluating the fleet"):
             return run()
     except PlanMovedError as moved:
-        click.echo("the plan does not hold any more, and nothing was written:", err=True)
+        click.echo("the plan no longer holds, and nothing was written:", err=True)
         say(*(f"  {line}" for line in moved.lines), err=True)
         click.echo("hint: make a new one with muster plan --out", err=True)
         return None
 
 
 def _tell(done: "ReconcileResult", remote: str | None) -> None:
-    """Say what was committed, or why nothing was."""
-    from muster.features.reconcile.reconcile import told_of_waiting
+    """Print what was committed, or why nothing was."""
+    from muster.features.reconcile.reconcile import waiting_text
     from muster.run.changes import summary
 
     if done.commit:
         say(f"{done.commit[:12]} {summary(done.settled.changes)}", *(f"  {change}" for change in done.settled.changes))
     elif done.waits:
-        say(told_of_waiting(done.settled, format_time(done.waits)))
+        say(waiting_text(done.settled, format_time(done.waits)))
     else:
         click.echo("nothing to do")
     if done.pushed:
@@ -212,7 +212,7 @@ def _tell(done: "ReconcileResult", remote: str | None) -> None:
 
 
 def _propose(repository: "Repository", done: "ReconcileResult", branch: str, remote: str | None) -> list[str]:
-    """Propose what waits for approval, and say what became of it; return what went wrong."""
+    """Propose effects that wait for approval, and print the proposals; return errors."""
     from muster.features.reconcile.proposals import propose
 
     proposed = propose(repository, done, branch, remote)
@@ -230,8 +230,8 @@ def _read(plan: Path) -> "Planned":
         raise click.UsageError(printable(str(error))) from error
 
 
-def _tell_how(repository: "Repository", done: "ReconcileResult") -> None:
-    """Say how the run went, and how old agents' words are."""
+def _print_details(repository: "Repository", done: "ReconcileResult") -> None:
+    """Print how the run was made, and the age of agents' refs."""
     from muster.cli.listening import age_line
 
     said = (f"looked at {done.looked_at}", *done.how, age_line(repository, done.heard, done.instant.now))

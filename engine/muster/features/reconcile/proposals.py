@@ -1,15 +1,14 @@
-"""Proposals: what waits for approval goes to a branch for each topic, which brings an Approval when it is merged.
+"""Proposals: effects that wait for approval are proposed on a branch per topic, which adds an Approval when merged.
 
-A branch holds that one file over the head that it was made from, and nothing of `derived/`: what a merge brings is the
-word of a person, and the run after it decides what follows, as of then. So it merges however the head goes on, by a
-merge, squashed or rebased, also where `derived/` lies elsewhere, and it is written anew only where what waits is
-another.
+A branch adds that one file to the head that it was made from, and nothing in `derived/`: the merge is a person's edit,
+and the next run decides what follows from it. So it can be merged, squashed or rebased however the head moves, and is
+rewritten only if other effects wait.
 
-An Approval that is used up stays where it is: it says nothing any more, muster writes nothing of people's, and the next
-proposal of its topic takes its place.
+An Approval whose effects have happened stays: muster does not change people's files. The next proposal of its topic
+replaces it.
 
-This is done after every run, from what is there: whoever was killed before has left nothing that is not found again.
-What goes wrong here costs the run nothing, and is tried again by the next one.
+Proposals are made after every run from the present state, so a killed run loses nothing. Errors do not fail the run,
+and the next run tries again.
 """
 
 from collections.abc import Iterator, Sequence
@@ -36,24 +35,26 @@ if TYPE_CHECKING:
     from muster.data.decision import Held
     from muster.rules.policies.in_force import FleetWithPolicies
 
-_HEADER: Final = "Proposed by muster. Merging it approves exactly these effects; what is taken out goes on waiting."
-_MOST_NAMED: Final = 100
-#: What one Approval may hold (schemas/approval.json).
-_MOST: Final = 100_000
+_HEADER: Final = (
+    "Proposed by muster. Merging it approves exactly these effects; effects that are removed from it still wait."
+)
+_MAX_NAMED: Final = 100
+#: Limit of effects in one Approval (schemas/approval.json).
+_MAX_EFFECTS: Final = 100_000
 
 
 class ProposalState(Enum):
-    """What became of a proposal in this run; STANDS: nothing."""
+    """What this run did with a proposal; STANDS: nothing."""
 
     MADE = "is new"
     UPDATED = "was updated"
     STANDS = ""
-    WITHDRAWN = "was withdrawn: nothing of it waits any more"
+    WITHDRAWN = "was withdrawn: none of its effects waits any more"
 
 
 @dataclass(frozen=True, slots=True)
 class Proposal:
-    """A proposal, and where a merge request of it is opened, empty where that is not known."""
+    """A proposal; `page`: the URL that opens its merge request, if known."""
 
     topic: str
     state: ProposalState
@@ -72,19 +73,19 @@ class Proposal:
 
 @dataclass
 class Proposed:
-    """The proposals that there are, or were, and what went wrong, a line each."""
+    """The proposals, withdrawn ones included, and errors, a line each."""
 
     proposals: list[Proposal] = field(default_factory=list)
     troubles: list[str] = field(default_factory=list)
 
 
 def propose(repository: Repository, done: "ReconcileResult", branch: str, remote: str | None) -> Proposed:
-    """Have the branches propose what waits after a run of `branch`; with a remote, on that."""
+    """Update the proposal branches after a run of `branch`; with a remote, there."""
     proposed, fleet = Proposed(), done.settled.last.fleet
     if done.waits is not None:
-        return proposed  # what waits since when was not committed
+        return proposed  # the times since when effects wait were not committed
     if not fleet.held and (not done.settled.rested or any(map(is_fault, done.settled.findings))):
-        return proposed  # it is not known that nothing waits
+        return proposed  # effects of faulty objects may wait
     wanted = _wanted(fleet.held)
     branches = Branches(repository, remote)
     try:
@@ -94,7 +95,7 @@ def propose(repository: Repository, done: "ReconcileResult", branch: str, remote
         _Proposing(branches, done.head, branch, forge, proposed).all(wanted)
     except RepositoryError as error:
         hint = f" ({error.hint})" if error.hint else ""
-        proposed.troubles.append(f"what waits for approval could not be proposed: {error.message}{hint}")
+        proposed.troubles.append(f"effects that wait for approval could not be proposed: {error.message}{hint}")
     return proposed
 
 
@@ -103,16 +104,16 @@ def _asks(fleet: "FleetWithPolicies") -> bool:
 
 
 def _asked(fleet: "FleetWithPolicies") -> bool:
-    """Whether the last run was asked for approval."""
+    """Did the Fleet ask for approval in the last run?"""
     return any(dig(fleet.previous.get(obj.id), *RECORD, "approval", "topics") for obj in fleet.of(FLEET))
 
 
 def _wanted(held: "Sequence[Held]") -> dict[str, list["Held"]]:
-    """What an Approval of each topic names: all that waits, and what was approved and has not happened yet. Topics of
-    which nothing waits are left out."""
+    """The effects in the Approval of each topic: those that wait, and approved ones that have not happened yet. Topics
+    without waiting effects are left out."""
     by_topic = grouped((one.wait.topic, one) for one in held if one.wait is not None)
     return {
-        topic: sorted(found, key=lambda one: (one.object, one.effect))[:_MOST]
+        topic: sorted(found, key=lambda one: (one.object, one.effect))[:_MAX_EFFECTS]
         for topic, found in sorted(by_topic.items())
         if any(one.wait is not None and not one.wait.approved for one in found)
     }
@@ -120,7 +121,7 @@ def _wanted(held: "Sequence[Held]") -> dict[str, list["Held"]]:
 
 @dataclass(frozen=True, slots=True)
 class _Proposing:
-    """What proposing goes by: `head` is the commit on which proposals are made, of the branch `target`."""
+    """Makes proposals on the commit `head` of the branch `target`."""
 
     branches: Branches
     head: str
@@ -129,7 +130,7 @@ class _Proposing:
     proposed: Proposed
 
     def all(self, wanted: dict[str, list["Held"]]) -> None:
-        """Make, update and withdraw."""
+        """Make, update and withdraw proposals."""
         tips = self.branches.tips()
         for topic in sorted({*tips, *wanted}):
             held, tip = wanted.get(topic, []), tips.get(topic)
@@ -145,7 +146,7 @@ class _Proposing:
         try:
             content = file_text(_approval(topic, held), header=_HEADER)
         except UnwritableError as error:
-            self.proposed.troubles.append(f"what waits for {topic} cannot be written: {error}")
+            self.proposed.troubles.append(f"the proposal for {topic} cannot be written: {error}")
             return
         if tip is not None and self.branches.proposes(topic, tip, content, self.head):
             self._note(topic, ProposalState.STANDS, waiting)
@@ -157,8 +158,8 @@ class _Proposing:
         if self.branches.is_own(topic, tip, self.head):
             return True
         self.proposed.troubles.append(
-            f"{proposal_branch(topic)} has commits that are not muster's, and is left as it is although what waits is "
-            "another by now: merge it or delete it"
+            f"{proposal_branch(topic)} has commits that are not muster's, so it is not updated although other effects "
+            "wait now: merge it or delete it"
         )
         return False
 
@@ -168,7 +169,7 @@ class _Proposing:
         if isinstance(outcome, Rejected):
             text = f": {outcome.text}" if outcome.text else ""
             self.proposed.troubles.append(f"{proposal_branch(topic)} cannot be written: {outcome.reason}{text}")
-        elif not isinstance(outcome, Moved):  # somebody else was there: the next run looks again
+        elif not isinstance(outcome, Moved):  # if it moved meanwhile, the next run tries again
             self._note(topic, state, waiting)
 
     def _note(self, topic: str, state: ProposalState, waiting: int) -> None:
@@ -179,7 +180,7 @@ class _Proposing:
         self.proposed.proposals.append(Proposal(topic, state, waiting, page))
 
     def _options(self, topic: str, waiting: int) -> tuple[str, ...]:
-        """What GitLab is told with a new branch: to open the merge request. Nothing that an object is called."""
+        """Push options that make GitLab open the merge request; without names of objects."""
         url = url_of(self.branches.repository, self.branches.remote) if self.branches.remote is not None else ""
         if (self.forge or forge_of(url)) != GITLAB:
             return ()
@@ -207,6 +208,6 @@ def _message(topic: str, held: list["Held"]) -> Iterator[str]:
     yield ""
     yield f"Merging this approves what {approval_file(topic)} names, and nothing else:"
     yield ""
-    yield from plain(f"- {one.object}: {one.effect}" for one in waiting[:_MOST_NAMED])
-    if len(waiting) > _MOST_NAMED:
-        yield f"- and {len(waiting) - _MOST_NAMED} more"
+    yield from plain(f"- {one.object}: {one.effect}" for one in waiting[:_MAX_NAMED])
+    if len(waiting) > _MAX_NAMED:
+        yield f"- and {len(waiting) - _MAX_NAMED} more"

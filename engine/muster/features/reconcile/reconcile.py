@@ -1,13 +1,11 @@
-"""Reconcile: evaluate a branch and commit what follows, once, by compare-and-swap.
+"""Reconcile: evaluate a branch and commit the result once, by compare-and-swap.
 
-When the branch moved meanwhile, locally or on the remote, the new head is evaluated: from what the run that did not
-land has left, so that it costs what changed since. Only where it can be shown that the same follows there
-(`muster.run.meanwhile`), the commit is made anew over the new head: never a rebase of an answer to another question.
+If the branch moves meanwhile, locally or on the remote, the new head is evaluated, incrementally from the run that did
+not land. Only if the same result can be shown to follow there (`muster.run.meanwhile`), the commit is made again on the
+new head; a result is never rebased unproven.
 
-Pacing: a fleet may say how many commits an hour it wants (`Fleet.spec.derived.maxCommitsPerHour`).
-
-Past that, what changes waits for the next commit, which has it all as it is by then: it is put together, and nothing
-is dropped. A loss of availability never waits, and whatever changes with it comes along.
+Pacing: `Fleet.spec.derived.maxCommitsPerHour` limits commits. Past it changes wait for the next commit, which has the
+result at that time, so nothing is lost. A loss of availability never waits, nor do the changes in the same run.
 """
 
 import sqlite3
@@ -48,7 +46,7 @@ _HOUR: Final = timedelta(hours=1)
 
 
 def waits_until(repository: Repository, commit: str, settled: "Settled") -> datetime | None:
-    """Return when what follows from a commit may be committed; None for at once."""
+    """Return when the result may be committed; None: at once."""
     last = settled.last
     most = last.fleet.settings.most_commits
     if most is None or any(map(_is_loss, settled.changes)):
@@ -57,14 +55,14 @@ def waits_until(repository: Repository, commit: str, settled: "Settled") -> date
     return min(instants) + _HOUR if len(instants) == most else None
 
 
-def told_of_waiting(settled: "Settled", until: str) -> str:
-    """Say what waits."""
+def waiting_text(settled: "Settled", until: str) -> str:
+    """A line about the changes that wait."""
     changes: Iterable[Change] = settled.changes
     return f"waits until {until} (Fleet.spec.derived.maxCommitsPerHour): {summary(changes)}"
 
 
 def _is_loss(change: "Change") -> bool:
-    """Whether a condition by which objects of a kind are judged is not True any more."""
+    """Does a headline condition stop being True?"""
     was, now = change.was, change.now
     return (
         was is not None
@@ -74,7 +72,7 @@ def _is_loss(change: "Change") -> bool:
     )
 
 
-#: For so long what agents said is not asked again by a run that people were faster than.
+#: How long agent refs are reused by a run that is repeated because the branch moved.
 _HEARD_LATELY_SECONDS = 5.0
 
 
@@ -91,24 +89,22 @@ def reconcile(
     workers: "Workers | None" = None,
     planned: Planned | None = None,
 ) -> ReconcileResult:
-    """Evaluate the branch's head and commit what follows; with a remote, push it there too.
+    """Evaluate the branch's head and commit the result; with a remote, push it there too.
 
-    `now` is asked once per evaluation (see `git.push.branch_attempts`). With a remote, what is evaluated is its head,
-    or the local one where that is ahead. `freshness` says how fresh the agents' refs must be. With `back_in_time` an
-    earlier instant than the last run's is meant, and committed even where nothing else changes, so that it is the last
-    run's from then on. `state` is what earlier runs left: with it only what changed and what is due is looked at, and
-    the same decided.
-    `workers` decide the whole fleet where it has to be. What was `planned` is carried out as of the plan's instant, or
-    PlanMovedError raised where it is not what follows.
-    RepositoryError where the branch does not exist, the two have diverged, a person's edit is in the way, the
-    remote refuses, the branch keeps moving, agents could not be heard, or `now` lies before the last run.
+    `now` is called once per evaluation (see `git.push.branch_attempts`). With a remote, its head is evaluated, or the
+    local one if that is ahead. `freshness`: how fresh the agents' refs must be. `back_in_time`: evaluate at an earlier
+    instant than the last run's, and commit even without changes, so that it becomes the last run's. `state` of earlier
+    runs makes the evaluation incremental, with the same result; `workers` make full runs. A `planned` result is
+    committed at the plan's instant; PlanMovedError if the result differs.
+    RepositoryError if the branch does not exist, the two have diverged, a person's edit is in the way, the remote
+    refuses, the branch keeps moving, agent refs could not be fetched, or `now` is before the last run.
     """
-    asked = _ReconcileRequest(repository, now, branch, remote, freshness, back_in_time, state, workers, planned)
+    request = _ReconcileRequest(repository, now, branch, remote, freshness, back_in_time, state, workers, planned)
     run: _Run | None = None
     for attempt in attempts:
         with without_collection():
-            run = (asked.follow(run) if run else None) or asked.decide(run)
-            done = asked.land(run, attempt)
+            run = (request.follow(run) if run else None) or request.decide(run)
+            done = request.land(run, attempt)
         if done is not None:
             return done
     raise RepositoryError(
@@ -134,7 +130,7 @@ def _message(
 
 
 def _late(question: Question, state: RunState | None) -> timedelta | None:
-    """For how long something has been due, by what an earlier run left; None for nothing, or where nothing is known."""
+    """How long something has been due, according to the state; None if nothing is, or without a state."""
     try:
         due = state.overdue(question.second) if state is not None else None
     except sqlite3.Error:
@@ -163,7 +159,7 @@ class _Run:
 
 @dataclass(frozen=True, slots=True)
 class _ReconcileRequest:
-    """What a reconcile goes by."""
+    """The arguments of a reconcile."""
 
     repository: Repository
     now: Callable[[], datetime]
@@ -176,8 +172,8 @@ class _ReconcileRequest:
     planned: Planned | None
 
     def decide(self, lost: _Run | None) -> _Run:
-        """Evaluate the branch as it is now: with what agents said to the run that was lost, where that is no older than
-        some seconds, for meanwhile people go on."""
+        """Evaluate the branch as it is now; with the agent refs of the run that did not land, if they are only seconds
+        old."""
         repository, remote = self.repository, self.remote
         if remote is not None:
             doing(RunStep.FETCHING)
@@ -200,7 +196,7 @@ class _ReconcileRequest:
         found = answer(question, self.state, self.workers)
         settled = found.settled
         if again and settled.first.fleet.refs.unheard - settled.first.fleet.refs.withheld:
-            return self.decide(None)  # another run has heard more
+            return self.decide(None)  # another run has read more refs
         require_heard(repository, settled.first, heard, self.freshness)
         if self.planned:
             require_same(repository, self.planned, base, heard, settled)
@@ -214,14 +210,14 @@ class _ReconcileRequest:
         return _Run(question, found, settled, instant, tips, apart, listened, message, late=late)
 
     def follow(self, run: _Run) -> _Run | None:
-        """Return the same run on the branch as it is now, where it stands there. None where that has to be evaluated:
-        from what this run found, in which only what it would have written is due once more."""
+        """Return the same run on the branch as it is now, if its result holds there; None if the new head must be
+        evaluated, for which this run's result is kept in the state."""
         from muster.run.meanwhile import holds_at
 
         if self.state is not None and not run.kept:
             run.found.remember(self.state)
             run = replace(run, kept=True)
-        if not run.message or self.back_in_time or run.apart:  # there, nobody but another engine is faster
+        if not run.message or self.back_in_time or run.apart:  # on a derived branch only another engine can be faster
             return None
         tips = find_tips(self.repository, self.branch, self.remote)
         instant = instant_of(self.repository, tips.base, run.instant.now)
@@ -234,7 +230,7 @@ class _ReconcileRequest:
         return replace(run, tips=tips, message=message)
 
     def land(self, run: _Run, attempt: int) -> ReconcileResult | None:
-        """Commit and push what follows; None where the branch moved meanwhile."""
+        """Commit and push the result; None if the branch moved meanwhile."""
         tips, settled, apart = run.tips, run.settled, run.apart
         base = commit = apart.base if apart else tips.base
         if run.message:

@@ -1,9 +1,9 @@
-"""The branches of policies: whatever of them can turn out in several ways.
+"""The branches of policies, for coverage.
 
-That a rule, a taint, a match condition or a validation holds and that it does not; that an operand of `&&` or `||` is
-true and that it is false; that either arm of `? :` is taken; that a rule that asks for nothing is used. Inside a macro
-(`exists`, `filter`, `cel.bind`) one round suffices. Of a budget, which has no expressions: what it holds back, and that
-it does not. Of any other policy without expressions: that it acts.
+A rule, a taint, a match condition or a validation holds, or does not; an operand of `&&` or `||` is true, or false;
+either arm of `? :` is taken; a rule without a condition is used. Inside a macro (`exists`, `filter`, `cel.bind`) one
+element suffices. A budget, which has no expressions, holds effects, or does not. Any other policy without expressions
+acts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -32,17 +32,17 @@ from muster.rules.remedies.policy import Remedy
 from muster.rules.taints.cluster_policy import taint_policies
 from muster.rules.taints.policy import TaintPolicy
 
-#: The fields whose expressions say whether something holds.
-_ASKING: Final = frozenset(("when", "expression", HOLD_WHEN))
+#: The fields with conditions.
+_CONDITION_FIELDS: Final = frozenset(("when", "expression", HOLD_WHEN))
 _LOGIC: Final = frozenset(("_&&_", "_||_"))
-#: A branch among those of its policy: where, which node of the expression (`NO_NODE`: none), and which way. A variable
-#: goes by its name.
+#: Identifies a branch in its policy: the place (of a variable: its name), the node of the expression (or `NO_NODE`),
+#: and the way.
 Key: TypeAlias = tuple[At, int, str]
 
-#: What is no expression: a rule that always holds, and a policy as a whole.
+#: The node of a branch without an expression: a rule without a condition, or a whole policy.
 NO_NODE: Final = -1
 USED: Final = "used"
-#: The ways of a budget's fields.
+#: The ways of the fields of budgets.
 EXCEEDED, KEPT, AWAITED, REACHED = "exceeded", "kept", "waited for", "reached"
 _OF_BUDGETS: Final = (
     ("maxDisrupted", EXCEEDED), ("maxDisrupted", KEPT), ("cooldown", AWAITED), ("suspectObserverAt", REACHED),
@@ -53,8 +53,8 @@ MIN_BACKENDS: Final = "minAvailableBackends"
 
 @dataclass(frozen=True, slots=True)
 class PolicyBranch:
-    """A branch of a policy: of which expression (`rule lease-expired`), what of it (its text, empty for the whole),
-    which way it can turn out, and where the expression stands."""
+    """A branch of a policy: the expression (`rule lease-expired`), the text of its part (empty: the whole), the way,
+    and the place of the expression."""
 
     expression: str
     part: str
@@ -68,24 +68,24 @@ class PolicyBranch:
 
 
 def branches_of(fleet: FleetWithPolicies) -> dict[ObjectId, dict[Key, PolicyBranch]]:
-    """Return the branches of every policy in force, those of the bundle among them."""
+    """Return the branches of every policy in force, built-in ones included."""
     compiled = fleet.compiled
-    told: dict[ObjectId, dict[Key, PolicyBranch]] = {}
+    found: dict[ObjectId, dict[Key, PolicyBranch]] = {}
     policies: tuple[Policy | Remedy | AdmissionPolicy, ...] = (
         *compiled.all_of(ConditionPolicy, TaintPolicy, PulsePolicy, Remedy), *_admissions(fleet),
         *compiled.of(NotificationPolicy),
     )  # fmt: skip
     for policy in policies:
-        told[policy.id] = dict(_branches(policy)) or _whole(policy.source)
+        found[policy.id] = dict(_branches(policy)) or _whole(policy.source)
     for budget in budgets_of(fleet):
-        told[budget.id] = _of_budget(_source(fleet, budget.id), budget)
+        found[budget.id] = _of_budget(_source(fleet, budget.id), budget)
     for taint_policy in taint_policies(fleet):
-        told[taint_policy.id] = _whole(_source(fleet, taint_policy.id))
-    return told
+        found[taint_policy.id] = _whole(_source(fleet, taint_policy.id))
+    return found
 
 
 def _admissions(fleet: Fleet) -> Iterator[AdmissionPolicy]:
-    """The admission policies that some binding puts in force."""
+    """The admission policies that have a binding."""
     bound = {binding.policy.id: binding.policy for binding in compile_admissions(fleet).bindings}
     yield from bound.values()
 
@@ -106,7 +106,7 @@ def _of_budget(source: Object, budget: Budget) -> dict[Key, PolicyBranch]:
 
 
 def budget_key(name: str, way: str) -> Key:
-    """The branch of a budget's field."""
+    """The key of a branch of a budget's field."""
     return ("spec", name), NO_NODE, way
 
 
@@ -116,21 +116,21 @@ def _branches(policy: Policy | Remedy | AdmissionPolicy) -> Iterator[tuple[Key, 
         if program is None:
             yield (at, NO_NODE, USED), PolicyBranch(title, "", USED, place)
             continue
-        for node, ways in _branching(program.node, whole=at[-1] in _ASKING and at[:2] != VARIABLES_AT):
+        for node, ways in _branching(program.node, whole=at[-1] in _CONDITION_FIELDS and at[:2] != VARIABLES_AT):
             part = "" if node is program.node else _text(program.text, node)
             for way in ways:
                 yield (at, node.id, way), PolicyBranch(title, part, way, place)
 
 
 def _indexed(policy: Policy | Remedy | AdmissionPolicy, at: At) -> At:
-    """Where a variable stands that is known by its name."""
+    """The place of a variable that is identified by name."""
     if at[:2] != VARIABLES_AT or isinstance(policy, Remedy):
         return at
     return (*VARIABLES_AT, list(policy.variables).index(str(at[2])), "expression")
 
 
 def _expressions(policy: Policy | Remedy | AdmissionPolicy) -> Iterator[tuple[At, cel.Program | None]]:
-    """The expressions of a policy by place; a rule that asks for nothing has none."""
+    """The expressions of a policy by place; None for a rule without a condition."""
     if isinstance(policy, Remedy):
         yield from ((one.at, one.when) for one in policy.expressions)
         return
@@ -166,7 +166,7 @@ def _of_variables(variables: Mapping[str, cel.Program]) -> Iterator[tuple[At, ce
 
 
 def _branching(root: ast.Node, *, whole: bool) -> Iterator[tuple[ast.Node, tuple[str, ...]]]:
-    """The nodes that can turn out in several ways, and which."""
+    """The nodes with several outcomes, and these."""
     if whole and not isinstance(root, ast.Literal):
         yield root, ("true", "false")
     pending = [root]
@@ -174,13 +174,13 @@ def _branching(root: ast.Node, *, whole: bool) -> Iterator[tuple[ast.Node, tuple
         node = pending.pop()
         if isinstance(node, ast.Call) and node.function in _LOGIC:
             yield from ((arg, ("true", "false")) for arg in node.args if not isinstance(arg, ast.Literal))
-        elif isinstance(node, ast.Call) and node.function == "_?_:_" and not _is_made(node.args[0]):
+        elif isinstance(node, ast.Call) and node.function == "_?_:_" and not _is_generated(node.args[0]):
             yield from ((arg, ("taken",)) for arg in node.args[1:])
         pending.extend(ast.children(node))
 
 
-def _is_made(condition: ast.Node) -> bool:
-    """Whether the parser wrote the condition, in the place of a macro such as `optMap`."""
+def _is_generated(condition: ast.Node) -> bool:
+    """Did the parser generate the condition for a macro such as `optMap`?"""
     return any(isinstance(inner, ast.Ident) and inner.name.startswith("@") for inner in ast.walk(condition))
 
 
@@ -199,14 +199,14 @@ def _text(text: str, node: ast.Node) -> str:
 
 
 def _offset(text: str, node: ast.Node) -> int:
-    """Where a node begins, or is marked: `has(x.y)` begins with its word, and is marked by its last dot."""
+    """The offset of a node: that of `has(x.y)` is at its word, not at its last dot."""
     if not isinstance(node, ast.Has):
         return node.offset
     return text.rfind("has", 0, min(inner.offset for inner in ast.walk(node.operand)))
 
 
 def _balanced(text: str, start: int, end: int, opening: str, closing: str) -> tuple[int, int]:
-    """Widen a part until each of its brackets is closed, and was opened."""
+    """Widen a part until its brackets are balanced."""
     depth = lowest = 0
     for letter in text[start : end + 1]:
         depth += (letter == opening) - (letter == closing)

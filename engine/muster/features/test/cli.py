@@ -1,4 +1,4 @@
-"""`muster test`: runs the repository's PolicyTests."""
+"""`muster test`: run the repository's PolicyTests."""
 
 import sys
 from collections.abc import Collection
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class _TestQuery:
-    """What is to be run, and how it is told."""
+    """Which tests to run, and how to print the results."""
 
     builtin: bool
     only: str
@@ -39,36 +39,36 @@ class _TestQuery:
 @click.command()
 @options.repo_option
 @click.option("--rev", metavar="REV", help="Test this revision.  [default: the files as they are]")
-@click.option("--builtin", is_flag=True, help="Run the tests of the built-in policies too.")
+@click.option("--builtin", is_flag=True, help="Also run the tests of the built-in policies.")
 @click.option("-k", "only", metavar="TEXT", default="", help="Run only tests and cases with this in their names.")
-@click.option("--coverage", is_flag=True, help="Show what of each policy no case took; of one that no test names, all.")
+@click.option("--coverage", is_flag=True, help="Show the branches of each policy that no case has taken.")
 @click.option(
     "--require-coverage",
     "required",
     type=click.FloatRange(0, 100),
     metavar="PERCENT",
-    help="Fail where less of the branches is covered. Implies --coverage.",
+    help="Fail if a smaller share of branches is covered. Implies --coverage.",
 )
-@click.option("--watch", is_flag=True, help="Run what is concerned again whenever a file changes, until Ctrl-C.")
+@click.option("--watch", is_flag=True, help="Run affected tests again whenever a file changes, until Ctrl-C.")
 @options.output_option("text", "json", "junit")
 def command(
     repo: Path, rev: str | None, builtin: bool, only: str, coverage: bool, required: float | None, watch: bool,
     output: str,
 ) -> int:  # fmt: skip
-    """Run PolicyTests: what policies must say of objects that the tests state.
+    """Run PolicyTests, which state objects and the expected results of policies.
 
-    Coverage counts rules and the branches of expressions: that a rule holds and that it does not, that an operand is
-    true and that it is false. A case covers the policies that its test names; a policy that no test names is not
-    covered. Exit code 1: a test failed, there is none, or too little is covered.
+    Coverage counts rules and branches of expressions: that a rule holds and that it does not, that an operand is true
+    and that it is false. A case covers only the policies that its test names. Exit code 1: a test failed, there is
+    none, or too little is covered.
 
-    With --watch, a change of a test runs that test, and one of a policy all of them: every case has all policies.
+    With --watch, a change of a test runs that test, and a change of a policy all tests, as every case has all policies.
     """
-    asked = _TestQuery(builtin, only, coverage or required is not None, required, output)
+    query = _TestQuery(builtin, only, coverage or required is not None, required, output)
     if watch:
         if rev or output != "text":
-            raise click.UsageError("--watch is for the files as they are, told as text: not with --rev or --output.")
-        return _watch(repo, asked)
-    return _run(_fleet(repo, rev), asked)
+            raise click.UsageError("--watch is for the work tree and for text: not with --rev or --output.")
+        return _watch(repo, query)
+    return _run(_fleet(repo, rev), query)
 
 
 def _fleet(repo: Path, rev: str | None) -> "FleetWithPolicies":
@@ -78,31 +78,31 @@ def _fleet(repo: Path, rev: str | None) -> "FleetWithPolicies":
         return check_snapshot(snapshot_of(repo, rev, worktree=rev is None))
 
 
-def _watch(repo: Path, asked: _TestQuery) -> int:
-    """Run all tests, and then those that a change concerns, until told to stop."""
+def _watch(repo: Path, query: _TestQuery) -> int:
+    """Run all tests, and then those that a change affects, until stopped."""
     import gc
 
     from watchfiles import watch as changes
 
-    from muster.features.test.policytest import tests_concerned
+    from muster.features.test.policytest import affected_tests
 
-    gc.enable()  # a verb that answers and ends does without
+    gc.enable()  # off in commands that end soon
     root, stop = worktree_root(repo).resolve(), Event()
     fleet: FleetWithPolicies | None = None
     with until_stopped(stop):
-        # It listens from its first word on, which is that nothing happened: what is changed from then on is heard.
-        for happened in changes(
+        # The first event is empty, and means that changes are reported from now on.
+        for events in changes(
             root, watch_filter=lambda _, path: _is_read(Path(path).relative_to(root)), stop_event=stop, debounce=200,
             step=50, rust_timeout=500, raise_interrupt=False, yield_on_timeout=True,
         ):  # fmt: skip
-            if fleet is not None and not happened:
+            if fleet is not None and not events:
                 continue
             before, fleet = fleet, _fleet(repo, None)
-            paths = {Path(name).relative_to(root).as_posix() for _, name in happened}
-            tests = None if before is None else tests_concerned(before, fleet, paths)
+            paths = {Path(name).relative_to(root).as_posix() for _, name in events}
+            tests = None if before is None else affected_tests(before, fleet, paths)
             if tests is None or tests or any(found.file in paths for found in fleet.findings):
                 click.clear()
-                _run(fleet, asked, None if asked.coverage else tests)
+                _run(fleet, query, None if query.coverage else tests)
                 click.echo(f"watching {root}")
                 sys.stdout.flush()
     click.echo("stopped")
@@ -114,15 +114,15 @@ def _is_read(path: Path) -> bool:
     return path.suffix in SUFFIXES and ".git" not in path.parts and not path.as_posix().startswith(FOLDER)
 
 
-def _run(fleet: "FleetWithPolicies", asked: _TestQuery, tests: "Collection[ObjectId] | None" = None) -> int:
+def _run(fleet: "FleetWithPolicies", query: _TestQuery, tests: "Collection[ObjectId] | None" = None) -> int:
     """Run tests (None: all), tell how it went, and return the exit code."""
     from muster.features.test.coverage import Coverage
     from muster.features.test.policytest import run_tests
 
-    required, output = asked.required, asked.output
+    required, output = query.required, query.output
     with working("running policy tests"):
-        covered = Coverage() if asked.coverage else None
-        results = run_tests(fleet, builtin=asked.builtin, only=asked.only, coverage=covered, tests=tests)
+        covered = Coverage() if query.coverage else None
+        results = run_tests(fleet, builtin=query.builtin, only=query.only, coverage=covered, tests=tests)
     lacking = covered is not None and required is not None and covered.percent < required
     bad = [result for result in results if result.failures]
     if output == "junit":

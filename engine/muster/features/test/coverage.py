@@ -1,8 +1,7 @@
-"""What PolicyTests cover of policies: which of their branches (`muster.features.test.branches`) some case took.
+"""The coverage of policies by PolicyTests: the branches (`muster.features.test.branches`) that cases have taken.
 
-What no case took is not covered, and nobody knows whether the policy says there what it should. A case covers the
-policies that its test names and no others: that another one happened to be asked says nothing of it. So a policy that
-no test names is not covered at all.
+A case covers only the policies that its test names: the results of others are not checked. So a policy that no test
+names is not covered at all.
 """
 
 from collections.abc import Collection, Iterable, Mapping
@@ -31,8 +30,8 @@ from muster.run.run import Run
 
 @dataclass(frozen=True, slots=True)
 class PolicyCoverage:
-    """How much of one policy is covered: the branches that no case took, by place, of how many; and whether any test
-    names it."""
+    """The coverage of one policy: the branches that no case has taken, by place, the number of all branches, and
+    whether a test names the policy."""
 
     policy: ObjectId
     total: int
@@ -41,30 +40,30 @@ class PolicyCoverage:
 
     @property
     def covered(self) -> int:
-        """How many of its branches some case took."""
+        """How many branches are covered."""
         return self.total - len(self.missing)
 
     @property
     def percent(self) -> float:
-        """The same as a share."""
+        """The share of branches that are covered."""
         return 100 * self.covered / self.total
 
 
 @dataclass
 class Coverage:
-    """The branches of the policies that are to be covered, and those that cases took."""
+    """The branches of policies, and those that cases have taken."""
 
     _branches: Mapping[ObjectId, Mapping[Key, PolicyBranch]] = field(default_factory=dict)
     _named: set[str] = field(default_factory=set)
     _seen: set[tuple[ObjectId | None, Key]] = field(default_factory=set)
 
     def declare(self, branches: Mapping[ObjectId, Mapping[Key, PolicyBranch]], named: Iterable[str]) -> None:
-        """Count the branches of these policies, of which tests name some (`Kind/name`)."""
+        """Add the branches of policies, and the policies that tests name (`Kind/name`)."""
         self._branches = branches
         self._named.update(named)
 
     def take(self, run: Run, seen: Iterable[Evaluation], named: Collection[str]) -> None:
-        """Take note of a step of a test that names these policies: what was decided, and how expressions turned out."""
+        """Add the branches that a step has taken, of the policies that its test names."""
         self._evaluated(one for one in seen if str(one.policy) in named)
         self._decided(rules_of(run), named)
         self._budgets(run, named)
@@ -77,7 +76,7 @@ class Coverage:
                 self._seen.update((one.policy, (one.at, node, way)) for node, way in ways)
 
     def _decided(self, rules: Collection[str], named: Collection[str]) -> None:
-        """What has no expression: it decided (`ConditionPolicy/ready#otherwise`, or a policy as a whole)."""
+        """Add branches without an expression whose rule (`ConditionPolicy/ready#otherwise`) or policy decided."""
         for policy, branches in self._branches.items():
             for key, branch in branches.items():
                 of = f"{policy}#{branch.expression.removeprefix('rule ')}"
@@ -110,7 +109,7 @@ class Coverage:
 
     @property
     def policies(self) -> list[PolicyCoverage]:
-        """How much of each policy is covered, by id."""
+        """The coverage of each policy, by id."""
         return [
             PolicyCoverage(id_, len(branches), self._missing(id_, branches), str(id_) in self._named)
             for id_, branches in sorted(self._branches.items())
@@ -122,17 +121,17 @@ class Coverage:
 
     @property
     def total(self) -> int:
-        """How many branches there are."""
+        """The number of all branches."""
         return sum(map(len, self._branches.values()))
 
     @property
     def percent(self) -> float:
-        """How much is covered; all of nothing."""
+        """The share of covered branches; 100 if there are none."""
         return 100 * sum(one.covered for one in self.policies) / self.total if self.total else 100.0
 
 
 def rules_of(run: Run) -> frozenset[str]:
-    """The rules by which anything was decided, is due or was held: `Kind/name#rule`, or `Kind/name` for all of it."""
+    """The rules behind decisions, pulses and held effects: `Kind/name#rule`, or `Kind/name` for a whole policy."""
     decisions = (decision for by_path in run.fleet.decided.values() for decision in by_path.values())
     reasons = (one.because for one in chain[Decision | Pulse | Held](decisions, run.fleet.pulses, run.fleet.held))
     return frozenset(rule for because in reasons for rule in because.rule.split(", "))

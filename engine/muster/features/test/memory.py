@@ -1,4 +1,4 @@
-"""A snapshot that lies in memory: objects that a test states, as if they had been committed, or pushed by agents."""
+"""A snapshot in memory: the objects of a test, as if they were committed, or pushed by agents."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -18,8 +18,7 @@ from muster.fleet.merge import overlay
 
 @dataclass(frozen=True, slots=True)
 class MemorySnapshot(Snapshot):
-    """Files by path: their texts, those of the agents' refs by cluster, and further files that are taken over from
-    another snapshot as they are."""
+    """Texts of files by path, of files on agent refs by cluster, and further files from another snapshot."""
 
     texts: Mapping[str, str]
     further: tuple[SourceFile, ...] = ()
@@ -29,12 +28,12 @@ class MemorySnapshot(Snapshot):
 
     @property
     def agents(self) -> Agents:
-        """Agents that have nothing to say any more are gone."""
+        """The agents; those without files are gone."""
         present = frozenset(name for name, texts in self.of_agents.items() if texts)
         return Agents(present, asked=bool(self.of_agents), gone=frozenset(self.of_agents) - present)
 
     def files(self) -> Iterator[SourceFile]:
-        """Yield all files, sorted by path, and then those of agents."""
+        """Yield all files, sorted by path, then those of agents."""
         own = [_source(path, text.encode()) for path, text in self.texts.items()]
         for cluster, texts in self.of_agents.items():
             ref = short_name(agent_ref(cluster))
@@ -47,7 +46,7 @@ def _source(path: str, data: bytes, ref: str = "") -> SourceFile:
 
 
 def input_texts(objects: Mapping[ObjectId, Tree]) -> dict[str, str]:
-    """One file per object, named after it."""
+    """One input file per object."""
     return {
         f"given/{id_.kind}/{id_.namespace}/{id_.name}.yaml".replace("//", "/"): emit(body)
         for id_, body in objects.items()
@@ -55,23 +54,23 @@ def input_texts(objects: Mapping[ObjectId, Tree]) -> dict[str, str]:
 
 
 def derived_texts(objects: Iterable[tuple[ObjectId, Tree]]) -> dict[str, str]:
-    """One derived file per object, where a run would have written it."""
+    """One derived file per object, at the path where a run writes it."""
     return {derived_path(id_, 1): emit(body) for id_, body in objects}
 
 
-#: Objects by id, as a test states them.
+#: Objects of a test, by id.
 Objects: TypeAlias = Mapping[ObjectId, Tree]
 
 
 @dataclass(frozen=True, slots=True)
 class Stated:
-    """The objects in files, and those on the refs of agents by cluster."""
+    """The objects of a test in files, and on agent refs by cluster."""
 
     files: Objects = field(default_factory=dict)
     refs: Mapping[str, Objects] = field(default_factory=dict)
 
     def after(self, change: Tree) -> "Stated":
-        """Lay `objects` and `agents` over what there is, field by field."""
+        """Merge `objects` and `agents` into the present objects, field by field."""
         pushed = {
             cluster: objects_of(self.refs.get(cluster, {}), mappings_at(change, "agents", cluster))
             for cluster in mapping_at(change, "agents")
@@ -79,7 +78,7 @@ class Stated:
         return Stated(objects_of(self.files, mappings_at(change, "objects")), {**self.refs, **pushed})
 
     def without(self, names: Collection[str]) -> "Stated":
-        """Remove objects, wherever they are."""
+        """Remove objects from files and refs."""
 
         def left(objects: Objects) -> Objects:
             return {id_: body for id_, body in objects.items() if str(id_) not in names}
@@ -87,13 +86,13 @@ class Stated:
         return Stated(left(self.files), {cluster: left(objects) for cluster, objects in self.refs.items()})
 
     def snapshot(self, derived: Mapping[str, str], further: tuple[SourceFile, ...]) -> MemorySnapshot:
-        """The repository in which this is committed and pushed, with what was derived so far and further files."""
+        """The snapshot with these objects, the derived files so far, and further files."""
         pushed = {cluster: input_texts(objects) for cluster, objects in self.refs.items()}
         return MemorySnapshot({**input_texts(self.files), **derived}, further, of_agents=pushed)
 
 
 def objects_of(known: Objects, bodies: Iterable[Tree]) -> dict[ObjectId, Tree]:
-    """Lay objects over those that are known, field by field."""
+    """Merge objects into known ones, field by field."""
     laid = dict(known)
     for body in bodies:
         kind = BY_GROUP_KIND.get((str(body["apiVersion"]).rpartition("/")[0], body["kind"])) or BY_NAME.get(

@@ -1,15 +1,13 @@
-"""PolicyTests: what policies must say of objects that the test states, step by step.
+"""PolicyTests: state objects, and check the results of policies, step by step.
 
-Each case stands alone: its objects are committed to an empty repository in memory that has the fleet's policies and
-no object of the fleet itself (or pushed to refs of agents), evaluated at each step's instant, and what was derived is
-kept for the next step. Admission policies are asked as `muster validate` asks them: about what the step changes of the
-one before. A test cannot pass by accident: an unknown policy is an error before anything runs, a policy that is listed
-and decides nothing in any case fails the test, and an error in what a case states fails the case.
+Each case is independent: its objects are put into an empty repository in memory (or on agent refs) with the fleet's
+policies and none of its other objects, and evaluated at each step's instant; derived files are kept for the next step.
+Admission policies check what a step changes, as in `muster validate`. A test cannot pass by accident: an unknown policy
+is an error, a listed policy that decides nothing in any case fails the test, and an error in the stated objects fails
+the case.
 
-What a step of a PolicyTest tells people: notification policies over what it changes of the derived files.
-
-As in a repository: what a step derives is committed, and then told. What waits, for its window or for quiet hours to
-end, is told at a later step. Nothing is sent.
+Notification policies see what a step changes in the derived files, as in a repository. A message that waits, for its
+window or the end of quiet hours, is due at a later step. Nothing is sent.
 """
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
@@ -52,24 +50,26 @@ from muster.run.run import Run
 
 
 @dataclass
-class Telling:
-    """What waits to be told in a case; `policies` have had something to tell by now (`Kind/name`)."""
+class CaseNotifications:
+    """The waiting messages of a case; `policies`: those that have had a message so far (`Kind/name`)."""
 
     waiting: tuple[Message, ...] = ()
     policies: set[str] = field(default_factory=set)
 
-    def tell(self, run: Run, derived: Mapping[str, str]) -> list[Tree]:
-        """Return the messages that are due once a run over these derived files is committed, by policy and group:
-        whom they go to, and the transitions in them."""
+    def due(self, run: Run, derived: Mapping[str, str]) -> list[Tree]:
+        """Return the messages that are due after a run over these derived files, by policy and group: their sinks and
+        transitions."""
         found = [
             notice for path, text in sorted(run.files.items())
             for notice in notices_of(path, _body(path, derived.get(path)), _body(path, text), str(run.now), run.now)
         ]  # fmt: skip
-        told = messages(run.fleet, found, self.waiting, run.now)
-        self.policies.update(f"{NOTIFICATION_POLICY.name}/{message.policy}" for message in told)
-        self.waiting = tuple(message for message in told if message.due > run.now)
+        found_messages = messages(run.fleet, found, self.waiting, run.now)
+        self.policies.update(f"{NOTIFICATION_POLICY.name}/{message.policy}" for message in found_messages)
+        self.waiting = tuple(message for message in found_messages if message.due > run.now)
         all_ = [str(sink.get("name")) for sink in mappings_at(run.fleet.settings.spec, "notifications", "sinks")]
-        due = sorted((one for one in told if one.due <= run.now), key=lambda one: (one.policy, one.key, one.due))
+        due = sorted(
+            (one for one in found_messages if one.due <= run.now), key=lambda one: (one.policy, one.key, one.due)
+        )
         return [_tree(message, all_) for message in due]
 
 
@@ -89,16 +89,16 @@ def _tree(message: Message, sinks: list[str]) -> Tree:
     }  # fmt: skip
 
 
-def told_otherwise(told: list[Tree], step: Tree) -> Iterator[str]:
-    """What a step tells other than it expects; only the fields that are written are compared."""
+def unexpected_notifications(sent: list[Tree], step: Tree) -> Iterator[str]:
+    """Compare a step's messages with the expected ones; only fields that are written are compared."""
     if "notifications" not in step:
         return
     wanted = mappings_at(step, "notifications")
-    if len(told) != len(wanted) or not all(map(_is_as, told, wanted)):
-        yield f"notifications are {told}, expected {wanted}"
+    if len(sent) != len(wanted) or not all(map(_matches, sent, wanted)):
+        yield f"notifications are {sent}, expected {wanted}"
 
 
-def _is_as(have: Tree, wanted: Tree) -> bool:
+def _matches(have: Tree, wanted: Tree) -> bool:
     for name, value in wanted.items():
         if name == "transitions":
             if len(have[name]) != len(value) or any(
@@ -115,7 +115,7 @@ TESTED = (*POLICIES, VALIDATING_ADMISSION_POLICY, NOTIFICATION_POLICY)
 
 @dataclass(frozen=True, slots=True)
 class CaseResult:
-    """One case of one test: `failures` says what was expected and what there was; none means it passed."""
+    """The result of one case: `failures` say what was expected and found; without any it has passed."""
 
     test: str
     case: str
@@ -127,15 +127,14 @@ def run_tests(
     fleet: FleetWithPolicies, *, builtin: bool = False, only: str = "", coverage: Coverage | None = None,
     tests: Collection[ObjectId] | None = None,
 ) -> list[CaseResult]:  # fmt: skip
-    """Run the fleet's PolicyTests, and those of the bundle where asked for; sorted by test, cases in their order.
+    """Run the fleet's PolicyTests, with `builtin` also the built-in ones; sorted by test, cases in their order.
 
-    `only` runs those whose names, or whose cases' names, have this in them, `tests` no others. `coverage` is told what
-    cases took of the fleet's policies, of those of the bundle where asked for, and of what tests name; of the last
-    alone where `only` some are run.
+    `only`: tests and cases with this in their names; `tests`: these tests. `coverage` gets the branches of the fleet's
+    policies, with `builtin` also of built-in ones, and of policies that tests name; with `only` just of the last.
     """
     own = (*fleet.of(POLICY_TEST), *(_builtin_tests(fleet) if builtin else ()))
-    asked = (test for test in own if _is_asked_for(test, only) and (tests is None or test.id in tests))
-    chosen = sorted(asked, key=lambda test: test.id)
+    selected = (test for test in own if _is_selected(test, only) and (tests is None or test.id in tests))
+    chosen = sorted(selected, key=lambda test: test.id)
     if coverage is not None:
         named = {name for test in chosen for name in test.spec["policies"]}
         branches = branches_of(fleet).items()
@@ -148,9 +147,9 @@ def run_tests(
     return [result for results in found for result in results]
 
 
-def tests_concerned(before: Fleet, after: Fleet, paths: Collection[str]) -> frozenset[ObjectId]:
-    """Return the tests that a change of files concerns: those in them; all where policies are in them, or were, because
-    every case has all policies of the fleet."""
+def affected_tests(before: Fleet, after: Fleet, paths: Collection[str]) -> frozenset[ObjectId]:
+    """Return the tests that a change of files affects: those in the files; all if the files have, or had, policies, as
+    every case has all policies."""
     policies = {source.path for fleet in (before, after) for source in _policy_files(fleet)}
     tests = after.of(POLICY_TEST)
     if not policies.isdisjoint(paths):
@@ -162,7 +161,7 @@ def _builtin_tests(fleet: Fleet) -> list[Object]:
     return [obj for obj in fleet.read.builtin.values() if obj.kind is POLICY_TEST]
 
 
-def _is_asked_for(test: Object, only: str) -> bool:
+def _is_selected(test: Object, only: str) -> bool:
     names = (test.id.name, *(str(case.get("name")) for case in mappings_at(test.spec, "cases")))
     return any(_has(name, only) for name in names)
 
@@ -172,7 +171,7 @@ def _has(name: str, text: str) -> bool:
 
 
 def _policy_files(fleet: Fleet) -> tuple[SourceFile, ...]:
-    """The files of the fleet's own policies: a file that also holds other objects brings them along."""
+    """The files with the fleet's own policies, with any other objects in them."""
     kinds = (*TESTED, VALIDATING_ADMISSION_POLICY_BINDING)
     found = {part.source.path: part.source for obj in fleet.of(*kinds) for part in obj.parts}
     return tuple(source for _, source in sorted(found.items()))
@@ -186,7 +185,7 @@ def _test(
     known = {str(obj.id) for kind in TESTED for obj in fleet.policies(kind)}
     for index, name in enumerate(listed):
         if name not in known:
-            text = f"no policy is called {name}. {did_you_mean(name, known)}".strip()
+            text = f"there is no policy {name}. {did_you_mean(name, known)}".strip()
             yield CaseResult(str(test.id), "", place_of(test.parts, ("spec", "policies", index)), (text,))
     deciding: set[str] = set()
     for index, case in enumerate(mappings_at(test.spec, "cases")):
@@ -197,14 +196,14 @@ def _test(
         yield CaseResult(str(test.id), str(case.get("name")), place, failures)
     for index, name in enumerate(listed if whole else ()):
         if name in known and name not in deciding:
-            text = f"{name} decides nothing in any case, so nothing of it is tested"
+            text = f"{name} decides nothing in any case, so it is not tested"
             yield CaseResult(str(test.id), "", place_of(test.parts, ("spec", "policies", index)), (text,))
 
 
 def _case(
     test: Object, case: Tree, policies: tuple[SourceFile, ...], deciding: set[str], coverage: Coverage | None
 ) -> Iterator[str]:
-    """Play the steps; yield what does not hold."""
+    """Run the steps; yield failures."""
     listed: list[str] = list(test.spec["policies"])
     admits = any(name.startswith(f"{VALIDATING_ADMISSION_POLICY.name}/") for name in listed)
     stated = Stated().after(mapping_at(test.spec, "given")).after(mapping_at(case, "given"))
@@ -213,7 +212,7 @@ def _case(
     before = objects_of({}, (*mappings_at(test.spec, "given", "derived"), *mappings_at(case, "given", "derived")))
     derived = derived_texts(before.items())
     base: Snapshot | None = None
-    telling = Telling()
+    notifications = CaseNotifications()
     for step in mappings_at(case, "steps"):
         change = mapping_at(step, "change")
         stated = stated.after(change).without(change.get("remove") or ())
@@ -222,14 +221,15 @@ def _case(
         run = evaluate_snapshot(snapshot, parse_time(step["at"]), witness=witness)
         judged = check_snapshot(snapshot, base, witness).sorted_findings() if admits else []
         base = snapshot
-        told = telling.tell(run, derived)
-        deciding.update(telling.policies)
+        sent = notifications.due(run, derived)
+        deciding.update(notifications.policies)
         deciding.update(rule.partition("#")[0] for rule in rules_of(run))
         deciding.update(policy for found in judged if (policy := refusing_policy(found)))
         if coverage is not None and witness is not None:
             coverage.take(run, witness.seen, listed)
         yield from (
-            f"at {step['at']}: {failure}" for failure in (*_check(run, judged, step), *told_otherwise(told, step))
+            f"at {step['at']}: {failure}"
+            for failure in (*_check(run, judged, step), *unexpected_notifications(sent, step))
         )
         derived = {path: text for path, text in {**derived, **run.files}.items() if text is not None}
 
@@ -237,10 +237,10 @@ def _case(
 def _check(run: Run, judged: Sequence[Finding], step: Tree) -> Iterator[str]:
     bodies = {_label(body): body for body in run.objects}
     expected = set(step.get("findings") or ())
-    told = {expect["object"] for expect in mappings_at(step, "expect") if "violations" in expect}
+    with_violations = {expect["object"] for expect in mappings_at(step, "expect") if "violations" in expect}
     for found in sorted({*run.findings, *judged}, key=Finding.sort_key):
-        is_told = refusing_policy(found) and str(found.object) in told
-        if found.severity is Severity.ERROR and found.code not in expected and not is_told:
+        is_expected = refusing_policy(found) and str(found.object) in with_violations
+        if found.severity is Severity.ERROR and found.code not in expected and not is_expected:
             yield f"unexpected {found.code}: {found.message}"
     for code in sorted(expected - {found.code for found in (*run.findings, *judged)}):
         yield f"{code} was expected, but not found"

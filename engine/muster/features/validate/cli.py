@@ -1,4 +1,4 @@
-"""`muster validate`: is what is here (or staged) something that muster can decide on?"""
+"""`muster validate`: check the files, staged or not, that muster would evaluate."""
 
 import os
 import sys
@@ -25,25 +25,25 @@ if TYPE_CHECKING:
 @click.argument("files", nargs=-1, type=click.Path())
 @options.repo_option
 @click.option("--rev", metavar="REV", help="Validate this revision.  [default: the files as they are]")
-@click.option("--staged", is_flag=True, help="Validate what is staged: what the next commit would hold.")
-@click.option("--touched", is_flag=True, help="With --staged: show only findings that the next commit answers for.")
+@click.option("--staged", is_flag=True, help="Validate the staged files: the content of the next commit.")
+@click.option("--touched", is_flag=True, help="With --staged: show only findings that the next commit causes.")
 @click.option("--base", metavar="REV",
-              help="What admission policies compare with.  [default: HEAD, or the parent of --rev]")  # fmt: skip
+              help="The revision to compare with.  [default: HEAD, or the parent of --rev]")  # fmt: skip
 @options.report_option
 def command(
     files: tuple[str, ...], repo: Path, rev: str | None, staged: bool, touched: bool, base: str | None, output: str
 ) -> int:
     """Check syntax, schema, assembly, references, expressions and admission policies.
 
-    With FILES, only findings in these files, or below these folders, in objects of which they hold a part, and in
-    policies that they touch are shown. With --touched these are the files that the next commit writes, moves
-    or deletes: what the pre-commit hook asks for.
+    With FILES, only findings in these files or folders, about objects that have a part in them, and about policies that
+    they change are shown. With --touched these are the files that the next commit writes, moves or deletes, as in the
+    pre-commit hook.
     """
     if staged and rev:
         raise click.UsageError("--staged and --rev exclude each other.")
     if touched and not staged:
         raise click.UsageError("--touched goes with --staged.")
-    names = meant(files, repo, rev, anything=bool(rev) or staged)
+    names = named_paths(files, repo, rev, anything=bool(rev) or staged)
     with working("checking the fleet"):
         looked_at = next_commit(repo) if touched else None
         if looked_at is not None:
@@ -55,11 +55,11 @@ def command(
         elif not touched:
             looked_at = work_tree(repo)
         fleet, count = revision(repo, rev, base, staged=staged) if looked_at is None else looked_at.checked(names)
-        if not fleet.partial:  # of a part it has been asked whether anything is gone
+        if not fleet.partial:  # a partial check has already looked for removed objects
             from muster.rules.registration.removals import removal_findings
 
             fleet = replace(fleet, findings=(*fleet.findings, *removal_findings(fleet, options.present())))
-        if looked_at is None:  # a check of the work tree reads only what it changes
+        if looked_at is None:  # a partial check of the work tree has done so for its changes
             from muster.rules.checks.references import reference_findings
 
             fleet = replace(fleet, findings=(*fleet.findings, *reference_findings(fleet)))
@@ -89,8 +89,8 @@ def command(
 
 @dataclass(frozen=True, slots=True)
 class UncommittedFiles:
-    """What is staged, or in the work tree where agents were `heard`: what it changes of the commit on which it is
-    built, which is None for the first."""
+    """The staged files or, with agent refs in `heard`, the work tree, as changes of the commit `head` (None: there is
+    no commit)."""
 
     repository: "Repository"
     head: str | None
@@ -98,7 +98,7 @@ class UncommittedFiles:
     heard: "AgentRefs | None" = None
 
     def checked(self, files: Collection[str]) -> "tuple[FleetWithPolicies, int]":
-        """Check it as far as what it changes and some files matter to, and return how many objects there are in all."""
+        """Check what the changes and some files affect; return the fleet, and the number of all objects."""
         from muster.cli.cache import STAGED, WORK_TREE, open_state_of, use_cache
         from muster.run import uncommitted
 
@@ -111,7 +111,7 @@ class UncommittedFiles:
 
 
 def next_commit(repo: Path) -> UncommittedFiles:
-    """What is staged in the repository that `repo` lies in."""
+    """The staged files of a repository."""
     from muster.git.changes import staged_changes
     from muster.git.derivedbranch import evaluated_commit
     from muster.git.repository import open_repository, ref_tip
@@ -122,7 +122,7 @@ def next_commit(repo: Path) -> UncommittedFiles:
 
 
 def work_tree(repo: Path) -> UncommittedFiles | None:
-    """The work tree that is the fleet; None where all of it has to be read to know what it changes."""
+    """The work tree as changes; None if git cannot tell them, so that all files must be read."""
     from muster.cli.reading import own_repository
     from muster.git.agentrefs import local_agent_refs
     from muster.git.derivedbranch import evaluated_commit
@@ -143,7 +143,7 @@ def work_tree(repo: Path) -> UncommittedFiles | None:
 
 
 def revision(repo: Path, rev: str | None, base: str | None, *, staged: bool) -> "tuple[FleetWithPolicies, int]":
-    """The whole fleet as `--rev` and `--staged` name it, the work tree without any; and how many objects there are."""
+    """Check the whole fleet at `rev`, staged, or in the work tree; return it and the number of objects."""
     from muster.cli.reading import base_snapshot, snapshot_of
     from muster.run.checking import check_snapshot
 
@@ -153,16 +153,16 @@ def revision(repo: Path, rev: str | None, base: str | None, *, staged: bool) -> 
 
 
 def is_read(path: str) -> bool:
-    """Tell whether what a path holds, or held, matters to the fleet."""
+    """Can the content of a path matter to the fleet?"""
     from muster.git.paths import IGNORE_FILE, is_data
 
     return is_data(os.fsencode(path)) or path == IGNORE_FILE
 
 
-def meant(files: tuple[str, ...], repo: Path, rev: str | None, *, anything: bool) -> set[str]:
-    """Return the files as paths from the repository's root, which is how findings name them: of a folder all that are
-    or were below it, and `.` for the root. UsageError for what is not there and is not committed either, unless
-    `anything` goes: CI names what a change deleted."""
+def named_paths(files: tuple[str, ...], repo: Path, rev: str | None, *, anything: bool) -> set[str]:
+    """Return the named files as paths from the repository's root; for a folder all present and committed files below
+    it; `.` for the root. UsageError for a path that exists neither in the work tree nor in the commit, unless
+    `anything`: CI names deleted files."""
     names = set(relative(files, repo))
     if not names or "." in names:
         return names
@@ -186,7 +186,7 @@ def meant(files: tuple[str, ...], repo: Path, rev: str | None, *, anything: bool
 
 
 def _committed(repo: Path, rev: str | None) -> Collection[str]:
-    """The paths in a revision, HEAD without one; none where there is none."""
+    """The paths in a revision, by default HEAD; none without a repository or commit."""
     from muster.cli.reading import own_repository
     from muster.git.paths import decode
     from muster.git.repository import open_repository, resolve
@@ -198,7 +198,7 @@ def _committed(repo: Path, rev: str | None) -> Collection[str]:
             return ()
         return {decode(entry.path)[0] for entry in list_tree(repository, resolve(repository, rev or "HEAD"))}
     except RepositoryError:
-        return ()  # what is wrong is said where the fleet is read
+        return ()  # reading the fleet reports the error
 
 
 def relative(files: tuple[str, ...], repo: Path) -> list[str]:

@@ -1,4 +1,4 @@
-"""Of all findings, those that a change of some files is answerable for: what the pre-commit hook shows."""
+"""The findings that a change of some files can cause, which the pre-commit hook shows."""
 
 from collections.abc import Collection, Iterator
 
@@ -13,11 +13,10 @@ from muster.rules.admission.messages import policy_hint
 
 
 def touched_findings(fleet: Fleet, files: Collection[str]) -> list[Finding]:
-    """Return the findings in these files, and those of every object of which one of them holds a part.
+    """Return the findings in these files, and those about every object that has a part in one of them.
 
-    `.musterignore` answers for every file that lost its object, and any commit for what the fleet as a whole has lost,
-    and for objects that it removes although a policy does not allow it. A policy, its binding, and the objects that
-    they read answer for everything that the policy refuses.
+    Also included: for `.musterignore` every file that lost its object; for any change held removals, and refused
+    deletions; for a policy, its binding, and the objects that they read everything that the policy refuses.
     """
     names = set(files)
     always = _LOST if ".musterignore" in names else _FLEET_WIDE
@@ -38,12 +37,12 @@ def touched_findings(fleet: Fleet, files: Collection[str]) -> list[Finding]:
 
 
 def _ids(id_: ObjectId) -> Iterator[ObjectId]:
-    """Yield the ids that an object of an unknown kind may go by: in the namespace that it names, none, or default."""
+    """Yield the possible ids of an object of an unknown kind: in its namespace, none, or default."""
     yield from (id_, id_._replace(namespace=""), id_._replace(namespace=id_.namespace or DEFAULT_NAMESPACE))
 
 
 def _policies(fleet: Fleet, names: Collection[str], objects: Collection[ObjectId]) -> Iterator[ObjectId]:
-    """Yield the admission policies that a change of these files may have changed."""
+    """Yield the admission policies that a change of these files can affect."""
     kinds = {kind for kind, found in fleet.read.foreign.items() if any(one.source.path in names for one in found)}
     kinds |= {(id_.group, id_.kind) for id_ in objects}
     bound = {
@@ -57,6 +56,6 @@ def _policies(fleet: Fleet, names: Collection[str], objects: Collection[ObjectId
             yield obj.id
 
 
-#: Removals that are held; and files that hold no more what they held.
+#: Findings about held removals and edited derived files; and about files that lost their objects.
 _FLEET_WIDE = frozenset((Code.REMOVALS_HELD, Code.DERIVED_EDITED))
 _LOST = _FLEET_WIDE | {Code.FILE_LOST_ITS_OBJECT}

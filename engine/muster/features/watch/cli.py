@@ -33,10 +33,10 @@ if TYPE_CHECKING:
 @click.option("--push", is_flag=True, help="Push to the remote, and fetch from it at an interval.")
 @click.option("--remote", default="origin", show_default=True, help="The remote to fetch from and push to.")
 @click.option("--interval", type=float, default=30.0, show_default=True, metavar="SECONDS",
-              help="How often to fetch from the remote; without --push, agents' refs alone.")  # fmt: skip
+              help="How often to fetch from the remote; without --push only agents' refs.")  # fmt: skip
 @options.offline_option
 @click.option("-v", "--verbose", is_flag=True,
-              help="Say how much was looked at, and as of when where that is not the present.")  # fmt: skip
+              help="Print how much was evaluated, and the instant if it is not the present.")  # fmt: skip
 @options.sink_option
 @options.state_option
 @options.workers_option
@@ -51,10 +51,10 @@ def command(
 ) -> int:  # fmt: skip
     """Keep a fleet reconciled until stopped by SIGTERM or Ctrl-C.
 
-    With --ca-cert and --ca-key, requests for certificates are signed as soon as they are approved (see muster sign).
+    With --ca-cert and --ca-key, certificate requests are signed as soon as they are approved (see muster sign).
 
-    With --serve, the fleet is shown as a page that follows it. Whoever can reach HOST may read it, so another one than
-    this machine's own (127.0.0.1) asks for a token, or for certificates.
+    With --serve, the fleet is shown as a live page. Everybody who can reach HOST may read it, so any address other than
+    this machine's own (127.0.0.1) requires a token or certificates.
 
     With -o json, each run that has something to do is one line of JSON on standard output, as of muster reconcile, and
     the log goes to standard error.
@@ -84,7 +84,7 @@ def command(
         _tracers(repository, log) as tracers,
     ):
         if verbose and kept is None:
-            log("nothing can be kept between runs, so each looks at the whole fleet; see muster cache")
+            log("no state can be kept between runs, so each evaluates the whole fleet; see muster cache")
         watcher = Watcher(
             repository, target, remote if push else None, timedelta(seconds=interval), log,
             clock=options.present, freshness=replace(WRITER, ask=not offline, lasting=True), verbose=verbose,
@@ -99,7 +99,7 @@ def command(
 
 @contextlib.contextmanager
 def _tracers(repository: "Repository", say: "Callable[[str], None]") -> "Iterator[tuple[RunObserver, ...]]":
-    """Who traces each look, where that is asked for."""
+    """The tracer of runs, if traces are configured."""
     if not wants_traces(os.environ, say):
         yield ()
         return

@@ -1,14 +1,13 @@
-"""What a watch answers over HTTP, to GET and HEAD: the page, whether it is well, its metrics, and when there is news.
+"""The HTTP server of a watch, for GET and HEAD: the page, health, metrics, and events.
 
-    /           the page, and its files beside it; data of a commit with ?at=<commit>: 410 once there is another
-    /events     server-sent events: a commit is there that can be shown
-    /healthz    (and /livez) 200 while the loop looks when it said it would, else 503
-    /readyz     200 once a run has completed, while the last look was good, else 503
+    /           the page and its files; data of a commit with ?at=<commit>: 410 once a newer one is shown
+    /events     server-sent events: a new commit can be shown
+    /healthz    (and /livez) 200 while the loop runs on time, else 503
+    /readyz     200 once a run has completed, while the last run was good, else 503
     /metrics    for Prometheus
 
-Names in a path are looked up, never opened: there is no folder behind it. Other sites may not use a browser to read:
-names of the host that are not this machine's own are refused where nobody has to say who he is, so are requests that
-pages of others make, and nothing of it may be put into a page of theirs.
+Paths are looked up in a list, never opened as files. Other sites cannot read it through a browser: without a token only
+this machine's own host names are accepted, cross-site requests are refused, and the page cannot be framed.
 """
 
 import base64
@@ -29,9 +28,9 @@ from muster.features.metrics.metrics import CONTENT_TYPE, Values
 from muster.features.page.pages import ASSETS, asset
 from muster.features.watch.live import Gone, Live, NothingYet
 
-#: So many wait for events at one time.
-_MOST_WAITING: Final = 32
-#: How often something is said to who waits: else neither side notices that the other has gone.
+#: How many clients may wait for events at a time.
+_MAX_WAITING: Final = 32
+#: How often a waiting client gets a line, so that both sides notice a lost connection.
 _ALIVE_SECONDS: Final = 15.0
 _HEADERS: Final = {
     "Content_Security_Policy": "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' data:; "
@@ -42,22 +41,22 @@ _HEADERS: Final = {
 }
 _TYPES: Final = {"html": "text/html; charset=utf-8", "css": "text/css; charset=utf-8",
                  "js": "text/javascript; charset=utf-8"}  # fmt: skip
-#: Characters of a token: fewer could be tried.
-_SHORTEST_TOKEN: Final = 16
+#: Characters of a token; a shorter one could be guessed.
+_MIN_TOKEN: Final = 16
 _TEXT: Final = "text/plain; charset=utf-8"
 
 
 @dataclass(frozen=True, slots=True)
 class Access:
-    """Who gets in: with `tokens`, who has the one token; without, everybody whom the connection lets in. `hosts`: the
-    names by which this machine may be asked for; empty for all."""
+    """Who may read: with `tokens` clients with the token; without, all that can connect. `hosts`: the accepted host
+    names; empty for all."""
 
     tokens: ReloadedFile[str] | None = None
     hosts: frozenset[str] = frozenset()
 
 
 class LiveServer(HttpServer):
-    """Answers for a watch."""
+    """Serves a watch."""
 
     def __init__(
         self, address: tuple[str, int], live: Live, values: Values, access: Access,
@@ -65,41 +64,41 @@ class LiveServer(HttpServer):
     ) -> None:  # fmt: skip
         super().__init__(address, context=context)
         self.live, self.values, self.access = live, values, access
-        self._waiting = BoundedSemaphore(_MOST_WAITING)
+        self._waiting = BoundedSemaphore(_MAX_WAITING)
 
     def shutdown(self) -> None:
-        """End, and let nobody wait any longer."""
+        """Shut down, and wake waiting clients."""
         self.live.close()
         super().shutdown()
 
     def probe(self, request: HttpRequest) -> Response | None:
-        """Whether the loop is well, for who has no token."""
+        """Answer health checks, which need no token."""
         if request.path not in ("/livez", "/healthz", "/readyz"):
             return None
-        if refused := self._elsewhere(request):
+        if refused := self._cross_site(request):
             return _say(refused, refused.phrase)
         if request.path == "/readyz":
-            return _well(self.live.ready, "no run has completed yet, or the last look was not good")
-        return _well(self.live.alive, "the loop does not look when it said it would")
+            return _well(self.live.ready, "no run has completed yet, or the last one failed")
+        return _well(self.live.alive, "the loop is late")
 
     def admitted(self, request: HttpRequest) -> Response | int:
-        """Nothing is changed here, so no body is taken."""
+        """Refuse all methods but GET and HEAD, cross-site requests, and clients without the token."""
         if request.method not in ("GET", "HEAD"):
             return response(HTTPStatus.METHOD_NOT_ALLOWED, Allow="GET, HEAD")
-        if refused := self._elsewhere(request) or self._stranger(request):
+        if refused := self._cross_site(request) or self._unauthorized(request):
             return _say(refused, refused.phrase)
         return 0
 
     def answer(self, request: HttpRequest, body: bytes) -> Response:  # noqa: ARG002 - there is none
-        """The page, its data, what is counted, and news."""
+        """Answer with the page, its data, metrics, or events."""
         if request.path == "/metrics":
             return response(HTTPStatus.OK, self.values.text(), Content_Type=CONTENT_TYPE, **_HEADERS)
         if request.path == "/events":
             return self._events()
         return self._file(request)
 
-    def _elsewhere(self, request: HttpRequest) -> HTTPStatus | None:
-        """Why nothing is answered to another site; None where something is."""
+    def _cross_site(self, request: HttpRequest) -> HTTPStatus | None:
+        """The status for a cross-site request; None for others."""
         hosts, host = self.access.hosts, request.headers.get("host", "")
         name = host.partition("]")[0] + "]" if host.startswith("[") else host.partition(":")[0]
         if hosts and name.lower() not in hosts:
@@ -109,7 +108,7 @@ class LiveServer(HttpServer):
             return HTTPStatus.FORBIDDEN
         return None
 
-    def _stranger(self, request: HttpRequest) -> HTTPStatus | None:
+    def _unauthorized(self, request: HttpRequest) -> HTTPStatus | None:
         if self.access.tokens is None:
             return None
         token, digest = request.bearer, self.access.tokens()
@@ -126,9 +125,9 @@ class LiveServer(HttpServer):
                 data, shown = self.live.file(path, parse_qs(request.query).get("at", [""])[0])
                 tag = f'"{shown}"'
         except KeyError:
-            return _say(HTTPStatus.NOT_FOUND, "there is nothing here")
+            return _say(HTTPStatus.NOT_FOUND, "not found")
         except Gone:
-            return _say(HTTPStatus.GONE, "there is something newer")
+            return _say(HTTPStatus.GONE, "a newer commit is shown")
         except NothingYet:
             return _say(HTTPStatus.SERVICE_UNAVAILABLE, "no run has completed yet", Retry_After="1")
         known = {"ETag": tag, "Cache_Control": "private, no-cache", **_HEADERS}
@@ -137,9 +136,9 @@ class LiveServer(HttpServer):
         return response(HTTPStatus.OK, data, Content_Type=_TYPES[path.rpartition(".")[2]], **known)
 
     def _events(self) -> Response:
-        """Tell of each commit until the other side goes."""
+        """Send an event for each commit until the client disconnects."""
         if not self._waiting.acquire(blocking=False):
-            return _say(HTTPStatus.SERVICE_UNAVAILABLE, "too many wait already", Retry_After="30")
+            return _say(HTTPStatus.SERVICE_UNAVAILABLE, "too many clients are waiting", Retry_After="30")
         headers = {"Content-Type": "text/event-stream", "Cache-Control": "no-store"}
         return Response(HTTPStatus.OK, b"", headers, self._news(), self._waiting.release)
 
@@ -152,7 +151,7 @@ class LiveServer(HttpServer):
 
 
 def _password(request: HttpRequest) -> str:
-    """What a browser sends when its user has typed the token: any name will do."""
+    """The password of basic authentication, which is the token; any user name will do."""
     scheme, _, text = request.headers.get("authorization", "").partition(" ")
     try:
         said = base64.b64decode(text.strip(), validate=True).decode() if scheme.lower() == "basic" else ""
@@ -166,14 +165,14 @@ def _well(well: bool, why: str) -> Response:  # noqa: FBT001
 
 
 def _say(status: HTTPStatus, text: str, **headers: str) -> Response:
-    if status is HTTPStatus.UNAUTHORIZED:  # a browser asks its user, then
+    if status is HTTPStatus.UNAUTHORIZED:  # makes a browser ask its user
         headers["WWW_Authenticate"] = 'Basic realm="muster", charset="UTF-8"'
     return response(status, f"{text}\n".encode(), Content_Type=_TEXT, Cache_Control="no-store", **_HEADERS, **headers)
 
 
 def token_of(text: str) -> str:
-    """The digest of the token that a file holds. ValueError for one that is short enough to be guessed."""
+    """The digest of the token in a file. ValueError for a token that is too short."""
     token = text.strip()
-    if len(token) < _SHORTEST_TOKEN:
-        raise ValueError(f"a token has {_SHORTEST_TOKEN} characters at least")
+    if len(token) < _MIN_TOKEN:
+        raise ValueError(f"a token has at least {_MIN_TOKEN} characters")
     return token_digest(token)

@@ -1,9 +1,8 @@
-"""The fleet as it is, for whoever looks at it while a watch goes on.
+"""The live page of a watch.
 
-The loop that looks says which commit stands, and goes on: it renders nothing, and waits for nobody. When somebody asks,
-what changed since it was shown last is evaluated, in the thread of who asks; the others who ask wait for that. However
-many look and however often the branch moves, no more than a sixth of the time goes into it: until then they are shown
-what was rendered last.
+The watch loop only records the present commit: it renders nothing and waits for nobody. A request evaluates what
+changed since the last rendering, in its own thread, while others wait for it. Rendering takes at most a sixth of the
+time, however many requests and commits there are; until then the last rendering is shown.
 """
 
 from collections.abc import Callable, Iterator, Sequence
@@ -33,37 +32,37 @@ if TYPE_CHECKING:
     from muster.run.run import Run
     from muster.run.state import RunState
 
-#: A look that takes longer has probably come to a halt.
-LONGEST_LOOK_SECONDS: Final = 900.0
-#: So much later than it said the loop may look again: a burst has to end first, and machines are busy.
+#: A run that takes longer has probably hung.
+MAX_RUN_SECONDS: Final = 900.0
+#: How late the loop may be: a burst has to end first, and machines are busy.
 _GRACE_SECONDS: Final = 30.0
-#: For what was seen while the loop was about to commit something newer, so long is waited for that.
+#: How long to wait for the newer commit of a run that is about to land.
 _AHEAD_SECONDS: Final = 3.0
-#: After rendering, so many times as long as it took is waited before it is done again, and so long at least.
+#: The pause after a rendering: this multiple of its duration, and at least this long.
 _PAUSES: Final = 5.0
 _SHORTEST_PAUSE_SECONDS: Final = 1.0
 
 
 @dataclass(frozen=True, slots=True)
 class _Seen:
-    """What the last look left: the commit, what was heard of agents, and as of when."""
+    """The last run: its commit, its agent refs, and its instant."""
 
     commit: str
     heard: AgentRefs
     now: "datetime"
 
 
-class NothingYet(Exception):  # noqa: N818 - no error: nobody has looked yet
+class NothingYet(Exception):  # noqa: N818 - no error: the first run is not complete
     """No run has completed."""
 
 
-class Gone(Exception):  # noqa: N818 - no error: there is something newer
-    """What was asked for is of another commit than the one that is shown."""
+class Gone(Exception):  # noqa: N818 - no error: a newer commit is shown
+    """The request is for another commit than the shown one."""
 
 
 class Live:
-    """What is shown, and how the loop is. `title` and `link` are those of `muster site`; `kept` opens what the loop's
-    runs leave."""
+    """The shown site, and the health of the loop. `title` and `link` are those of `muster site`; `kept` opens the state
+    that the loop's runs keep."""
 
     def __init__(
         self, repository: Repository, title: str, link: str | None, kept: "Callable[[], RunState | None]" = lambda: None
@@ -75,28 +74,28 @@ class Live:
         self._news, self._rendering, self._timeline = Condition(), Lock(), Timeline(repository)
         self._last: _Seen | None = None
         self._good = self._closed = False
-        self._late_at = monotonic() + LONGEST_LOOK_SECONDS
+        self._late_at = monotonic() + MAX_RUN_SECONDS
         self._site: FleetSite | None = None
         self._shown, self._again_at = "", 0.0
 
-    # -- told by the loop
+    # -- called by the loop
 
     @contextmanager
     def running(self) -> Iterator[None]:
-        """A look lasts no longer than it may."""
-        self._late_at = monotonic() + LONGEST_LOOK_SECONDS
+        """A run begins."""
+        self._late_at = monotonic() + MAX_RUN_SECONDS
         yield
 
     def sleeps(self, seconds: float) -> None:
-        """There is another look by then."""
+        """The next run begins by then."""
         self._late_at = monotonic() + seconds + _GRACE_SECONDS
 
-    def failed(self, error: Exception) -> None:  # noqa: ARG002 - what is wrong is told elsewhere
-        """The last look came to nothing; what was seen before is shown."""
+    def failed(self, error: Exception) -> None:  # noqa: ARG002 - it is reported elsewhere
+        """The last run failed; the one before is shown."""
         self._good = False
 
     def completed(self, done: "ReconcileResult", publication: "Publication") -> None:  # noqa: ARG002
-        """There may be another commit to show."""
+        """Record the commit to show."""
         # Not the local branch, which may stay behind what was pushed; but where `derived/` has a branch of its own,
         # what that and the local one are together.
         shown = done.commit or done.settled.last.commit
@@ -112,21 +111,21 @@ class Live:
             if news:
                 self._news.notify_all()
 
-    # -- asked by those who look
+    # -- called by requests
 
     @property
     def alive(self) -> bool:
-        """Whether the loop looks when it said it would."""
+        """Is the loop on time?"""
         return monotonic() <= self._late_at
 
     @property
     def ready(self) -> bool:
-        """Whether a run has completed, and the last look was good."""
+        """Has a run completed, and was the last one good?"""
         return self._last is not None and self._good
 
     def news(self, known: str, seconds: float) -> str:
-        """Wait, no longer than that, for another commit than the one that is known and that may be rendered; return the
-        one that stands then, empty for none."""
+        """Wait up to `seconds` for a commit other than `known` that may be rendered; return the present one, or
+        `known`."""
         until = monotonic() + seconds
         with self._news:
             while not self._closed:
@@ -140,24 +139,21 @@ class Live:
         return known
 
     def file(self, path: str, at: str = "") -> tuple[bytes, str]:
-        """Return a file of the site, and the commit that it shows. `at`: the commit that it has to be of.
-
-        KeyError for no such file, NothingYet, and Gone.
-        """
+        """Return a file of the site, and its commit, which must be `at`. Raises KeyError, NothingYet and Gone."""
         site, shown = self._rendered()
         if at and at != shown:
             raise Gone
         return site.read(path), shown
 
     def close(self) -> None:
-        """Let nobody wait any longer."""
+        """Wake all that wait."""
         with self._news:
             self._closed = True
             self._news.notify_all()
 
     @property
     def closed(self) -> bool:
-        """Whether there is an end to it."""
+        """Has it been closed?"""
         return self._closed
 
     def _rendered(self) -> "tuple[FleetSite, str]":
@@ -173,7 +169,7 @@ class Live:
             return self._site, self._shown
 
     def _evaluated(self, last: _Seen) -> "tuple[FleetSite, str]":
-        """The site of what was seen, or of what came after it, and its commit."""
+        """Render the latest commit; return the site and the commit."""
         now = self._after(last) or show_whole(self._question(self._last or last))
         self._before = now
         return site_of(
@@ -182,8 +178,8 @@ class Live:
         ), now.question.commit  # fmt: skip
 
     def _after(self, last: _Seen) -> Shown | None:
-        """What is seen, from what was shown; None where that does not do. The loop may be ahead: it keeps what it found
-        before it has committed and pushed, and says so then."""
+        """Update the shown commit incrementally; None if a full run is required. The state may be ahead of the last
+        run: it is written before the commit is pushed."""
         if self._before is None:
             return None
         if self._state is None:
@@ -201,7 +197,7 @@ class Live:
         return None
 
     def _newer(self, commit: str) -> _Seen | None:
-        """Wait a moment for something newer to be seen than a commit."""
+        """Wait a moment for a newer commit."""
         with self._news:
             self._news.wait_for(lambda: self._commit != commit, _AHEAD_SECONDS)
             return self._last if self._commit != commit else None
@@ -214,7 +210,7 @@ class Live:
         return Question(self._repository, last.commit, last.heard, last.now, Remembered(self._repository))
 
     def _of_clusters(self, question: Question, names: Sequence[str]) -> "Run":
-        """Look at some clusters of what is shown. Gone where that is no more what the last run left."""
+        """Evaluate some clusters of the shown commit. Gone if it is no longer the latest."""
         with self._rendering:
             if self._state is not None:
                 try:

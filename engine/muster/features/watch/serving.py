@@ -1,4 +1,4 @@
-"""`--serve` and what goes with it: where a watch answers over HTTP, and who gets in."""
+"""`--serve` and its options: the address of the HTTP server of a watch, and who may read."""
 
 import ipaddress
 import time
@@ -23,13 +23,13 @@ if TYPE_CHECKING:
 
 _F = TypeVar("_F", bound=Callable[..., Any])
 _FILE: Final = click.Path(path_type=Path, dir_okay=False, exists=True)
-#: What a machine calls itself, to itself alone.
+#: Host names that only reach this machine.
 _OWN_NAMES: Final = frozenset(("localhost", "127.0.0.1", "[::1]"))
 
 
 @dataclass(frozen=True, slots=True)
 class Serving:
-    """Where is answered, and who gets in."""
+    """The address of the server, and who may read."""
 
     serve: str | None
     serve_token: Path | None
@@ -41,8 +41,8 @@ class Serving:
     def observers(
         self, repository: "Repository", say: Callable[[str], None], kept: "Callable[[], RunState | None]"
     ) -> "Iterator[tuple[RunObserver, ...]]":
-        """Answer while the block runs, about what its observers are told; nobody where nothing is to be served. `kept`
-        opens what their runs leave."""
+        """Serve while the block runs, and yield the observers of runs that feed the server; none without --serve.
+        `kept` opens the state that runs keep."""
         if self.serve is None:
             if any((self.serve_token, self.serve_cert, self.serve_key, self.serve_client_ca)):
                 raise click.UsageError("--serve-token and the like go with --serve.")
@@ -71,7 +71,7 @@ class Serving:
             yield live, meter
 
     def _access(self, host: str) -> "tuple[Access, SSLContext | None]":
-        """Who gets in. click.UsageError where that would be anybody, from anywhere."""
+        """Who may read. click.UsageError if that would be everybody, from anywhere."""
         from muster.agents.serving.server import server_context
         from muster.agents.serving.tokens import ReloadedFile
         from muster.features.watch.http import Access, token_of
@@ -80,7 +80,7 @@ class Serving:
             raise click.UsageError("--serve-cert and --serve-key go together, and --serve-client-ca needs them.")
         if not (_is_loopback(host) or self.serve_token or self.serve_client_ca):
             raise click.UsageError(
-                f"--serve {self.serve}: others can reach this address, so say who may read: --serve-token, or"
+                f"--serve {self.serve}: other machines can reach this address, so it needs --serve-token, or"
                 " --serve-cert, --serve-key and --serve-client-ca."
             )
         try:
@@ -108,13 +108,13 @@ def serving_options(function: _F) -> _F:
     """`--serve` and its like, as one parameter `serving`."""
     joined = combine_options(function, "serving", Serving, *Serving.__slots__)
     for option in (
-        click.option("--serve-client-ca", type=_FILE, help="Let in who has a certificate of this authority (PEM)."),
-        click.option("--serve-key", type=_FILE, help="Its key."),
-        click.option("--serve-cert", type=_FILE, help="Speak TLS, with this certificate (PEM)."),
+        click.option("--serve-client-ca", type=_FILE, help="Accept clients with certificates of this authority."),
+        click.option("--serve-key", type=_FILE, help="The key of the certificate (PEM)."),
+        click.option("--serve-cert", type=_FILE, help="Serve TLS with this certificate (PEM)."),
         click.option("--serve-token", type=_FILE, metavar="FILE",
-                     help="Let in who has the token in FILE: as a bearer, or in a browser as a password."),
+                     help="Accept clients with the token in FILE: as a bearer, or in a browser as the password."),
         click.option("--serve", metavar="HOST:PORT",
-                     help="Show the page live there, with /metrics, /healthz and /readyz."),
+                     help="Serve the live page there, with /metrics, /healthz and /readyz."),
     ):  # fmt: skip
         joined = option(joined)
     return joined

@@ -1,7 +1,7 @@
-"""Watch: reconcile when the repository changes, and when the horizon says that time alone changes something.
+"""Watch: reconcile when the repository changes, and at the horizon, when time alone changes something.
 
-Level-based: whatever woke it, it looks at the branch and the agent refs as they are now. Between two wakes it
-sleeps; a failure (a remote that does not answer, a person's edit in the way) backs off and never ends it.
+Level-based: whatever woke it, it evaluates the branch and the agent refs as they are now, and then sleeps. After a
+failure (an unreachable remote, a person's edit in the way) it backs off; a failure never ends it.
 """
 
 import re
@@ -24,7 +24,7 @@ from muster.features.metrics.observers import RunObserver
 from muster.features.notify.notify import notify_due
 from muster.features.pulses.publish import next_look, publish_due
 from muster.features.reconcile.proposals import propose
-from muster.features.reconcile.reconcile import reconcile, told_of_waiting
+from muster.features.reconcile.reconcile import reconcile, waiting_text
 from muster.fleet.faults import fault_text, fell_back, is_any_fault
 from muster.git.agentrefs import local_agent_refs
 from muster.git.agents import AgentRef
@@ -42,34 +42,34 @@ if TYPE_CHECKING:
     from muster.agents.identity.authority import Authority
     from muster.run.workers import Workers
 
-#: However far the horizon, the clock is looked at again: it may have been set.
+#: The longest sleep, however far the horizon: the clock may be set.
 LONGEST_SLEEP = timedelta(minutes=15)
-#: When pulses that a sink did not take are tried again.
+#: When failed deliveries are tried again.
 PUBLISH_AGAIN = timedelta(seconds=10)
-#: After so long without a change a burst is over. Where they do not end, no longer is waited than the last look took,
-#: within these bounds: half of the time at the most goes into looking. Changes are heard of every 0.2 s at most.
+#: A burst of changes is over after so long without one. If it does not end, the wait is as long as the last run took,
+#: within these bounds, so that runs take at most half of the time. Changes are reported at most every 0.2 s.
 QUIET_SECONDS, SHORTEST_BURST_SECONDS, LONGEST_BURST_SECONDS = 0.3, 0.5, 3.0
-#: How often the refs are looked at where the system does not tell of changes.
+#: How often refs are checked if the system does not report changes.
 DEAF_SECONDS = 5.0
-#: When objects that did not come to rest are tried again: time alone may end it.
+#: When objects that oscillate are evaluated again: time alone may end it.
 TRY_REST_AGAIN = timedelta(minutes=5)
-#: What changes there when a request for a certificate is approved.
+#: The derived files of certificate requests; approvals change them.
 _REQUESTS = f"{FOLDER}{CSR.plural}/"
 FIRST_BACK_OFF, LAST_BACK_OFF = timedelta(seconds=1), timedelta(minutes=2)
 
-#: So many findings that were not there before are told at one look.
-_MOST_TOLD = 10
-#: What is no news in what fails again: the time, and for how long it has.
+#: How many new findings a run prints.
+_MAX_PRINTED = 10
+#: Numbers and durations, in which repeated errors may differ.
 _NUMBER = re.compile(r"(?:\d+[dhms]?)+")
 
 Say: TypeAlias = Callable[[str], None]
 
 
 class Watcher:
-    """The state of one watch: what was seen last, and when to look again.
+    """The state of one watch: the last refs, and when to run again.
 
-    With a remote, its branch is fetched every `interval` and what is committed is pushed there. Without one too the
-    agents' refs are fetched, where the repository has a remote and agents speak through refs. File sinks write below
+    With a remote, its branch is fetched every `interval` and commits are pushed there. Without one only the agents'
+    refs are fetched, if the repository has a remote and agents use refs. File sinks write below
     `sink_dir`. With `state`, only what changed and what is due is looked at;
     `workers` decide the whole fleet where it has to be. With an `authority`, what is approved is signed. `observers`
     are told of each look.
@@ -98,7 +98,7 @@ class Watcher:
         self._standing = frozenset[str]()
 
     def look(self) -> None:
-        """Reconcile if anything changed, time has come, or the remote is to be asked."""
+        """Reconcile if a ref changed, something is due, or it is time to fetch."""
         with ExitStack() as watched:
             for observer in self.observers:
                 watched.enter_context(observer.running())
@@ -148,7 +148,7 @@ class Watcher:
             self._next_fetch = self._present() + self._interval
 
     def _sign(self, done: ReconcileResult) -> None:
-        """Sign what is approved by now, if that may have become more: what lies under `derived/` says so."""
+        """Sign approved requests, if the run changed derived files of requests."""
         self._signs |= self._authority is not None and any(path.startswith(_REQUESTS) for path in done.settled.files)
         if self._authority is None or not self._signs:
             return
@@ -163,7 +163,7 @@ class Watcher:
         self._signs = False
 
     def _propose(self, done: ReconcileResult) -> None:
-        """Propose what waits for approval; what is as it was is not told again."""
+        """Propose effects that wait for approval, and print what is new."""
         proposed = propose(self.repository, done, self.branch, self._remote)
         news = [str(one) for one in proposed.proposals if one.state.value]
         for line in (*news, *(line for line in proposed.troubles if line not in self._unproposed)):
@@ -171,7 +171,7 @@ class Watcher:
         self._unproposed = frozenset(proposed.troubles)
 
     def _mind_the_clock(self, now: datetime) -> None:
-        """Where the clock was set back, what was to happen at an instant of the old one is due now."""
+        """If the clock was set back, run now."""
         if self._clock is not None and now < self._clock:
             self._due, self._next_fetch = now, None
         self._clock = now
@@ -184,8 +184,8 @@ class Watcher:
         self._seen = self._state_or_none()
 
     def _next(self, done: ReconcileResult) -> datetime | None:
-        """When time alone makes another look worth while. What a run leaves to do at its own instant is looked at more
-        and more rarely, for it would be due for ever."""
+        """When the next run is due without changes. Something that stays due at the run's own instant is tried again
+        with growing pauses."""
         run, due = done.settled.last, next_look(done.settled.last)
         if done.overtaken:
             return self._present()
@@ -197,7 +197,7 @@ class Watcher:
         return self._present() + _longer(self._hurries) if self._hurries else due
 
     def pause(self) -> float:
-        """Seconds to sleep when nothing wakes it before: until a whole second, because runs know no others."""
+        """Seconds to sleep if nothing changes: until a whole second, as runs have whole seconds."""
         instants = [instant for instant in (self._due, self._next_fetch) if instant is not None]
         exactly = wall_clock()
         due = second_at(min(instants, default=None))
@@ -223,7 +223,7 @@ class Watcher:
         if done.commit:
             self.say(f"{format_time(done.settled.last.now)} {done.commit[:12]} {summary(done.settled.changes)}")
         if done.waits and self._verbose:
-            self.say(f"{format_time(done.settled.last.now)} {told_of_waiting(done.settled, format_time(done.waits))}")
+            self.say(f"{format_time(done.settled.last.now)} {waiting_text(done.settled, format_time(done.waits))}")
         if done.followed:
             self.say(f"{format_time(done.settled.last.now)} {done.followed}")
         if done.left_behind:
@@ -239,13 +239,13 @@ class Watcher:
             self.say(f"  {len(errors)} errors; see muster validate")
         standing = [found for found in findings if is_any_fault(found) or (self._verbose and not found.fails)]
         lines = {f"  {found.code}: {found.message}": None for found in standing}
-        for line in [line for line in lines if line not in self._standing][:_MOST_TOLD]:
+        for line in [line for line in lines if line not in self._standing][:_MAX_PRINTED]:
             self.say(line)
         self._standing = frozenset(lines)
 
 
 def _accounted(done: ReconcileResult) -> object:
-    """The state that a run has looked at and left. Not the one that is there now: what came in between is news."""
+    """The refs that a run has evaluated and left, which may be older than the present ones."""
     return done.tip, _tips(done.heard.refs)
 
 
@@ -274,8 +274,7 @@ def watch(watcher: Watcher, stop: Event) -> None:
 
 
 def _wait_until_quiet(wake: Event, stop: Event, longest_seconds: float) -> None:
-    """Return when refs have stopped changing, or go on to change for long: agents that push at one time are looked at
-    together."""
+    """Return when refs have stopped changing, or after `longest_seconds`: simultaneous pushes make one run."""
     until = monotonic() + longest_seconds
     while not stop.is_set() and (left := until - monotonic()) > 0:
         wake.clear()
@@ -284,22 +283,22 @@ def _wait_until_quiet(wake: Event, stop: Event, longest_seconds: float) -> None:
 
 
 def listen(git_dir: Path, wake: Event, stop: Event) -> None:
-    """Set `wake` whenever a ref changes, and when it is time to stop."""
+    """Set `wake` whenever a ref changes, and at the end."""
     from watchfiles import watch as changes
 
     places = [place for place in (git_dir / "refs", git_dir / "reftable") if place.is_dir()]
-    # No filter: the usual one passes over everything in .git.
+    # No filter: the default one ignores everything in .git.
     try:
         events = changes(
             *places, watch_filter=None, stop_event=stop, debounce=200, step=20, rust_timeout=500, raise_interrupt=False,
             yield_on_timeout=True,
         )  # fmt: skip
-        deaf = True  # what happened before it could hear is looked at when it first can
+        deaf = True  # changes before the first event count as one
         for happened in events:
             if happened or deaf:
                 wake.set()
             deaf = False
-    except Exception as error:  # noqa: BLE001 - no more watches of the system are to be had, or the folder was replaced
+    except Exception as error:  # noqa: BLE001 - the system's watches are exhausted, or the folder was replaced
         fell_back("listening for changes of refs", error)
         while not stop.wait(DEAF_SECONDS):
             wake.set()
@@ -307,5 +306,5 @@ def listen(git_dir: Path, wake: Event, stop: Event) -> None:
 
 
 def _longer(times: int) -> timedelta:
-    """How long to wait after so many looks in a row that did not help."""
+    """The pause after so many runs in a row that failed or changed nothing."""
     return min(FIRST_BACK_OFF * (1 << min(times - 1, 10)), LAST_BACK_OFF)

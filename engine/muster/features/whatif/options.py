@@ -1,4 +1,4 @@
-"""The options of what-if: `--lose`, `--report`, `--edit` and `--policy`, on every verb that decides without writing."""
+"""The what-if options `--lose`, `--report`, `--edit` and `--policy`, for verbs that evaluate without writing."""
 
 import os
 from collections.abc import Callable, Iterator
@@ -25,20 +25,20 @@ _F = TypeVar("_F", bound=Callable[..., Any])
 
 @dataclass(frozen=True, slots=True)
 class Supposed:
-    """What somebody supposes."""
+    """The suppositions on the command line."""
 
     lose: tuple[str, ...] = ()
     report: tuple[tuple[str, str], ...] = ()
     files: tuple[Path, ...] = ()
 
     def __bool__(self) -> bool:
-        """Whether anything is."""
+        """Is anything supposed?"""
         return bool(self.lose or self.report or self.files)
 
     @staticmethod
     @contextmanager
     def tried(reading: "FleetReading", state: Path | None) -> "Iterator[Rehearsal]":
-        """Yield a rehearsal of what is read. RepositoryError where that is no commit."""
+        """Yield a rehearsal of the fleet. RepositoryError if it is not read from a commit."""
         from muster.cli.cache import state_path
         from muster.features.whatif.rehearsal import rehearsal
         from muster.git.errors import RepositoryError
@@ -47,7 +47,7 @@ class Supposed:
         repository, commit, heard = reading.repository, reading.base, reading.heard
         if repository is None or commit is None or heard is None or commit != reading.snapshot.commit:
             raise RepositoryError(
-                "what is supposed goes on top of a commit", "leave --worktree out, or use --edit FILE"
+                "suppositions are made on top of a commit", "leave --worktree out, or use --edit FILE"
             )
         branch = current_branch(repository)
         kept = state_path(os.environ, repository, branch, state) if branch else None
@@ -56,7 +56,7 @@ class Supposed:
 
     @contextmanager
     def over(self, reading: "FleetReading", state: Path | None, now: datetime) -> "Iterator[FleetReading]":
-        """Yield what is read as it is supposed to be; as it is, where nothing is supposed."""
+        """Yield the fleet with the suppositions, or as it is without any."""
         if not self:
             yield reading
             return
@@ -68,7 +68,7 @@ class Supposed:
             yield replace(reading, snapshot=snapshot, repository=trial.repository, base=trial.commit, heard=trial.heard)
 
     def suppose(self, trial: "Rehearsal", now: datetime) -> tuple[str, ...]:
-        """Have it so in a rehearsal. Returns the clusters that are lost. click.UsageError for what cannot be."""
+        """Apply the suppositions to a rehearsal. Returns the lost clusters. click.UsageError."""
         if not self:
             return ()
         from muster.features.whatif.supposing import NotSupposable, Supposition
@@ -88,10 +88,10 @@ class Supposed:
         lost: list[str] = []
         for file in self.files:
             _put(supposition, file, root)
-        for target, said in self.report:
-            type_, equals, status = said.rpartition("=")
+        for target, text in self.report:
+            type_, equals, status = text.rpartition("=")
             if not equals or not type_:
-                raise click.UsageError(f"{said!r} is not TYPE=STATUS, such as Ready=False.")
+                raise click.UsageError(f"{text!r} is not TYPE=STATUS, such as Ready=False.")
             supposition.report(_one(supposition, target), type_, status, now)
         for text in self.lose:
             try:
@@ -103,7 +103,7 @@ class Supposed:
 
 
 def _put(supposition: "Supposition", file: Path, root: Path | None) -> None:
-    """A file of the branch stands at its own path; any other in place of those parts of objects that it is."""
+    """Replace a file of the branch; a file from elsewhere replaces the parts of its objects."""
     data = file.read_bytes()
     inside = root is not None and file.resolve().is_relative_to(root.resolve())
     path = file.resolve().relative_to(root.resolve()).as_posix() if root is not None and inside else ""
@@ -126,7 +126,7 @@ def _supposed(lose: Any, report: Any, edit: Any, policy: Any) -> Supposed:
 
 
 def supposed_options(function: _F) -> _F:
-    """The four of them, as one parameter `supposed`."""
+    """The four options, as one parameter `supposed`."""
     joined = options.combine_options(function, "supposed", _supposed, "lose", "report", "edit", "policy")
     for option in (
         click.option(
@@ -137,14 +137,14 @@ def supposed_options(function: _F) -> _F:
             type=FILE_THERE,
             multiple=True,
             metavar="FILE",
-            help="Suppose this file is committed: at its own path, or, from elsewhere, as the parts that it edits.",
+            help="Suppose this file is committed: at its own path, or, from elsewhere, in place of its objects' parts.",
         ),
         click.option(
             "--report",
             type=(str, str),
             multiple=True,
             metavar="KIND/NAME TYPE=STATUS",
-            help="Suppose somebody reports this condition.",
+            help="Suppose this condition is reported.",
         ),
         click.option(
             "--lose",

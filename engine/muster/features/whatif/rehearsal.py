@@ -1,12 +1,10 @@
-"""A rehearsal: what a fleet would do, step by step, in a scratch repository and by the very runs that really do it.
+"""A rehearsal: real runs in a scratch repository, step by step.
 
-Each step decides at an instant and commits there what follows, so that the next one finds what a real run would find.
-Pulses count as sent. What is supposed (an agent that renews, a file that is edited) is committed like anything else.
+Each step evaluates at an instant and commits the result, so that the next one finds what a real run would find. Pulses
+count as sent. Suppositions (a renewed lease, an edited file) are committed like anything else.
 
-A scratch repository: what is tried out is committed there, over all that a repository has, and nothing reaches it.
-
-It borrows the other's objects (`objects/info/alternates`), so making one costs as much however large that is. It has no
-hooks, no remotes, no configuration of its own, and goes with the block that made it.
+The scratch repository borrows the real one's objects (`objects/info/alternates`), so making it is cheap, and nothing is
+written to the real one. It has no hooks, remotes or configuration, and is deleted at the end of the block.
 """
 
 import shutil
@@ -40,7 +38,7 @@ _IDENTITY = {"GIT_AUTHOR_NAME": "muster", "GIT_AUTHOR_EMAIL": "muster@invalid", 
 
 @contextmanager
 def scratch_of(repository: Repository, commit: str) -> Iterator[Repository]:
-    """Yield a bare repository whose branch `main` is at a commit of another, and that remembers the same pulses."""
+    """Yield a bare repository with the branch `main` at a commit of another, and the same memory of pulses."""
     with TemporaryDirectory(prefix="muster-scratch-") as folder:
         path, environ = Path(folder), {**without_location(repository.git.environ), **_IDENTITY}
         git = Git(path, environ)
@@ -61,7 +59,7 @@ def scratch_of(repository: Repository, commit: str) -> Iterator[Repository]:
 
 @dataclass(frozen=True, slots=True)
 class _Sent:
-    """The pulses that went out, in the rehearsal too. Satisfies `muster.run.question.Remembers`."""
+    """The published pulses, those of the rehearsal included. Satisfies `muster.run.question.Remembers`."""
 
     memory: Memory
     at: str
@@ -69,7 +67,7 @@ class _Sent:
 
 @dataclass
 class Rehearsal:
-    """A fleet in a scratch repository over its `origin`, and how far it has come."""
+    """A fleet in a scratch repository over its `origin`, after the steps so far."""
 
     origin: Repository
     repository: Repository
@@ -80,7 +78,7 @@ class Rehearsal:
     _sent: int = 0
 
     def step(self, now: datetime) -> Settled:
-        """Decide as of an instant, commit what follows, and take the pulses that are due for sent."""
+        """Evaluate at an instant, commit the result, and count due pulses as sent."""
         with without_collection():
             remembered = _Sent(self.memory, f"rehearsal {self._sent}")
             found = answer(Question(self.repository, self.commit, self.heard, now, remembered), self.state)
@@ -98,7 +96,7 @@ class Rehearsal:
         return settled
 
     def suppose(self, edits: Edits) -> None:
-        """Commit files as if somebody had: on the branch, and on agents' refs."""
+        """Commit edits to the branch and to agent refs."""
         own = {path: data for (ref, path), data in edits.items() if not ref}
         if own:
             self.commit = build_commit(self.repository, own, "Supposed\n", self.commit)
@@ -109,7 +107,7 @@ class Rehearsal:
 
     def _edited(self, ref: AgentRef, edits: Edits) -> AgentRef:
         files = {path: data for (name, path), data in edits.items() if name == ref.short}
-        if relay_of(ref.name):  # a tree, which nothing is built on: what it holds, and this
+        if relay_of(ref.name):  # a single root commit: its files and these
             files = {**files_of(self.repository, ref.commit), **files}
             return replace(ref, commit=build_commit(self.repository, files, "Supposed\n", None))
         return replace(ref, commit=build_commit(self.repository, files, "Supposed\n", ref.commit))
@@ -117,7 +115,7 @@ class Rehearsal:
 
 @contextmanager
 def rehearsal(repository: Repository, commit: str, heard: AgentRefs, state: Path | None = None) -> Iterator[Rehearsal]:
-    """Yield a rehearsal that begins at a commit, with the agents that were heard. `state`: what runs on it left."""
+    """Yield a rehearsal that begins at a commit, with agent refs. `state`: the state file of the branch."""
     memory = Remembered(repository).memory
     with scratch_of(repository, commit) as scratch:
         own = scratch.git_dir / "state" / "state.sqlite"

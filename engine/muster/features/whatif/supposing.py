@@ -1,7 +1,7 @@
-"""What if: the edits that make a supposition true, as files that somebody might have committed.
+"""What if: suppositions as edits of files in the branch and on agent refs.
 
-A supposition is no other way of deciding. It becomes files of the branch and of agents' refs, which are committed to a
-scratch repository (`muster.features.whatif.rehearsal`) and decided like any others.
+The edits are committed to a scratch repository (`muster.features.whatif.rehearsal`) and evaluated like any other, so
+there is no second way of deciding.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
@@ -34,25 +34,25 @@ from muster.rules.policies.staleness import expiry
 
 #: Files by agent's ref (empty for the branch) and path; None removes one.
 Edits = Mapping[tuple[str, str], bytes | None]
-#: Where what nobody has written yet is put.
+#: The folder of added files.
 FOLDER = "supposed"
 _REASON = "Supposed"
-#: So far back lies the last word of an agent that is lost.
+#: How long ago a lost agent last renewed its lease.
 _LONG_AGO = timedelta(days=30)
 
 
-#: What every part of an object has.
+#: The fields that every part of an object has.
 _EVERYWHERE = frozenset(("apiVersion", "kind", "metadata"))
 _NAMES = frozenset(("apiVersion", "kind", "name", "namespace"))
 
 
 class NotSupposable(ValueError):  # noqa: N818 - says what the person asked for
-    """Nothing in the fleet is what the supposition speaks of."""
+    """The supposition does not fit the fleet."""
 
 
 @dataclass
 class Supposition:
-    """The edits so far, over the fleet's input parts: a later one sees what an earlier one made of a document."""
+    """The edits so far of the fleet's input parts; later ones build on earlier ones."""
 
     fleet: Fleet
     _documents: dict[tuple[str, str], dict[int, Tree | None]] = field(default_factory=dict)
@@ -60,7 +60,7 @@ class Supposition:
 
     @property
     def edits(self) -> Edits:
-        """The files as they are supposed."""
+        """The edited files."""
         found = dict(self._files)
         for where, bodies in self._documents.items():
             kept = [body for body in bodies.values() if body is not None]
@@ -68,7 +68,7 @@ class Supposition:
         return found
 
     def change(self, part: Part, change: Callable[[Tree], Tree | None]) -> None:
-        """Have a document of a file be another one, or none."""
+        """Change a document of a file; None removes it."""
         where = (part.source.ref, part.source.path)
         if where not in self._documents:
             loaded = load_documents(part.source.read(), part.source.label)
@@ -82,10 +82,10 @@ class Supposition:
             items[part.item] = change(items[part.item])
             bodies[part.index] = {**body, "items": [item for item in items if item is not None]}
 
-    # -- what can be supposed
+    # -- suppositions
 
     def lose(self, selector: LabelSelector, now: datetime) -> tuple[str, ...]:
-        """The agents of the clusters with these labels have been silent for long. Returns the clusters' names."""
+        """Suppose that the agents of the clusters with these labels are silent. Returns the clusters' names."""
         lost = tuple(obj.id.name for obj in self.fleet.clusters() if selector.matches(obj.labels))
         if not lost:
             raise NotSupposable("no cluster has these labels")
@@ -94,17 +94,17 @@ class Supposition:
         return lost
 
     def report(self, id_: ObjectId, type_: str, status: str, now: datetime) -> None:
-        """Somebody reports a condition of an object with this status."""
+        """Suppose that a condition of an object is reported with this status."""
         obj = self.fleet.objects.get(id_)
         if obj is None:
             raise NotSupposable(f"there is no {id_}")
-        said = {"type": type_, "status": status, "reason": _REASON, "message": "",
+        condition = {"type": type_, "status": status, "reason": _REASON, "message": "",
                 "lastTransitionTime": format_time(now)}  # fmt: skip
         parts = [part for part in obj.parts if part.layer is Layer.INPUT]
         holder = next((part for part in parts if _has(part.body, type_)), None)
         holder = holder or next((part for part in parts if "status" in part.body), None)
         if holder is not None:
-            self.change(holder, lambda body: _with_condition(body, said))
+            self.change(holder, lambda body: _with_condition(body, condition))
             return
         kind = kind_of(id_)
         metadata = {"name": id_.name, **({"namespace": id_.namespace} if id_.namespace else {})}
@@ -112,21 +112,21 @@ class Supposition:
             "apiVersion": parts[0].version,
             "kind": kind.name,
             "metadata": metadata,
-            "status": {"conditions": [said]},
+            "status": {"conditions": [condition]},
         }
         self._files["", f"{FOLDER}/{kind.folder}/{id_.namespace or '-'}/{id_.name}.yaml"] = emit(body).encode()
 
     def edit(self, path: str, data: bytes | None) -> None:
-        """A file of the branch is another one; None: it is gone."""
+        """Replace a file of the branch; None deletes it."""
         self._files["", path] = data
 
     def has(self, path: str) -> bool:
-        """Whether a file of the branch lies there, and holds objects."""
+        """Does the branch have a file with objects at a path?"""
         return any(part.source.path == path and not part.source.ref for part in self.fleet.read.parts)
 
     def put(self, name: str, data: bytes) -> None:
-        """The parts of objects in a file from elsewhere take the place of those parts that they are: what other files
-        say of the same objects, such as what agents report, stands."""
+        """Replace parts of objects by those in a file from elsewhere; other parts of these objects, such as agents'
+        reports, stay."""
         reading = FilesRead()
         read_file(reading, SourceFile(name, "", lambda: data), Layer.INPUT)
         for found in reading.findings[:1]:
@@ -137,7 +137,7 @@ class Supposition:
         self._files["", f"{FOLDER}/{name}"] = data
 
     def _counterpart(self, given: Part) -> Part | None:
-        """The part of the same object that sets most of the same fields; what people declare counts before status."""
+        """The part of the same object with the most fields in common; declared fields count before status."""
         obj = self.fleet.objects.get(given.id)
         parts = [one for one in obj.parts if one.layer is Layer.INPUT and not one.source.ref] if obj is not None else []
         likeness = {index: _likeness(part.body, given.body) for index, part in enumerate(parts)}
@@ -146,14 +146,14 @@ class Supposition:
 
 
 def _likeness(one: Tree, other: Tree) -> tuple[int, int, int]:
-    """How many fields two parts of an object have in common: those that people declare, whole sections, and status."""
+    """How much two parts of an object have in common: declared fields, sections, and status fields."""
     sections = (one.keys() & other.keys()) - _EVERYWHERE
     every, status = _common(one, other), _common({"": one.get("status")}, {"": other.get("status")})
     return every - status, len(sections), status
 
 
 def _common(one: Tree, other: Tree, depth: int = 0) -> int:
-    """How many fields both trees have, names of objects aside."""
+    """How many fields two trees have in common, without names of objects."""
     if not isinstance(one, dict) or not isinstance(other, dict):
         return int(depth > 1)
     return sum(_common(one[name], other[name], depth + 1) for name in (one.keys() & other.keys()) - _NAMES)
@@ -161,7 +161,7 @@ def _common(one: Tree, other: Tree, depth: int = 0) -> int:
 
 @dataclass(frozen=True, slots=True)
 class Beat:
-    """An agent that is heard: its Lease, and how often it renews it."""
+    """An agent that renews its Lease: the Lease, its last renewal, and the period."""
 
     cluster: str
     lease: Part
@@ -169,12 +169,12 @@ class Beat:
     period: timedelta
 
     def at(self, now: datetime) -> datetime:
-        """Its last renewal before, or at, an instant, if it goes on as it does."""
+        """Its last renewal up to an instant, if it keeps renewing."""
         return self.renewed + (now - self.renewed) // self.period * self.period
 
 
 def beats(fleet: Fleet, patterns: Iterable[str], now: datetime) -> Iterator[Beat]:
-    """Yield the agents of the clusters whose names match, as in a shell, and that are not silent already."""
+    """Yield the agents of clusters whose names match, as in a shell, without silent ones."""
     wanted, factor, leases = tuple(patterns), grace_factor(fleet), leases_by_cluster(fleet)
     clusters = {obj.id.name: obj for obj in fleet.clusters()}
     names = [name for name in clusters if any(fnmatchcase(name, pattern) for pattern in wanted)]
@@ -189,23 +189,22 @@ def beats(fleet: Fleet, patterns: Iterable[str], now: datetime) -> Iterator[Beat
 
 
 def _seconds(fleet: Fleet, cluster: Object, lease: Tree) -> int:
-    """How long an agent waits between renewals: a duration of the lease, as the hub told it; Karmada's renews four
-    times in one."""
+    """How often an agent renews, in seconds: once per lease duration that the hub has derived; Karmada's four times."""
     if MANAGED_CLUSTER.has(cluster.id):
         return max(own_lease_seconds(cluster), derived_lease_seconds(fleet.previous.get(cluster.id)))
     own = dig(lease, "spec", "leaseDurationSeconds")
     return max(min(own, LONGEST_SECONDS) // 4, 1) if isinstance(own, int) and not isinstance(own, bool) else 10
 
 
-def renewals(supposition: Supposition, beating: Iterable[Beat], now: datetime) -> None:
-    """The agents have gone on renewing until now."""
-    for beat in beating:
+def renewals(supposition: Supposition, agents: Iterable[Beat], now: datetime) -> None:
+    """Suppose that the agents have renewed until now."""
+    for beat in agents:
         if (renewed := beat.at(now)) > beat.renewed:
             supposition.change(beat.lease, lambda body, at=renewed: _renewed(body, at))  # type: ignore[misc]
 
 
 def _leases(fleet: Fleet, clusters: Iterable[str]) -> Iterator[tuple[str, Part]]:
-    """The parts of the Leases of some clusters that say when they were renewed."""
+    """The parts of some clusters' Leases that have `renewTime`."""
     wanted = frozenset(clusters)
     for obj in fleet.of(LEASE):
         if (name := leased_cluster(obj)) in wanted:
@@ -220,6 +219,6 @@ def _has(body: Tree, type_: str) -> bool:
     return any(condition.get("type") == type_ for condition in mappings_at(body, "status", "conditions"))
 
 
-def _with_condition(body: Tree, said: dict[str, str]) -> Tree:
-    conditions = [one for one in mappings_at(body, "status", "conditions") if one.get("type") != said["type"]]
-    return {**body, "status": {**(body.get("status") or {}), "conditions": [*conditions, said]}}
+def _with_condition(body: Tree, condition: dict[str, str]) -> Tree:
+    conditions = [one for one in mappings_at(body, "status", "conditions") if one.get("type") != condition["type"]]
+    return {**body, "status": {**(body.get("status") or {}), "conditions": [*conditions, condition]}}
