@@ -166,7 +166,7 @@ def test_an_output_format(copy: Path) -> None:
     reports, options = copy / "engine/muster/cli/reports.py", copy / "engine/muster/cli/options.py"
     put(reports, "from muster.cli.documents", "from muster.cli.codes import codes_text\n")
     put(reports, '    "sarif": ', row)
-    options.write_text(options.read_text().replace('"gitlab", "markdown")(function)', '"gitlab", "codes")(function)'))
+    options.write_text(options.read_text().replace('"gitlab", "markdown")', '"gitlab", "codes")'))
     (copy / "fleet/a.yaml").write_text(cluster("a").replace("hubAcceptsClient", "hubAcceptClient"))
     assert muster(copy, "validate", "-o", "codes").stdout == "MUS201\n"
 

@@ -87,60 +87,33 @@ def present() -> datetime:
     return wall_clock().replace(microsecond=0)
 
 
-def repo_option(function: _F) -> _F:
-    """`--repo DIR`."""
-    return click.option(
-        "--repo",
-        type=FOLDER,
-        default=".",
-        show_default="the current directory",
-        help="The fleet repository, or a directory inside it.",
-    )(function)
-
-
-def now_option(function: _F) -> _F:
-    """`--now T`."""
-    return click.option(
-        "--now", type=InstantType(), default="now", show_default=True, help="Evaluate at this instant (RFC 3339)."
-    )(function)
-
-
-def sink_option(function: _F) -> _F:
-    """`--sink-dir DIR`: the only directory where a fleet's file sinks may write."""
-    return click.option(
-        "--sink-dir", type=FOLDER, metavar="DIR",
-        help="Allow the fleet's file sinks to write below this directory.  [default: they fail]",
-    )(function)  # fmt: skip
+repo_option = click.option(
+    "--repo",
+    type=FOLDER,
+    default=".",
+    show_default="the current directory",
+    help="The fleet repository, or a directory inside it.",
+)
+now_option = click.option(
+    "--now", type=InstantType(), default="now", show_default=True, help="Evaluate at this instant (RFC 3339)."
+)
+sink_option = click.option(
+    "--sink-dir", type=FOLDER, metavar="DIR",
+    help="Allow the fleet's file sinks to write below this directory.  [default: they fail]",
+)  # fmt: skip
 
 
 def snapshot_options(function: _F) -> _F:
     """`--rev REV` and `--worktree`: what to read."""
-    function = click.option("--worktree", is_flag=True, help="Read the files in the work tree, committed or not.")(
-        function
-    )
-    return rev_option(function)
+    worktree = click.option("--worktree", is_flag=True, help="Read the files in the work tree, committed or not.")
+    return rev_option(worktree(function))
 
 
-def rev_option(function: _F) -> _F:
-    """`--rev REV`."""
-    return click.option("--rev", metavar="REV", help="Read this revision.  [default: HEAD]")(function)
-
-
-def state_option(function: _F) -> _F:
-    """`--state FILE`: where to keep the state for the next run."""
-    return click.option(
-        "--state", type=FILE, metavar="FILE", envvar="MUSTER_STATE",
-        show_envvar=True, help="Keep the state for the next run in this file.  [default: in the cache]",
-    )(function)  # fmt: skip
-
-
-def workers_option(function: _F) -> _F:
-    """`--workers N`: the processes that evaluate a whole fleet."""
-    return click.option(
-        "--workers", callback=_workers, metavar="N|dask://HOST:PORT",
-        help="Evaluate a whole fleet in this many processes, or on a Dask cluster (an address or a scheduler file).  "
-        "[default: one for each core, if the fleet is large]",
-    )(function)  # fmt: skip
+rev_option = click.option("--rev", metavar="REV", help="Read this revision.  [default: HEAD]")
+state_option = click.option(
+    "--state", type=FILE, metavar="FILE", envvar="MUSTER_STATE",
+    show_envvar=True, help="Keep the state for the next run in this file.  [default: in the cache]",
+)  # fmt: skip
 
 
 def _workers(_ctx: click.Context, _param: click.Parameter, value: str | None) -> "Workers":
@@ -154,18 +127,19 @@ def _workers(_ctx: click.Context, _param: click.Parameter, value: str | None) ->
         raise click.BadParameter(str(error)) from error
 
 
-def offline_option(function: _F) -> _F:
-    """`--offline`: fetch no agents' refs."""
-    return click.option("--offline", is_flag=True, help="Fetch no agents' refs: use the local ones.")(function)
+workers_option = click.option(
+    "--workers", callback=_workers, metavar="N|dask://HOST:PORT",
+    help="Evaluate a whole fleet in this many processes, or on a Dask cluster (an address or a scheduler file).  "
+    "[default: one for each core, if the fleet is large]",
+)  # fmt: skip
+offline_option = click.option("--offline", is_flag=True, help="Fetch no agents' refs: use the local ones.")
 
 
-def agents_gone_option(function: _F) -> _F:
-    """`--agents-gone`: refs that no repository has are removed."""
-    return click.option(
-        "--agents-gone",
-        is_flag=True,
-        help="Agents whose refs no repository has any more are removed: their clusters become silent.",
-    )(function)
+agents_gone_option = click.option(
+    "--agents-gone",
+    is_flag=True,
+    help="Agents whose refs no repository has any more are removed: their clusters become silent.",
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -241,12 +215,11 @@ class _OutputFormat(click.Choice[str]):
 JSONPATH = "jsonpath="
 
 
-def log_format_option(function: _F) -> _F:
-    """`--log-format FORMAT` of commands that go on until they are stopped."""
-    return click.option(
-        "--log-format", type=click.Choice(("text", "json")), default="text", show_default=True,
-        help="Write the log as lines of text, or of JSON with `time` and `message`.",
-    )(function)  # fmt: skip
+#: `--log-format FORMAT` of commands that go on until they are stopped.
+log_format_option = click.option(
+    "--log-format", type=click.Choice(("text", "json")), default="text", show_default=True,
+    help="Write the log as lines of text, or of JSON with `time` and `message`.",
+)  # fmt: skip
 
 
 def output_option(*formats: str, templates: bool = False) -> Callable[[_F], _F]:
@@ -298,18 +271,8 @@ def wanted(*targets: str) -> "Wanted | None":
     return Wanted(frozenset().union(*(one.names for one in found)), any(one.wide for one in found))
 
 
-def report_option(function: _F) -> _F:
-    """`-o FORMAT` for findings: text, or a format of `muster.cli.reports`, which is not imported just for the names."""
-    return output_option("text", "json", "sarif", "junit", "github", "gitlab", "markdown")(function)
-
-
-def findings_option(function: _F) -> _F:
-    """`--findings FORMAT=FILE`, repeatable."""
-    return click.option(
-        "--findings", multiple=True, type=ParsedType("format=file", _form_and_file), metavar="FORMAT=FILE",
-        help="Also write the findings to this file ('-': standard output), as json, sarif, junit, github, gitlab or "
-        "markdown.  Repeatable.",
-    )(function)  # fmt: skip
+#: `-o FORMAT` for findings: text, or a format of `muster.cli.reports`, which is not imported just for the names.
+report_option = output_option("text", "json", "sarif", "junit", "github", "gitlab", "markdown")
 
 
 def _form_and_file(text: str) -> tuple[str, str]:
@@ -319,6 +282,14 @@ def _form_and_file(text: str) -> tuple[str, str]:
     if form not in REPORTS or not target:
         raise ValueError(f"{text!r} is not FORMAT=FILE, with a format of {', '.join(sorted(REPORTS))}")
     return form, target
+
+
+#: `--findings FORMAT=FILE`, repeatable.
+findings_option = click.option(
+    "--findings", multiple=True, type=ParsedType("format=file", _form_and_file), metavar="FORMAT=FILE",
+    help="Also write the findings to this file ('-': standard output), as json, sarif, junit, github, gitlab or "
+    "markdown.  Repeatable.",
+)  # fmt: skip
 
 
 def write_findings(findings: "Sequence[Finding]", form: str, target: str) -> None:
