@@ -160,6 +160,7 @@ THROUGH = {
         "features/notify/test_notify.py": "noticed",
         "features/plan/test_cli.py": "comparison",
         "features/plan/test_plan.py": "placed",
+        "run/test_affected.py": "growing",
         "run/test_facts.py": "change",
         "run/test_sharded.py": "gathered provisional shard",
         "run/test_uncommitted.py": "checking",

@@ -8,7 +8,8 @@ import pytest
 
 from muster.data.tree import Tree
 from muster.git.agents import AgentRef
-from muster.run.affected import BEFORE_READING, Affects, ChangeRow, noticed, touched_since
+from muster.run.affected import BEFORE_READING, Affects, ChangeRow, touched_since
+from muster.run.growing import noticed
 from muster.run.incremental import answer
 from muster.run.part import LAST_CHECK, FleetPart, Touched
 from muster.run.question import Question, WholeNeeded

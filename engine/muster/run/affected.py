@@ -8,7 +8,6 @@ random lives in tests/run hold that.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
 from dataclasses import dataclass, replace
 from enum import Enum
 from functools import cached_property
@@ -19,7 +18,6 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, CLUSTERS, CSR, TARGETS, Kind, kind_of
 from muster.data.locations import FOLDER
-from muster.data.snapshot import Snapshot
 from muster.fleet.assemble import assemble
 from muster.fleet.faults import is_fault
 from muster.fleet.fleet import Beyond, Fleet
@@ -39,7 +37,7 @@ from muster.rules.heartbeats.durations import LeaseFloor
 from muster.rules.policies.lazy import cost_share
 from muster.run.homes import CONTEXT, KeptNeighbourhoods, kind_name, read_summaries
 from muster.run.part import FleetPart, Touched
-from muster.run.question import Question, WholeNeeded, default_home
+from muster.run.question import Question, WholeNeeded, default_home, names_of, refs_by_name, tips_of, withheld_of
 from muster.run.records import RunRecord, digest
 from muster.run.run import Run
 from muster.run.state import RunState
@@ -95,12 +93,12 @@ class Since:
     @cached_property
     def refs_before(self) -> Mapping[str, str]:
         """What is kept of each agent's ref, by name; nothing if none differs."""
-        return _by_name(self.state.tips()) if self.refs_differ else {}
+        return refs_by_name(self.state.tips()) if self.refs_differ else {}
 
     @cached_property
     def refs_now(self) -> Mapping[str, str]:
         """The same of the refs of the question."""
-        return _by_name(tips_of(self.question)) if self.refs_differ else {}
+        return refs_by_name(tips_of(self.question)) if self.refs_differ else {}
 
     @cached_property
     def moved_refs(self) -> "tuple[AgentRef, ...]":
@@ -487,75 +485,3 @@ AFTER_DECIDING: Final[tuple[ChangeRow[Deciding], ...]] = (
     ChangeRow("a cluster's summary changed", Affects.SHARED, _summary_changed),
     NAME_TAKEN,
 )
-
-
-# -- growing a part
-
-
-def noticed(part: FleetPart, rows: Iterable[ChangeRow[M]], moment: M) -> FleetPart | None:
-    """The larger part that changes ask for; None if this one is enough. WholeNeeded if only the whole fleet is."""
-    for row in rows:
-        found = row.notice(moment)
-        if not found:
-            continue
-        if row.affects is Affects.FLEET:
-            raise WholeNeeded(row.change)
-        if row.affects is Affects.SHARED:
-            return part.larger(wide=True)
-        if row.affects is Affects.CONCERNED:
-            if not part.rest.asks_summaries:
-                raise WholeNeeded(row.change)
-            affected_clusters = homes_concerned(part.question, part.state, part.facts, part.touched)
-            return part.larger(affected_clusters, wide=True, edited=True)
-        if isinstance(found, frozenset):
-            return part.larger(found)
-    return None
-
-
-@contextmanager
-def read_part(part: FleetPart) -> Iterator[tuple[FleetPart, Snapshot, Fleet | None]]:
-    """Read a part, with all that lies in one file with it: the part, its files and its fleet. If that shows that more
-    must be looked at: the larger part, and no fleet."""
-    part = part.closed()
-    with part.question.snapshot(part.paths, part.refs) as snapshot:
-        fleet = assemble(snapshot, partial=True)
-        reading = Reading(part, fleet)
-        if (larger := noticed(part, AFTER_READING, reading)) is not None:
-            yield larger, snapshot, None
-        else:
-            yield replace(part, standing=reading.standing), snapshot, fleet
-
-
-# -- what of a question is compared with the last run
-
-
-def withheld_of(question: Question) -> list[tuple[str, list[str]]]:
-    """The further repositories that do not answer, and the clusters that are unknown for that reason. The error text is
-    left out: it may differ each time."""
-    agents = question.agents
-    return [] if agents is None else [(one.remote, sorted(one.clusters)) for one in agents.withheld]
-
-
-def tips_of(question: Question) -> str:
-    """The agents' refs as they were heard, a line each: the name and the commit, and if there is more to say, a digest
-    of it, behind a `?` if the ref was not read. They are many, and every look compares them: hence no tree."""
-    return "\n".join([
-        f"{ref.name} {ref.commit}" if not (ref.refused or ref.unread or ref.identity)
-        else f"{ref.name} {'?' if ref.unread else ''}{ref.commit} {_more(ref)}"
-        for ref in question.refs
-    ])  # fmt: skip
-
-
-def _by_name(tips: str) -> dict[str, str]:
-    return {name: said for name, _, said in (line.partition(" ") for line in tips.split("\n") if line)}
-
-
-def _more(ref: "AgentRef") -> str:
-    known = ref.identity
-    identity = None if known is None else (known.user, known.reason, known.doubt)
-    return digest(repr((list(ref.refused), identity, ref.unread)).encode("utf-8", "surrogatepass"))
-
-
-def names_of(ids: Iterable[ObjectId]) -> set[str]:
-    """The names by which to look up the neighbourhoods of objects."""
-    return {name for id_ in ids for name in (default_home(id_), str(id_))}

@@ -13,11 +13,10 @@ from muster.data.kinds import is_cluster
 from muster.rules.effects.allowance import Allowance, Usage
 from muster.rules.failures import OF_FAILURES
 from muster.rules.heartbeats.durations import LeaseFloor
-from muster.run.affected import names_of, tips_of, withheld_of
 from muster.run.figures import TOTAL_PREFIX, last_words, sorted_words, status_named, status_of
 from muster.run.homes import KeptNeighbourhoods
 from muster.run.provisional import Provisional
-from muster.run.question import Question
+from muster.run.question import Question, names_of, tips_of, withheld_of
 from muster.run.records import RunInputs, RunRecord, digest
 from muster.run.run import Run, Settled
 from muster.run.state import RunState

@@ -21,12 +21,11 @@ from muster.run.affected import (
     AFTER_DECIDING,
     Deciding,
     beyond_record,
-    noticed,
-    read_part,
     require_record,
 )
 from muster.run.answer import RunAnswer, facts_of
 from muster.run.checking import require_fleet_sound
+from muster.run.growing import noticed, read_part
 from muster.run.homes import KeptNeighbourhoods, keep
 from muster.run.overlay import Overlay
 from muster.run.part import FleetPart

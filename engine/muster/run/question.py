@@ -1,6 +1,6 @@
 """The question that a run answers: which files, with which agents, as of which instant."""
 
-from collections.abc import Collection, Sequence
+from collections.abc import Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
@@ -13,6 +13,7 @@ from muster.data.snapshot import Agents, Snapshot
 from muster.git.changes import PathChange
 from muster.git.repository import Repository
 from muster.git.snapshot import CommitSnapshot
+from muster.run.records import digest
 
 if TYPE_CHECKING:
     from muster.git.agentrefs import AgentRefs
@@ -162,3 +163,39 @@ class Question:
 def default_home(id_: ObjectId) -> str:
     """The name of the neighbourhood of an object, as far as its id tells."""
     return id_.name if is_cluster(id_) else id_.namespace
+
+
+# -- what is compared with the last run
+
+
+def withheld_of(question: Question) -> list[tuple[str, list[str]]]:
+    """The further repositories that do not answer, and the clusters that are unknown for that reason. The error text is
+    left out: it may differ each time."""
+    agents = question.agents
+    return [] if agents is None else [(one.remote, sorted(one.clusters)) for one in agents.withheld]
+
+
+def tips_of(question: Question) -> str:
+    """The agents' refs as they were heard, a line each: the name and the commit, and if there is more to say, a digest
+    of it, behind a `?` if the ref was not read. They are many, and every look compares them: hence no tree."""
+    return "\n".join([
+        f"{ref.name} {ref.commit}" if not (ref.refused or ref.unread or ref.identity)
+        else f"{ref.name} {'?' if ref.unread else ''}{ref.commit} {_more(ref)}"
+        for ref in question.refs
+    ])  # fmt: skip
+
+
+def refs_by_name(tips: str) -> dict[str, str]:
+    """What `tips_of` says of each ref."""
+    return {name: said for name, _, said in (line.partition(" ") for line in tips.split("\n") if line)}
+
+
+def _more(ref: "AgentRef") -> str:
+    known = ref.identity
+    identity = None if known is None else (known.user, known.reason, known.doubt)
+    return digest(repr((list(ref.refused), identity, ref.unread)).encode("utf-8", "surrogatepass"))
+
+
+def names_of(ids: Iterable[ObjectId]) -> set[str]:
+    """The names by which to look up the neighbourhoods of objects."""
+    return {name for id_ in ids for name in (default_home(id_), str(id_))}

@@ -29,17 +29,15 @@ from muster.run.affected import (
     NAME_TAKEN,
     Deciding,
     beyond_record,
-    noticed,
-    read_part,
     require_record,
-    tips_of,
     touched_since,
 )
 from muster.run.checking import check_against, is_fleet_broken, require_fleet_sound
 from muster.run.collector import without_collection
+from muster.run.growing import noticed, read_part
 from muster.run.homes import keep
 from muster.run.part import LAST_CHECK, FleetPart, Touched
-from muster.run.question import Question, WholeNeeded, WorkTreeFiles
+from muster.run.question import Question, WholeNeeded, WorkTreeFiles, tips_of
 from muster.run.records import RunInputs, RunRecord, digest
 from muster.run.run import Run
 from muster.run.state import Home, RunState
