@@ -80,7 +80,7 @@ def test_a_plan_of_what_has_not_happened(muster: Run, fleet: Repo) -> None:
     assert code == 0
     assert "3 clusters Unknown, 1 placement rescheduled: 4 derived files to write or remove." in out
     code, _, err = muster("plan", "--repo", fleet.path, *NOON, "--lose", "region=eu", "--base", "main")
-    assert (code, "--base compares what is committed" in err) == (2, True)
+    assert (code, "--base compares commits" in err) == (2, True)
 
 
 def test_an_edit_of_the_work_tree_holds_at_its_own_path(muster: Run, fleet: Repo) -> None:
