@@ -5,9 +5,11 @@ from datetime import datetime, timedelta
 
 import pytest
 
-from muster.data.decision import Failed
+from muster.data.decision import Failed, Path
+from muster.data.kinds import ALL, Kind
 from muster.fleet.agent_refs import with_agent_refs
 from muster.fleet.neighbourhoods import neighbourhoods
+from muster.fleet.schemas import load_schema
 from muster.rules.pipeline import STAGES, context_of
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.registration.removals import withheld
@@ -63,3 +65,33 @@ def test_neighbours_are_those_that_one_report_speaks_of() -> None:
     found = {name for name, view in neighbourhoods(fleet).items() if len(view.clusters()) > 1}
     assert found == {"new-ap-1"}
     decided_in_parts(fleet, NOON)
+
+
+def fields_of(kind: Kind) -> set[Path]:
+    """The fields that the table of derived parts gives a kind alone."""
+    own = load_schema("derived/parts.json")["kinds"].get(kind.label, {})
+    where: dict[str, Path] = {"muster": ("status", "muster"), "beside": ()}
+    return {
+        (*where.get(section, (section,)), *name)
+        for section, names in own.items()
+        for name in ([()] if names is None else [(name,) for name in names])
+    }
+
+
+def derived_by_stages(kind: Kind) -> set[Path]:
+    """The fields that stages say they derive of a kind, but for the one that keeps whatever others derived before."""
+    stages = (stage for stage in STAGES if stage.name != "kept")
+    return {path for stage in stages for kinds, paths in stage.derives if kind in kinds for path in paths}
+
+
+@pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.label)
+def test_the_table_of_derived_parts_has_what_stages_derive(kind: Kind) -> None:
+    """Neither a field that no stage derives, nor a field of a stage that the table refuses."""
+    table, derived = fields_of(kind), derived_by_stages(kind)
+    assert not {field for field in table if not any(one[: len(field)] == field[: len(one)] for one in derived)}
+    common = load_schema("derived/parts.json")["common"]
+    known = table | {(section, name) for section in ("metadata", "spec", "status") for name in common[section]}
+    known |= {("status", "muster", name) for name in common["muster"]}
+    if kind.label in load_schema("derived/parts.json")["kinds"]:
+        named = {path for path in derived if len(path) > 1}  # a whole section names no field
+        assert not {path for path in named if not any(one[: len(path)] == path[: len(one)] for one in known)}

@@ -11,7 +11,7 @@ from datetime import datetime
 from muster.data.decision import OF_SPEC, Because, Held, Input, Outcome
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL
+from muster.data.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_DEPLOYMENT_CUSTOMIZATION, CLUSTER_POOL
 from muster.data.times import format_time, try_duration
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.shared import Shared
@@ -212,4 +212,9 @@ def _was_reported(fleet: View, cluster: Cluster) -> bool:
     return fleet.before(cluster.id, "status", "muster", "reported") is True
 
 
-STAGE = Wide("pools", stage, derives=(((CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT), (METADATA, SPEC, STATUS)),))
+STAGE = Wide(
+    "pools", stage,
+    derives=(
+        ((CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_DEPLOYMENT_CUSTOMIZATION), (METADATA, SPEC, STATUS)),
+    ),
+)  # fmt: skip
