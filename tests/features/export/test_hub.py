@@ -110,7 +110,7 @@ def test_deletes_name_what_the_hub_has_to_delete(hub: Hub, printed: Printed) -> 
 def test_the_commands_of_the_page(hub: Hub, printed: Printed) -> None:
     """docs/hub.md: one after the other, twice."""
     hub.make_namespaces([*printed(), *printed("--deletes")])
-    (block,) = re.findall(r"^```text\n(.*?)^```$", PAGE, re.M | re.S)
+    block = re.findall(r"^```text\n(.*?)^```$", PAGE, re.M | re.S)[0]
     source = f"--repo {EXAMPLE} --worktree --now {format_time(NOON)}"
     muster_path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for line in block.splitlines() * 2:
