@@ -158,6 +158,19 @@ def test_init_lays_down_a_fleet_that_can_be_reconciled(tmp_path: Path, muster: R
     assert (target / "fleet.yaml").read_text() == "# mine\n"
 
 
+def test_init_names_the_groups_of_other_programs(tmp_path: Path, muster: Run) -> None:
+    target = tmp_path / "mine"
+    assert muster("init", "--with", "argocd,flux", str(target))[0] == exits.FINE
+    (target / "app.yaml").write_text(
+        "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\n---\n"
+        "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: web}\n"
+    )
+    code, out, _ = muster("validate", "--repo", str(target))
+    assert (code, "no findings" in out) == (exits.FINE, True)
+    code, _, errors = muster("init", "--with", "argo", str(tmp_path / "other"))
+    assert (code, "'argo' is none of argocd, flux" in errors) == (exits.USAGE, True)
+
+
 def test_the_work_tree_is_read_with_the_agents_refs(tmp_path: Path, muster: Run) -> None:
     repo = new_repository(tmp_path / "fleet")
     repo.commit({"clusters/a/cluster.yaml": cluster("a")})

@@ -72,7 +72,8 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False)
     previous = rename_conditions(previous, (*objects.values(), *builtin.values()))
     objects = with_automatic_acceptance(objects, previous, settings)
     objects, previous, unbound = with_bound_decisions(objects, previous, reading.parts, snapshot.agents.identities)
-    findings = (*reading.findings, *inputs.findings, *missed.findings, *joining.findings, *unsettled, *unbound)
+    reported = (one for one in reading.findings if not settings.is_foreign(reading.groups.get(one)))
+    findings = (*reported, *inputs.findings, *missed.findings, *joining.findings, *unsettled, *unbound)
     return Fleet(
         objects=objects,
         previous=previous,

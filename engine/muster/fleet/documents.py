@@ -72,8 +72,10 @@ def add_body(
     if kind is None:
         if not (person and _is_misspelt(reading, place, group, name, body)):
             # Outside of our groups and kinds, it is another program's object.
-            reading.findings.append(messages.unknown_kind(place, group, name, known_group=group in _GROUPS))
+            found = messages.unknown_kind(place, group, name, known_group=group in _GROUPS)
+            reading.findings.append(found)
             if person:
+                reading.groups[found] = group
                 reading.foreign.extend(foreign_objects(source, document.index, document.line, item, body))
         return False
     if document.nulls:

@@ -170,7 +170,7 @@ def unknown_kind(origin: Origin, group: str, name: str, *, known_group: bool) ->
         Code.UNKNOWN_KIND,
         message,
         _at(origin),
-        hint=hint or "name the file in .musterignore if it is not meant for muster",
+        hint=hint or f"for another program's object, name the group {group!r} in Fleet.spec.foreign",
     )
 
 

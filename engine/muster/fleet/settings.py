@@ -93,6 +93,13 @@ class Settings:
         """Kinds that muster writes besides, by the names of their CustomResourceDefinitions."""
         return frozenset(self.get("outputs") or ())
 
+    def is_foreign(self, group: str | None) -> bool:
+        """Does the fleet name this API group as another program's? `*.example.com` names all groups that end so."""
+        if group is None:
+            return False
+        named = self.get("foreign") or ()
+        return group in named or any(one[:2] == "*." and group.endswith(one[1:]) for one in named)
+
     def policy_params(self, policy: str) -> dict[str, Tree]:
         """The parameters that the fleet sets for a policy; they win over the policy's own."""
         value = self.get("policyParams", policy)

@@ -93,6 +93,41 @@ def test_what_no_policy_speaks_of_is_ignored_as_ever(tmp_path: Path) -> None:
     assert [one.code for one in findings] == ["MUS102"]
 
 
+APPLICATION = "apiVersion: argoproj.io/v1alpha1\nkind: Application\nmetadata: {name: web}\n"
+KUSTOMIZATIONS = (
+    "apiVersion: kustomize.toolkit.fluxcd.io/v1\nkind: Kustomization\nmetadata: {name: web}\n---\n"
+    "apiVersion: kustomize.config.k8s.io/v1beta1\nkind: Kustomization\nresources: []\n---\n"
+    "apiVersion: v1\nkind: ConfigMap\nmetadata: {name: web}\n"
+)
+
+
+@pytest.mark.parametrize(
+    ("foreign", "reported"),
+    [
+        ("", ["argoproj.io", "kustomize.toolkit.fluxcd.io", "kustomize.config.k8s.io", ""]),
+        ("argoproj.io", ["kustomize.toolkit.fluxcd.io", "kustomize.config.k8s.io", ""]),
+        ("argoproj.io, '*.fluxcd.io', kustomize.config.k8s.io, ''", []),
+        ("'*.io', fluxcd.io", [""]),
+        ("'*.argoproj.io', apps", ["argoproj.io", "kustomize.toolkit.fluxcd.io", "kustomize.config.k8s.io", ""]),
+    ],
+)
+def test_groups_that_the_fleet_calls_foreign_are_not_reported(
+    tmp_path: Path, foreign: str, reported: list[str]
+) -> None:
+    fleet = f"apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: f}}\nspec: {{foreign: [{foreign}]}}\n"
+    findings = found(tmp_path, {"a.yaml": APPLICATION, "b.yaml": KUSTOMIZATIONS, "fleet.yaml": fleet})
+    assert [one.code for one in findings] == ["MUS102"] * len(reported)
+    assert all(f"group {group!r} is known" in one.message for group, one in zip(reported, findings, strict=True))
+    assert all("Fleet.spec.foreign" in one.hint for one in findings)
+
+
+def test_a_foreign_group_hides_no_misspelt_kind_of_the_fleet(tmp_path: Path) -> None:
+    fleet = "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: f}\nspec: {foreign: ['*.io']}\n"
+    typo = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedClustr\nmetadata: {name: a}\nspec: {}\n"
+    (finding,) = found(tmp_path, {"a.yaml": typo, "fleet.yaml": fleet})
+    assert (finding.code, finding.severity) == ("MUS102", Severity.ERROR)
+
+
 #: expressions of the usual libraries that the Deployment above breaks, or not
 LIBRARY = [
     ("!object.spec.template.spec.containers.exists(c, c.image.endsWith(':latest') || !c.image.contains(':'))", False),

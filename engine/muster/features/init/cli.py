@@ -10,14 +10,29 @@ from pathlib import Path
 
 import click
 
-from muster.cli.options import FOLDER
+from muster.cli.options import FOLDER, ParsedType
 
 _SKELETON = Path(__file__).parent / "skeleton"
+#: The API groups of the objects that people write for other programs, as YAML.
+_GROUPS = {
+    "argocd": ("argoproj.io", "kustomize.config.k8s.io"),
+    "flux": ("'*.fluxcd.io'", "kustomize.config.k8s.io"),
+}
+
+
+def _programs(text: str) -> tuple[str, ...]:
+    """The programs in a text such as `argocd,flux`."""
+    names = tuple(name for name in text.split(",") if name)
+    if unknown := [name for name in names if name not in _GROUPS]:
+        raise ValueError(f"{unknown[0]!r} is none of {', '.join(sorted(_GROUPS))}")
+    return names
 
 
 @click.command()
 @click.argument("directory", type=FOLDER, default=".")
-def command(directory: Path) -> int:
+@click.option("--with", "programs", type=ParsedType("names", _programs), default="", metavar="NAMES",
+              help="Other programs whose objects are in the repository: argocd, flux.")  # fmt: skip
+def command(directory: Path, programs: tuple[str, ...]) -> int:
     """Create a fleet repository in DIRECTORY. Existing files are left as they are.
 
     Its scheduled job and its hook install muster from the source of this installation, pinned. If other machines cannot
@@ -32,6 +47,7 @@ def command(directory: Path) -> int:
         click.echo(f"initialized a git repository in {directory}")
     source_of_muster = origin()
     to_fill: list[str] = []
+    groups = dict.fromkeys(group for program in programs for group in _GROUPS[program])
     for source in sorted(path for path in _SKELETON.rglob("*") if path.is_file()):
         name = source.relative_to(_SKELETON)
         target = directory / name
@@ -40,6 +56,8 @@ def command(directory: Path) -> int:
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
         text = filled(source.read_text(encoding="utf-8"), source_of_muster)
+        if groups and name == Path("fleet.yaml"):
+            text = text.replace("spec: {}\n", f"spec:\n  foreign: [{', '.join(groups)}]\n")
         target.write_text(text, encoding="utf-8", newline="\n")
         click.echo(f"created {name}")
         to_fill += [f"{name}:{line}" for line in marked(text)]
