@@ -90,8 +90,8 @@ class Code(StrEnum):
     UNKNOWN_KIND = ("MUS102", _W, "unknown kind",
         "No kind has this group and name, and no admission policy uses it, so the document is ignored. Name the groups "
         "of other programs in `Fleet.spec.foreign`. If only a few letters differ from a known kind (`ManagedClustr`, "
-        "`cluster.open-cluster-managment.io`), it is an error: the intended object keeps its derived state and stays in "
-        "the fleet.")
+        "`cluster.open-cluster-managment.io`), it is an error: the intended object keeps its derived state and stays "
+        "in the fleet.")
     MISSING_IDENTITY = ("MUS103", _E, "missing identity",
         "An object needs apiVersion, kind and metadata.name. Until the document has them, the object that it may "
         "have been, or every object that no other file declares, keeps its derived state.")
