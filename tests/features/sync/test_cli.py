@@ -110,6 +110,25 @@ def test_decisions_arrive_and_the_second_pass_changes_nothing(synced: Synced) ->
     assert synced.decision() == before
 
 
+def test_outputs_in_the_format_of_sig_multicluster_come_and_go(synced: Synced) -> None:
+    fleet = (
+        "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: fleet}\nspec:\n  outputs:\n"
+        "  - placementdecisions.multicluster.x-k8s.io\n  - clusterprofiles.multicluster.x-k8s.io\n"
+    )
+    synced.repo.commit({"fleet.yaml": fleet})
+    synced.reconciled()
+    made = synced.document()
+    assert made["failed"] == []
+    kinds = sorted((one["group"], one["kind"]) for one in made["created"])
+    assert kinds.count(("multicluster.x-k8s.io", "ClusterProfile")) == 2
+    assert kinds.count(("multicluster.x-k8s.io", "PlacementDecision")) == 1
+    assert not any(synced.document()[sort] for sort in ("created", "changed", "healed", "pruned", "failed"))
+    synced.repo.commit({"fleet.yaml": None})
+    synced.reconciled()
+    assert len(synced.document()["pruned"]) == 3
+    assert synced.chosen() == ["c1", "c2"]
+
+
 def test_a_dead_cluster_leaves_the_hub_s_decision(synced: Synced) -> None:
     synced.document()
     synced.now = "2026-01-01T12:20:00Z"

@@ -13,10 +13,12 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import (
     CLUSTER_CLAIM,
     CLUSTER_DEPLOYMENT,
+    CLUSTER_PROFILE,
     KARMADA_CLUSTER,
     MULTI_CLUSTER_INGRESS,
     PLACEMENT,
     PLACEMENT_DECISION,
+    SIG_PLACEMENT_DECISION,
     Kind,
     kind_of,
 )
@@ -40,13 +42,13 @@ class OwnedFields(NamedTuple):
 
 OWNED: Final = (
     OwnedFields(PLACEMENT_DECISION),
+    OwnedFields(SIG_PLACEMENT_DECISION),
+    OwnedFields(CLUSTER_PROFILE),
     OwnedFields(KARMADA_CLUSTER, ("status.remedyActions",), "karmada"),
     OwnedFields(MULTI_CLUSTER_INGRESS, ("status.trafficBlockClusters",), "karmada"),
     OwnedFields(CLUSTER_DEPLOYMENT, ("spec",), "hive"),
     OwnedFields(CLUSTER_CLAIM, ("spec",), "hive"),
 )
-#: Kinds that muster makes as whole objects wherever it derives one.
-_MADE_GROUPS: Final = frozenset(("multicluster.x-k8s.io",))
 
 
 class HubKey(NamedTuple):
@@ -74,14 +76,13 @@ def wanted(fleet: Fleet, systems: Iterable[str] = ()) -> list[Patch]:
     asked = frozenset(("", *systems))
     rules = {rule.kind: rule for rule in OWNED if rule.system in asked}
     for id_ in sorted(fleet.previous):
-        kind = kind_of(id_)
-        if (rule := rules.get(kind)) is None and kind.group not in _MADE_GROUPS:
+        if (rule := rules.get(kind_of(id_))) is None:
             continue
         made = id_ not in fleet.objects
         derived = fleet.previous[id_]
         if dig(derived, "metadata", "deletionTimestamp") is not None:
             continue  # it is to go: what muster made is pruned, and the rest is its owner's to delete
-        body = derived if made or rule is None else _only(derived, rule.fields)
+        body = derived if made else _only(derived, rule.fields)
         found.extend(_patches(id_, body, made=made))
     return found
 
