@@ -50,6 +50,7 @@ VERBS: dict[str, Verb] = {
     "heartbeat": Verb("agents.heartbeat.cli", "Renew a cluster's lease and report its status."),
     "relay": Verb("agents.relay.cli", "Forward the reports of many agents as one commit."),
     "get": Verb("features.get.cli:get", "Show the fleet as a table, YAML or JSON."),
+    "wait": Verb("features.get.wait_cli", "Wait until an object has a condition."),
     "claim": Verb("features.edits.cli:claim", "Claim a cluster of a pool, as one commit."),
     "release": Verb("features.edits.cli:release", "Give a claim's cluster back, as one commit."),
     "import": Verb("features.importing.cli", "Import the objects of a live hub from a dump."),

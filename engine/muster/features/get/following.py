@@ -5,6 +5,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
 from threading import Event, Thread
+from time import monotonic
 from typing import TYPE_CHECKING
 
 from muster.cli import options
@@ -43,8 +44,9 @@ class FollowedFleet:
         return self.source.now if self.fixed_now else options.present()
 
 
-def follow(fleet: FollowedFleet, show: "Callable[[Run], None]") -> None:
-    """Call `show` with a run, and again whenever the result may differ, until stopped by SIGTERM or Ctrl-C.
+def follow(fleet: FollowedFleet, show: "Callable[[Run], None]", timeout: timedelta | None = None) -> None:
+    """Call `show` with a run, and again whenever the result may differ, until stopped by SIGTERM or Ctrl-C, or until
+    the timeout.
 
     RepositoryError if the first read fails; later failures are printed and retried.
     """
@@ -52,12 +54,19 @@ def follow(fleet: FollowedFleet, show: "Callable[[Run], None]") -> None:
     repository = open_repository(fleet.source.repo, os.environ)
     watcher = Thread(target=listen, args=(common_directory(repository), wake, stop), daemon=True, name="muster-get")
     follower = _Follower(fleet, show)
+    end = None if timeout is None else monotonic() + timeout.total_seconds()
     with until_stopped(stop, wake=wake.set):
         watcher.start()
-        while not stop.is_set():
-            wake.clear()
-            follower.update()
-            wake.wait(follower.pause())
+        try:
+            while not stop.is_set():
+                wake.clear()
+                follower.update()
+                left = follower.pause() if end is None else min(follower.pause(), end - monotonic())
+                if left <= 0 and end is not None and monotonic() >= end:
+                    break
+                wake.wait(max(0.0, left))
+        finally:
+            stop.set()
     watcher.join(timeout=2)
 
 

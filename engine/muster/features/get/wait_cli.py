@@ -1,0 +1,77 @@
+"""`muster wait`: end when an object says what is waited for, as `kubectl wait` does."""
+
+from collections.abc import Callable
+from datetime import timedelta
+from typing import TYPE_CHECKING
+
+import click
+
+from muster.cli import completion, options
+from muster.cli.exits import FINDINGS
+from muster.data.tree import Tree, dig, mappings_at
+
+if TYPE_CHECKING:
+    from muster.run.run import Run
+
+
+class _MetError(Exception):
+    """The condition is met."""
+
+
+def _expected(text: str) -> Callable[[Tree], bool]:
+    """Return a predicate on an object for a text such as `condition=Ready` or `decision=prod-eu-1`."""
+    sort, _, rest = text.partition("=")
+    name, _, status = rest.partition("=")
+    if name and sort == "condition":
+        wanted = status or "True"
+        return lambda body: any(
+            one.get("type") == name and str(one.get("status")).casefold() == wanted.casefold()
+            for one in mappings_at(body, "status", "conditions")
+        )
+    if name and sort == "decision" and not status:
+        return lambda body: any(
+            name in (one.get("clusterName"), dig(one, "clusterProfileRef", "name"))
+            for one in (*mappings_at(body, "status", "decisions"), *mappings_at(body, "decisions"))
+        )
+    raise ValueError(f"{text!r} is not condition=TYPE[=STATUS] or decision=CLUSTER")
+
+
+@click.command()
+@click.argument("target", metavar="KIND/NAME", shell_complete=completion.targets)
+@options.source_options
+@click.option("--for", "expected", required=True, type=options.ParsedType("expectation", _expected), metavar="WHAT",
+              help="condition=TYPE, condition=TYPE=STATUS, or decision=CLUSTER of a PlacementDecision.")  # fmt: skip
+@click.option("--timeout", type=options.DurationType(), default="30s", show_default=True, metavar="DURATION",
+              help="How long to wait; 0s asks once.")  # fmt: skip
+@click.option("--remote", metavar="NAME", help="Follow the branch of this remote.")
+@click.option("--interval", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True,
+              metavar="SECONDS", help="With --remote: how often to fetch.")  # fmt: skip
+def command(
+    target: str, source: options.Source, expected: Callable[[Tree], bool], timeout: timedelta, remote: str | None,
+    interval: float,
+) -> int:  # fmt: skip
+    """Wait until an object has a condition, or a PlacementDecision has a cluster.
+
+    The object need not exist yet. Exits with 0 when the condition is met, and with 1 after the timeout.
+    """
+    from muster.cli.select import select
+    from muster.features.get.following import FollowedFleet, follow
+
+    if source.rev or source.worktree:
+        raise click.UsageError("wait follows the branch that is checked out: not with --rev or --worktree.")
+    options.object_matcher(target)
+
+    def show(run: "Run") -> None:
+        if any(expected(body) for body in select(run, target)):
+            raise _MetError
+
+    given = click.get_current_context().get_parameter_source("now")
+    fixed = given is not click.core.ParameterSource.DEFAULT
+    fleet = FollowedFleet(source, options.wanted(target), remote, timedelta(seconds=interval), fixed)
+    try:
+        follow(fleet, show, timeout)
+    except _MetError:
+        click.echo(f"{target}: condition met")
+        return 0
+    click.echo(f"{target}: timed out", err=True)
+    return FINDINGS
