@@ -38,7 +38,8 @@ class Finding:
 
     `line` and `column` are 1-based, 0 where unknown. `excerpt` is the offending source line with a caret below, where
     that helps; `example` an object, in YAML, for which what is said can be seen. `waiver` is who answers for it when it
-    is told (`muster.rules.checks.waivers`); as it is found, only what is said of waivers has one.
+    is told (`muster.rules.checks.waivers`); as it is found, only what is said of waivers has one. `policy` is the
+    admission policy that refuses the object.
     """
 
     code: Code
@@ -52,6 +53,7 @@ class Finding:
     excerpt: str = ""
     example: str = ""
     waiver: Waiver | None = None
+    policy: ObjectId | None = None
 
     @property
     def place(self) -> Place:

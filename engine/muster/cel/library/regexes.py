@@ -47,6 +47,10 @@ _SMALL_PROGRAM = 16
 """Programs up to this size fit into RE2's automaton for any text, which it then reads at full speed."""
 
 
+class PatternTooLargeError(EvaluationError):
+    """A pattern compiles to more than `MAX_MEMORY` allows."""
+
+
 def compile_pattern(pattern: str) -> Any:
     """Return the compiled pattern. Raises EvaluationError."""
     if len(pattern) > MAX_PATTERN:
@@ -66,7 +70,8 @@ def _compiled(pattern: str) -> Any:
     except re2.error as error:
         reason = error.args[0] if error.args else "unknown"
         text = reason.decode("utf-8", "replace") if isinstance(reason, bytes) else str(reason)
-        raise EvaluationError(f"{shown(pattern)} is not a regular expression: {text}") from None
+        sort = PatternTooLargeError if "too large" in text else EvaluationError  # RE2 has no other word for it
+        raise sort(f"{shown(pattern)} is not a regular expression: {text}") from None
     finally:
         re2.purge()  # drop RE2's own cache of 128 patterns
 
@@ -100,8 +105,8 @@ def _newly_prepared(meter: Meter, site: int, pattern: str) -> Any:
     spend(meter, site, COMPILING)
     try:
         compiled = compile_pattern(pattern)
-    except EvaluationError as error:
-        spend(meter, site, TOO_LARGE if "too large" in error.message else 0)
+    except PatternTooLargeError:
+        spend(meter, site, TOO_LARGE)
         raise
     spend(meter, site, STEP_COMPILED * compiled.programsize)
     return compiled
@@ -127,8 +132,10 @@ def _program(given: "CallArguments") -> int:
         return LARGEST
     try:
         size = int(compile_pattern(pattern).programsize)
-    except EvaluationError as error:
-        size = LARGEST if "too large" in error.message else 1
+    except PatternTooLargeError:
+        size = LARGEST
+    except EvaluationError:
+        size = 1
     given.patterns.left -= size
     return size
 

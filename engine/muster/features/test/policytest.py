@@ -39,7 +39,6 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
 from muster.fleet.places import place_of
-from muster.rules.admission.messages import refusing_policy
 from muster.rules.notifications.transitions import change_tree, messages
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.lazy import Witness
@@ -224,7 +223,7 @@ def _case(
         sent = notifications.due(run, derived)
         deciding.update(notifications.policies)
         deciding.update(rule.partition("#")[0] for rule in rules_of(run))
-        deciding.update(policy for found in judged if (policy := refusing_policy(found)))
+        deciding.update(str(found.policy) for found in judged if found.policy)
         if coverage is not None and witness is not None:
             coverage.take(run, witness.seen, listed)
         yield from (
@@ -239,7 +238,7 @@ def _check(run: Run, judged: Sequence[Finding], step: Tree) -> Iterator[str]:
     expected = set(step.get("findings") or ())
     with_violations = {expect["object"] for expect in mappings_at(step, "expect") if "violations" in expect}
     for found in sorted({*run.findings, *judged}, key=Finding.sort_key):
-        is_expected = refusing_policy(found) and str(found.object) in with_violations
+        is_expected = found.policy and str(found.object) in with_violations
         if found.severity is Severity.ERROR and found.code not in expected and not is_expected:
             yield f"unexpected {found.code}: {found.message}"
     for code in sorted(expected - {found.code for found in (*run.findings, *judged)}):
@@ -317,8 +316,8 @@ def _violations(judged: Sequence[Finding], expect: Tree) -> Iterator[str]:
     if "violations" not in expect:
         return
     have = [
-        {"policy": policy.partition("/")[2], "message": found.message}
-        for found in judged if str(found.object) == expect["object"] and (policy := refusing_policy(found))
+        {"policy": found.policy.name, "message": found.message}
+        for found in judged if str(found.object) == expect["object"] and found.policy
     ]  # fmt: skip
     wanted = mappings_at(expect, "violations")
     if len(have) != len(wanted) or any(one | w != one for one, w in zip(have, wanted, strict=True)):

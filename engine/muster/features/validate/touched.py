@@ -9,7 +9,6 @@ from muster.data.kinds import VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_
 from muster.data.tree import mapping_at
 from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.fleet import Fleet
-from muster.rules.admission.messages import policy_hint
 
 
 def touched_findings(fleet: Fleet, files: Collection[str]) -> list[Finding]:
@@ -22,7 +21,7 @@ def touched_findings(fleet: Fleet, files: Collection[str]) -> list[Finding]:
     always = _LOST if ".musterignore" in names else _FLEET_WIDE
     there = {*fleet.objects, *(id_ for found in fleet.read.foreign.values() for one in found for id_ in _ids(one.id))}
     objects = {id_ for id_, obj in fleet.objects.items() if any(part.source.path in names for part in obj.parts)}
-    words = frozenset(map(policy_hint, _policies(fleet, names, objects)))
+    policies = frozenset(_policies(fleet, names, objects))
     return [
         found
         for found in fleet.sorted_findings()
@@ -31,7 +30,7 @@ def touched_findings(fleet: Fleet, files: Collection[str]) -> list[Finding]:
         or found.code in always
         or (
             found.code == Code.ADMISSION_REFUSED
-            and (found.hint in words or (found.object not in there and found not in fleet.beyond.found))
+            and (found.policy in policies or (found.object not in there and found not in fleet.beyond.found))
         )
     ]
 

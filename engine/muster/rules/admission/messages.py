@@ -5,6 +5,7 @@ separate fields.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import replace
 from itertools import takewhile
 from typing import Final
 
@@ -82,7 +83,6 @@ def _with(body: Tree, path: At, value: Tree) -> Tree:
 
 
 _LONGEST = 200
-_HINT: Final = " says so"
 
 
 def refused(
@@ -98,17 +98,8 @@ def refused(
     place = place_of(obj.parts, at) if obj else place_of(binding.parts, NAME)
     gone = "" if obj else f"{id_} cannot be removed: "
     text = f"{gone}{' '.join(message.split())}"
-    return finding(Code.ADMISSION_REFUSED, text, place, hint=policy_hint(policy), object_=id_, severity=severity)
-
-
-def policy_hint(policy: ObjectId) -> str:
-    """The hint of a refusal, which names the policy."""
-    return f"{policy}{_HINT}"
-
-
-def refusing_policy(found: Finding) -> str:
-    """The policy (`Kind/name`) of a refusal or warning; empty for other findings."""
-    return found.hint.removesuffix(_HINT) if found.code == Code.ADMISSION_REFUSED and found.hint.endswith(_HINT) else ""
+    told = finding(Code.ADMISSION_REFUSED, text, place, hint=f"{policy} says so", object_=id_, severity=severity)
+    return replace(told, policy=policy)
 
 
 def audit_annotations(
