@@ -30,7 +30,8 @@ layers: $(STAMP)
 PROCESSES ?= $(shell $(PYTHON) -c 'import os; print(min(4, (os.cpu_count() or 1) + 1))')
 # Of many processes the first one compiles what all of them import, whatever is said elsewhere of bytecode.
 pytest: export PYTHONDONTWRITEBYTECODE =
-pytest: $(STAMP) servers
+pytest: $(STAMP)
+	@.ci/servers
 	$(BIN)/python -m pytest -n $(PROCESSES) --dist loadfile --no-loadscope-reorder --cov --cov-report=
 
 # What takes minutes (MINUTES): fuzzing, simulations over days, agents beating for long, runs that are killed. Not part of
@@ -48,7 +49,7 @@ bench: $(STAMP)
 # Real servers for the tests of exports, pulses to RabbitMQ and alerts, kube-apiserver among them, which is built once.
 # Where they cannot be had, those tests are skipped and counted by what is missing.
 servers:
-	@.ci/servers
+	@.ci/servers --build
 
 # Derive the example fleet anew, as of its noon; the tests check that it is a fixed point.
 example: $(STAMP)
