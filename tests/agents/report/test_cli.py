@@ -118,7 +118,7 @@ def test_an_adapter_answers_a_pulse_with_what_its_job_says(muster: Run, fleet: R
         assert (code, err) == (0, "")
     assert muster("reconcile", "--repo", str(fleet.path), *NOW)[0] == 0
     _, out, _ = muster("get", "managedclusters/c1", "--repo", str(fleet.path), *NOW, "-o", "json")
-    conditions = {c["type"]: c["status"] for c in json.loads(out)[0]["status"]["conditions"]}
+    conditions = {c["type"]: c["status"] for c in json.loads(out)["status"]["conditions"]}
     assert (conditions["Ready"], conditions["Available"]) == ("True", "True")
     _, out, err = muster("pulses", "--repo", str(fleet.path), *NOW)
     assert (out, err.splitlines()[0]) == ("", "no pulse is due")
