@@ -7,7 +7,6 @@ import json
 import sys
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Protocol
 
 import click
@@ -18,6 +17,7 @@ from muster.data.finding import Finding
 from muster.data.printable import printable, printable_json
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree
+from muster.git.clock import wall_clock
 
 if TYPE_CHECKING:
     from muster.run.run import Run
@@ -61,7 +61,7 @@ def log_writer(form: str) -> Callable[..., None]:
         if form == "json":
             known = try_time(time) is not None
             entry = {
-                "time": time if known else format_time(datetime.now(UTC).replace(microsecond=0)),
+                "time": time if known else format_time(wall_clock().replace(microsecond=0)),
                 "message": message if known else line,
             }
             line = printable_json(json.dumps(entry, ensure_ascii=False))
