@@ -8,8 +8,7 @@ import pytest
 import yaml
 
 from muster.data.tree import Tree, dig
-from muster.features.sync.hub import LiveHub, path_of
-from muster.features.sync.wanted import SCHEDULING_DISABLED, HubKey
+from muster.features.sync.wanted import SCHEDULING_DISABLED
 from tests.support.commandline import Run
 from tests.support.git import Repo, new_repository
 from tests.support.hub import Hub, RefusedError, needs_hub
@@ -205,22 +204,3 @@ def test_an_object_that_somebody_else_made_is_left_alone(synced: Synced) -> None
     synced.hub.apply(body)
     assert "muster did not make it" in synced(code=1)
     assert synced.decision().get("status") is None
-
-
-def test_a_hub_that_does_not_answer_is_an_error(synced: Synced) -> None:
-    kubeconfig = json.loads(synced.hub.kubeconfig.read_text())
-    kubeconfig["clusters"][0]["cluster"]["server"] = "https://127.0.0.1:1"
-    path = synced.repo.path.parent / "gone"
-    path.write_text(json.dumps(kubeconfig))
-    code, _, errors = synced.muster("sync", "--repo", synced.repo.path, "--kubeconfig", path)
-    assert (code, "does not answer" in errors) == (4, True)
-
-
-def test_paths_are_those_of_the_server(hub: Hub) -> None:
-    from muster.data.kinds import PLACEMENT_DECISION
-
-    key = HubKey(PLACEMENT_DECISION, "ns", "web-decision-1", status=True)
-    assert path_of(key) == (
-        "/apis/cluster.open-cluster-management.io/v1beta1/namespaces/ns/placementdecisions/web-decision-1/status"
-    )
-    assert list(LiveHub(hub.kubeconfig).list(PLACEMENT_DECISION, label="nobody=has-it")) == []
