@@ -169,6 +169,17 @@ def test_what_lost_its_reason_goes_and_nothing_else(synced: Synced) -> None:
     assert "annotations" not in placement["metadata"], "the hub's scheduler may decide it again"
 
 
+def test_what_cannot_be_read_is_not_pruned(synced: Synced) -> None:
+    synced.document()
+    (path,) = [path for path in synced.repo.paths() if "/web-decision-1" in path]
+    synced.repo.commit({path: "<<<<<<< HEAD\n", "web.yaml": "a: [\n"})
+    done = synced(code=0)
+    assert f"{path} cannot be read, so nothing is pruned" in done
+    assert synced.chosen() == ["c1", "c2"]
+    placement = synced.hub.get(yaml.safe_load(synced.placement("web")))
+    assert placement["metadata"]["annotations"] == {SCHEDULING_DISABLED: "true"}
+
+
 def test_a_namespace_that_is_missing_costs_its_objects_only(synced: Synced) -> None:
     absent = f"{synced.namespace}-absent"
     sets = (

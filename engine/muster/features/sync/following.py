@@ -9,7 +9,7 @@ from muster.data.printable import printable
 from muster.data.tree import Tree
 from muster.features.sync.hub import HubError
 from muster.features.sync.sync import FedByAnotherError, Synced, Syncer
-from muster.features.sync.wanted import HubKey, wanted
+from muster.features.sync.wanted import HubKey, unreadable, wanted
 from muster.features.watch.watch import listen
 from muster.git.derivedbranch import evaluated_commit
 from muster.git.errors import RepositoryError
@@ -36,7 +36,9 @@ class Follower:
         commit = evaluated_commit(self._repository, resolve(self._repository, self._revision))
         with CommitSnapshot(self._repository, commit) as snapshot:
             fleet = check_snapshot(snapshot)
-        return commit, self._syncer.sync(wanted(fleet, self._systems))
+        if lost := unreadable(fleet):
+            say(f"warning: {lost} cannot be read, so nothing is pruned", err=True)
+        return commit, self._syncer.sync(wanted(fleet, self._systems), prune=not lost)
 
     def follow(self, stop: Event, wake: Event, interval: float, tell: Callable[[str, Synced], None]) -> None:
         """Sync until `stop` is set: when a ref changes, and every `interval` seconds. A hub that does not answer is

@@ -83,9 +83,12 @@ class Syncer:
         self._hub, self._parent, self._dry_run = hub, parent, dry_run
         self._seen: dict[HubKey, _AppliedBody] = {}
 
-    def sync(self, patches: Iterable[Patch]) -> Synced:
-        """Make the hub have what is wanted. FedByAnotherError if another repository feeds it, HubError if the hub does
-        not answer; what it refuses of single objects is in the result."""
+    def sync(self, patches: Iterable[Patch], *, prune: bool = True) -> Synced:
+        """Make the hub have what is wanted, and with `prune` nothing else of muster's.
+
+        FedByAnotherError if another repository feeds it, HubError if the hub does not answer; what it refuses of single
+        objects is in the result.
+        """
         done, patches = Synced(), list(patches)
         before = self._kinds_before()
         made = {patch.key.kind for patch in patches if patch.made}
@@ -95,8 +98,9 @@ class Syncer:
         there = {_key(kind, body): body for kind in sorted(kinds, key=group_kind) for body in self._hub.list(kind)}
         for patch in patches:
             self._apply(patch, there, done)
-        self._prune({patch.key for patch in patches}, there, done)
-        if not self._dry_run and made != before and not done.failed:
+        if prune:
+            self._prune({patch.key for patch in patches}, there, done)
+        if prune and not self._dry_run and made != before and not done.failed:
             self._put_parent(made, patches)
         return done
 

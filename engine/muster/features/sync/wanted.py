@@ -9,6 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from typing import Final, NamedTuple
 
+from muster.data.codes import Code, Severity
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
     CLUSTER_CLAIM,
@@ -22,6 +23,7 @@ from muster.data.kinds import (
     Kind,
     kind_of,
 )
+from muster.data.locations import FOLDER
 from muster.data.tree import Tree, dig
 from muster.features.export.objects import exported, served_versions
 from muster.fleet.fleet import Fleet
@@ -89,11 +91,17 @@ def wanted(fleet: Fleet, systems: Iterable[str] = ()) -> list[Patch]:
 
 def _scheduling_disabled(fleet: Fleet) -> Iterator[Patch]:
     """Keep the hub's scheduler away from the Placements that muster decides."""
-    for placement in fleet.of(PLACEMENT):
-        body = _head(placement.body) | {
-            "metadata": {**_head(placement.body)["metadata"], "annotations": {SCHEDULING_DISABLED: "true"}}
-        }
-        yield Patch(HubKey(PLACEMENT, placement.id.namespace, placement.id.name), body, made=False)
+    for id_ in sorted(filter(PLACEMENT.has, fleet.previous)):
+        head = _head(fleet.previous[id_])
+        body = head | {"metadata": {**head["metadata"], "annotations": {SCHEDULING_DISABLED: "true"}}}
+        yield Patch(HubKey(PLACEMENT, id_.namespace, id_.name), body, made=False)
+
+
+def unreadable(fleet: Fleet) -> str:
+    """A derived file that cannot be read; empty if all can. What it holds is unknown, so nothing may be pruned."""
+    lost = (Code.DERIVED_DAMAGED, Code.DERIVED_TOO_LARGE)
+    wrong = (found for found in fleet.findings if found.code in lost or found.severity is Severity.ERROR)
+    return next((found.file for found in wrong if found.file.startswith(FOLDER)), "")
 
 
 def _head(body: Tree) -> dict[str, Tree]:
