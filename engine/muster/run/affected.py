@@ -21,7 +21,7 @@ from muster.data.locations import FOLDER
 from muster.fleet.assemble import assemble
 from muster.fleet.faults import is_fault
 from muster.fleet.fleet import Beyond, Fleet
-from muster.fleet.neighbourhoods import homes
+from muster.fleet.neighbourhoods import Homes, homes
 from muster.fleet.reports import required_adapters
 from muster.fleet.settings import Settings
 from muster.fleet.shared import OF_CLUSTERS
@@ -86,9 +86,14 @@ class Since:
         return frozenset((*data_of(question.files.changes), *data_of(committed)))
 
     @cached_property
+    def tips(self) -> str:
+        """The agents' refs of the question: many, so they are written out once."""
+        return tips_of(self.question)
+
+    @cached_property
     def refs_differ(self) -> bool:
         """Whether any agent's ref came, went or moved."""
-        return self.facts.tips_digest != digest(tips_of(self.question).encode())
+        return self.facts.tips_digest != digest(self.tips.encode())
 
     @cached_property
     def refs_before(self) -> Mapping[str, str]:
@@ -98,7 +103,7 @@ class Since:
     @cached_property
     def refs_now(self) -> Mapping[str, str]:
         """The same of the refs of the question."""
-        return refs_by_name(tips_of(self.question)) if self.refs_differ else {}
+        return refs_by_name(self.tips) if self.refs_differ else {}
 
     @cached_property
     def moved_refs(self) -> "tuple[AgentRef, ...]":
@@ -219,9 +224,13 @@ class Reading:
     fleet: Fleet
 
     @cached_property
+    def _where(self) -> Homes:
+        return homes(self.fleet)
+
+    @cached_property
     def homes(self) -> Mapping[ObjectId, str]:
         """The neighbourhood of each object that was read."""
-        where = homes(self.fleet)
+        where = self._where
         default = {part.id: default_home(part.id) for part in self.fleet.read.parts}
         return {**{id_: where.names.get(name, name) for id_, name in default.items()}, **where.of}
 
@@ -229,7 +238,7 @@ class Reading:
     def names(self) -> Mapping[str, frozenset[str]]:
         """The names that each neighbourhood goes by."""
         found: dict[str, set[str]] = {}
-        for name, home in homes(self.fleet).names.items():
+        for name, home in self._where.names.items():
             found.setdefault(home, {home}).add(name)
         return {home: frozenset(names) for home, names in found.items()}
 

@@ -6,7 +6,7 @@ its own, and the state what they are together.
 
 from array import array
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import ADAPTER_REPORT, LEASE, is_cluster, kind_of
@@ -16,9 +16,6 @@ from muster.fleet.clusters import state_of
 from muster.fleet.leases import leased_cluster, leases_by_cluster, renew_time
 from muster.fleet.view import View
 from muster.run.state import HOW
-
-if TYPE_CHECKING:
-    pass
 
 TOTAL_PREFIX: Final = "status "
 

@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
-from typing import TYPE_CHECKING, TypeVar
+from typing import TypeVar
 
 from muster.data.snapshot import Snapshot
 from muster.fleet.assemble import assemble
@@ -11,9 +11,6 @@ from muster.fleet.fleet import Fleet
 from muster.run.affected import AFTER_READING, Affects, ChangeRow, Reading, homes_concerned
 from muster.run.part import FleetPart
 from muster.run.question import WholeNeeded
-
-if TYPE_CHECKING:
-    pass
 
 M = TypeVar("M")
 

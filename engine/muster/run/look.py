@@ -4,7 +4,7 @@ from collections.abc import Collection, Iterator
 from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import Final, Protocol
 
 from muster.data.decision import OF_ITSELF, Because, Held, Wake
 from muster.data.finding import Finding
@@ -35,10 +35,6 @@ from muster.run.run import Run, Settled
 from muster.run.scope import WHOLE, Scope
 from muster.run.settle import settle
 from muster.run.state import RunState
-
-if TYPE_CHECKING:
-    pass
-
 
 _BECAUSE: Final = Because("state", OF_ITSELF, "what stands is looked at again then")
 _NOBODY: Final = FLEET.id("")

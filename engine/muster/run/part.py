@@ -6,7 +6,7 @@ that more must be looked at (`muster.run.affected`). It is checked (`muster.run.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import TYPE_CHECKING
@@ -25,8 +25,6 @@ from muster.run.records import RunRecord
 from muster.run.state import File, KnownNeighbourhood, RunState
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     from muster.git.agents import AgentRef
 
 
@@ -81,8 +79,8 @@ LAST_RUN, LAST_CHECK = Rest(), Rest(asks_summaries=False)
 
 @dataclass(frozen=True)
 class FleetPart:
-    """The `chosen` neighbourhoods. They are `known` from the last run, and lie at `paths` and on `refs`; `of` says
-    what was read and is not decided, once that is known.
+    """The `chosen` neighbourhoods. They are `known` from the last run, and lie at `paths` and on `refs`; `standing`
+    are the objects that were read and are not decided, once that is known.
 
     `near`: nothing but the chosen neighbourhoods is decided; else wide stages are asked, too. `edited`: the clusters
     that edited policies concern are chosen.
