@@ -91,7 +91,7 @@ def exported(objects: Iterable[Tree], *, named: bool = False, status: bool = Fal
         elif not named and kind.group == FLEET.group:
             continue
         elif dig(body, "metadata", "deletionTimestamp") is not None:
-            found.deleted.append(_named(body, served))
+            found.deleted.append(identified(body, served))
         elif (one := _fitted(body, served, found, status=status)) is not None:
             found.bodies.append(one)
     return found
@@ -113,7 +113,7 @@ def _fitted(body: Tree, served: ServedVersion | None, found: Export, *, status: 
         left_out = set[str]()
         sections = _trimmed(sections, served.root, "", left_out)
         found.fields.update((body["kind"], path, served.source) for path in left_out)
-    named = _named(body, served)
+    named = identified(body, served)
     if not status:
         named["metadata"] |= {name: value for name in _METADATA[2:] if (value := _metadatum(body, name))}
     return named | sections
@@ -122,7 +122,8 @@ def _fitted(body: Tree, served: ServedVersion | None, found: Export, *, status: 
 _STANDARD = ("apiVersion", "kind", "metadata")
 
 
-def _named(body: Tree, served: ServedVersion | None) -> dict[str, Tree]:
+def identified(body: Tree, served: ServedVersion | None = None) -> dict[str, Tree]:
+    """An object without anything but what names it; in the version that upstream serves, if that is given."""
     metadata = {name: value for name in _METADATA[:2] if (value := dig(body, "metadata", name))}
     version = served.api_version if served else body["apiVersion"]
     return {"apiVersion": version, "kind": body["kind"], "metadata": metadata}

@@ -4,6 +4,7 @@ from collections.abc import Callable, Iterator, Sequence
 from threading import Event, Thread
 from typing import Final
 
+from muster.cli.documents import object_document
 from muster.cli.outcome import say
 from muster.data.printable import printable
 from muster.data.tree import Tree
@@ -102,7 +103,5 @@ def document_of(commit: str, done: Synced) -> Tree:
 
 
 def _key_document(key: HubKey) -> dict[str, Tree]:
-    return {
-        "group": key.kind.group, "kind": key.kind.name, "namespace": key.namespace, "name": key.name,
-        **({"subresource": "status"} if key.status else {}),
-    }  # fmt: skip
+    subresource = {"subresource": "status"} if key.status else {}
+    return {**object_document(key.kind.id(key.name, key.namespace)), **subresource}

@@ -70,9 +70,9 @@ class LiveHub:
         query = {"fieldManager": MANAGER, "fieldValidation": "Strict", "force": "true", **_dry(dry_run)}
         return self._request("PATCH", path, query, body, "application/apply-patch+yaml")
 
-    def delete(self, path: str, uid: str, *, dry_run: bool = False) -> None:
-        """Delete the object that has this uid."""
-        self._request("DELETE", path, _dry(dry_run), {"preconditions": {"uid": uid}}, "application/json")
+    def delete(self, path: str, uid: str, *, dry_run: bool = False) -> Tree:
+        """Delete the object that has this uid; return the server's answer."""
+        return self._request("DELETE", path, _dry(dry_run), {"preconditions": {"uid": uid}}, "application/json")
 
     def _request(
         self, method: str, path: str, query: Mapping[str, str], body: Tree = None, form: str = "application/json"

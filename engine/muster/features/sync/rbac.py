@@ -19,7 +19,7 @@ def rbac(parent: SyncParent, systems: Iterable[str]) -> list[Tree]:
     for owned in OWNED:
         if owned.system in asked:
             rules.extend(_rules_of(owned.kind, made=not owned.fields or owned.system == "hive"))
-        else:  # what an earlier run wrote is given up only if asked for; it is looked for all the same
+        else:  # what an earlier run wrote is looked for; only with the system's option may it be given up
             rules.append(_rule(owned.kind, owned.kind.plural, "list"))
     account = {"kind": "ServiceAccount", "name": _NAME, "namespace": parent.namespace}
     own = [
@@ -27,17 +27,12 @@ def rbac(parent: SyncParent, systems: Iterable[str]) -> list[Tree]:
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]},
     ]
     return [
-        {"apiVersion": "v1", **account_of(account)},
+        {"apiVersion": "v1", "kind": account["kind"], "metadata": _metadata(parent.namespace)},
         _role("ClusterRole", rules, ""),
         _binding("ClusterRole", account, ""),
         _role("Role", own, parent.namespace),
         _binding("Role", account, parent.namespace),
     ]
-
-
-def account_of(subject: Tree) -> dict[str, Tree]:
-    """The service account that a binding's subject names."""
-    return {"kind": subject["kind"], "metadata": {"name": subject["name"], "namespace": subject["namespace"]}}
 
 
 def _rules_of(kind: Kind, *, made: bool) -> Iterator[Tree]:

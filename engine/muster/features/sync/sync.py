@@ -7,7 +7,7 @@ that others make are found by their field manager, and given up by applying noth
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
@@ -147,23 +147,28 @@ class Syncer:
         if seen is not None and seen.body == body and seen.version == version:
             done.unchanged.append(key)
             return
+        after = self._asked(key, done, lambda: self._hub.apply(path_of(key), body, dry_run=self._dry_run))
+        if after is not None:
+            self._note(key, now, after, done, body)
+
+    def _asked(self, key: HubKey, done: Synced, request: Callable[[], Tree], ignored: Collection[int] = ()) -> Tree:
+        """The hub's answer; None if it refuses, which is noted unless the status is to be ignored. HubError if it does
+        not answer."""
         try:
-            after = self._hub.apply(path_of(key), body, dry_run=self._dry_run)
+            return request()
         except HubError as error:
             if error.status == 0:
                 raise
-            done.failed.append((key, str(error)))
-            return
-        self._note(patch, now, after, done, body)
+            if error.status not in ignored:
+                done.failed.append((key, str(error)))
+            return None
 
-    def _note(self, patch: Patch, now: Tree, after: Tree, done: Synced, body: Mapping[str, Tree]) -> None:
-        key, seen = patch.key, self._seen.get(patch.key)
+    def _note(self, key: HubKey, now: Tree, after: Tree, done: Synced, body: Mapping[str, Tree]) -> None:
+        seen = self._seen.get(key)
         if now is None:
             if not key.status:
                 done.created.append(key)
-        elif _content(after, status=key.status) == _content(now, status=key.status) or (
-            key.status and key._replace(status=False) in done.created
-        ):
+        elif _content(after, status=key.status) == _content(now, status=key.status):
             done.unchanged.append(key)
         elif seen is not None and seen.body == body:
             done.healed.append(key)
@@ -194,13 +199,8 @@ class Syncer:
                     self._give_up(left, done)
 
     def _delete(self, key: HubKey, body: Tree, done: Synced) -> None:
-        try:
-            self._hub.delete(path_of(key), body["metadata"]["uid"], dry_run=self._dry_run)
-        except HubError as error:
-            if error.status == 0:
-                raise
-            if error.status not in (404, 409):  # somebody else deleted it, or made it anew
-                done.failed.append((key, str(error)))
+        uid, gone = body["metadata"]["uid"], (404, 409)  # somebody else deleted it, or made it anew
+        if self._asked(key, done, lambda: self._hub.delete(path_of(key), uid, dry_run=self._dry_run), gone) is None:
             return
         for half in (key, key._replace(status=True)):
             self._seen.pop(half, None)
@@ -210,12 +210,7 @@ class Syncer:
         """Remove muster's fields from an object that others make."""
         metadata = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
         body = {"apiVersion": api_version(key.kind), "kind": key.kind.name, "metadata": metadata}
-        try:
-            self._hub.apply(path_of(key), body, dry_run=self._dry_run)
-        except HubError as error:
-            if error.status == 0:
-                raise
-            done.failed.append((key, str(error)))
+        if self._asked(key, done, lambda: self._hub.apply(path_of(key), body, dry_run=self._dry_run)) is None:
             return
         self._seen.pop(key, None)
         done.pruned.append(key)

@@ -25,13 +25,11 @@ from muster.data.kinds import (
 )
 from muster.data.locations import FOLDER
 from muster.data.tree import Tree, dig
-from muster.features.export.objects import exported, served_versions
+from muster.features.export.objects import exported, identified, served_versions
 from muster.fleet.fleet import Fleet
 
 #: Tells OCM's scheduler to leave a Placement's decisions to others. It stands on the hub's copy only, never in git.
 SCHEDULING_DISABLED: Final = "cluster.open-cluster-management.io/experimental-scheduling-disable"
-#: Systems whose fields are sent only if asked for, because their own controllers write them on most hubs.
-SYSTEMS: Final = ("karmada", "hive")
 
 
 class OwnedFields(NamedTuple):
@@ -92,7 +90,7 @@ def wanted(fleet: Fleet, systems: Iterable[str] = ()) -> list[Patch]:
 def _scheduling_disabled(fleet: Fleet) -> Iterator[Patch]:
     """Keep the hub's scheduler away from the Placements that muster decides."""
     for id_ in sorted(filter(PLACEMENT.has, fleet.previous)):
-        head = _head(fleet.previous[id_])
+        head = identified(fleet.previous[id_])
         body = head | {"metadata": {**head["metadata"], "annotations": {SCHEDULING_DISABLED: "true"}}}
         yield Patch(HubKey(PLACEMENT, id_.namespace, id_.name), body, made=False)
 
@@ -104,16 +102,11 @@ def unreadable(fleet: Fleet) -> str:
     return next((found.file for found in wrong if found.file.startswith(FOLDER)), "")
 
 
-def _head(body: Tree) -> dict[str, Tree]:
-    metadata = {name: value for name in ("name", "namespace") if (value := dig(body, "metadata", name))}
-    return {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": metadata}
-
-
 def _only(body: Tree, fields: tuple[str, ...]) -> Tree:
     """The object's name and some of its fields."""
     if not fields:
         return body
-    kept = _head(body)
+    kept = identified(body)
     for path in fields:
         section, _, name = path.partition(".")
         value = dig(body, *path.split("."))
@@ -137,4 +130,4 @@ def group_kind(kind: Kind) -> str:
 
 def api_version(kind: Kind) -> str:
     """The version in which a kind is sent and listed: the one that upstream serves."""
-    return next(iter(served_versions(kind)), f"{kind.group}/{kind.versions[0]}")
+    return next(iter(served_versions(kind)), kind.api_version)
