@@ -88,7 +88,7 @@ THROUGH = {
         "features/metrics/test_tracing.py": "metrics/observers",
         "features/notify/test_notify.py": "notify/sinks",
         "features/page/test_pages.py": "page/overview",
-        "features/reconcile/test_reconcile.py": "reconcile/cli",
+        "features/reconcile/test_job.py": "reconcile/cli",
         "features/sign/test_cli.py": "sign/options",
         "features/test/test_coverage.py": "test/branches",
         "features/watch/test_cli.py": "watch/watch",

@@ -1,11 +1,10 @@
-"""`muster site`: where it writes, and to what it links."""
+"""`muster site`: what it links to, and what it forecasts."""
 
 import json
 from pathlib import Path
 
 import pytest
 
-from muster.features.page.cli import MARKER
 from tests.features.pulses.test_walkthrough import lease
 from tests.support.commandline import Run
 from tests.support.git import Repo, new_repository
@@ -24,26 +23,6 @@ def repo(tmp_path: Path) -> Repo:
     repo = new_repository(tmp_path / "fleet")
     repo.commit({"a.yaml": CLUSTER, "wrong.yaml": CLUSTER.replace("name: a", "name: b").replace("true", "7")})
     return repo
-
-
-def test_it_writes_a_folder_of_its_own_anew_and_no_other(repo: Repo, tmp_path: Path, muster: Run) -> None:
-    folder = tmp_path / "public" / "fleet"
-    code, out, err = muster("site", folder, "--repo", repo.path, "--now", NOW)
-    assert (code, (folder / MARKER).is_file()) == (0, True), err
-    assert out == f"9 files in {folder}: open {folder / 'index.html'}\n"
-    before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
-    (folder / "data/old.js").touch()
-    assert muster("site", folder, "--repo", repo.path, "--now", NOW)[0] == 0
-    assert {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()} == before
-    assert [path.name for path in folder.parent.iterdir()] == ["fleet"]
-
-    (tmp_path / "mine").mkdir()
-    (tmp_path / "mine/thesis.txt").write_text("years of work")
-    (tmp_path / "link").symlink_to(folder)
-    for other in ("mine", "link"):
-        code, _, err = muster("site", tmp_path / other, "--repo", repo.path, "--now", NOW)
-        assert (code, "holds something else" in err) == (2, True)
-    assert (tmp_path / "mine/thesis.txt").read_text() == "years of work"
 
 
 @pytest.mark.parametrize(

@@ -52,7 +52,7 @@ def _copy_example(repo: Path) -> None:
 
 
 def _reconcile(repo: Path, now: datetime) -> int:
-    from muster.features.reconcile.cli import reconcile_once
+    from muster.features.reconcile.job import reconcile_once
 
     return reconcile_once(repo, lambda: now, branch=None, remote=None)
 
@@ -84,9 +84,11 @@ def _next(repo: Path) -> None:
 
 
 def _page(repo: Path, page: Path) -> None:
-    from muster.features.page.cli import write_site
+    from muster.cli.options import Source
+    from muster.features.page.writing import write_site
 
-    write_site(page, repo, AFTER)
+    source = Source(repo, None, worktree=False, offline=True, now=AFTER)
+    write_site(page, source, forecast=timedelta(hours=1))
     _say("The fleet as a page", f"Open {(page.resolve() / 'index.html').as_uri()} in a browser.")
 
 

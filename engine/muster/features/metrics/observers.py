@@ -1,7 +1,8 @@
 """Observers of runs, metrics and traces: their protocol, and what they need to be started."""
 
-from collections.abc import Callable, Mapping
-from contextlib import AbstractContextManager
+import os
+from collections.abc import Callable, Iterator, Mapping
+from contextlib import AbstractContextManager, closing, contextmanager
 from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -52,3 +53,15 @@ def require_metrics() -> None:
 def fleet_name(repository: Path) -> str:
     """The name of a fleet in metrics and traces: that of its repository's folder."""
     return repository.resolve().name.removesuffix(".git") or "fleet"
+
+
+@contextmanager
+def tracers(repository: Path, say: Callable[[str], None]) -> Iterator[tuple[RunObserver, ...]]:
+    """Yield the tracer of runs, if traces are configured; it sends what is left after the block."""
+    if not wants_traces(os.environ, say):
+        yield ()
+        return
+    from muster.features.metrics.tracing import Tracer
+
+    with closing(Tracer(fleet_name(repository))) as tracer:
+        yield (tracer,)

@@ -1,6 +1,5 @@
 """`muster watch`: reconcile on every change of the repository, and whenever time alone changes something."""
 
-import contextlib
 import os
 from dataclasses import replace
 from datetime import timedelta
@@ -14,15 +13,11 @@ from muster.cli import options
 from muster.cli.cache import open_state_of, use_cache
 from muster.cli.outcome import log_writer
 from muster.cli.stopping import until_stopped
-from muster.features.metrics.observers import fleet_name, wants_traces
+from muster.features.metrics.observers import tracers
 from muster.features.sign.options import Signer, signer_options
 from muster.features.watch.serving import Serving, serving_options
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterator
-
-    from muster.features.metrics.observers import RunObserver
-    from muster.git.repository import Repository
     from muster.run.state import RunState
     from muster.run.workers import Workers
 
@@ -81,7 +76,7 @@ def command(
     with (
         written_results(output, line=True) as results,
         serving.observers(repository, log, opened) as served,
-        _tracers(repository, log) as tracers,
+        tracers(repository.worktree or repository.git_dir, log) as tracing,
     ):
         if verbose and kept is None:
             log("no state can be kept between runs, so each evaluates the whole fleet; see muster cache")
@@ -89,24 +84,9 @@ def command(
             repository, target, remote if push else None, timedelta(seconds=interval), log,
             clock=options.present, freshness=replace(WRITER, ask=not offline, lasting=True), verbose=verbose,
             sink_dir=sink_dir, state=kept, workers=workers, authority=authority,
-            observers=(*results, *served, *tracers),
+            observers=(*results, *served, *tracing),
         )  # fmt: skip
         with until_stopped(stop):
             watch(watcher, stop)
         log("stopped")
     return 0
-
-
-@contextlib.contextmanager
-def _tracers(repository: "Repository", say: "Callable[[str], None]") -> "Iterator[tuple[RunObserver, ...]]":
-    """The tracer of runs, if traces are configured."""
-    if not wants_traces(os.environ, say):
-        yield ()
-        return
-    from muster.features.metrics.tracing import Tracer
-
-    tracer = Tracer(fleet_name(repository.worktree or repository.git_dir))
-    try:
-        yield (tracer,)
-    finally:
-        tracer.close()
