@@ -367,3 +367,42 @@ def test_a_stranger_may_say_that_his_cluster_is_there_and_nothing_else() -> None
     assert (
         len(filter_agent_parts(parts, {"c1": SignerIdentity(USER)}).parts) == len(filter_agent_parts(parts).parts) == 3
     )
+
+
+WORK = "{apiVersion: work.open-cluster-management.io/v1, kind: ManifestWork, "
+APPLIED = (
+    '{type: Applied, status: "True", reason: Done, lastTransitionTime: "2026-01-01T00:00:00Z", observedGeneration: 1}'
+)
+
+
+def test_an_agent_reports_the_status_of_its_clusters_works_and_nothing_else_of_them(repo: Repo) -> None:
+    repo.commit_to(
+        "refs/heads/agents/a",
+        {
+            "lease.yaml": lease("a", FRESH),
+            "web.yaml": f"{WORK}metadata: {{name: web, namespace: a, labels: {{owner: me}}}}, spec: {{}}, "
+            f"status: {{conditions: [{APPLIED}], muster: {{}}}}}}\n",
+            "other.yaml": f"{WORK}metadata: {{name: web, namespace: b}}, status: {{conditions: [{APPLIED}]}}}}\n",
+        },
+    )
+    run = muster.evaluate(repo.path, NOW, "HEAD")
+    (work,) = (body for body in run.objects if body["kind"] == "ManifestWork")
+    assert work["metadata"] == {"name": "web", "namespace": "a"}
+    assert [condition["type"] for condition in work["status"]["conditions"]] == ["Applied"]
+    assert "spec" not in work
+    refused = [found.message for found in run.findings]
+    assert [text for text in refused if "its namespace is 'b'" in text]
+    for name in ("metadata.labels", "spec", "status.muster"):
+        assert [text for text in refused if f" {name}" in text or f"{name} " in text], (name, refused)
+
+
+def test_an_invalid_report_of_a_work_counts_as_not_sent(repo: Repo) -> None:
+    declared = f"{WORK}metadata: {{name: web, namespace: a}}, spec: {{workload: {{manifests: []}}}}}}\n"
+    report = (
+        f"{WORK}metadata: {{name: web, namespace: a}}, status: {{conditions: [{{type: Applied, status: yes}}]}}}}\n"
+    )
+    repo.commit({"clusters/a/works/web.yaml": declared, "clusters/a/works/web-status.yaml": report})
+    run = muster.evaluate(repo.path, NOW, "HEAD")
+    (work,) = (body for body in run.objects if body["kind"] == "ManifestWork")
+    assert "status" not in work
+    assert [found.file for found in run.findings] == ["clusters/a/works/web-status.yaml"]

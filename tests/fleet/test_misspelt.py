@@ -34,7 +34,7 @@ def test_a_slip(group: str, name: str, kind: str) -> None:
     ("fleet.cattle.io", "Fleet"), ("karpenter.sh", "NodePool"), ("cloud.google.com", "NodePool"),
     ("policy.open-cluster-management.io", "Policy"), ("policy.open-cluster-management.io", "PlacementBinding"),
     ("apps.open-cluster-management.io", "PlacementRule"), ("operator.open-cluster-management.io", "Klusterlet"),
-    (OCM, "ClusterClaim"), (OCM, "ClusterCurator"), ("work.open-cluster-management.io", "ManifestWorkReplicaSet"),
+    (OCM, "ClusterClaim"), (OCM, "ClusterCurator"), ("work.open-cluster-management.io", "AppliedManifestWork"),
     ("addon.open-cluster-management.io", "ClusterManagementAddOn"),
     ("internal.open-cluster-management.io", "ManagedClusterInfo"),
     ("view.open-cluster-management.io", "ManagedClusterView"),

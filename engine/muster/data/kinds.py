@@ -94,6 +94,7 @@ ACCEPTED = "HubAcceptedManagedCluster"
 _OCM = "cluster.open-cluster-management.io"
 _HIVE = "hive.openshift.io"
 _SIG = "multicluster.x-k8s.io"
+_WORK = "work.open-cluster-management.io"
 _MUSTER = "muster.dev"
 _ADMISSION = "admissionregistration.k8s.io"
 _ADMISSION_VERSIONS = ("v1", "v1beta1", "v1alpha1")
@@ -127,7 +128,13 @@ MANAGED_CLUSTER_ADD_ON = Kind(
     namespaced=True,
     conditions=("ClusterCertificateRotated",),
 )
-MANIFEST_WORK = Kind("work.open-cluster-management.io", ("v1",), "ManifestWork", "manifestworks", namespaced=True)
+MANIFEST_WORK = Kind(
+    _WORK, ("v1",), "ManifestWork", "manifestworks", namespaced=True, reported=("metadata", "status"),
+    conditions=("Applied", "Available", "Progressing", "Degraded"),
+)  # fmt: skip
+MANIFEST_WORK_REPLICA_SET = Kind(
+    _WORK, ("v1alpha1",), "ManifestWorkReplicaSet", "manifestworkreplicasets", namespaced=True, counted=True
+)
 ADD_ON_PLACEMENT_SCORE = Kind(
     _OCM, ("v1alpha1",), "AddOnPlacementScore", "addonplacementscores", namespaced=True,
     reported=("metadata", "status"),
@@ -185,7 +192,7 @@ APPROVAL = Kind(_MUSTER, ("v1alpha1",), "Approval", "approvals")
 ALL: tuple[Kind, ...] = (
     MANAGED_CLUSTER, KARMADA_CLUSTER, LEASE, CSR,
     PLACEMENT, PLACEMENT_DECISION, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING, ADD_ON_PLACEMENT_SCORE,
-    MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, SIG_PLACEMENT_DECISION, CLUSTER_PROFILE,
+    MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, MANIFEST_WORK_REPLICA_SET, SIG_PLACEMENT_DECISION, CLUSTER_PROFILE,
     REMEDY, MULTI_CLUSTER_INGRESS, CLUSTER_TAINT_POLICY, RESOURCE_BINDING, ENDPOINT_SLICE,
     CLUSTER_POOL, CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_IMAGE_SET, CLUSTER_DEPLOYMENT_CUSTOMIZATION,
     VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING,
@@ -261,10 +268,12 @@ _SHORT: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("mclsetbinding", "mclsetbindings"), ("ManagedClusterSetBinding",)),
     **dict.fromkeys(("mca", "mcas"), ("ManagedClusterAddOn",)),
     **dict.fromkeys(("budget", "budgets"), ("DisruptionBudget",)),
+    **dict.fromkeys(("work", "works"), ("ManifestWork",)),
     "cd": ("ClusterDeployment",),
     "cdc": ("ClusterDeploymentCustomization",),
     "imgset": ("ClusterImageSet",),
     "mcing": ("MultiClusterIngress",),
+    "mwrs": ("ManifestWorkReplicaSet",),
     "rb": ("ResourceBinding",),
 }
 

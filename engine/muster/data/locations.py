@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from muster.data.ids import ObjectId
-from muster.data.kinds import kind_of
+from muster.data.kinds import MANIFEST_WORK, kind_of
 
 FOLDER: Final = "derived/"
 #: The file in which a Fleet may say that this folder lies on another branch.
@@ -55,7 +55,8 @@ def derived_path(id_: ObjectId, shards: int) -> str:
     """
     steps = [FOLDER.rstrip("/"), kind_of(id_).folder]
     if digits := sum(shards >= number for number in SHARDS[1:]):
-        steps.append(_digest(id_.name)[:digits])
+        # The works of a set have one name in many namespaces.
+        steps.append(_digest(id_.namespace if MANIFEST_WORK.has(id_) else id_.name)[:digits])
     if id_.namespace:
         steps.append(file_name(id_.namespace))
     return "/".join((*steps, f"{file_name(id_.name)}{SUFFIX}"))

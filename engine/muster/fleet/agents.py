@@ -1,4 +1,5 @@
-"""What an agent may write on its own ref: its cluster's heartbeat, status, reports and certificate requests.
+"""What an agent may write on its own ref: its cluster's heartbeat, status, reports, certificate requests and the
+status of its works.
 
 A part about anything else is refused and reported; the agent's other parts still count. Once people declare the
 cluster, only its status is taken from the agent: what it proposed at registration no longer matters (seed 002: both
@@ -21,7 +22,16 @@ from typing import Final
 from muster.data.agentref import cluster_of
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import ACCEPTED, CLUSTER_DEPLOYMENT, CLUSTERS, CSR, LEASE, MANAGED_CLUSTER, kind_of
+from muster.data.kinds import (
+    ACCEPTED,
+    CLUSTER_DEPLOYMENT,
+    CLUSTERS,
+    CSR,
+    LEASE,
+    MANAGED_CLUSTER,
+    MANIFEST_WORK,
+    kind_of,
+)
 from muster.data.snapshot import SignerIdentity
 from muster.data.source import Part
 from muster.data.tree import Tree, dig, mapping_at
@@ -73,17 +83,25 @@ def filter_part(part: Part, cluster: str, declared: Iterable[Tree]) -> FilteredP
         return _request(body, refused, cluster)
     if kind is CLUSTER_DEPLOYMENT:
         return _provisioned(part, body, refused)
+    if kind is MANIFEST_WORK:
+        return _status_alone(part, body, refused)
     return FilteredPart(body, _abbreviated(refused))
 
 
 def _provisioned(part: Part, body: dict[str, Tree], refused: list[str]) -> FilteredPart:
     """A provisioner reports whether its cluster is installed, and its status; the pool owns the rest of the spec."""
-    metadata, spec = mapping_at(part.body, "metadata"), mapping_at(body, "spec")
-    refused += [f"metadata.{name}" for name in ("annotations", "labels") if metadata.get(name)]
+    spec = mapping_at(body, "spec")
     refused += [f"spec.{name}" for name in sorted(spec) if name not in _PROVISIONED]
-    body = {**body, "metadata": {"name": part.id.name, "namespace": part.id.namespace}}
     if spec:
         body["spec"] = {name: value for name, value in spec.items() if name in _PROVISIONED}
+    return _status_alone(part, body, refused)
+
+
+def _status_alone(part: Part, body: dict[str, Tree], refused: list[str]) -> FilteredPart:
+    """Without labels and annotations: by them, a work belongs to its set."""
+    metadata = mapping_at(part.body, "metadata")
+    refused += [f"metadata.{name}" for name in ("annotations", "labels") if metadata.get(name)]
+    body = {**body, "metadata": {"name": part.id.name, "namespace": part.id.namespace}}
     if isinstance(body.get("status"), dict):
         body["status"] = _status(part, body["status"], refused)
     return FilteredPart(body, _abbreviated(refused))
