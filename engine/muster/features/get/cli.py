@@ -74,7 +74,7 @@ def _follow(
     query: "ObjectQuery", listing: "ListingFormat", source: options.Source, remote: str | None, interval: float, *,
     events: bool,
 ) -> int:  # fmt: skip
-    from muster.features.get.following import FollowedFleet, follow
+    from muster.cli.following import FollowedFleet, follow
     from muster.features.get.jsonpath.template import BadTemplate
     from muster.features.get.listing import ChangeListing
 

@@ -54,8 +54,8 @@ def command(
 
     The object need not exist yet. Exits with 0 when the condition is met, and with 1 after the timeout.
     """
+    from muster.cli.following import FollowedFleet, follow
     from muster.cli.select import select
-    from muster.features.get.following import FollowedFleet, follow
 
     if source.rev or source.worktree:
         raise click.UsageError("wait follows the branch that is checked out: not with --rev or --worktree.")

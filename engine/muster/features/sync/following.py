@@ -1,20 +1,20 @@
 """`muster sync --watch`: a pass after each commit, and at an interval for what was changed by hand."""
 
 from collections.abc import Callable, Iterator, Sequence
-from threading import Event, Thread
+from threading import Event
 from typing import Final
 
 from muster.cli.documents import object_document
+from muster.cli.following import follow_refs
 from muster.cli.outcome import say
 from muster.data.printable import printable
 from muster.data.tree import Tree
 from muster.features.sync.hub import HubError
 from muster.features.sync.sync import FedByAnotherError, Synced, Syncer
 from muster.features.sync.wanted import HubKey, unreadable, wanted
-from muster.features.watch.watch import listen
 from muster.git.derivedbranch import evaluated_commit
 from muster.git.errors import RepositoryError
-from muster.git.repository import Repository, common_directory, resolve
+from muster.git.repository import Repository, resolve
 from muster.git.snapshot import CommitSnapshot
 from muster.run.checking import check_snapshot
 
@@ -39,17 +39,15 @@ class Follower:
             fleet = check_snapshot(snapshot)
         if lost := unreadable(fleet):
             say(f"warning: {lost} cannot be read, so nothing is pruned", err=True)
-        return commit, self._syncer.sync(wanted(fleet, self._systems), prune=not lost)
+        return commit, self._syncer.sync(wanted(fleet, self._systems), self._systems, prune=not lost)
 
     def follow(self, stop: Event, wake: Event, interval: float, tell: Callable[[str, Synced], None]) -> None:
         """Sync until `stop` is set: when a ref changes, and every `interval` seconds. A hub that does not answer is
         asked again, after ever longer pauses; each trouble is said once."""
-        directory = common_directory(self._repository)
-        listener = Thread(target=listen, args=(directory, wake, stop), daemon=True, name="muster-sync")
-        listener.start()
         trouble, pause, last = "", _FIRST_PAUSE_SECONDS, ""
-        while not stop.is_set():
-            wake.clear()
+
+        def look() -> float:
+            nonlocal trouble, pause, last
             try:
                 commit, done = self.synced()
             except (HubError, FedByAnotherError, RepositoryError) as error:
@@ -57,14 +55,15 @@ class Follower:
                     say(f"error: {error}", err=True)
                 trouble, wait = str(error), pause
                 pause = min(2 * pause, _LAST_PAUSE_SECONDS)
-            else:
-                if trouble:
-                    say("the hub answers again", err=True)
-                if done or done.failed or commit != last:
-                    tell(commit, done)
-                trouble, pause, last, wait = "", _FIRST_PAUSE_SECONDS, commit, interval
-            wake.wait(wait)
-        listener.join(timeout=2)
+                return wait
+            if trouble:
+                say("the hub answers again", err=True)
+            if done or done.failed or commit != last:
+                tell(commit, done)
+            trouble, pause, last = "", _FIRST_PAUSE_SECONDS, commit
+            return interval
+
+        follow_refs(self._repository, look, stop, wake)
 
 
 def lines_of(commit: str, done: Synced) -> Iterator[str]:
@@ -75,6 +74,8 @@ def lines_of(commit: str, done: Synced) -> Iterator[str]:
                            ("pruned", done.pruned)) if keys
     ]  # fmt: skip
     yield f"{commit[:12]}: {', '.join(told) or 'nothing to do'}, {len(done.unchanged)} unchanged"
+    if done.kept:
+        yield f"  kept from an earlier run with --karmada or --hive: {_names(done.kept)}"
     if done.absent:
         yield f"  not on the hub, so left alone: {_names(done.absent)}"
     for key, why in done.failed:
@@ -93,7 +94,7 @@ def _name(key: HubKey) -> str:
 
 def document_of(commit: str, done: Synced) -> Tree:
     """What a pass did, for programs."""
-    named = ("created", "changed", "healed", "pruned", "absent")
+    named = ("created", "changed", "healed", "pruned", "kept", "absent")
     return {
         "commit": commit,
         **{sort: [_key_document(key) for key in getattr(done, sort)] for sort in named},

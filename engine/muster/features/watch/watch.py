@@ -13,6 +13,7 @@ from threading import Event, Thread
 from time import monotonic
 from typing import TYPE_CHECKING, TypeAlias
 
+from muster.cli.following import LONGEST_SLEEP, listen
 from muster.cli.listening import WRITER, Freshness
 from muster.cli.reconcile_result import ReconcileResult
 from muster.data.codes import Code
@@ -42,15 +43,11 @@ if TYPE_CHECKING:
     from muster.agents.identity.authority import Authority
     from muster.run.workers import Workers
 
-#: The longest sleep, however far the horizon: the clock may be set.
-LONGEST_SLEEP = timedelta(minutes=15)
 #: When failed deliveries are tried again.
 PUBLISH_AGAIN = timedelta(seconds=10)
 #: A burst of changes is over after so long without one. If it does not end, the wait is as long as the last run took,
 #: within these bounds, so that runs take at most half of the time. Changes are reported at most every 0.2 s.
 QUIET_SECONDS, SHORTEST_BURST_SECONDS, LONGEST_BURST_SECONDS = 0.3, 0.5, 3.0
-#: How often refs are checked if the system does not report changes.
-DEAF_SECONDS = 5.0
 #: When objects that oscillate are evaluated again: time alone may end it.
 TRY_REST_AGAIN = timedelta(minutes=5)
 #: The derived files of certificate requests; approvals change them.
@@ -280,29 +277,6 @@ def _wait_until_quiet(wake: Event, stop: Event, longest_seconds: float) -> None:
         wake.clear()
         if not wake.wait(min(QUIET_SECONDS, left)):
             return
-
-
-def listen(git_dir: Path, wake: Event, stop: Event) -> None:
-    """Set `wake` whenever a ref changes, and at the end."""
-    from watchfiles import watch as changes
-
-    places = [place for place in (git_dir / "refs", git_dir / "reftable") if place.is_dir()]
-    # No filter: the default one ignores everything in .git.
-    try:
-        events = changes(
-            *places, watch_filter=None, stop_event=stop, debounce=200, step=20, rust_timeout=500, raise_interrupt=False,
-            yield_on_timeout=True,
-        )  # fmt: skip
-        deaf = True  # changes before the first event count as one
-        for happened in events:
-            if happened or deaf:
-                wake.set()
-            deaf = False
-    except Exception as error:  # noqa: BLE001 - the system's watches are exhausted, or the folder was replaced
-        fell_back("listening for changes of refs", error)
-        while not stop.wait(DEAF_SECONDS):
-            wake.set()
-    wake.set()
 
 
 def _longer(times: int) -> timedelta:

@@ -1,30 +1,79 @@
-"""`muster get -w`: evaluate again when the branch or an agent ref changes, and when time alone changes something."""
+"""Following a repository: look again when a ref changes, and when time alone changes something.
+
+`get -w`, `wait` and `export endpoints --follow` evaluate the fleet again, `sync --watch` syncs a hub.
+"""
 
 import os
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime, timedelta
+from pathlib import Path
 from threading import Event, Thread
 from time import monotonic
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from muster.cli import options
 from muster.cli.listening import READER
 from muster.cli.outcome import say
 from muster.cli.reading import evaluate_reading, open_reading
 from muster.cli.stopping import until_stopped
-from muster.features.watch.watch import LONGEST_SLEEP, listen
+from muster.fleet.faults import fell_back
 from muster.git.agentrefs import local_agent_refs
 from muster.git.errors import RepositoryError
 from muster.git.push import fetch, tracking
-from muster.git.repository import common_directory, current_branch, open_repository, resolve
+from muster.git.repository import Repository, common_directory, current_branch, open_repository, resolve
 
 if TYPE_CHECKING:
     from muster.run.incremental import Wanted
     from muster.run.run import Run
 
 #: Pause between runs that find something due at every instant, such as decisions that nobody commits.
-_SHORTEST_PAUSE = timedelta(seconds=5)
+_SHORTEST_PAUSE: Final = timedelta(seconds=5)
+#: The longest sleep, however far the horizon: the clock may be set.
+LONGEST_SLEEP: Final = timedelta(minutes=15)
+#: How often refs are checked if the system does not report changes.
+_DEAF_SECONDS: Final = 5.0
+
+
+def listen(git_dir: Path, wake: Event, stop: Event) -> None:
+    """Set `wake` whenever a ref changes, and at the end."""
+    from watchfiles import watch as changes
+
+    places = [place for place in (git_dir / "refs", git_dir / "reftable") if place.is_dir()]
+    # No filter: the default one ignores everything in .git.
+    try:
+        events = changes(
+            *places, watch_filter=None, stop_event=stop, debounce=200, step=20, rust_timeout=500, raise_interrupt=False,
+            yield_on_timeout=True,
+        )  # fmt: skip
+        deaf = True  # changes before the first event count as one
+        for happened in events:
+            if happened or deaf:
+                wake.set()
+            deaf = False
+    except Exception as error:  # noqa: BLE001 - the system's watches are exhausted, or the folder was replaced
+        fell_back("listening for changes of refs", error)
+        while not stop.wait(_DEAF_SECONDS):
+            wake.set()
+    wake.set()
+
+
+def follow_refs(repository: Repository, look: Callable[[], float], stop: Event, wake: Event) -> None:
+    """Call `look` at once, when a ref changes, when `wake` is set, and after as many seconds as it returned, until
+    `stop` is set."""
+    listener = Thread(target=listen, args=(common_directory(repository), wake, stop), daemon=True, name="muster-refs")
+    listener.start()
+    try:
+        while not stop.is_set():
+            wake.clear()
+            wake.wait(max(0.0, look()))
+    finally:
+        stop.set()
+    listener.join(timeout=2)
+
+
+class TryAgainError(Exception):
+    """What was done with a run failed, and is to be tried again soon."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -48,33 +97,30 @@ def follow(fleet: FollowedFleet, show: "Callable[[Run], None]", timeout: timedel
     """Call `show` with a run, and again whenever the result may differ, until stopped by SIGTERM or Ctrl-C, or until
     the timeout.
 
-    RepositoryError if the first read fails; later failures are printed and retried.
+    RepositoryError if the first read fails. Later failures, and TryAgainError from `show`, are printed and retried.
     """
     stop, wake = Event(), Event()
-    repository = open_repository(fleet.source.repo, os.environ)
-    watcher = Thread(target=listen, args=(common_directory(repository), wake, stop), daemon=True, name="muster-get")
     follower = _Follower(fleet, show)
     end = None if timeout is None else monotonic() + timeout.total_seconds()
-    with until_stopped(stop, wake=wake.set):
-        watcher.start()
-        try:
-            while not stop.is_set():
-                wake.clear()
-                follower.update()
-                left = follower.pause() if end is None else min(follower.pause(), end - monotonic())
-                if left <= 0 and end is not None and monotonic() >= end:
-                    break
-                wake.wait(max(0.0, left))
-        finally:
+
+    def look() -> float:
+        follower.update()
+        if end is None:
+            return follower.pause()
+        left = end - monotonic()
+        if left <= 0:
             stop.set()
-    watcher.join(timeout=2)
+        return min(follower.pause(), left)
+
+    with until_stopped(stop, wake=wake.set):
+        follow_refs(follower.repository, look, stop, wake)
 
 
 class _Follower:
     def __init__(self, fleet: FollowedFleet, show: "Callable[[Run], None]") -> None:
         self._fleet, self._show = fleet, show
-        self._repository = open_repository(fleet.source.repo, os.environ)
-        self._branch = current_branch(self._repository)
+        self.repository = open_repository(fleet.source.repo, os.environ)
+        self._branch = current_branch(self.repository)
         self._seen: object = None
         self._due: datetime | None = None
         self._fetched: datetime | None = None
@@ -90,7 +136,7 @@ class _Follower:
             if fetches:
                 self._fetched = present
             tip = self._tip(fetches=fetches)
-            refs: Sequence[object] = local_agent_refs(self._repository, tip).refs
+            refs: Sequence[object] = local_agent_refs(self.repository, tip).refs
             seen = (tip, tuple(refs))
             if seen == self._seen and (self._due is None or present < self._due):
                 return
@@ -99,24 +145,24 @@ class _Follower:
             reading = open_reading(self._fleet.source.repo, tip, worktree=False, freshness=freshness)
             with reading.snapshot:
                 run = evaluate_reading(reading, now, self._fleet.wanted)
+                self._seen = (tip, tuple(reading.heard.refs)) if reading.heard is not None else seen
+                horizon = None if self._fleet.fixed_now else run.horizon
+                self._due = max(horizon, present + _SHORTEST_PAUSE) if horizon is not None else None
                 self._show(run)
-            self._seen = (tip, tuple(reading.heard.refs)) if reading.heard is not None else seen
-            horizon = None if self._fleet.fixed_now else run.horizon
-            self._due = max(horizon, present + _SHORTEST_PAUSE) if horizon is not None else None
             self._last_error = ""
-        except RepositoryError as error:
+        except (RepositoryError, TryAgainError) as error:
             if self._seen is None:
                 raise
-            if error.message != self._last_error:
-                say(error.message, err=True)
-            self._last_error, self._due = error.message, present + _SHORTEST_PAUSE
+            if str(error) != self._last_error:
+                say(str(error), err=True)
+            self._last_error, self._due = str(error), present + _SHORTEST_PAUSE
 
     def _tip(self, *, fetches: bool) -> str:
         if self._fleet.remote is None or self._branch is None:
-            return resolve(self._repository, "HEAD")
+            return resolve(self.repository, "HEAD")
         if fetches:
-            fetch(self._repository, remote=self._fleet.remote, branch=self._branch)
-        return resolve(self._repository, f"{tracking(self._repository, self._fleet.remote)}{self._branch}")
+            fetch(self.repository, remote=self._fleet.remote, branch=self._branch)
+        return resolve(self.repository, f"{tracking(self.repository, self._fleet.remote)}{self._branch}")
 
     @property
     def _next_fetch(self) -> datetime:
