@@ -9,7 +9,7 @@ import pytest
 from muster.features.reconcile.results import ResultWriter
 from tests.support.commandline import Run
 from tests.support.example import EXAMPLE
-from tests.support.git import new_repository
+from tests.support.git import Repo, git_environ, new_repository
 from tests.support.patience import wait_until
 from tests.support.processes import running
 
@@ -45,6 +45,18 @@ def test_one_object_tells_what_a_run_did(muster: Run, fleet: Path) -> None:
     again = json.loads(out)
     assert (code, again["commit"], again["counts"]["files"], again["changes"]) == (0, None, 0, [])
     assert again["horizon"] == done["horizon"]
+
+
+def test_a_plan_that_has_moved_is_an_object_too(muster: Run, fleet: Path, tmp_path: Path) -> None:
+    later = ("--now", "2026-01-01T12:10:00Z")
+    plan = tmp_path / "plan.json"
+    assert muster("plan", "--out", plan, "--repo", fleet, *later)[0] == 0
+    Repo(fleet, git_environ(tmp_path)).commit({"remedies/dns-down.yaml": None})
+    code, out, errors = muster("reconcile", "--plan", plan, "-o", "json", "--repo", fleet)
+    done = json.loads(out)
+    assert (code, done["commit"], done["pushed"]) == (1, None, False)
+    assert all(line in errors for line in done["moved"])
+    assert "differs between the two: remedies/dns-down.yaml" in done["moved"]
 
 
 def test_findings_are_part_of_it_and_of_the_exit_code(muster: Run, fleet: Path) -> None:

@@ -61,7 +61,8 @@ def command(
     and the exit code is 1.
 
     With -o json, standard output has one object: the commit, counts, transitions, what is held, findings, and the next
-    instant at which time alone changes something. Lines for people go to standard error.
+    instant at which time alone changes something; or `moved`, if the plan no longer holds. Lines for people go to
+    standard error.
     """
     from muster.cli.listening import WRITER
 

@@ -57,7 +57,7 @@ def reconcile_once(
         done = _as_planned(lambda: reconcile(
             repository, now, branch=target, remote=remote, attempts=branch_attempts(), freshness=freshness,
             back_in_time=back_in_time, state=kept, workers=workers, planned=planned,
-        ))  # fmt: skip
+        ), results)  # fmt: skip
         if done is None:
             return FINDINGS
         _tell(done, remote)
@@ -107,7 +107,7 @@ def _publish(repository: Repository, done: ReconcileResult, remote: str | None, 
     return publication
 
 
-def _as_planned(run: Callable[[], ReconcileResult]) -> ReconcileResult | None:
+def _as_planned(run: Callable[[], ReconcileResult], results: Sequence["RunObserver"]) -> ReconcileResult | None:
     """Run; if the result differs from the plan, print the differences and return None."""
     try:
         with working("evaluating the fleet"):
@@ -116,6 +116,8 @@ def _as_planned(run: Callable[[], ReconcileResult]) -> ReconcileResult | None:
         click.echo("the plan no longer holds, and nothing was written:", err=True)
         say(*(f"  {line}" for line in moved.lines), err=True)
         click.echo("hint: make a new one with muster plan --out", err=True)
+        for observer in results:
+            observer.failed(moved)
         return None
 
 

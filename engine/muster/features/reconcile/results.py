@@ -11,6 +11,7 @@ from muster.data.printable import printable_json
 from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.features.plan.plan import result_document
+from muster.features.plan.planfile import PlanMovedError
 
 if TYPE_CHECKING:
     from muster.cli.reconcile_result import ReconcileResult
@@ -44,13 +45,17 @@ class ResultWriter:
 
     def completed(self, done: "ReconcileResult", publication: "Publication") -> None:
         """Write the result."""
-        document = reconcile_document(done, publication)
+        self._write(reconcile_document(done, publication))
+
+    def _write(self, document: Tree) -> None:
         compact = f"{printable_json(json.dumps(document, ensure_ascii=False))}\n"
         self._out.write(compact if self._line else json_text(document))
         self._out.flush()
 
     def failed(self, error: Exception) -> None:
-        """A run without a result: the log tells."""
+        """Write why a plan no longer holds. Of other failures the log tells."""
+        if isinstance(error, PlanMovedError):
+            self._write({"commit": None, "pushed": False, "moved": error.lines})
 
     def sleeps(self, seconds: float) -> None:
         """Nothing is written about pauses."""
