@@ -68,7 +68,7 @@ class Synced:
 
     def __call__(self, *arguments: str, plain: bool = False, code: int = 0) -> str:
         if not plain:
-            arguments = (*arguments, "--kubeconfig", str(self.hub.kubeconfig), "--context", "muster")
+            arguments = ("--kubeconfig", str(self.hub.kubeconfig), "--context", "muster", *arguments)
         found, out, errors = self.muster("sync", "--repo", self.repo.path, "--namespace", self.namespace, *arguments)
         assert found == code, errors + out
         return out + errors
@@ -215,3 +215,31 @@ def test_an_object_that_somebody_else_made_is_left_alone(synced: Synced) -> None
     synced.hub.apply(body)
     assert "muster did not make it" in synced(code=1)
     assert synced.decision().get("status") is None
+
+
+POOL = (
+    "apiVersion: hive.openshift.io/v1\nkind: ClusterImageSet\nmetadata: {{name: {ns}}}\nspec: {{releaseImage: x}}\n"
+    "---\napiVersion: hive.openshift.io/v1\nkind: ClusterPool\nmetadata: {{name: {ns}, namespace: {ns}}}\n"
+    "spec: {{size: 1, baseDomain: example.com, imageSetRef: {{name: {ns}}}, platform: {{aws: {{region: x, "
+    "credentialsSecretRef: {{name: x}}}}}}}}\n---\n"
+    "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: fleet}}\n"
+    "spec: {{pools: {{externalDependencies: [Secret/{ns}/x]}}}}\n"
+)
+
+
+def test_without_its_option_what_was_written_for_a_system_stays(synced: Synced) -> None:
+    """A forgotten `--hive` must not delete every cluster of a pool."""
+    synced.repo.commit({"pool.yaml": POOL.format(ns=synced.namespace)})
+    synced.reconciled()
+    cluster = f"{synced.namespace}-1"
+    synced.hub.make_namespaces([{"metadata": {"namespace": cluster}}])
+    admin = ("--context", "admin")
+    made = synced.document("--hive", *admin)
+    assert ("ClusterDeployment", cluster) in {(one["kind"], one["name"]) for one in made["created"]}
+    synced.repo.commit({"pool.yaml": None, f"derived/clusterdeployments/{cluster}/{cluster}.yaml": None})
+    without = synced.document()
+    assert [one["name"] for one in without["kept"]] == [cluster]
+    assert (without["pruned"], without["failed"]) == ([], [])
+    assert f"kept from an earlier run with --karmada or --hive: clusterdeployment/{cluster}/{cluster}" in synced()
+    after = synced.document("--hive", *admin)
+    assert [one["name"] for one in after["pruned"]] == [cluster]

@@ -19,7 +19,7 @@ def rbac(parent: SyncParent, systems: Iterable[str]) -> list[Tree]:
     for owned in OWNED:
         if owned.system in asked:
             rules.extend(_rules_of(owned.kind, made=not owned.fields or owned.system == "hive"))
-        else:  # what an earlier run wrote is looked for; only with the system's option may it be given up
+        else:  # what an earlier run wrote is looked for and stays
             rules.append(_rule(owned.kind, owned.kind.plural, "list"))
     account = {"kind": "ServiceAccount", "name": _NAME, "namespace": parent.namespace}
     own = [

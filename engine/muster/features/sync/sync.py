@@ -14,7 +14,7 @@ from typing import Final, NamedTuple
 from muster.data.kinds import BY_GROUP_KIND, PLACEMENT, Kind
 from muster.data.tree import Tree, dig
 from muster.features.sync.hub import MANAGER, HubError, LiveHub, parent_path, path_of
-from muster.features.sync.wanted import OWNED, HubKey, Patch, api_version, group_kind
+from muster.features.sync.wanted import OWNED, HubKey, Patch, api_version, group_kind, written_kinds
 from muster.version import __version__
 
 _PART_OF: Final = "applyset.kubernetes.io/part-of"
@@ -52,8 +52,8 @@ class SyncParent(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Synced:
     """What one pass did, by object: what was `created`, `changed` because muster decided anew, `healed` because
-    somebody else changed it, `pruned`, or `unchanged`; `absent` are objects that others must make first, `failed` what
-    the hub refused, and why."""
+    somebody else changed it, `pruned`, or `unchanged`; `kept` is what an earlier run wrote of a system that this one
+    does not write; `absent` are objects that others must make first, `failed` what the hub refused, and why."""
 
     created: list[HubKey] = field(default_factory=list)
     changed: list[HubKey] = field(default_factory=list)
@@ -62,6 +62,7 @@ class Synced:
     absent: list[HubKey] = field(default_factory=list)
     failed: list[tuple[HubKey, str]] = field(default_factory=list)
     unchanged: list[HubKey] = field(default_factory=list)
+    kept: list[HubKey] = field(default_factory=list)
 
     def __bool__(self) -> bool:
         """Did anything change on the hub?"""
@@ -83,8 +84,9 @@ class Syncer:
         self._hub, self._parent, self._dry_run = hub, parent, dry_run
         self._seen: dict[HubKey, _AppliedBody] = {}
 
-    def sync(self, patches: Iterable[Patch], *, prune: bool = True) -> Synced:
-        """Make the hub have what is wanted, and with `prune` nothing else of muster's.
+    def sync(self, patches: Iterable[Patch], systems: Iterable[str] = (), *, prune: bool = True) -> Synced:
+        """Make the hub have what is wanted, and with `prune` nothing else of muster's. What an earlier run wrote of
+        systems that are not among `systems` stays: a forgotten option must not delete clusters.
 
         FedByAnotherError if another repository feeds it, HubError if the hub does not answer; what it refuses of single
         objects is in the result.
@@ -99,7 +101,8 @@ class Syncer:
         for patch in patches:
             self._apply(patch, there, done)
         if prune:
-            self._prune({patch.key for patch in patches}, there, done)
+            self._prune({patch.key for patch in patches}, written_kinds(systems), there, done)
+        made |= {key.kind for key in done.kept} & before
         if prune and not self._dry_run and made != before and not done.failed:
             self._put_parent(made, patches)
         return done
@@ -188,14 +191,22 @@ class Syncer:
         labels = {**(metadata.get("labels") or {}), _PART_OF: self._parent.set_id}
         return {**patch.body, "metadata": {**metadata, "labels": labels}}
 
-    def _prune(self, wanted: set[HubKey], there: Mapping[HubKey, Tree], done: Synced) -> None:
+    def _prune(
+        self, wanted: set[HubKey], written: Collection[Kind], there: Mapping[HubKey, Tree], done: Synced
+    ) -> None:
         for key, body in there.items():
-            if self._is_ours(body):
-                if key not in wanted and dig(body, "metadata", "deletionTimestamp") is None:
-                    self._delete(key, body, done)
+            ours = self._is_ours(body)
+            if ours and dig(body, "metadata", "deletionTimestamp") is not None:
                 continue
-            for part in _applied_parts(body):
-                if (left := key._replace(status=part == "status")) not in wanted:
+            parts = ("",) if ours else _applied_parts(body)
+            for left in (key._replace(status=part == "status") for part in parts):
+                if left in wanted:
+                    continue
+                if left.kind not in written:
+                    done.kept.append(left)
+                elif ours:
+                    self._delete(key, body, done)
+                else:
                     self._give_up(left, done)
 
     def _delete(self, key: HubKey, body: Tree, done: Synced) -> None:

@@ -12,6 +12,7 @@ from typing import Final, NamedTuple
 from muster.data.codes import Code, Severity
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
+    BY_GROUP_KIND,
     CLUSTER_CLAIM,
     CLUSTER_DEPLOYMENT,
     CLUSTER_PROFILE,
@@ -73,8 +74,8 @@ class Patch:
 def wanted(fleet: Fleet, systems: Iterable[str] = ()) -> list[Patch]:
     """Return what a hub must have of a fleet as it was committed, in the order in which it is applied."""
     found = [*_scheduling_disabled(fleet)]
-    asked = frozenset(("", *systems))
-    rules = {rule.kind: rule for rule in OWNED if rule.system in asked}
+    asked = written_kinds(systems)
+    rules = {rule.kind: rule for rule in OWNED if rule.kind in asked}
     for id_ in sorted(fleet.previous):
         if (rule := rules.get(kind_of(id_))) is None:
             continue
@@ -85,6 +86,12 @@ def wanted(fleet: Fleet, systems: Iterable[str] = ()) -> list[Patch]:
         body = derived if made else _only(derived, rule.fields)
         found.extend(_patches(id_, body, made=made))
     return found
+
+
+def written_kinds(systems: Iterable[str]) -> frozenset[Kind]:
+    """The kinds that a sync of these systems may write: all but those of other systems."""
+    asked = frozenset(("", *systems))
+    return frozenset(BY_GROUP_KIND.values()) - {rule.kind for rule in OWNED if rule.system not in asked}
 
 
 def _scheduling_disabled(fleet: Fleet) -> Iterator[Patch]:
