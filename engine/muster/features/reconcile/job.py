@@ -107,7 +107,7 @@ def _publish(repository: Repository, done: ReconcileResult, remote: str | None, 
     return publication
 
 
-def _as_planned(run: Callable[[], ReconcileResult], results: Sequence["RunObserver"]) -> ReconcileResult | None:
+def _as_planned(run: Callable[[], ReconcileResult], results: Sequence[RunObserver]) -> ReconcileResult | None:
     """Run; if the result differs from the plan, print the differences and return None."""
     try:
         with working("evaluating the fleet"):
