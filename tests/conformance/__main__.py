@@ -9,7 +9,7 @@ import sys
 from collections.abc import Callable, Mapping
 from pathlib import Path
 
-from tests.conformance import cel, hive, hyperfleet, karmada, ocm
+from tests.conformance import cel, hive, hyperfleet, karmada, ocm, rollout
 from tests.conformance.report import Outcome, as_json, table
 
 ADAPTERS: Mapping[str, Callable[[Path], list[Outcome]]] = {
@@ -18,6 +18,7 @@ ADAPTERS: Mapping[str, Callable[[Path], list[Outcome]]] = {
     "hyperfleet": hyperfleet.run,
     "karmada": karmada.run,
     "ocm": ocm.run,
+    "rollout": rollout.run,
 }
 
 

@@ -18,7 +18,7 @@ from pathlib import Path
 from typing import Any
 
 from muster.data.times import format_duration, parse_duration
-from tests.conformance import cel, hive, hyperfleet, karmada, ocm
+from tests.conformance import cel, hive, hyperfleet, karmada, ocm, rollout
 from tests.conformance.reading import PROSE
 from tests.conformance.report import Outcome
 from tests.conformance.unnoticed import UNNOTICED
@@ -44,6 +44,7 @@ AREAS: Mapping[str, Area] = {
     "hyperfleet": Area(lambda directory: list(hyperfleet.cases(directory)), hyperfleet.judge),
     "karmada": Area(lambda directory: list(karmada.cases(directory)), karmada.judge),
     "ocm": Area(lambda directory: list(ocm.cases(directory)), ocm.judge),
+    "rollout": Area(lambda directory: list(rollout.cases(directory)), rollout.judge),
 }
 
 

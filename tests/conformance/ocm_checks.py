@@ -238,7 +238,7 @@ def _mutated(expected: Json, fleet: CaseFleet, run: muster.Run) -> Iterator[Prob
 def _decisions(expected: list[Json], _fleet: CaseFleet, run: muster.Run) -> Iterator[Problem]:
     for entry in expected:
         namespace, _, name = entry["placement"].partition("/")
-        have = _placed(run, namespace, name)
+        have = placed(run, namespace, name)
         for key in (key for key in entry if key != "placement"):
             if key not in have:
                 yield from unknown_keys({key: entry[key]}, have, "expect.decisions[]")
@@ -258,7 +258,8 @@ def _known(item: Json, have: list[Json]) -> Json:
     return {**match, **item} if "group_index" not in item else item
 
 
-def _placed(run: muster.Run, namespace: str, name: str) -> Mapping[str, Json]:
+def placed(run: muster.Run, namespace: str, name: str) -> Mapping[str, Json]:
+    """What a Placement chose: clusters, groups and PlacementDecisions."""
     status = by_label(run).get((PLACEMENT.name, namespace, name), {}).get("status", {})
     shards = [
         body for (kind, space, _), body in by_label(run).items()

@@ -5,7 +5,7 @@ from datetime import UTC, datetime, timedelta
 import pytest
 
 from muster.data.tree import Tree
-from muster.rules.placements.spec import Taint, Toleration, TolerationLimits
+from muster.rules.placements.spec import Misconfigured, Taint, Toleration, TolerationLimits, read_spec
 from tests.support.example import NOON
 
 EVER = datetime.min.replace(tzinfo=UTC)
@@ -59,3 +59,16 @@ def test_a_taint_as_people_write_it() -> None:
     taint = Taint.read("gpu", "NoSelect", {"value": "a100", "timeAdded": "2026-01-01T12:00:00Z"})
     assert (str(taint), taint.added) == ("gpu=a100:NoSelect", NOON)
     assert str(Taint.read("gpu", "NoSelect", {})) == "gpu:NoSelect"
+
+
+@pytest.mark.parametrize(
+    ("size", "length"), [(None, 40), (3, 3), (0, 40), (99, 40), ("12.5%", 5), ("1%", 1), ("0%", 40)]
+)
+def test_the_length_of_a_decision_group(size: Tree, length: int) -> None:
+    spec = read_spec({"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": size}}})
+    assert spec.group_length(40) == length
+
+
+def test_a_number_as_text_is_no_length() -> None:
+    with pytest.raises(Misconfigured, match="10 invalid type: string is not a percentage"):
+        read_spec({"decisionStrategy": {"groupStrategy": {"clustersPerDecisionGroup": "10"}}})

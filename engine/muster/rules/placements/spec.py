@@ -110,7 +110,7 @@ CPU, MEMORY = "ResourceAllocatableCPU", "ResourceAllocatableMemory"
 _BUILT_IN = frozenset({BALANCE, STEADY, CPU, MEMORY})
 _PRIORITIES = ("prioritizerPolicy",)
 _GROUP_SIZE = ("decisionStrategy", "groupStrategy", "clustersPerDecisionGroup")
-_PERCENTAGE = re.compile(r"([0-9]+)%", re.ASCII)
+_PERCENTAGE = re.compile(r"([0-9]+(?:\.[0-9]+)?)%", re.ASCII)
 
 
 class Misconfigured(Exception):  # noqa: N818 - the condition's name for it
@@ -257,9 +257,7 @@ def _group_size(size: Tree) -> int | Fraction:
         return Fraction(1)
     if isinstance(size, int):
         return size
-    if size.isascii() and size.isdigit():
-        return int(size)
     share = _PERCENTAGE.fullmatch(size)
     if share is None:
         raise Misconfigured("", f"{size} invalid type: string is not a percentage", *_GROUP_SIZE)
-    return Fraction(int(share[1]), 100)
+    return Fraction(share[1]) / 100

@@ -1,0 +1,1 @@
+"""Rollouts: bring a revision to clusters step by step."""
