@@ -226,7 +226,7 @@ def tracked(given: Json, on: Set[str] = frozenset()) -> Json:
     for decision in given["decisions"]:
         index = int(decision.get("groupIndex") or 0)
         merged.setdefault((index, decision.get("groupName") or ""), set()).update(decision["clusters"])
-    groups = [{"name": k[1], "index": k[0], "clusters": sorted(merged[k])} for k in sorted(merged)]
+    groups: list[Json] = [{"name": k[1], "index": k[0], "clusters": sorted(merged[k])} for k in sorted(merged)]
     before = {name for group in given.get("before") or () for name in group["clusters"]}
     after = {name for group in groups for name in group["clusters"]}
     known = groups if "gaps" in on else [group for group in groups if group["index"] < len(groups)]

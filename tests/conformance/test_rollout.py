@@ -34,7 +34,8 @@ def test_a_wrong_expectation_fails() -> None:
 def _situation(random: Random) -> Any:
     names = [f"c{number}" for number in range(random.randint(1, 8))]
     random.shuffle(names)
-    groups, index = [], 0
+    groups: list[Any] = []
+    index = 0
     while names:
         size = random.randint(1, 4)
         groups.append({"name": random.choice(["", "a", "b"]), "index": index, "clusters": sorted(names[:size])})

@@ -36,9 +36,9 @@ def test_clusters_in_flight_with_an_earlier_revision_keep_their_places() -> None
     strategy = _progressive(RolloutLimits(deadline=10 * MINUTE, max_concurrency=2))
     stale = [ClusterStatus("d", PROGRESSING, NOW - MINUTE), ClusterStatus("gone", PROGRESSING, NOW)]
     step = next_step(strategy, GROUPS, [], NOW, stale=stale)
-    assert (step.to_apply, step.next) == ({"a"}, NOW + 9 * MINUTE)
+    assert (sorted(step.to_apply), step.next) == (["a"], NOW + 9 * MINUTE)
     step = next_step(strategy, GROUPS, [], NOW + 9 * MINUTE, stale=stale)
-    assert (step.to_apply, step.next) == ({"a", "b"}, None)
+    assert (sorted(step.to_apply), step.next) == (["a", "b"], None)
 
 
 def test_a_cluster_in_flight_takes_the_new_revision_in_its_own_place() -> None:
@@ -65,7 +65,7 @@ def test_it_is_finished_when_all_have_succeeded_and_soaked_or_failed_within_what
     ):
         assert next_step(strategy, GROUPS, [*done, last], NOW + MINUTE).finished is finished
     step = next_step(strategy, GROUPS, done, NOW + MINUTE)
-    assert (step.finished, step.pending, step.to_apply) == (False, (), {"d"})
+    assert (step.finished, step.pending, sorted(step.to_apply)) == (False, (), ["d"])
     failed = [ClusterStatus(name, FAILED, NOW) for name in "cd"]
     step = next_step(strategy, GROUPS, [*done[:2], *failed], NOW + MINUTE)
     assert (step.finished, step.breach, step.failures) == (False, True, ("c", "d"))
