@@ -17,7 +17,7 @@ SOURCE = TESTS.parent / "engine/muster"
 #: Room by room: the tests, and the modules of the room that are tested through them.
 THROUGH = {
     "agents": {
-        "agents/heartbeat/test_heartbeat.py": "heartbeat/apiserver heartbeat/cli hub/pushed_ref",
+        "agents/heartbeat/test_heartbeat.py": "heartbeat/cli hub/pushed_ref",
         "agents/identity/test_store.py": "identity/request",
         "agents/relay/test_relay.py": "relay/protocol relay/relayed_ref",
         "agents/serving/test_server.py": "serving/connection",

@@ -27,16 +27,17 @@ def new_authority(
     return _written(folder, "ca", made, key)
 
 
-def server_certificate(folder: Path) -> tuple[Path, Path]:
-    """Write `server.crt`, which signs itself and is of 127.0.0.1, and `server.key`; return their paths."""
+def server_certificate(folder: Path, dns_name: str = "") -> tuple[Path, Path]:
+    """Write `server.crt`, which signs itself and is of 127.0.0.1 or of a name, and `server.key`; return their paths."""
     folder.mkdir(parents=True, exist_ok=True)
     key = ec.generate_private_key(ec.SECP256R1())
     name = x509.Name([x509.NameAttribute(NameOID.COMMON_NAME, "server")])
     now = datetime.now(UTC)
+    of = x509.DNSName(dns_name) if dns_name else x509.IPAddress(ipaddress.ip_address("127.0.0.1"))
     made = (
         x509.CertificateBuilder().subject_name(name).issuer_name(name).public_key(key.public_key())
         .serial_number(2).not_valid_before(now - timedelta(hours=1)).not_valid_after(now + timedelta(days=1))
-        .add_extension(x509.SubjectAlternativeName([x509.IPAddress(ipaddress.ip_address("127.0.0.1"))]), critical=False)
+        .add_extension(x509.SubjectAlternativeName([of]), critical=False)
         .add_extension(x509.BasicConstraints(ca=True, path_length=0), critical=True)
         .sign(key, hashes.SHA256())
     )  # fmt: skip

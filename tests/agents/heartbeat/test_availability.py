@@ -3,6 +3,7 @@
 import pytest
 
 from muster.agents.heartbeat.availability import Availability, FailureThreshold, check_api_server, check_deployment
+from muster.agents.kube.apiserver import ApiError
 
 GOOD = Availability("True", "ManagedClusterAvailable", "Managed cluster is available")
 BAD = Availability(
@@ -41,7 +42,7 @@ def test_the_agent_itself_must_be_deployed(replicas: int, minimum: int, status: 
 
 def test_a_deployment_of_which_nobody_knows_is_not_available() -> None:
     def get(path: str) -> dict[str, object]:
-        raise OSError(f"GET {path}: status 404")
+        raise ApiError(404, f"GET {path}: status 404")
 
     verdict = check_deployment(get, "agents/registration", 1)
     assert verdict.status == "False"

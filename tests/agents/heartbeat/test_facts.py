@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 
 from muster.agents.heartbeat.facts import read_facts, reported_claims, sum_quantities
 from muster.agents.heartbeat.heartbeat import AgentStatement, reported_status
+from muster.agents.kube.apiserver import ApiError
 from muster.data.tree import Tree
 
 
@@ -54,7 +55,7 @@ def test_a_claim_that_stays_in_its_cluster_is_not_shown() -> None:
 def server(answers: dict[str, Tree]) -> Callable[[str], dict[str, Tree]]:
     def get(path: str) -> dict[str, Tree]:
         if path not in answers:
-            raise OSError(f"GET {path}: status 404")
+            raise ApiError(404, f"GET {path}: status 404")
         found: dict[str, Tree] = answers[path]
         return found
 

@@ -15,13 +15,13 @@ from typing import Any
 import pytest
 import yaml
 
-from muster.agents.heartbeat.apiserver import ApiServer
 from muster.agents.heartbeat.availability import Availability, ClusterObserver, check_api_server
 from muster.agents.heartbeat.facts import read_facts
 from muster.agents.heartbeat.heartbeat import Heartbeat
 from muster.agents.hub.pushed_ref import PushedRef
 from muster.agents.hub.remote import RemoteHub
 from muster.agents.hub.view import HubView
+from muster.agents.kube.apiserver import ApiServer
 from muster.data.times import format_time
 from muster.git.errors import RepositoryError
 from tests.support.commandline import Run, muster
@@ -298,7 +298,7 @@ def test_the_command_speaks_to_an_api_server_as_a_kubeconfig_says(
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ("{}", "no context"),
+        ("{}", "no current-context"),
         ("[", "cannot be read"),
         ("{current-context: c, contexts: [{name: c, context: {cluster: k}}]}", "no cluster 'k'"),
     ],

@@ -7,8 +7,8 @@ from threading import Event, Thread
 
 import pytest
 
+from muster.agents.kube.kubeconfig import from_kubeconfig
 from muster.features.sync.following import Follower
-from muster.features.sync.hub import LiveHub
 from muster.features.sync.sync import Synced as Pass
 from muster.features.sync.sync import Syncer, SyncParent
 from muster.git.repository import open_repository
@@ -33,7 +33,7 @@ def test_twenty_commits_with_a_hub_that_goes_away(synced: Synced, hub: Hub) -> N
     parent = SyncParent(synced.namespace, "muster", "a repository")
     follower = Follower(
         open_repository(synced.repo.path, dict(os.environ)), None,
-        Syncer(LiveHub(hub.kubeconfig, "muster"), parent), (),
+        Syncer(from_kubeconfig(hub.kubeconfig, "muster"), parent), (),
     )  # fmt: skip
     stop, wake = Event(), Event()
     thread = Thread(target=follower.follow, args=(stop, wake, 0.2, lambda _, done: told.append(done)), daemon=True)

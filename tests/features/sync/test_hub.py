@@ -1,12 +1,14 @@
-"""The client of a hub, without one."""
+"""A hub that does not answer, and where objects are on one."""
 
 import json
 from pathlib import Path
 
 import pytest
 
+from muster.agents.kube.apiserver import ApiError
+from muster.agents.kube.kubeconfig import from_kubeconfig
 from muster.data.kinds import CLUSTER_DEPLOYMENT, PLACEMENT_DECISION
-from muster.features.sync.hub import HubError, LiveHub, path_of
+from muster.features.sync.hub import object_at, objects_of, path_of
 from muster.features.sync.wanted import HubKey
 from tests.support.commandline import Run
 from tests.support.commandline import muster as muster
@@ -24,19 +26,12 @@ def kubeconfig(path: Path, server: str = "https://127.0.0.1:1") -> Path:
 
 
 def test_a_hub_that_does_not_answer(tmp_path: Path) -> None:
-    hub = LiveHub(kubeconfig(tmp_path / "config"))
-    with pytest.raises(HubError, match="does not answer") as caught:
-        hub.get("/api/v1/namespaces/default/configmaps/muster")
+    hub = from_kubeconfig(kubeconfig(tmp_path / "config"))
+    with pytest.raises(ApiError, match="does not answer") as caught:
+        object_at(hub, "/api/v1/namespaces/default/configmaps/muster")
     assert caught.value.status == 0
-    with pytest.raises(HubError):
-        list(hub.list(PLACEMENT_DECISION))
-    with pytest.raises(HubError):
-        hub.delete("/api/v1/namespaces/default/configmaps/muster", "uid", dry_run=True)
-
-
-def test_a_kubeconfig_without_the_context(tmp_path: Path) -> None:
-    with pytest.raises(HubError, match="other"):
-        LiveHub(kubeconfig(tmp_path / "config"), "other")
+    with pytest.raises(ApiError):
+        list(objects_of(hub, PLACEMENT_DECISION))
 
 
 def test_paths() -> None:

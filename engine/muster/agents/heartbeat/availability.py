@@ -14,6 +14,7 @@ from dataclasses import dataclass, field, replace
 from threading import Event, Lock, Thread
 from typing import Final
 
+from muster.agents.kube.apiserver import ApiError
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.tree import Tree
 
@@ -60,12 +61,12 @@ def check_api_server(get: Get) -> Availability:
 def check_deployment(get_json: Callable[[str], dict[str, object]], deployment: str, minimum: int) -> Availability:
     """Check that the agent's own deployment `namespace/name` has at least `minimum` available replicas.
 
-    `get_json` raises OSError or ValueError if there is no such answer.
+    `get_json` raises ApiError if there is no such answer.
     """
     namespace, _, name = deployment.rpartition("/")
     try:
         status = get_json(f"/apis/apps/v1/namespaces/{namespace}/deployments/{name}").get("status")
-    except (OSError, ValueError) as error:
+    except ApiError as error:
         problem = str(error)
     else:
         replicas = status.get("availableReplicas", 0) if isinstance(status, dict) else 0

@@ -13,7 +13,6 @@ from typing import TYPE_CHECKING
 import click
 import yaml
 
-from muster.agents.heartbeat.apiserver import AccessError, ApiServer, from_inside, from_kubeconfig
 from muster.agents.heartbeat.availability import Availability, ClusterObserver, check_api_server, check_deployment
 from muster.agents.heartbeat.facts import read_facts
 from muster.agents.heartbeat.heartbeat import Heartbeat
@@ -21,6 +20,9 @@ from muster.agents.hub.pushed_ref import PushedRef
 from muster.agents.hub.remote import RemoteHub
 from muster.agents.hub.view import HubView
 from muster.agents.identity.options import identity_errors
+from muster.agents.kube.apiserver import ApiServer
+from muster.agents.kube.kubeconfig import from_inside, from_kubeconfig
+from muster.agents.kube.plugin import AccessError
 from muster.agents.relay.relayed_ref import Credentials, RelayedRef
 from muster.cli.options import FILE, FILE_THERE, FOLDER, present
 from muster.cli.outcome import say
@@ -57,6 +59,7 @@ def _add_ons(_ctx: click.Context, _param: click.Parameter, names: tuple[str, ...
 @click.option("--branch", default="main", show_default=True, help="The branch that muster reconciles.")
 @click.option("--kubeconfig", type=FILE,
               help="How to reach the API server.  [default: as inside the cluster]")  # fmt: skip
+@click.option("--context", metavar="NAME", help="The kubeconfig's context.  [default: the current one]")
 @click.option("--api-server", metavar="URL", help="The API server, if it needs no credentials.")
 @click.option("--status", "status_file", type=FILE,
               help="Report the version, capacity, allocatable and clusterClaims of this file.")  # fmt: skip
@@ -79,9 +82,9 @@ def _add_ons(_ctx: click.Context, _param: click.Parameter, names: tuple[str, ...
 @click.option("--every", "repeat", is_flag=True, help="Keep renewing, as often as the hub says, until stopped.")
 def command(
     cluster: str, remote: str | None, relay: str | None, token_file: Path | None, relay_ca: Path | None, branch: str,
-    kubeconfig: Path | None, api_server: str | None, status_file: Path | None, csr: Path | None, identity: Path | None,
-    signs: bool, signer: str, certificate_lifetime: int | None, deployment: str | None, minimum_replicas: int,
-    lease_duration: int, add_ons: tuple[str, ...], repeat: bool,
+    kubeconfig: Path | None, context: str | None, api_server: str | None, status_file: Path | None, csr: Path | None,
+    identity: Path | None, signs: bool, signer: str, certificate_lifetime: int | None, deployment: str | None,
+    minimum_replicas: int, lease_duration: int, add_ons: tuple[str, ...], repeat: bool,
 ) -> int:  # fmt: skip
     """Renew the cluster's Lease and report its status, on the branch agents/NAME.
 
@@ -94,7 +97,7 @@ def command(
         raise click.UsageError("Give --remote, or --relay with --token-file, --identity or both.")
     if relay and not token_file and not identity:
         raise click.UsageError("--relay needs --token-file, or --identity with a certificate in it.")
-    server, status = _server(kubeconfig, api_server), _status(status_file)
+    server, status = _server(kubeconfig, context, api_server), _status(status_file)
     rotation = _rotation(cluster, identity, signer, certificate_lifetime) if identity else None
     if signs and rotation is None:
         raise click.UsageError("--sign needs --identity.")
@@ -162,11 +165,13 @@ def _rotation(cluster: str, folder: Path, signer: str, seconds: int | None) -> "
         return Rotation(cluster, Store(folder), signer, seconds)
 
 
-def _server(kubeconfig: Path | None, url: str | None) -> ApiServer:
+def _server(kubeconfig: Path | None, context: str | None, url: str | None) -> ApiServer:
     if kubeconfig and url:
         raise click.UsageError("--kubeconfig and --api-server exclude each other.")
+    if context and not kubeconfig:
+        raise click.UsageError("--context needs --kubeconfig.")
     try:
-        server = from_kubeconfig(kubeconfig) if kubeconfig else ApiServer(url) if url else from_inside()
+        server = from_kubeconfig(kubeconfig, context) if kubeconfig else ApiServer(url) if url else from_inside()
     except AccessError as error:
         raise click.UsageError(f"{error}.") from error
     if server is None:

@@ -9,9 +9,10 @@ from collections.abc import Callable, Iterable, Mapping
 from decimal import Decimal, InvalidOperation
 from typing import Final
 
+from muster.agents.kube.apiserver import ApiError
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 
-#: Gets a path of the API server as JSON; OSError or ValueError if there is no such answer.
+#: Gets a path of the API server as JSON; ApiError if there is no such answer.
 GetJson = Callable[[str], dict[str, Tree]]
 
 MOST_CUSTOM_CLAIMS: Final = 20
@@ -47,7 +48,7 @@ def read_facts(get_json: GetJson) -> dict[str, Tree]:
 def _get(get_json: GetJson, path: str) -> dict[str, Tree]:
     try:
         return get_json(path)
-    except (OSError, ValueError):
+    except ApiError:
         return {}
 
 

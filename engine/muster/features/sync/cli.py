@@ -3,7 +3,6 @@
 import json
 import os
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -17,6 +16,8 @@ from muster.cli.outcome import say
 if TYPE_CHECKING:
     from muster.features.sync.sync import Synced
     from muster.git.repository import Repository
+
+_LIMIT_SECONDS = 30.0  # of one request
 
 
 @click.command()
@@ -64,17 +65,18 @@ def command(
         return 0
     if kubeconfig is None:
         raise click.UsageError("--kubeconfig says how to reach the hub.")
-    if find_spec("kubernetes") is None:
-        raise click.UsageError("muster sync needs an extra: pip install 'muster-fleet[hub]'.")
+    from muster.agents.kube.apiserver import ApiError
+    from muster.agents.kube.kubeconfig import from_kubeconfig
+    from muster.agents.kube.plugin import AccessError
     from muster.cli.stopping import until_stopped
     from muster.features.sync.following import Follower
-    from muster.features.sync.hub import HubError, LiveHub
     from muster.features.sync.sync import FedByAnotherError, Syncer
 
     try:
-        hub = LiveHub(kubeconfig, context)
-    except HubError as error:
+        hub = from_kubeconfig(kubeconfig, context)
+    except AccessError as error:
         raise click.UsageError(f"{error}.") from error
+    hub.limit_seconds = _LIMIT_SECONDS
     follower = Follower(found, rev, Syncer(hub, parent, dry_run=dry_run), systems)
     tell = _json if output == "json" else _text
     if watch:
@@ -84,7 +86,7 @@ def command(
         return 0
     try:
         commit, done = follower.synced()
-    except (HubError, FedByAnotherError) as error:
+    except (ApiError, FedByAnotherError) as error:
         click.echo(f"error: {error}", err=True)
         return REPOSITORY
     tell(commit, done)

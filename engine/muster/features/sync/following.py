@@ -4,12 +4,12 @@ from collections.abc import Callable, Iterator, Sequence
 from threading import Event
 from typing import Final
 
+from muster.agents.kube.apiserver import ApiError
 from muster.cli.documents import object_document
 from muster.cli.following import follow_refs
 from muster.cli.outcome import say
 from muster.data.printable import printable
 from muster.data.tree import Tree
-from muster.features.sync.hub import HubError
 from muster.features.sync.sync import FedByAnotherError, Synced, Syncer
 from muster.features.sync.wanted import HubKey, unreadable, wanted
 from muster.git.derivedbranch import evaluated_commit
@@ -33,7 +33,7 @@ class Follower:
         self._syncer, self._systems = syncer, systems
 
     def synced(self) -> tuple[str, Synced]:
-        """Sync once; return the commit, too. HubError, FedByAnotherError or RepositoryError if that fails."""
+        """Sync once; return the commit, too. ApiError, FedByAnotherError or RepositoryError if that fails."""
         commit = evaluated_commit(self._repository, resolve(self._repository, self._revision))
         with CommitSnapshot(self._repository, commit) as snapshot:
             fleet = check_snapshot(snapshot)
@@ -50,7 +50,7 @@ class Follower:
             nonlocal trouble, pause, last
             try:
                 commit, done = self.synced()
-            except (HubError, FedByAnotherError, RepositoryError) as error:
+            except (ApiError, FedByAnotherError, RepositoryError) as error:
                 if str(error) != trouble:
                     say(f"error: {error}", err=True)
                 trouble, wait = str(error), pause

@@ -11,9 +11,10 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Final, NamedTuple
 
+from muster.agents.kube.apiserver import ApiError, ApiServer
 from muster.data.kinds import BY_GROUP_KIND, PLACEMENT, Kind
 from muster.data.tree import Tree, dig
-from muster.features.sync.hub import MANAGER, HubError, LiveHub, parent_path, path_of
+from muster.features.sync.hub import MANAGER, object_at, objects_of, parent_path, path_of
 from muster.features.sync.wanted import OWNED, HubKey, Patch, api_version, group_kind, written_kinds
 from muster.version import __version__
 
@@ -79,7 +80,7 @@ class _AppliedBody(NamedTuple):
 class Syncer:
     """Feeds one hub. It remembers what it applied, so that a pass without news only lists."""
 
-    def __init__(self, hub: LiveHub, parent: SyncParent, *, dry_run: bool = False) -> None:
+    def __init__(self, hub: ApiServer, parent: SyncParent, *, dry_run: bool = False) -> None:
         """Feed `hub` as the set of `parent`."""
         self._hub, self._parent, self._dry_run = hub, parent, dry_run
         self._seen: dict[HubKey, _AppliedBody] = {}
@@ -88,7 +89,7 @@ class Syncer:
         """Make the hub have what is wanted, and with `prune` nothing else of muster's. What an earlier run wrote of
         systems that are not among `systems` stays: a forgotten option must not delete clusters.
 
-        FedByAnotherError if another repository feeds it, HubError if the hub does not answer; what it refuses of single
+        FedByAnotherError if another repository feeds it, ApiError if the hub does not answer; what it refuses of single
         objects is in the result.
         """
         done, patches = Synced(), list(patches)
@@ -97,7 +98,9 @@ class Syncer:
         if not self._dry_run:
             self._put_parent(before | made, patches)
         kinds = before | {patch.key.kind for patch in patches} | {rule.kind for rule in OWNED} | {PLACEMENT}
-        there = {_key(kind, body): body for kind in sorted(kinds, key=group_kind) for body in self._hub.list(kind)}
+        there = {
+            _key(kind, body): body for kind in sorted(kinds, key=group_kind) for body in objects_of(self._hub, kind)
+        }
         for patch in patches:
             self._apply(patch, there, done)
         if prune:
@@ -110,7 +113,7 @@ class Syncer:
     # -- the parent
 
     def _kinds_before(self) -> set[Kind]:
-        parent = self._hub.get(parent_path(self._parent.namespace, self._parent.name))
+        parent = object_at(self._hub, parent_path(self._parent.namespace, self._parent.name))
         annotations = dig(parent, "metadata", "annotations") or {}
         feeding = annotations.get(_REPOSITORY, "")
         if feeding and feeding != self._parent.repository:
@@ -130,7 +133,7 @@ class Syncer:
                     _NAMESPACES: ",".join(sorted(namespaces)), _REPOSITORY: self._parent.repository,
                 },
             },
-        })  # fmt: skip
+        }, MANAGER)  # fmt: skip
 
     # -- objects
 
@@ -150,16 +153,16 @@ class Syncer:
         if seen is not None and seen.body == body and seen.version == version:
             done.unchanged.append(key)
             return
-        after = self._asked(key, done, lambda: self._hub.apply(path_of(key), body, dry_run=self._dry_run))
+        after = self._asked(key, done, lambda: self._hub.apply(path_of(key), body, MANAGER, dry_run=self._dry_run))
         if after is not None:
             self._note(key, now, after, done, body)
 
     def _asked(self, key: HubKey, done: Synced, request: Callable[[], Tree], ignored: Collection[int] = ()) -> Tree:
-        """The hub's answer; None if it refuses, which is noted unless the status is to be ignored. HubError if it does
+        """The hub's answer; None if it refuses, which is noted unless the status is to be ignored. ApiError if it does
         not answer."""
         try:
             return request()
-        except HubError as error:
+        except ApiError as error:
             if error.status == 0:
                 raise
             if error.status not in ignored:
@@ -221,7 +224,7 @@ class Syncer:
         """Remove muster's fields from an object that others make."""
         metadata = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
         body = {"apiVersion": api_version(key.kind), "kind": key.kind.name, "metadata": metadata}
-        if self._asked(key, done, lambda: self._hub.apply(path_of(key), body, dry_run=self._dry_run)) is None:
+        if self._asked(key, done, lambda: self._hub.apply(path_of(key), body, MANAGER, dry_run=self._dry_run)) is None:
             return
         self._seen.pop(key, None)
         done.pruned.append(key)

@@ -1,0 +1,1 @@
+"""API servers: kubeconfigs, credentials and requests."""

@@ -1,0 +1,307 @@
+"""Requests to an API server: the one client of agents, of relays that read a hub, and of `muster sync`.
+
+Files with tokens, certificates and authorities are read for each request, because they are renewed in place. A
+connection is kept while they are the same.
+"""
+
+import base64
+import ipaddress
+import json
+import ssl
+import tempfile
+import urllib.request
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from http import HTTPStatus
+from importlib.util import find_spec
+from pathlib import Path
+from threading import Lock
+from typing import Any, Final
+from urllib.parse import urlencode, urlsplit
+
+import urllib3
+
+from muster.agents.kube.plugin import AccessError, Credential, LoginPlugin
+from muster.data.tree import Tree, dig, mappings_at, read_json
+
+_MOST_BYTES: Final = 64 * 1024 * 1024
+_QUOTED: Final = 200  # characters of an answer that a message repeats
+#: As many objects are asked for in one answer.
+PAGE: Final = 500
+
+#: A file's content, or where it is.
+Content = bytes | Path
+
+
+class ApiError(Exception):
+    """The server refused a request (`status`), or did not answer (0)."""
+
+    def __init__(self, status: int, message: str) -> None:
+        super().__init__(message)
+        self.status = status
+
+
+@dataclass(frozen=True, slots=True)
+class Login:
+    """How requests authenticate: by the first of what is given; a client certificate goes beside each of them."""
+
+    token: str = field(default="", repr=False)
+    token_file: Path | None = None
+    password: tuple[str, str] | None = field(default=None, repr=False)
+    plugin: LoginPlugin | None = None
+    certificate: Content = b""
+    key: Content = field(default=b"", repr=False)
+    #: Headers that ask to act as somebody else.
+    impersonation: tuple[tuple[str, str], ...] = ()
+
+    def credential(self) -> Credential:
+        """Return what to use now. AccessError if it cannot be had."""
+        certificate, key = read_content(self.certificate), read_content(self.key)
+        token = self._file_token() or self.token
+        if not token and self.password is None and self.plugin is not None:
+            return self.plugin.credential()
+        return Credential(token, certificate, key)
+
+    def headers(self, credential: Credential) -> list[tuple[str, str]]:
+        """Return the headers of a request."""
+        found = list(self.impersonation)
+        if credential.token:
+            found.append(("Authorization", f"Bearer {credential.token}"))
+        elif self.password is not None:
+            encoded = base64.b64encode(":".join(self.password).encode()).decode()
+            found.append(("Authorization", f"Basic {encoded}"))
+        return found
+
+    def _file_token(self) -> str:
+        if self.token_file is None:
+            return ""
+        try:
+            return self.token_file.read_text(encoding="utf-8").strip()
+        except (OSError, ValueError) as error:
+            if self.token:
+                return ""
+            raise AccessError(f"the token cannot be read: {error}") from error
+
+
+@dataclass(frozen=True, slots=True)
+class _Material:
+    """What a connection was opened with."""
+
+    authority: bytes
+    certificate: bytes
+    key: bytes
+
+
+@dataclass
+class ApiServer:
+    """An API server. Methods that return objects raise ApiError. Thread-safe.
+
+    `authority` signed its certificate (empty: one that the system trusts); `server_name` is the name in it, if that is
+    not the URL's. `proxy` None: as the environment says.
+    """
+
+    url: str
+    login: Login = field(default_factory=Login)
+    authority: Content = b""
+    verify: bool = True
+    server_name: str = ""
+    proxy: str | None = None
+    limit_seconds: float = 10.0
+    _material: _Material | None = None
+    _pool: urllib3.PoolManager | None = None
+    _lock: Lock = field(default_factory=Lock)
+
+    def get(self, path: str) -> tuple[int, str]:
+        """Return the status code (0: no answer) and the start of the answer in one line."""
+        try:
+            code, body = self._answer("GET", path)
+        except ApiError as error:
+            return 0, str(error)
+        return code, " ".join(body.decode("utf-8", "replace").split())[:_QUOTED]
+
+    def request(
+        self, method: str, path: str, query: Mapping[str, str] | None = None, body: Tree = None, form: str = "json"
+    ) -> dict[str, Tree]:
+        """Return the object that the server answers; empty if it answers nothing."""
+        query = {name: value for name, value in (query or {}).items() if value}
+        code, data = self._answer(method, f"{path}?{urlencode(query)}" if query else path, body, form)
+        try:
+            found = read_json(data) if data else {}
+        except ValueError:
+            found = None
+        if code >= HTTPStatus.MULTIPLE_CHOICES:
+            raise ApiError(code, str(dig(found, "message") or f"{method} {path}: status {code}"))
+        if not isinstance(found, dict):
+            raise ApiError(0, f"{method} {path}: the answer is not an object")
+        return found
+
+    def get_json(self, path: str) -> dict[str, Tree]:
+        """Return the object at a path."""
+        return self.request("GET", path)
+
+    def list(self, path: str, **query: str) -> Iterator[dict[str, Tree]]:
+        """Yield the objects of a collection, which are asked for in pages."""
+        after = ""
+        while True:
+            page = self.request("GET", path, {"limit": str(PAGE), "continue": after, **query})
+            yield from mappings_at(page, "items")
+            after = str(dig(page, "metadata", "continue") or "")
+            if not after:
+                return
+
+    def watch(self, path: str, seconds: float, **query: str) -> Iterator[dict[str, Tree]]:
+        """Yield the events of a watch (`type`, `object`) until the server ends it, at the latest after `seconds`.
+
+        ApiError also if the connection breaks; the status in an event of type ERROR is for the caller.
+        """
+        asked = urlencode({"watch": "true", "timeoutSeconds": str(int(seconds)), **query})
+        timeout = urllib3.Timeout(connect=self.limit_seconds, read=seconds + self.limit_seconds)
+        with self._opened("GET", f"{path}?{asked}", timeout=timeout) as answer:
+            if answer.status != HTTPStatus.OK:
+                raise ApiError(answer.status, f"GET {path}: status {answer.status}")
+            for line in _lines(answer):
+                try:
+                    event = read_json(line)
+                except ValueError as error:
+                    raise ApiError(0, f"GET {path}: an event is not JSON") from error
+                if isinstance(event, dict):
+                    yield event
+
+    def apply(self, path: str, body: Tree, manager: str, *, force: bool = True, dry_run: bool = False) -> Tree:
+        """Apply fields as `manager`, by server-side apply under strict validation; return the object."""
+        query = {"fieldManager": manager, "fieldValidation": "Strict", "force": "true" if force else ""}
+        return self.request("PATCH", path, {**query, "dryRun": "All" if dry_run else ""}, body, "apply-patch+yaml")
+
+    def delete(self, path: str, uid: str = "", *, propagation: str = "", dry_run: bool = False) -> Tree:
+        """Delete an object, only if it has this uid; return the server's answer."""
+        body = {**({"preconditions": {"uid": uid}} if uid else {}),
+                **({"propagationPolicy": propagation} if propagation else {})}  # fmt: skip
+        return self.request("DELETE", path, {"dryRun": "All" if dry_run else ""}, body)
+
+    def close(self) -> None:
+        """Close kept connections."""
+        with self._lock:
+            if self._pool is not None:
+                self._pool.clear()
+            self._pool = self._material = None
+
+    def _answer(self, method: str, path: str, body: Tree = None, form: str = "json") -> tuple[int, bytes]:
+        with self._opened(method, path, body, form) as answer:
+            return answer.status, answer.read(_MOST_BYTES)
+
+    @contextmanager
+    def _opened(
+        self, method: str, path: str, body: Tree = None, form: str = "json", timeout: urllib3.Timeout | None = None
+    ) -> Iterator[urllib3.BaseHTTPResponse]:
+        """The answer to a request. A new credential is asked for once if the server refuses the plugin's."""
+        data = None if body is None else json.dumps(body).encode()
+        headers = {"Accept": "application/json", **({"Content-Type": f"application/{form}"} if data else {})}
+        timeout = timeout or urllib3.Timeout(total=self.limit_seconds)
+        try:
+            for last in (False, True):
+                credential = self.login.credential()
+                asked = urllib3.HTTPHeaderDict(headers)
+                for name, value in self.login.headers(credential):
+                    asked.add(name, value)
+                answer = self._connected(credential).request(
+                    method, self.url.rstrip("/") + path, body=data, headers=asked, timeout=timeout,
+                    preload_content=False, redirect=False, retries=False,
+                )  # fmt: skip
+                if last or answer.status != HTTPStatus.UNAUTHORIZED or self.login.plugin is None:
+                    break
+                answer.close()
+                self.login.plugin.forget(credential)
+            try:
+                yield answer
+            finally:
+                answer.close()  # a connection whose answer was read to its end is kept nevertheless
+        except AccessError as error:
+            raise ApiError(0, str(error)) from error
+        except (urllib3.exceptions.HTTPError, OSError) as error:
+            raise ApiError(0, f"the API server {self.url} does not answer: {type(error).__name__}") from error
+
+    def _connected(self, credential: Credential) -> urllib3.PoolManager:
+        """The pool of connections; a new one if a certificate or the authority changed."""
+        material = _Material(read_content(self.authority), credential.certificate, credential.key)
+        with self._lock:
+            if self._pool is None or material != self._material:
+                self._pool, self._material = self._new_pool(material), material
+            return self._pool
+
+    def _new_pool(self, material: _Material) -> urllib3.PoolManager:
+        options: dict[str, Any] = {"maxsize": 4}
+        if self.url.startswith("https:"):
+            if not self.verify:
+                urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # the user asked for it
+            options["ssl_context"] = _context(material, verify=self.verify)
+            if self.server_name:
+                options["server_hostname"] = self.server_name
+        proxy = environment_proxy(self.url) if self.proxy is None else self.proxy
+        if not proxy:
+            return urllib3.PoolManager(**options)
+        if proxy.startswith("socks"):
+            if find_spec("socks") is None:
+                raise AccessError(f"the proxy {proxy} needs the package PySocks")
+            from urllib3.contrib.socks import SOCKSProxyManager  # needs PySocks
+
+            return SOCKSProxyManager(proxy, **options)
+        return urllib3.ProxyManager(proxy, **options)
+
+
+def read_content(content: Content) -> bytes:
+    """Return a file's content. AccessError if it cannot be read."""
+    try:
+        return content.read_bytes() if isinstance(content, Path) else content
+    except OSError as error:
+        raise AccessError(str(error)) from error
+
+
+def environment_proxy(url: str) -> str:
+    """Return the proxy for a URL, from HTTPS_PROXY, HTTP_PROXY and NO_PROXY as Go's programs read them; empty: none.
+
+    The own machine is never asked through a proxy, and NO_PROXY may have networks.
+    """
+    parts = urlsplit(url)
+    host, proxies = parts.hostname or "", urllib.request.getproxies_environment()
+    if urllib.request.proxy_bypass_environment(parts.netloc, proxies) or host == "localhost":  # type: ignore[attr-defined]
+        return ""
+    try:
+        address = ipaddress.ip_address(host)
+    except ValueError:
+        return proxies.get(parts.scheme, "")
+    networks = (one.strip() for one in proxies.get("no", "").split(",") if "/" in one)
+    return "" if address.is_loopback or any(_is_in(address, one) for one in networks) else proxies.get(parts.scheme, "")
+
+
+def _is_in(address: ipaddress.IPv4Address | ipaddress.IPv6Address, network: str) -> bool:
+    try:
+        return address in ipaddress.ip_network(network, strict=False)
+    except ValueError:
+        return False
+
+
+def _context(material: _Material, *, verify: bool) -> ssl.SSLContext:
+    try:
+        context = ssl.create_default_context(cadata=material.authority.decode() if material.authority else None)
+        if not verify:
+            context.check_hostname, context.verify_mode = False, ssl.CERT_NONE
+        if material.certificate and material.key:
+            # The ssl module reads client certificates from files only; this file is readable only by us.
+            with tempfile.NamedTemporaryFile(prefix="muster-", suffix=".pem") as file:
+                file.write(material.certificate + b"\n" + material.key)
+                file.flush()
+                context.load_cert_chain(file.name)
+    except (OSError, ValueError) as error:
+        raise AccessError(f"a certificate cannot be used: {error}") from error
+    return context
+
+
+def _lines(answer: urllib3.BaseHTTPResponse) -> Iterator[bytes]:
+    """The lines of an answer as they arrive."""
+    left = b""
+    for chunk in answer.stream(1 << 16):
+        *whole, left = (left + chunk).split(b"\n")
+        yield from (line for line in whole if line)
+        if len(left) > _MOST_BYTES:
+            raise ApiError(0, "an event is too large")
