@@ -77,13 +77,13 @@ def sent(living: Living, question: Question, facts: Facts) -> Question:
 CHANGES: dict[str, Change] = {
     "it is earlier than at the last run": earlier,
     "history was rewritten": rewritten,
-    "a further repository has fallen silent, or answers again": silent,
+    "a further repository stopped or resumed answering": silent,
     "a data file changed": edited,
     "time changes a decision": later,
     "an agent's ref is gone": left,
     "a ref that does not count has changed": unread,
-    "an agent spoke": spoken,
-    "a file is not whole": slipped,
+    "an agent reported": spoken,
+    "a file is incomplete": slipped,
     "pulses went out": sent,
 }
 

@@ -127,7 +127,7 @@ def test_of_repositories_of_agents_that_fall_silent(tmp_path: Path) -> None:
             looked_at.append(found.looked_at)
     whole = [text for text in looked_at if "the whole fleet" in text]
     assert len(whole) == 3, looked_at
-    assert all("silent" in text for text in whole)
+    assert all("answering" in text for text in whole)
     assert any("near" in text for text in looked_at)
     assert any(text.startswith("nothing") for text in looked_at)
 
@@ -339,7 +339,7 @@ def test_it_says_why_nothing_is_kept(tmp_path: Path) -> None:
     living.put(".musterignore", f"clusters/{living.names[1]}/\n")
     for _ in range(2):
         found = same(living, state, "a cluster is ignored")
-    assert found.looked_at == "the whole fleet: nothing is kept of the last run: a file is not whole"
+    assert found.looked_at == "the whole fleet: nothing is kept of the last run: a file is incomplete"
 
 
 @pytest.mark.parametrize(

@@ -12,7 +12,7 @@ from muster.git.repository import open_repository, resolve
 from muster.git.status import work_tree_changes
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.incremental import answer
-from muster.run.question import Question, WorkTreeFiles
+from muster.run.question import FileSource, Question, read_work_tree
 from muster.run.settle import settle
 from muster.run.state import RunState, open_state
 from tests.run.test_uncommitted import Editing
@@ -61,7 +61,10 @@ def test_of_work_trees(tmp_path: Path, seed: int) -> None:
         what = living.step() if number else "the beginning"
         heard, remembered, tip = local_agent_refs(repository), Remembered(repository), resolve(repository, "HEAD")
         changes = work_tree_changes(repository, tip)
-        found = answer(Question(repository, tip, heard, living.now, remembered, 2, files=WorkTreeFiles(changes)), state)
+        found = answer(
+            Question(repository, tip, heard, living.now, remembered, 2, files=FileSource(read_work_tree, changes)),
+            state,
+        )
         whole = settle(work_tree_snapshot(repository, heard), living.now, remembered.memory)
         assert told(found.settled) == told(whole), (number, what, found.looked_at)
         assert found.settled.last.commit is None

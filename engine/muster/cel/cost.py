@@ -119,9 +119,6 @@ class _CostWalk:
     def type_of(self, node: Node) -> Type:
         return self.checked.types.get(node.id, DYN)
 
-    def _argument(self, node: Node) -> tuple[Type, Extent]:
-        return self.type_of(node), self.extents[node.id]
-
     def _by_type(self, node: Node) -> Extent:
         return extent_of(self.type_of(node), described(node))
 
@@ -175,7 +172,10 @@ class _CostWalk:
         costs = [self.visit(operand) for operand in operands]
         literals = {at: operand.value for at, operand in enumerate(operands) if isinstance(operand, ast.Literal)}
         given = CallArguments(
-            [self._argument(operand) for operand in operands], literals, self.patterns, described(node)
+            [(self.type_of(operand), self.extents[operand.id]) for operand in operands],
+            literals,
+            self.patterns,
+            described(node),
         )
         function, member = full or node.function, full is None and node.target is not None
         row = self._row(function, len(given), member=member)

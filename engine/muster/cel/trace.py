@@ -62,7 +62,11 @@ def trace_of(text: str, node: ast.Node, seen: Mapping[int, Any], outcomes: Itera
     while pending:
         current, is_shown = pending.pop()
         reached = current.id in seen
-        if is_shown and not isinstance(current, ast.Literal | ast.ListNode | ast.MapNode) and not _hidden(current):
+        if (
+            is_shown
+            and not isinstance(current, ast.Literal | ast.ListNode | ast.MapNode)
+            and not (isinstance(current, ast.Ident) and current.name.startswith("@"))
+        ):
             parts.append(_part(current, seen))
         if reached:
             failed = isinstance(seen[current.id], Failure)
@@ -78,10 +82,6 @@ def _continues_path(node: ast.Node, child: ast.Node) -> bool:
         and child is node.operand
         and isinstance(child, ast.Ident | ast.Select | ast.IndexNode)
     )
-
-
-def _hidden(node: ast.Node) -> bool:
-    return isinstance(node, ast.Ident) and node.name.startswith("@")
 
 
 def _part(node: ast.Node, seen: Mapping[int, Any]) -> TracePart:

@@ -45,7 +45,8 @@ def findings_markdown(findings: Sequence[Finding], most: int | None = None) -> s
     waived."""
     shown = [one for one in findings if not one.silenced]
     ordered = sorted(shown, key=lambda one: (one.severity.rank, one.sort_key()))
-    rows = ([_severity(one), code(str(one.place) if one.file else ""), _message(one), code(_to_do(one))]
+    rows = ([_severity(one), code(str(one.place) if one.file else ""), _message(one),
+             code(str(one.waiver) if one.waiver is not None else one.hint)]
             for one in ordered[:most])  # fmt: skip
     left_out = 0 if most is None else len(shown) - most
     silenced = f"\n\n{len(findings) - len(shown)} waived" if len(findings) > len(shown) else ""
@@ -62,20 +63,12 @@ def _message(one: Finding) -> str:
     return "<br>".join(map(code, (one.message, *one.example.splitlines())))
 
 
-def _to_do(one: Finding) -> str:
-    return str(one.waiver) if one.waiver is not None else one.hint
-
-
 def _severity(one: Finding) -> str:
     name = f"**{one.severity.value}**" if one.severity is Severity.ERROR else one.severity.value
     return f"{name} {one.code}"
 
 
 def _inert(text: str) -> str:
-    return "".join(char if _is_inert(char) else f"&#{ord(char)};" for char in text)
-
-
-def _is_inert(char: str) -> bool:
-    """Letters, digits and all non-ASCII characters; also spaces and dashes, which matter only at the start of a
-    line."""
-    return char.isalnum() or not char.isascii() or char in " -"
+    return "".join(
+        char if (char.isalnum() or not char.isascii() or char in " -") else f"&#{ord(char)};" for char in text
+    )

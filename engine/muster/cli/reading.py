@@ -29,7 +29,7 @@ from muster.git.push import fetch_missing
 from muster.git.repository import Repository, branch_tip, current_branch, open_repository, resolve
 from muster.git.snapshot import CommitSnapshot, staged_snapshot
 from muster.git.status import UnknownChangesError, work_tree_changes
-from muster.run.question import COMMITTED, Question, WorkTreeFiles
+from muster.run.question import COMMITTED, FileSource, Question, read_work_tree
 
 if TYPE_CHECKING:
     from muster.rules.policies.lazy import Witness
@@ -83,7 +83,9 @@ class FleetReading:
         if tip is None or evaluated_commit(repository, tip) != commit:
             return None
         try:
-            files = COMMITTED if self.snapshot.commit else WorkTreeFiles(work_tree_changes(repository, tip))
+            files = (
+                COMMITTED if self.snapshot.commit else FileSource(read_work_tree, work_tree_changes(repository, tip))
+            )
         except (UnknownChangesError, RepositoryError):
             return None
         return Question(repository, commit, heard, now, Remembered(repository), files=files)

@@ -185,12 +185,8 @@ def _data(text: str, further: str = "") -> str:
     return "".join(f"%{ord(char):02X}" if char in f"%{further}" else char for char in printable(text))
 
 
-def _json(findings: Sequence[Finding]) -> str:
-    return json_text([finding_tree(found) for found in findings])
-
-
 REPORTS: Final[Mapping[str, Callable[[Sequence[Finding]], str]]] = MappingProxyType({
-    "json": _json,
+    "json": lambda findings: json_text([finding_tree(found) for found in findings]),
     "sarif": sarif_text,
     "junit": findings_junit,
     "github": annotations_text,

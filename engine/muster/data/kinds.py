@@ -9,7 +9,7 @@ from types import MappingProxyType
 
 from muster.data.ids import ObjectId
 from muster.data.names import did_you_mean
-from muster.data.tree import Tree
+from muster.data.tree import Tree, dig
 
 #: How elements of a list are told apart: the names of the fields that make up an element's key.
 ListKeys = Mapping[str, tuple[str, ...]]
@@ -238,6 +238,18 @@ def kind_of(id_: ObjectId) -> Kind:
 def is_cluster(id_: ObjectId) -> bool:
     """Whether an object is a cluster."""
     return id_[:2] in _CLUSTERS
+
+
+def kind_of_body(body: Tree) -> Kind | None:
+    """Return the kind of an object's body; None if the registry does not have it."""
+    return BY_GROUP_KIND.get((str(dig(body, "apiVersion")).rpartition("/")[0], str(dig(body, "kind"))))
+
+
+def id_of_body(body: Tree) -> ObjectId | None:
+    """Return the id of an object's body; None without a name, or for a kind that is not in the registry."""
+    kind, name, namespace = kind_of_body(body), dig(body, "metadata", "name"), dig(body, "metadata", "namespace")
+    named = kind is not None and isinstance(name, str) and name
+    return kind.id(name, namespace if isinstance(namespace, str) else "") if kind and named else None
 
 
 def of_kinds(ids: Iterable[ObjectId], *kinds: Kind) -> list[ObjectId]:

@@ -133,13 +133,12 @@ def adopt(
             past[id_] = decided
         if obj.kind in kinds.CLUSTERS:
             found[id_] = _without_derived_taints(obj, deciders)
-        elif obj.kind is kinds.PLACEMENT_DECISION and _placement(obj) in objects:
+        elif (
+            obj.kind is kinds.PLACEMENT_DECISION
+            and kinds.PLACEMENT.id(obj.labels.get(_PLACEMENT_LABEL, ""), obj.id.namespace) in objects
+        ):
             del found[id_]
     return found, past
-
-
-def _placement(decision: Object) -> ObjectId:
-    return kinds.PLACEMENT.id(decision.labels.get(_PLACEMENT_LABEL, ""), decision.id.namespace)
 
 
 def _as_served(obj: Object) -> Tree:

@@ -182,7 +182,9 @@ def with_bound_decisions(
         if word.request != digest:
             kept[id_] = replace(obj, body=_without_conditions(obj.body, DECISION_TYPES))
             findings.append(_other_request(obj))
-        elif is_cluster_denied(objects, previous, cluster) and _has_condition(obj, "Approved"):
+        elif is_cluster_denied(objects, previous, cluster) and (
+            "Approved" in by_type(mappings_at(obj.body, "status", "conditions"))
+        ):
             kept[id_] = replace(obj, body=_without_conditions(obj.body, ("Approved",)))
             if not any(map(is_human_decision, obj.parts)):  # `muster accept` wrote it, so the cluster was denied later
                 findings.append(_denied_cluster(obj, cluster))
@@ -209,10 +211,6 @@ def _with_denial(obj: Object) -> Object:
     body = _without_conditions({"status": {}, **obj.body}, DECISION_TYPES)
     conditions = [*mappings_at(body, "status", "conditions"), said]
     return replace(obj, body={**body, "status": {**body["status"], "conditions": conditions}})
-
-
-def _has_condition(obj: Object, type_: str) -> bool:
-    return type_ in by_type(mappings_at(obj.body, "status", "conditions"))
 
 
 def _without_conditions(body: Tree, types: tuple[str, ...]) -> Tree:

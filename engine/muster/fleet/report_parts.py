@@ -64,13 +64,11 @@ def _detected_types(part: Part) -> Iterator[str]:
 def _without_reported(part: Part, types: frozenset[str]) -> Part:
     status = dict(mapping_at(part.body, "status"))
     rest: list[Tree] = [
-        one for one in status.pop("conditions") if not (isinstance(one, dict) and _is_hand_written(one, types))
+        one
+        for one in status.pop("conditions")
+        if not (isinstance(one, dict) and one.get("type") in types and not one.get("lastUpdateTime"))
     ]
     return replace(part, body={**part.body, "status": {**status, **({"conditions": rest} if rest else {})}})
-
-
-def _is_hand_written(condition: dict[str, Tree], types: frozenset[str]) -> bool:
-    return condition.get("type") in types and not condition.get("lastUpdateTime")
 
 
 def _refused(part: Part, type_: str, by: Part) -> Finding:

@@ -24,7 +24,6 @@ from threading import Event, Thread
 from typing import Final
 
 from muster.data.agentref import RELAYS, Mandate
-from muster.data.snapshot import AgentLimits
 from muster.git.agentsettings import DEFAULTS, AgentRemote, AgentSettings
 from muster.git.errors import LockedError, RepositoryError, explain
 from muster.git.journal import JournalNote, noted
@@ -95,7 +94,7 @@ class _Fetch:
         listed = {self._space + name: oid for name, oid in self._listed()}
         there = {ref: oid for ref, oid in listed.items() if self._is_given(ref)}
         known = refusals(self._repository)
-        why = _refusal_reason(self._limits)
+        why = f"it takes far more than {self._limits.max_bytes} bytes and {self._limits.max_files} files to fetch it"
         refused = {ref: Refusal(oid, why) for ref, oid in there.items() if known.get(ref) == (oid, why)}
         refused.update((ref, Refusal(listed[ref], _NOT_GIVEN)) for ref in sorted(listed.keys() - there.keys())[:_TOLD])
         wanted = {
@@ -189,10 +188,6 @@ class _Fetch:
                 "not all agents' refs arrived in time", "those that arrived count; try again for the rest"
             )
         return left
-
-
-def _refusal_reason(limits: AgentLimits) -> str:
-    return f"it takes far more than {limits.max_bytes} bytes and {limits.max_files} files to fetch it"
 
 
 #: How long to wait for a repository that does not answer, and in a process that lasts, for one that sends much.

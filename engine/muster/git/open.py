@@ -27,7 +27,7 @@ def open_snapshot(path: Path, rev: str | None = None) -> Snapshot:
     """
     if not path.is_dir():
         raise RepositoryError(f"{path} is not a directory", "Give the path of a fleet repository.")
-    if rev is None and not _is_bare(path):
+    if rev is None and not ((path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()):
         return DirectorySnapshot(path, os.environ)
     return open_commit(open_repository(path, os.environ), rev or "HEAD")
 
@@ -57,7 +57,3 @@ def work_tree_snapshot(
     files = DirectorySnapshot(repository.git.directory, repository.git.environ, listing, repository)
     heard = heard if refs is None else replace(heard, refs=tuple(refs))
     return WithAgents(with_derived(files, repository, only), repository, heard)
-
-
-def _is_bare(path: Path) -> bool:
-    return (path / "HEAD").is_file() and (path / "objects").is_dir() and (path / "refs").is_dir()

@@ -67,7 +67,7 @@ def run_maintenance(
             options += ["-c", "gc.autoPackLimit=1"]
         # git's log of an incomplete run would keep it from trying again for a day.
         options += ["-c", "gc.logExpiry=1.hour.ago"]
-        when = _EXPIRY if _is_nobodys(repository) else expiry
+        when = _EXPIRY if repository.worktree is None and remotes(repository) else expiry
         if when and not repository.git.line("config", "--get", "gc.pruneExpire"):
             options += ["-c", f"gc.pruneExpire={when}"]
         repository.git.run(*options, "maintenance", "run", "--auto", "--quiet", limit_seconds=_LIMIT_SECONDS)
@@ -102,10 +102,6 @@ def _least_size(stamp: Path) -> float:
         return int(stamp.read_text())
     except (OSError, ValueError):
         return float("inf")
-
-
-def _is_nobodys(repository: Repository) -> bool:
-    return repository.worktree is None and bool(remotes(repository))
 
 
 def _age(stamp: Path) -> float:

@@ -1,14 +1,13 @@
-"""What must be looked at again: for each change, what it can affect, and how a run notices it.
+"""What must be evaluated again: for each change, what it can affect, and how a run notices it.
 
-The tables are the whole of it. `BEFORE_READING` compares the question with what the last run left, `AFTER_READING`
-looks at what the files hold, `NOT_RECORDED` at what is wrong with them, `AFTER_DECIDING` at what follows. A row affects
-the neighbourhoods that it names, what clusters share (`SHARED`: wide stages are asked), or the whole fleet (`FLEET`:
-WholeNeeded, with the row's text as the reason). An incremental run is right if, and only if, no row is missing: the
-random lives in tests/run hold that.
+`BEFORE_READING` compares the question with the last run's state, `AFTER_READING` checks what the files contain,
+`NOT_RECORDED` what is wrong with them, and `AFTER_DECIDING` the decisions. A row affects the neighbourhoods that it
+names, what clusters share (`SHARED`: wide stages run), or the whole fleet (`FLEET`: WholeNeeded, with the row's text as
+the reason). Incremental runs are correct if and only if no row is missing: the simulated fleets in tests/run check it.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
@@ -18,20 +17,17 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, CLUSTERS, CSR, TARGETS, Kind, kind_of
 from muster.data.locations import FOLDER
-from muster.fleet.assemble import assemble
 from muster.fleet.faults import is_fault
-from muster.fleet.fleet import Beyond, Fleet
+from muster.fleet.fleet import Fleet
 from muster.fleet.neighbourhoods import Homes, homes
 from muster.fleet.reports import required_adapters
 from muster.fleet.settings import Settings
-from muster.fleet.shared import OF_CLUSTERS
 from muster.git.changes import PathChange, changed_paths
 from muster.git.derivedbranch import has_ancestor
 from muster.git.entries import LINK, SUBMODULE
 from muster.git.errors import RepositoryError
 from muster.git.paths import IGNORE_FILE, is_data
 from muster.rules.admission.judge import reads_other_objects
-from muster.rules.checks.validate import validate
 from muster.rules.effects.allowance import Allowance
 from muster.rules.heartbeats.durations import LeaseFloor
 from muster.rules.policies.lazy import cost_share
@@ -59,8 +55,8 @@ class Affects(Enum):
 
 @dataclass(frozen=True, slots=True)
 class ChangeRow(Generic[M]):
-    """One change. `notice` tells from what is known at that moment which neighbourhoods the change touches; for a row
-    that affects more than these, whether it happened."""
+    """One change. `notice` returns the neighbourhoods that the change touches, from what is known at that moment; for a
+    row that affects more than these, whether it happened."""
 
     change: str
     affects: Affects
@@ -72,7 +68,7 @@ class ChangeRow(Generic[M]):
 
 @dataclass(frozen=True)
 class Since:
-    """A question beside what the last run left."""
+    """A question and the state of the last run."""
 
     question: Question
     state: RunState
@@ -80,34 +76,34 @@ class Since:
 
     @cached_property
     def paths(self) -> frozenset[str]:
-        """The data files that changed. WholeNeeded if more changed than what single files hold."""
+        """The data files that changed. WholeNeeded if more changed than the content of single files."""
         question, last = self.question, self.facts.commit
         committed = changed_paths(question.repository, last, question.commit) if last != question.commit else ()
         return frozenset((*data_of(question.files.changes), *data_of(committed)))
 
     @cached_property
     def tips(self) -> str:
-        """The agents' refs of the question: many, so they are written out once."""
+        """The question's agent refs as text (see `tips_of`). There are many, so it is computed once."""
         return tips_of(self.question)
 
     @cached_property
     def refs_differ(self) -> bool:
-        """Whether any agent's ref came, went or moved."""
+        """Whether any agent's ref was added, removed or moved."""
         return self.facts.tips_digest != digest(self.tips.encode())
 
     @cached_property
     def refs_before(self) -> Mapping[str, str]:
-        """What is kept of each agent's ref, by name; nothing if none differs."""
+        """The state's line of each agent's ref, by name; empty if none differs."""
         return refs_by_name(self.state.tips()) if self.refs_differ else {}
 
     @cached_property
     def refs_now(self) -> Mapping[str, str]:
-        """The same of the refs of the question."""
+        """The same for the question's refs."""
         return refs_by_name(self.tips) if self.refs_differ else {}
 
     @cached_property
     def moved_refs(self) -> "tuple[AgentRef, ...]":
-        """The refs that came or moved."""
+        """The refs that were added or moved."""
         refs = self.question.refs if self.refs_differ else ()
         return tuple(ref for ref in refs if self.refs_before.get(ref.name) != self.refs_now[ref.name])
 
@@ -122,18 +118,14 @@ def _history_rewritten(since: Since) -> bool:
         return True  # the commit of the last run is missing here
 
 
-def _files_changed(since: Since) -> Touched:
-    return _of_files(since, since.paths)
-
-
 def _of_files(since: Since, paths: Iterable[str]) -> Touched:
     paths = frozenset(paths)
-    there, unknown = since.state.of_files(paths)
-    return Touched(frozenset(there), frozenset(unknown), labels=paths)
+    neighbourhoods, unknown = since.state.of_files(paths)
+    return Touched(frozenset(neighbourhoods), frozenset(unknown), labels=paths)
 
 
 def _files_slipped(since: Since) -> Touched:
-    """Each run reads the files that are not whole, and the objects that they held."""
+    """Each run reads incomplete files again, and the objects that they contained."""
     files, held = since.facts.slips
     if not (paths := since.question.beside.union(files)):
         return Touched()
@@ -145,9 +137,9 @@ def _agent_ref_gone(since: Since) -> bool:
 
 
 def _odd_ref_moved(since: Since) -> bool:
-    said = (since.refs_before.get(ref.name, "") for ref in since.moved_refs)
+    lines_before = (since.refs_before.get(ref.name, "") for ref in since.moved_refs)
     return any(ref.refused or ref.unread or not ref.cluster for ref in since.moved_refs) or any(
-        text.startswith("?") for text in said
+        line.startswith("?") for line in lines_before
     )
 
 
@@ -161,28 +153,28 @@ def _pulses_sent(since: Since) -> Touched:
     remembered = since.question.remembered
     if since.facts.memory == remembered.at:
         return Touched()
-    then, present = since.state.published(), remembered.memory
-    ids = {key.object for key in then.keys() | present.keys() if then.get(key) != present.get(key)}
+    before, now = since.state.published(), remembered.memory
+    ids = {key.object for key in before.keys() | now.keys() if before.get(key) != now.get(key)}
     return Touched(frozenset(since.state.of_names(names_of(ids))))
 
 
-#: What checks and decisions share.
+#: The rows that checks and decisions share.
 CHANGED: Final[tuple[ChangeRow[Since], ...]] = (
-    ChangeRow("a data file changed", Affects.NEIGHBOURHOODS, _files_changed),
+    ChangeRow("a data file changed", Affects.NEIGHBOURHOODS, lambda since: _of_files(since, since.paths)),
     ChangeRow("time changes a decision", Affects.NEIGHBOURHOODS,
         lambda since: Touched(frozenset(since.state.due(since.question.second)))),
     ChangeRow("an agent's ref is gone", Affects.FLEET, _agent_ref_gone),
     ChangeRow("a ref that does not count has changed", Affects.FLEET, _odd_ref_moved),
-    ChangeRow("an agent spoke", Affects.NEIGHBOURHOODS, _agents_spoke),
+    ChangeRow("an agent reported", Affects.NEIGHBOURHOODS, _agents_spoke),
 )  # fmt: skip
 BEFORE_READING: Final[tuple[ChangeRow[Since], ...]] = (
     ChangeRow("it is earlier than at the last run", Affects.FLEET,
         lambda since: since.question.second < since.facts.now),
     ChangeRow("history was rewritten", Affects.FLEET, _history_rewritten),
-    ChangeRow("a further repository has fallen silent, or answers again", Affects.FLEET,
+    ChangeRow("a further repository stopped or resumed answering", Affects.FLEET,
         lambda since: since.facts.withheld != withheld_of(since.question)),
     *CHANGED,
-    ChangeRow("a file is not whole", Affects.NEIGHBOURHOODS, _files_slipped),
+    ChangeRow("a file is incomplete", Affects.NEIGHBOURHOODS, _files_slipped),
     ChangeRow("pulses went out", Affects.NEIGHBOURHOODS, _pulses_sent),
 )  # fmt: skip
 
@@ -190,7 +182,7 @@ BEFORE_READING: Final[tuple[ChangeRow[Since], ...]] = (
 def touched_since(
     question: Question, state: RunState, facts: RunRecord, rows: Iterable[ChangeRow[Since]] = BEFORE_READING
 ) -> Touched:
-    """What changed since the last run, and what is due. WholeNeeded if that affects the whole fleet."""
+    """Return what changed since the last run, and what is due. WholeNeeded if that affects the whole fleet."""
     since, found = Since(question, state, facts), Touched()
     for row in rows:
         noticed = row.notice(since)
@@ -202,7 +194,7 @@ def touched_since(
 
 
 def data_of(changes: Iterable[PathChange]) -> Iterator[str]:
-    """The paths of data files among changes. WholeNeeded if more changed than what single files hold."""
+    """Yield the paths of changed data files. WholeNeeded if more changed than the content of single files."""
     for change in changes:
         special = any(blob and blob.mode.encode() in (LINK, SUBMODULE) for blob in (change.old, change.new))
         if special or change.path == IGNORE_FILE:
@@ -218,7 +210,7 @@ def data_of(changes: Iterable[PathChange]) -> Iterator[str]:
 
 @dataclass(frozen=True)
 class Reading:
-    """A part of which the files are read."""
+    """A part whose files were read."""
 
     part: FleetPart
     fleet: Fleet
@@ -236,7 +228,7 @@ class Reading:
 
     @cached_property
     def names(self) -> Mapping[str, frozenset[str]]:
-        """The names that each neighbourhood goes by."""
+        """The names of each neighbourhood."""
         found: dict[str, set[str]] = {}
         for name, home in self._where.names.items():
             found.setdefault(home, {home}).add(name)
@@ -244,14 +236,12 @@ class Reading:
 
     @cached_property
     def own(self) -> frozenset[str]:
-        """The neighbourhoods to decide: if the part is near, not those that are shared."""
-        every = frozenset(self.homes.values())
+        """The neighbourhoods to decide: those of a near part without the shared ones."""
+        homes = frozenset(self.homes.values())
         if not self.part.near:
-            return every
+            return homes
         shared = self.part.state.names_of_shared()
-        return frozenset(
-            home for home in every if home not in shared and not self.names.get(home, frozenset((home,))) & shared
-        )
+        return frozenset(home for home in homes if not {home, *self.names.get(home, ())} & shared)
 
     @property
     def standing(self) -> frozenset[ObjectId]:
@@ -262,23 +252,23 @@ class Reading:
 def _policy_changed(reading: Reading) -> bool:
     part = reading.part
     changed = {path for path in part.touched.labels if not path.startswith(FOLDER)}
-    there = {one.source.path for one in reading.fleet.read.parts if kind_of(one.id) in CONTEXT}
-    return not part.edited and bool(changed & (there | {file.path for file in part.state.context()}))
+    policy_files = {one.source.path for one in reading.fleet.read.parts if kind_of(one.id) in CONTEXT}
+    return not part.edited and bool(changed & (policy_files | {file.path for file in part.state.context()}))
 
 
 def _shared_object_moved(reading: Reading) -> bool:
-    """A file that changed holds an object of another neighbourhood that is not shared context, or a statement about a
-    certificate request that no cluster owns: the request belongs to its cluster only as long as it exists."""
+    """A changed file contains an object of another neighbourhood that is not shared context, or a statement about a
+    certificate request that no cluster owns: a request belongs to its cluster only while it exists."""
     part = reading.part
     if not part.near:
         return False
-    elsewhere = [one for one in reading.fleet.read.parts if reading.homes[one.id] not in reading.own]
-    strangers = {one.source.path for one in elsewhere} - {file.path for file in part.state.context()}
-    return bool(strangers & part.touched.labels) or any(CSR.has(one.id) and not one.source.ref for one in elsewhere)
+    others = [one for one in reading.fleet.read.parts if reading.homes[one.id] not in reading.own]
+    files = {one.source.path for one in others} - {file.path for file in part.state.context()}
+    return bool(files & part.touched.labels) or any(CSR.has(one.id) and not one.source.ref for one in others)
 
 
 def _read_of_others(reading: Reading) -> frozenset[int]:
-    """The neighbourhoods of objects that were read and not selected."""
+    """The neighbourhoods that were read but not selected."""
     own = reading.own
     names = {name for home in own for name in reading.names.get(home, (home,))}
     keys = {str(id_) for id_, home in reading.homes.items() if home in own}
@@ -288,40 +278,8 @@ def _read_of_others(reading: Reading) -> frozenset[int]:
 AFTER_READING: Final[tuple[ChangeRow[Reading], ...]] = (
     ChangeRow("a policy or a setting changed", Affects.CONCERNED, _policy_changed),
     ChangeRow("a shared object moved", Affects.SHARED, _shared_object_moved),
-    ChangeRow("an object lies in a file of another neighbourhood", Affects.NEIGHBOURHOODS, _read_of_others),
+    ChangeRow("an object is in a file of another neighbourhood", Affects.NEIGHBOURHOODS, _read_of_others),
 )
-
-
-def homes_concerned(question: Question, state: RunState, facts: RunRecord, touched: Touched) -> frozenset[int]:
-    """The neighbourhoods that edits of policies concern, as far as they have summaries. WholeNeeded if that cannot be
-    told."""
-    from muster.rules.affected import AffectsAll, affected_clusters  # a check never asks this
-
-    paths = {file.path for file in state.context()} | touched.unknown
-    with question.at(facts.commit).base(paths, ()) as then:
-        before = validate(assemble(then))
-    with question.snapshot(paths, ()) as now:
-        after = validate(assemble(now))
-    for one in (before, after):
-        require_record(one, ())
-    if before.settings.spec != after.settings.spec:
-        raise WholeNeeded("the Fleet's settings changed")
-    known = state.summaries(state.whole(), read_summaries)
-    summaries = known.values()
-    objects = {obj.id: obj for summary in summaries for obj in summary.objects}
-    decided = {id_: found for summary in summaries for id_, found in summary.decisions()}
-    standing = replace(after, objects={**objects, **after.objects}, decided=decided)
-    totals = facts.totals
-    counts = {kind: totals.get(f"kind {kind_name(kind)}", 0) - len(standing.of(kind)) for kind in ALL}
-    standing = replace(standing, beyond=Beyond(counts=counts))
-    try:
-        found = affected_clusters(standing, before, after, question.instant, OF_CLUSTERS)
-    except AffectsAll as error:
-        raise WholeNeeded(str(error)) from None
-    names = {
-        name for name, summary in known.items() if summary.pressed or any(obj.id in found for obj in summary.objects)
-    }
-    return frozenset(state.of_names(names) | state.failing())
 
 
 # -- after the selected files are checked
@@ -329,8 +287,8 @@ def homes_concerned(question: Question, state: RunState, facts: RunRecord, touch
 
 @dataclass(frozen=True)
 class Checking:
-    """A fleet or a part with the findings of a run. `slips`: what is kept can hold the objects of files that are not
-    whole, because it is known which these are."""
+    """A fleet or a part with the findings of a run. `slips`: the state can record incomplete files, because it is known
+    which objects they contained."""
 
     fleet: Fleet
     findings: Iterable[Finding]
@@ -342,28 +300,28 @@ def _not_whole(checking: Checking) -> bool:
     return fleet.unidentified or bool(fleet.read.damaged.elsewhere) or (bool(fleet.read.damaged) and not checking.slips)
 
 
-#: Findings about many objects at once. What an agent said may be readable again with no ref moving.
+#: Findings about many objects at once. A lost object of an agent may be readable again although no ref moves.
 _OF_MANY: Final = frozenset((Code.DOES_NOT_SETTLE, Code.AGENT_OBJECT_LOST))
-#: What no record of a neighbourhood can hold, because it speaks of more than one.
+#: What no record of a neighbourhood can contain, because it concerns several.
 NOT_RECORDED: Final[tuple[ChangeRow[Checking], ...]] = (
-    ChangeRow("a file is not whole", Affects.FLEET, _not_whole),
-    ChangeRow("not every agent could be heard", Affects.FLEET,
+    ChangeRow("a file is incomplete", Affects.FLEET, _not_whole),
+    ChangeRow("not all agents could be reached", Affects.FLEET,
         lambda checking: bool(checking.fleet.refs.unheard - checking.fleet.refs.withheld)),
-    ChangeRow("an admission policy of the fleet's own speaks of more than objects by themselves", Affects.FLEET,
+    ChangeRow("an admission policy of the fleet reads other objects", Affects.FLEET,
         lambda checking: reads_other_objects(checking.fleet)),
-    ChangeRow("a finding speaks of many objects", Affects.FLEET,
+    ChangeRow("a finding concerns many objects", Affects.FLEET,
         lambda checking: any(found.code in _OF_MANY or is_fault(found) for found in checking.findings)),
 )  # fmt: skip
 
 
 def beyond_record(fleet: Fleet, findings: Iterable[Finding], *, slips: bool = False) -> str:
-    """Why nothing can be kept of a run; empty if it can."""
+    """Return why a run cannot be recorded; empty if it can."""
     checking = Checking(fleet, findings, slips)
     return next((row.change for row in NOT_RECORDED if row.notice(checking)), "")
 
 
 def require_record(fleet: Fleet, findings: Iterable[Finding], *, slips: bool = False) -> None:
-    """WholeNeeded if nothing can be kept of a part."""
+    """WholeNeeded if a part cannot be recorded."""
     if why := beyond_record(fleet, findings, slips=slips):
         raise WholeNeeded(why)
 
@@ -373,7 +331,7 @@ def require_record(fleet: Fleet, findings: Iterable[Finding], *, slips: bool = F
 
 @dataclass(frozen=True)
 class Deciding:
-    """A part that is decided, and what would be kept of it."""
+    """A decided part, and its records for the state."""
 
     part: FleetPart
     run: Run
@@ -386,19 +344,19 @@ class Deciding:
 
     @property
     def allowance(self) -> Allowance:
-        """What budgets allow in the end."""
+        """What budgets allow at the end of the run."""
         assert self.run.context is not None
         return self.run.context.broadcast(Allowance)
 
     @property
     def lease_floor(self) -> int:
-        """How many seconds leases last at least."""
+        """The least duration of leases, in seconds."""
         assert self.run.context is not None
         return self.run.context.broadcast(LeaseFloor).seconds
 
 
 class LeasesMoved(WholeNeeded):
-    """Clusters were decided with another least duration of leases."""
+    """Clusters were decided with a different least duration of leases."""
 
     def __init__(self, seconds: int) -> None:
         super().__init__("leases last longer or shorter than before")
@@ -406,9 +364,9 @@ class LeasesMoved(WholeNeeded):
 
 
 class AdaptersMoved(WholeNeeded):
-    """Clusters were decided as if an adapter reported, and none does, or the other way round."""
+    """Clusters were decided as if an adapter reported although none does, or the reverse."""
 
-    def __init__(self, adapters: bool) -> None:  # noqa: FBT001 - what it is about
+    def __init__(self, adapters: bool) -> None:  # noqa: FBT001 - the whole content of the exception
         super().__init__("the first or the last of its kind")
         self.adapters = adapters
 
@@ -428,7 +386,7 @@ def _decided_elsewhere(deciding: Deciding) -> bool:
 
 
 def _budgets_moved(deciding: Deciding) -> frozenset[int]:
-    """The clusters that asked a budget which now allows something else."""
+    """The clusters with an effect that depends on a budget whose limits changed."""
     part, allowance, fleet = deciding.part, deciding.allowance, deciding.run.fleet
     if part.near or not (changed := allowance.changed(part.facts.holds)):
         return frozenset()
@@ -439,9 +397,9 @@ def _budgets_moved(deciding: Deciding) -> frozenset[int]:
 
 
 def _price_changed(deciding: Deciding) -> bool:
-    """What a policy may cost for one object depends on how many there are, in powers of two."""
+    """The cost limit of a policy for one object depends on the number of objects, in powers of two."""
     part, settings = deciding.part, deciding.run.fleet.settings
-    if part.rest.shards is not None:  # no shard was decided at any but the highest price
+    if part.rest.shards is not None:  # all shards were decided with the lowest limit
         return False
     return _prices(settings, deciding.totals) != _prices(settings, part.facts.totals)
 
@@ -463,7 +421,7 @@ def _first_or_last(deciding: Deciding) -> bool:
 
 
 def _summary_changed(deciding: Deciding) -> bool:
-    """Whether another neighbourhood could read something new of what was decided."""
+    """Whether another neighbourhood could read something new from the decisions."""
     part, kept = deciding.part, deciding.kept
     if not part.near:
         return False
@@ -487,7 +445,7 @@ def _name_taken(deciding: Deciding) -> bool:
 NAME_TAKEN: Final = ChangeRow("a neighbourhood has a name of another", Affects.FLEET, _name_taken)
 AFTER_DECIDING: Final[tuple[ChangeRow[Deciding], ...]] = (
     ChangeRow("leases last longer or shorter than before", Affects.FLEET, _leases_moved),
-    ChangeRow("a wide stage decides of a cluster", Affects.FLEET, _decided_elsewhere),
+    ChangeRow("a wide stage decides a cluster", Affects.FLEET, _decided_elsewhere),
     ChangeRow("a budget allows something else", Affects.NEIGHBOURHOODS, _budgets_moved),
     ChangeRow("policies cost more or less than before", Affects.FLEET, _price_changed),
     ChangeRow("the first or the last of its kind", Affects.FLEET, _first_or_last),

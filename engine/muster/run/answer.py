@@ -1,4 +1,4 @@
-"""What follows from a question, and what of it is kept for the next one."""
+"""The answer to a question, and what the state records of it."""
 
 import sqlite3
 from array import array
@@ -24,11 +24,11 @@ from muster.run.state import RunState
 
 @dataclass(frozen=True, slots=True)
 class RunAnswer:
-    """What follows, and what is to be kept of it once it is committed.
+    """A settled run, and what to record of it once it is committed.
 
-    `kept` are the neighbourhoods that take the place of those that are `gone` (None: of all), `facts` what is kept of
-    the run as a whole; both None where nothing can be. `looked_at` says how much was looked at. `rest`: the
-    neighbourhoods in whose place they come, where that is not the state. `unkept`: why nothing can be kept.
+    `kept` are the neighbourhoods that replace the `gone` ones (None: all), `facts` the record of the run as a whole;
+    both are None if nothing can be recorded, and `unkept` says why. `looked_at` says how much was evaluated. `rest`:
+    the state in which they replace others, if that is not the last run's.
     """
 
     settled: Settled
@@ -40,7 +40,7 @@ class RunAnswer:
     unkept: str = ""
 
     def remember(self, state: RunState) -> None:
-        """Keep it. What cannot be kept is forgotten."""
+        """Record it. What cannot be recorded is dropped."""
         try:
             if self.rest is not None and self.facts is not None and self.kept is not None:
                 self.rest.replaces(state, self.facts, self.kept.homes, self.gone or ())
@@ -53,7 +53,7 @@ class RunAnswer:
 
 
 def facts_of(question: Question, run: Run, totals: Mapping[str, int], loose: Iterable[Finding]) -> RunRecord:
-    """What is kept of a run as a whole."""
+    """Return the record of a run as a whole."""
     assert run.context is not None
     tips, damaged, allowance = tips_of(question), run.fleet.read.damaged, run.context.broadcast(Allowance)
     return RunRecord(
@@ -62,7 +62,7 @@ def facts_of(question: Question, run: Run, totals: Mapping[str, int], loose: Ite
         settings=run.fleet.settings.spec, holds=allowance.terms, usage=allowance.usage, held=tuple(run.fleet.held),
         slips=(sorted(damaged.files), sorted(names_of(damaged.ids))),
         totals={name: count for name, count in sorted(totals.items()) if count},
-        # Each run says for itself which remotes did not answer.
+        # Each run finds out again which remotes do not answer.
         loose=tuple(one for one in loose if one.code != Code.AGENTS_REMOTE_NOT_HEARD),
         failed=tuple(one for one in run.fleet.findings if one.code in OF_FAILURES),
         inputs=RunInputs(tips, tuple(sorted(question.remembered.memory.items(), key=itemgetter(0)))),
@@ -71,8 +71,8 @@ def facts_of(question: Question, run: Run, totals: Mapping[str, int], loose: Ite
 
 @dataclass(frozen=True, slots=True)
 class Figures:
-    """`clusters`: how many there are of each kind in each state (`muster.fleet.clusters`), `none` where nothing is
-    decided. `words`: see `muster.run.state.RunState.words`."""
+    """`clusters`: the number of each kind in each state (`muster.fleet.clusters`), `none` if nothing is decided.
+    `words`: see `muster.run.state.RunState.words`."""
 
     clusters: Mapping[tuple[str, str], int]
     usage: tuple[Usage, ...]
@@ -80,9 +80,9 @@ class Figures:
 
 
 def figures(answer: "RunAnswer", state: "RunState | None") -> Figures:
-    """Return those of an answer; where anything was kept of it, `state` has it."""
+    """Return the figures of an answer; `state` has recorded it, if it could be."""
     run, facts = answer.settled.last, answer.facts
-    if facts is None:  # then it has looked at the whole fleet
+    if facts is None:  # then it has evaluated the whole fleet
         clusters = Counter(status_of(run.fleet, id_) for id_ in run.fleet.objects if is_cluster(id_))
         usage = run.context.broadcast(Allowance).usage if run.context else ()
         return Figures(clusters, usage, sorted_words([last_words(run.fleet, run.fleet.objects.keys())]))
@@ -97,6 +97,6 @@ def _kept_words(answer: "RunAnswer", state: "RunState | None") -> Mapping[str, "
         except sqlite3.Error:
             return {}
     known: list[Mapping[str, Iterable[int]]] = [home.words for home in answer.kept.homes] if answer.kept else []
-    if answer.rest is not None:  # what shards said of those that were decided again counts no more
+    if answer.rest is not None:  # without what shards recorded of those that were decided again
         known.append(answer.rest.words(answer.gone or ()))
     return sorted_words(known)

@@ -1,4 +1,4 @@
-"""One transition, as commit messages and plans tell it."""
+"""One transition, as commit messages and plans show it."""
 
 from dataclasses import dataclass
 
@@ -17,7 +17,7 @@ NOUNS = {
 }
 
 
-#: How subject lines count objects to which this comes, and those from which it goes, where nothing louder is to tell.
+#: How subject lines count objects that get this, and objects that lose it, if nothing more important happened to them.
 _QUIET = {
     "taint": ("tainted", "untainted"),
     "held": ("held back", "no longer held back"),
@@ -29,7 +29,7 @@ _QUIET = {
     "annotation": ("annotated", "annotated"),
     "cluster": ("with other clusters", "with other clusters"),
 }
-#: What subject lines call objects of which nothing louder is told.
+#: What subject lines call objects to which nothing more important happened.
 _QUIET_NOUNS = {
     "ManagedClusterSet": "cluster set",
     "ManagedClusterSetBinding": "set binding",
@@ -44,19 +44,14 @@ _QUIET_NOUNS = {
 
 
 def _short(type_: str) -> str:
-    """A condition's type as people speak of it."""
+    """Return the short name of a condition's type."""
     return type_.removeprefix("ManagedClusterCondition").rpartition("/")[2]
-
-
-def _last(path: str) -> str:
-    """The last step of a field's path, as people speak of it."""
-    return path.rpartition(".")[2]
 
 
 @dataclass(frozen=True, slots=True)
 class Change:
-    """One transition: a fact that `was` so of an object and one that `now` is, either None for nothing; at least one is
-    there. `source` is the rule that decided."""
+    """One transition of an object, from the fact `was` to the fact `now`. One of them may be None. `source` is the rule
+    that decided."""
 
     object: ObjectId
     was: Fact | None
@@ -65,7 +60,7 @@ class Change:
 
     @property
     def fact(self) -> Fact:
-        """The fact that changed, as it is now or else as it was."""
+        """The fact as it is now, or else as it was."""
         found = self.now or self.was
         assert found is not None
         return found
@@ -77,22 +72,22 @@ class Change:
 
     @property
     def before(self) -> str:
-        """How it was, in short; empty for not at all."""
+        """The old value in short; empty for none."""
         return self._text(self.was)
 
     @property
     def after(self) -> str:
-        """How it is now, in short; empty for not at all."""
+        """The new value in short; empty for none."""
         return self._text(self.now)
 
     @property
     def note(self) -> str:
-        """Why, by whom or since when it is so."""
+        """The new fact's note: why, by whom or since when."""
         return self.now.note if self.now else ""
 
     @property
     def word(self) -> str:
-        """How a subject line counts it (`3 clusters Unknown`); empty for what is no news."""
+        """How a subject line counts it (`3 clusters Unknown`); empty if it is no news."""
         if self._reason_only:
             return ""
         if self.now is None:
@@ -101,7 +96,7 @@ class Change:
 
     @property
     def quiet_word(self) -> str:
-        """How a subject line counts an object of which there is nothing louder to tell; empty for bookkeeping."""
+        """How a subject line counts an object without more important changes; empty for bookkeeping."""
         fact, gone = self.fact, self.now is None
         match fact.sort:
             case "note":
@@ -115,7 +110,7 @@ class Change:
                 return "edited"
             case "field":
                 what = "with another" if self.was and self.now else "without" if gone else "with"
-                return f"{what} {_last(fact.name)}"
+                return f"{what} {fact.name.rpartition('.')[2]}"
             case "":
                 return "gone" if gone else "new"
             case "generation":
@@ -152,7 +147,7 @@ class Change:
             return self.fact.sentence
         before, after = self.before, self.after
         note = f" ({self.note})" if self.note and not self._reason_only else ""
-        said = f"{self.object}: {self.field}".rstrip()  # that anything is derived at all has no field
+        subject = f"{self.object}: {self.field}".rstrip()  # the fact that anything is derived has no field
         if not before:
-            return f"{said} {after}".rstrip() + note
-        return f"{said} {before} -> {after or 'gone'}{note}"
+            return f"{subject} {after}".rstrip() + note
+        return f"{subject} {before} -> {after or 'gone'}{note}"

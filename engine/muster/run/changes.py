@@ -41,9 +41,9 @@ from muster.run.run import Run
 
 _POLICY_KINDS = (CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, NOTIFICATION_POLICY)
 _LONGEST_SUBJECT = 100
-#: What keeps a forge from running anything on a commit: that is not for an agent to say.
+#: Words that keep a forge from running jobs for a commit. An agent must not be able to add them.
 _SKIP = re.compile(r"\[([^][]*\b(?:skip|no[- _]?ci)\b[^][]*)\]|\*\*\*(no_ci)\*\*\*", re.IGNORECASE)
-#: What a forge takes for people, issues, merge requests and the like: it would tell them, or close them.
+#: What a forge takes for references to people, issues, merge requests and the like: it would notify or close them.
 _REFERENCE = re.compile(
     r"(?<!\w)@(?=\w)|#(?=\w)|(?<!\w)[!&$%~](?=\d)|\bGH-(?=\d)"
     r"|/(?:issues|pulls?|merge_requests|epics|work_items)/(?=\d)", re.IGNORECASE,
@@ -52,7 +52,7 @@ _MOST_LINES = 1000
 
 
 def commit_message(run: Run, found: Sequence[Change], notes: Sequence[str] = ()) -> str:
-    """Return the message of the commit that carries out a run; `notes` are lines about the run itself."""
+    """Return the message of a run's commit; `notes` are lines about the run itself."""
     (subject,) = plain((summary(found),))
     if len(subject) > _LONGEST_SUBJECT:
         subject = subject[: _LONGEST_SUBJECT - 1].rsplit(",", 1)[0] + ", …"
@@ -68,7 +68,7 @@ def commit_message(run: Run, found: Sequence[Change], notes: Sequence[str] = ())
 
 
 def plain_message(run: Run, files: int) -> str:
-    """Return a message that says no more than how many files change."""
+    """Return a message that only says how many files change."""
     subject = f"write or remove {files} derived files" if files != 1 else "write or remove 1 derived file"
     return "\n".join([subject, "", *_trailers(run)]) + "\n"
 
@@ -79,8 +79,8 @@ def _trailers(run: Run) -> list[str]:
 
 
 def policies_digest(fleet: Fleet) -> str:
-    """Return 12 hex digits that change when a condition, taint, pulse or notification policy or a budget in force does,
-    built-in ones included."""
+    """Return 12 hex digits that change with the condition, taint, pulse and notification policies and budgets in force,
+    including built-in ones."""
     digest = hashlib.sha256()
     for kind in _POLICY_KINDS:
         for policy in fleet.policies(kind):
@@ -89,26 +89,27 @@ def policies_digest(fleet: Fleet) -> str:
 
 
 def plain(lines: Iterable[str]) -> Iterable[str]:
-    """One line each, whatever an agent's message holds: no newline becomes a trailer, no URL tells a password, nothing
-    moves the cursor of who reads the log, closes an issue, or calls people."""
+    """Make texts safe for one line each of a commit message, whatever an agent's message contains: no newline (it could
+    make a trailer), no password in a URL, no control characters, and nothing that closes an issue or notifies
+    people."""
     texts = (printable(" ".join(without_secrets(line).split())) for line in lines)
     return (_REFERENCE.sub(r"\g<0> ", _SKIP.sub(lambda found: f"({found[1] or found[2]})", text)) for text in texts)
 
 
 _LONGEST: Final = 60
-#: What agents write, and nobody edits.
+#: Kinds that agents write and people do not edit.
 _OF_AGENTS: Final = (LEASE, ADAPTER_REPORT, CSR)
-#: Annotations in which muster notes something for itself.
+#: Annotations for muster's own bookkeeping.
 _NOTED: Final = ("muster.dev/", "hive.openshift.io/cluster-pool-spec-hash")
 _NOTES: Final = "status.muster."
-#: What its entries are called.
+#: The fact of an entry of these mappings.
 _CALLED: Final = {"metadata.annotations": "annotation", "metadata.labels": "label"}
 
 
 def field_changes(id_: ObjectId, before: Tree, after: Tree) -> Iterator[Change]:
-    """Yield a change for each field of a derived part that differs; what is bookkeeping is called a note."""
+    """Yield a change for each field of a derived part that differs; bookkeeping is called a note."""
     keys = kind_of(id_).list_keys
-    old, new = dict(_leaves(before, keys)), dict(_leaves(after, keys))
+    old, new = dict(leaves(before, keys)), dict(leaves(after, keys))
     for label in sorted(old.keys() | new.keys()):
         if old.get(label) != new.get(label):
             was, now = (_fact(label, values) for values in (old, new))
@@ -116,15 +117,15 @@ def field_changes(id_: ObjectId, before: Tree, after: Tree) -> Iterator[Change]:
 
 
 def edited(base: Fleet, head: Fleet, ids: Iterable[ObjectId]) -> Iterator[Change]:
-    """Yield what people changed of objects that both fleets declare: labels, the set of a cluster, annotations, and
-    fields of the spec. Taints are told by what is derived of them."""
+    """Yield what people changed in objects that both fleets declare: labels, the set of a cluster, annotations, and
+    fields of the spec. Taints are shown as derived."""
     for id_ in sorted(ids):
         if id_ in base.objects and id_ in head.objects and is_edited(id_):
             yield from declared_changes(id_, base.objects[id_].body, head.objects[id_].body)
 
 
 def declared_changes(id_: ObjectId, before: Tree, after: Tree) -> Iterator[Change]:
-    """Yield the same of one object, from what files declared of it to what they declare."""
+    """Yield the same for one object, from its declared body before and after."""
     old, new = _declared(id_, before), _declared(id_, after)
     for label in sorted(old.keys() | new.keys()):
         if old.get(label) != new.get(label):
@@ -132,7 +133,7 @@ def declared_changes(id_: ObjectId, before: Tree, after: Tree) -> Iterator[Chang
 
 
 def is_edited(id_: ObjectId) -> bool:
-    """Whether people write what is declared of an object."""
+    """Do people write the object's files, and not agents?"""
     return kind_of(id_) not in _OF_AGENTS
 
 
@@ -146,22 +147,23 @@ def _declared(id_: ObjectId, body: Tree) -> dict[str, Fact]:
     facts += [Fact("annotation", name, _short(value)) for name, value in annotations.items()]
     kind = kind_of(id_)
     spec = {name: value for name, value in mapping_at(body, "spec").items() if name != "taints" or kind not in CLUSTERS}
-    facts += [Fact("edited", path, text) for path, text in _leaves({"spec": spec}, kind.list_keys)]
+    facts += [Fact("edited", path, text) for path, text in leaves({"spec": spec}, kind.list_keys)]
     return {fact.label: fact for fact in facts}
 
 
-def _leaves(tree: Tree, keys: ListKeys, path: str = "") -> Iterator[tuple[str, str]]:
-    """The fields below a tree, each with its value in short: elements of keyed lists go by their keys."""
+def leaves(tree: Tree, keys: ListKeys, path: str = "") -> Iterator[tuple[str, str]]:
+    """Yield the path and the short value of each field below a tree. Elements of keyed lists have their keys as
+    steps."""
     if isinstance(tree, dict) and tree:
         for name, value in tree.items():
             text = str(name)
             step = f".{text}" if path and text.isidentifier() else text if not path else f"[{text}]"
-            yield from _leaves(value, keys, f"{path}{step}")
+            yield from leaves(value, keys, f"{path}{step}")
     elif isinstance(tree, list) and tree and any(isinstance(one, dict) for one in tree):
         fields = keys.get(path, ())
         for number, one in enumerate(tree):
             key = element_key(one, fields) if fields else None
-            yield from _leaves(one, keys, f"{path}[{':'.join(filter(None, key)) if key else number}]")
+            yield from leaves(one, keys, f"{path}[{':'.join(filter(None, key)) if key else number}]")
     else:
         yield path, ", ".join(map(str, tree)) if isinstance(tree, list) else _short(tree)
 
@@ -187,7 +189,7 @@ def changes(fleet: Fleet) -> list[Change]:
     told = {change.object for change in found}
     for id_ in sorted({*fleet.previous, *fleet.decided} - fleet.beyond.standing):
         if fleet.texts.get(id_, "") is None:
-            continue  # its file stands
+            continue  # its file stays
         before = fleet.previous.get(id_)
         after = derived_body(id_, fleet.decisions(id_))
         if before != after and id_.kind != PLACEMENT_DECISION.name:
@@ -197,7 +199,7 @@ def changes(fleet: Fleet) -> list[Change]:
 
 
 def set_of(fleet: Fleet, id_: ObjectId) -> str:
-    """The set that a cluster names itself; empty for none, and for all else."""
+    """Return the set that a cluster names by its label; empty for none, and for other kinds."""
     obj = fleet.objects.get(id_)
     return str(obj.labels.get(CLUSTER_SET) or "") if obj is not None and obj.kind is MANAGED_CLUSTER else ""
 
@@ -207,7 +209,7 @@ def object_changes(
 ) -> Iterator[Change]:
     """Yield what changed of an object whose derived part was `before` and is `after` (None: there is none).
 
-    `source` gives the rule behind a fact; `own_set` is the set that a cluster names itself, where that is known.
+    `source` returns the rule behind a fact; `own_set` is the set that a cluster names by its label, if known.
     """
     if before is None or after is None:
         yield Change(id_, None if before is None else _there(id_), None if after is None else _there(id_))
@@ -215,7 +217,7 @@ def object_changes(
         return
     old, new = facts_of(before), facts_of(after)
     if before is None:
-        new.pop("set", None)  # where a cluster begins is no news
+        new.pop("set", None)  # the first set of a cluster is no news
     elif "set" in old and "set" not in new and not _is_denied(new):
         new["set"] = Fact("set", text=own_set or "named by its label")
     differing = sorted(label for label in {*old, *new} if old.get(label) != new.get(label))
@@ -231,13 +233,13 @@ def _is_denied(facts: Mapping[str, Fact]) -> bool:
 
 
 def _there(id_: ObjectId) -> Fact:
-    """That anything is derived of an object."""
+    """The fact that anything is derived of an object."""
     word = "created" if id_.kind == "ClusterDeployment" else ""
     return Fact("", text="derived", word=word, gone="removed" if id_.kind in NOUNS else "")
 
 
 def source_of(fleet: Fleet, id_: ObjectId, fact: Fact | None) -> str:
-    """The rule behind a fact: that of the decision whose path ends in the fact's name."""
+    """Return the rule behind a fact: that of the decision whose path ends with the fact's name."""
     for path, decision in fleet.decisions(id_).items():
         last = path[-1]
         if fact is not None and isinstance(last, tuple) and ":".join(last) == fact.name:
@@ -245,12 +247,12 @@ def source_of(fleet: Fleet, id_: ObjectId, fact: Fact | None) -> str:
     return ""
 
 
-#: Kinds that are bookkeeping: counted only where nothing else is to tell.
+#: Kinds that are bookkeeping: counted only if nothing else happened.
 _SILENT = frozenset((
     "Fleet", "Lease", "ClusterPool", "ClusterDeployment", "ClusterProfile", "ManagedClusterSet",
     "ManagedClusterSetBinding",
 ))  # fmt: skip
-#: In which order words stand in a subject line; all others between.
+#: The order of words in a subject line; all others come between.
 _ORDER = {
     "Unknown": 0,
     "unavailable": 1,
@@ -273,8 +275,8 @@ _PLURALS = {"remedy": "remedies", "ingress": "ingresses"}
 
 
 def summary(found: Iterable[Change]) -> str:
-    """Return the subject line: `3 clusters Unknown, 1 cluster accepted`. What is less loud is counted of objects to
-    which nothing louder happened, and bookkeeping never."""
+    """Return the subject line: `3 clusters Unknown, 1 cluster accepted`. Less important changes are counted for objects
+    without more important ones, bookkeeping never."""
     counted: dict[str, dict[str, set[ObjectId]]] = {}
     rest: list[Change] = []
     for change in found:

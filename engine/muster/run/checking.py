@@ -1,4 +1,4 @@
-"""What is wrong with a snapshot: its fleet is put together and checked, and nothing is decided."""
+"""Checking a snapshot: its fleet is assembled and checked, and nothing is decided."""
 
 from muster.data.kinds import FLEET
 from muster.data.snapshot import Snapshot
@@ -13,24 +13,24 @@ from muster.run.question import WholeNeeded
 def check_snapshot(
     snapshot: Snapshot, base: Snapshot | None = None, witness: Witness | None = None
 ) -> FleetWithPolicies:
-    """Return a snapshot's fleet with everything that is wrong in it found, and nothing decided.
+    """Return a snapshot's fleet with all findings, and nothing decided.
 
-    With a base, admission policies are also asked about what changed since then. A `witness` is told how their
-    expressions were evaluated.
+    With a base, admission policies also judge what changed since then. A `witness` records how their expressions were
+    evaluated.
     """
     return check_against(snapshot, None if base is None else assemble(base), witness)
 
 
 def check_against(snapshot: Snapshot, before: Fleet | None, witness: Witness | None = None) -> FleetWithPolicies:
-    """The same against a base that is assembled. The settings of a Fleet in which an error is found do not count."""
+    """Return the same against an assembled base. The settings of a Fleet with an error do not count."""
     fleet = validate(assemble(snapshot), before, witness=witness)
-    if fleet.settings.obeyed and is_fleet_broken(fleet):  # its error is none that assembling can see
+    if fleet.settings.obeyed and is_fleet_broken(fleet):  # only checking finds its error
         return validate(assemble(snapshot, obeying=False), before, witness=witness)
     return fleet
 
 
 def is_fleet_broken(fleet: Fleet) -> bool:
-    """Whether the Fleet has an error, so that its settings do not count."""
+    """Has the Fleet an error, so that its settings do not count?"""
     return any(FLEET.has(id_) for id_ in fleet.broken)
 
 

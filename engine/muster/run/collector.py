@@ -1,7 +1,7 @@
-"""Deciding without the garbage collector: trees by the hundred thousand, and no cycles worth looking for.
+"""Runs without the cyclic garbage collector.
 
-The collector walks all live objects again and again while they only become more, which makes a large fleet cost more
-than its size. What a run leaves behind is freed by reference counts; cycles wait until the run is over.
+A run makes trees by the hundred thousand and hardly any cycles. The collector would walk all live objects again and
+again, so that the cost grew faster than the fleet. Reference counts free nearly everything; cycles wait until the end.
 """
 
 import gc

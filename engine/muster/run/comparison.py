@@ -1,7 +1,6 @@
-"""What one revision of a fleet changes in what would be derived of another, both decided as of the same instant.
+"""How the derived state of one revision differs from that of another, both decided at the same instant.
 
-So what time alone changes, and what the other has not carried out yet, is in both and shows in neither: what is left is
-the branch's own doing.
+Changes by time alone, and changes that the base has not committed yet, are in both: what differs is the branch's doing.
 """
 
 from collections import Counter
@@ -27,11 +26,10 @@ from muster.run.run import Settled
 class Comparison:
     """What a branch changes.
 
-    `removed` and `added` are objects by what people and agents declare. `changes` tell what people edit of each object,
-    and how it would be derived, before by what the branch left and now by the branch; `differing` counts the objects
-    of which anything is. `sizes` are the clusters of each Placement that gains or loses any, before and now. `held` is
-    what a budget would hold back because of the branch, and `released` what it would no longer. `found` are the
-    findings that are new and `mended` those that are gone.
+    `removed` and `added` are declared objects. `changes` are people's edits of each object and the changes of its
+    derived part; `differing` counts the objects whose derived part differs. `sizes` are the numbers of clusters, before
+    and now, of each Placement that gains or loses any. `held` are effects that a budget would hold back because of the
+    branch, `released` those that it would no longer. `found` are new findings, `mended` those that are gone.
     """
 
     changes: Sequence[Change]
@@ -45,15 +43,15 @@ class Comparison:
     mended: Sequence[Finding] = ()
 
     def __bool__(self) -> bool:
-        """Whether anything that is derived differs."""
+        """Does any derived part differ?"""
         return bool(self.differing)
 
 
 def compare(base: Settled, head: Settled, paths: Collection[str]) -> Comparison:
-    """Compare what follows from a commit with what follows from the one that a branch made of it.
+    """Compare the runs of a commit and of a branch's head.
 
-    `paths` are the files that differ between them. Each run may have looked at a part of the fleet only: what neither
-    looked at stands, and is the same.
+    `paths` are the files that differ between them. Each run may have evaluated only a part of the fleet: what neither
+    evaluated is the same.
     """
     was, now = _both(derivation_of(base), derivation_of(head))
     differing = sorted(id_ for id_ in {*was, *now} if was.get(id_) != now.get(id_))
@@ -86,7 +84,7 @@ def compare(base: Settled, head: Settled, paths: Collection[str]) -> Comparison:
 
 
 def comparison_of(settled: Settled) -> Comparison:
-    """What a reconcile would change, told in the same way: what stands compared with what follows."""
+    """Return what a reconcile would change, in the same form: the derived state before and after."""
     derivation = derivation_of(settled)
     _, sizes = _placed(settled.last.fleet, derivation.before, derivation.after, settled.last.fleet.decided)
     found = shown(settled.findings, settled.last.now)
@@ -94,21 +92,19 @@ def comparison_of(settled: Settled) -> Comparison:
 
 
 def _both(base: Derivation, head: Derivation) -> tuple[dict[ObjectId, Tree], dict[ObjectId, Tree]]:
-    """The derived parts of all objects that either run looked at, after both."""
-    was = {**_standing(head, base), **base.after}
-    now = {**_standing(base, head), **head.after}
-    return was, now
+    """The derived parts after each run, of all objects that either run evaluated."""
 
+    def after(own: Derivation, other: Derivation) -> dict[ObjectId, Tree]:
+        unchanged = {id_: body for id_, body in other.before.items() if id_ not in own.looked_at}
+        return {**unchanged, **own.after}
 
-def _standing(other: Derivation, own: Derivation) -> dict[ObjectId, Tree]:
-    """What stands of the objects that only the other run looked at."""
-    return {id_: body for id_, body in other.before.items() if id_ not in own.looked_at}
+    return after(base, head), after(head, base)
 
 
 def _placed(
     fleet: Fleet, was: Mapping[ObjectId, Tree], now: Mapping[ObjectId, Tree], differing: Iterable[ObjectId]
 ) -> tuple[list[Change], dict[ObjectId, tuple[int, int]]]:
-    """Which clusters Placements gain and lose, and how many they have."""
+    """The clusters that Placements gain and lose, and how many they have before and after."""
     touched = {id_ for id_ in differing if PLACEMENT_DECISION.has(id_)}
     if not touched:
         return [], {}
@@ -126,18 +122,18 @@ def _placed(
 
 
 def _in_files(base: Settled, head: Settled, paths: Collection[str]) -> set[ObjectId]:
-    """The objects of which any of these files has a part."""
+    """The objects with a part in any of these files."""
     names = set(paths)
     return {part.id for one in (base, head) for part in one.first.fleet.read.parts if part.source.path in names}
 
 
 def _declared(base: Settled, head: Settled, paths: Collection[str]) -> tuple[set[ObjectId], set[ObjectId]]:
-    """The objects that are declared in either, as far as the files that differ may tell them apart."""
+    """The objects that each declares; only those in the files that differ, if a run was partial."""
     fleets = base.first.fleet, head.first.fleet
     before, after = (set(fleet.objects) for fleet in fleets)
     if any(fleet.partial for fleet in fleets):
-        there = _in_files(base, head, paths)
-        return before & there, after & there
+        in_files = _in_files(base, head, paths)
+        return before & in_files, after & in_files
     return before, after
 
 
@@ -146,12 +142,12 @@ def _held(settled: Settled) -> dict[tuple[ObjectId, str], Held]:
 
 
 def _only(findings: Iterable[Finding], others: Iterable[Finding]) -> list[Finding]:
-    """The findings that are not among the others. Lines move with what stands above them: they tell none apart."""
-    there = Counter(other.identity for other in others)
+    """The findings that are not among the others. Line numbers do not count: they change with the lines above."""
+    matches = Counter(other.identity for other in others)
     found = []
     for one in findings:
-        if there[one.identity]:
-            there[one.identity] -= 1
+        if matches[one.identity]:
+            matches[one.identity] -= 1
         else:
             found.append(one)
     return found

@@ -1,8 +1,7 @@
-"""Cutting a fleet: which files probably belong to which neighbourhood, found out without reading them properly.
+"""Cutting a fleet into shards: guesses which files belong to which neighbourhood, without parsing them.
 
-Paths carry no meaning and contents are not parsed here, so this is a guess, from the layout that most fleets have and
-from a glance at all other files. Whoever decides a shard knows better what lies in it, and whoever cut it makes up for
-what lay in the wrong one: a bad guess costs time and nothing else.
+The guess uses the layout of most fleets, and a glance at the content of all other files. Deciding a shard finds its
+real neighbourhoods, and the run decides again what was in the wrong shard: a bad guess only costs time.
 """
 
 import re
@@ -18,7 +17,7 @@ from muster.data.locations import FOLDER, SUFFIX
 from muster.fleet.shared import OF_CLUSTERS
 from muster.run.homes import CONTEXT
 
-#: The file that a cluster's folder has, by convention.
+#: The file of a cluster's folder, by convention.
 _CLUSTER: Final = ("cluster.yaml", "cluster.yml", "cluster.json")
 _PLURALS: Final = {kind.folder: kind for kind in ALL if kind not in CLUSTERS} | {kind.folder: kind for kind in CLUSTERS}
 _NAMES: Final = {kind.name.encode(): kind for kind in ALL}
@@ -32,7 +31,7 @@ _LABEL: Final = re.compile(rb"""open-cluster-management\.io/cluster-name""" + _V
 
 
 class ListedFile(NamedTuple):
-    """A file of a snapshot, not read: see `muster.data.source.SourceFile`."""
+    """A file of a snapshot, without its content: see `muster.data.source.SourceFile`."""
 
     path: str
     oid: str
@@ -46,8 +45,8 @@ class ListedFile(NamedTuple):
 
 @dataclass
 class FileGroups:
-    """Which files belong together, by guess: those of each neighbourhood, those that every shard needs because they
-    hold policies or settings (`common`), and the `rest`, which many clusters share."""
+    """The files of each neighbourhood by guess, the `common` files with policies and settings, which every shard needs,
+    and the `rest`, which many clusters share."""
 
     homes: dict[str, list[ListedFile]] = field(default_factory=dict)
     common: list[ListedFile] = field(default_factory=list)
@@ -56,7 +55,7 @@ class FileGroups:
     adapters: bool = False
 
     def shards(self, files: int) -> Iterator[list[str]]:
-        """Yield the names of neighbourhoods that have about so many files together."""
+        """Yield groups of neighbourhoods' names, with about so many files each."""
         names, count = list[str](), 0
         for name in list(self.homes):
             names.append(name)
@@ -71,7 +70,8 @@ class FileGroups:
 def cut(
     listed: Sequence[ListedFile], policies: Iterable[str], read: Callable[[Sequence[str]], Iterable[bytes]]
 ) -> FileGroups:
-    """Guess what belongs together. `policies` are files that are known to hold any; `read` gives blobs by their ids."""
+    """Guess which files belong together. `policies` are files that are known to contain policies; `read` returns blobs
+    by their ids."""
     found, known, folders = FileGroups(), frozenset(policies), _folders(listed)
     homes: defaultdict[str, list[ListedFile]] = defaultdict(list)
     unseen, derived = [], []
@@ -122,7 +122,7 @@ def _folders(listed: Iterable[ListedFile]) -> frozenset[str]:
 
 
 def _within(path: str, folders: frozenset[str]) -> str:
-    """The cluster's folder in which a file lies; empty for none."""
+    """The cluster's folder that contains a file; empty for none."""
     while path := dirname(path):
         if path in folders:
             return path
@@ -139,8 +139,8 @@ def _derived_of(kind: Kind, path: str, elsewhere: dict[str, str]) -> str:
 
 
 class _Glance(NamedTuple):
-    """What a file seems to hold: kinds, the neighbourhoods of its objects, and those of its objects that are not in
-    the neighbourhood that their own name says."""
+    """What a file seems to contain: kinds, neighbourhoods, and the objects that are in another neighbourhood than their
+    name says."""
 
     kinds: set[Kind]
     homes: set[str]

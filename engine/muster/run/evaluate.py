@@ -1,4 +1,4 @@
-"""The function on which everything rests: a fleet repository and an instant in, all that follows out."""
+"""The central function: a fleet repository and an instant in, decisions out."""
 
 import os
 from collections.abc import Mapping
@@ -28,12 +28,12 @@ NOBODY: Mapping[ObjectId, Finding] = MappingProxyType({})
 def evaluate(path: str | Path, now: datetime, rev: str | None = None) -> Run:
     """Evaluate a directory (no git needed), or a repository at a revision, at the instant `now`.
 
-    A repository remembers which pulses it has published; a directory does not, so its pulses follow from generations
-    and reports alone. Nor has it agents' refs: clusters that spoke through such refs at the last run keep what was
-    derived of them, and a finding says so. The network is never asked.
+    A repository remembers which pulses it has published. A directory does not, so its pulses depend on generations and
+    reports alone. It has no agents' refs either: clusters that reported through such refs at the last run keep their
+    derived state, with a finding. The network is never used.
 
-    `now` must carry a time zone; fractions of a second are dropped. Raises `muster.git.errors.RepositoryError` where
-    there is nothing to read; everything that is wrong inside is a finding.
+    `now` must carry a time zone; fractions of a second are dropped. Raises `muster.git.errors.RepositoryError` if
+    there is nothing to read; mistakes in files are findings.
     """
     published = NOTHING_PUBLISHED if rev is None else memory_of(Path(path), os.environ)
     return evaluate_snapshot(open_snapshot(Path(path), rev), now, published)
@@ -47,10 +47,10 @@ def evaluate_snapshot(
     witness: Witness | None = None,
     scope: Scope = WHOLE,
 ) -> Run:
-    """Evaluate what a snapshot holds, as far as the scope goes; `published` are the pulses that went out before.
+    """Evaluate a snapshot within a scope; `published` are the earlier pulses.
 
-    The `restless` objects keep their last derived state as if they were broken, each with its finding. A `witness` is
-    told how expressions were evaluated.
+    The `restless` objects keep their last derived state as if they were broken, each with its finding. A `witness`
+    records how expressions were evaluated.
     """
     if now.tzinfo is None:
         raise ValueError("now must carry a time zone, for example datetime.now(timezone.utc)")
@@ -65,9 +65,9 @@ def evaluate_snapshot(
 
 
 def decide(fleet: FleetWithPolicies, now: datetime, restless: Mapping[ObjectId, Finding], commit: str | None) -> Run:
-    """Decide a fleet whose agents are heard, at a whole second; the `restless` objects keep what they had.
+    """Decide a fleet, with its agents' reports, at a whole second; the `restless` objects keep their derived state.
 
-    What is held comes in the order of objects, whether it is decided now or stands.
+    Held effects are sorted by object, whether they are decided now or are from the last run.
     """
     broken, findings = fleet.broken | restless.keys(), (*fleet.findings, *restless.values())
     decided = pipeline.run(replace(fleet, broken=broken, findings=findings), now)

@@ -1,8 +1,7 @@
 """Where shards are decided: in this process, in processes of its own, or wherever Dask has workers (`on_dask`).
 
-An executor takes shards one by one, no more ahead than keep its workers busy, and gives back each with what follows of
-it, in whatever order they come. A worker that is lost costs a repetition. A shard that loses its worker when it is
-alone with it, twice, comes back without an answer.
+An executor takes only as many shards ahead as keep its workers busy, and yields each with its answer, in any order. A
+lost worker costs a repetition. A shard that twice loses a worker while it is alone with it has no answer.
 """
 
 import contextlib
@@ -23,14 +22,14 @@ from typing import Final, Protocol, Self
 from muster.run.shard import Answered, Decide, Shard, decide_shard
 from muster.version import __version__
 
-#: So many shards are with each worker, or on the way to it.
+#: The number of shards at each worker, or on the way to it.
 _AHEAD: Final = 2
-#: How often a shard is alone with a worker that dies before it is given up.
+#: How often a shard may lose a worker while it is alone with it.
 _ATTEMPTS: Final = 2
 
 
 class Executor(Protocol):
-    """Decides shards. A context manager: what it started ends with the block, however that ends."""
+    """Decides shards. A context manager: what it started ends with the block."""
 
     def __enter__(self) -> Self: ...
 
@@ -39,7 +38,7 @@ class Executor(Protocol):
     ) -> None: ...
 
     def decide(self, shards: Iterable[Shard]) -> Iterator[tuple[Shard, Answered | None]]:
-        """Yield each shard with what follows of it; None where it killed whoever decided it."""
+        """Yield each shard with its answer; None if it killed its workers."""
         ...
 
 
@@ -52,16 +51,16 @@ class Here:
     def __exit__(self, *_: object) -> None: ...
 
     def decide(self, shards: Iterable[Shard]) -> Iterator[tuple[Shard, Answered | None]]:
-        """Yield each shard with what follows of it."""
+        """Yield each shard with its answer."""
         for shard in shards:
             yield shard, decide_shard(shard)
 
 
 class Processes:
-    """Decides shards in processes of its own, which end with this one however it ends.
+    """Decides shards in worker processes, which end with this one.
 
-    They are started from a server that has done nothing else, because this process may have threads. `cache` is the
-    folder of compiled expressions.
+    A server process that has done nothing else forks them, because this process may have threads. `cache` is the folder
+    of compiled expressions.
     """
 
     def __init__(self, count: int, cache: Path | None = None, decide: Decide = decide_shard) -> None:
@@ -72,9 +71,10 @@ class Processes:
         self._minds_terms = False
 
     def __enter__(self) -> Self:
-        """Begin. Until the end SIGTERM is an exception, so that what is open is closed, where nobody else minds it.
+        """Begin. Until the end SIGTERM raises an exception, unless it is handled already, so that open files are
+        closed.
 
-        What workers are forked from takes a third of a second to start: meanwhile this process makes the first shards.
+        The server process takes a third of a second to start: meanwhile this process makes the first shards.
         """
         if self._context.get_start_method() == "forkserver":
             forkserver.ensure_running()
@@ -90,7 +90,7 @@ class Processes:
             signal.signal(signal.SIGTERM, signal.SIG_DFL)
 
     def decide(self, shards: Iterable[Shard]) -> Iterator[tuple[Shard, Answered | None]]:
-        """Yield each shard with what follows of it; None where it killed whoever decided it."""
+        """Yield each shard with its answer; None if it killed its workers."""
         left, asked = iter(shards), dict[Future[Answered], Shard]()
         while True:
             while len(asked) < self._count * _AHEAD and (shard := next(left, None)) is not None:
@@ -134,8 +134,8 @@ class Processes:
         if pool is None:
             return
         if at_once:
-            # Not only those on the pool's list: one in whose start this process was interrupted is on none, and at its
-            # end this process would wait for it.
+            # Not only those in the pool's list: a process whose start was interrupted is not in it, and this process
+            # would wait for it at the end.
             for process in multiprocessing.active_children():
                 if process.pid not in self._others:
                     process.kill()
@@ -154,7 +154,7 @@ def _leave(number: int, _: object) -> None:
 
 
 def _begin(cache: Path | None) -> None:
-    """What a worker does first: it leaves Ctrl-C to the process that started it, and ends when that ends."""
+    """Set up a worker: it ignores Ctrl-C, and ends when its parent ends."""
     from muster.cel import cache as expressions
 
     signal.signal(signal.SIGINT, signal.SIG_IGN)

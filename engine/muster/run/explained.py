@@ -1,4 +1,4 @@
-"""Why a field of an object is what it is, as values: what `muster explain` shows, for people and for machines."""
+"""Explanations of an object's fields, as values: what `muster explain` shows."""
 
 from dataclasses import dataclass
 from datetime import datetime
@@ -13,9 +13,9 @@ from muster.rules.placements.reasons import Why
 
 @dataclass(frozen=True, slots=True)
 class Read:
-    """An input that decided: what it is called, its value in a few words (empty where it is no single value), and where
-    it stands; None where it stands in no file. `since` is the last transition of a condition; `until` the first instant
-    at which time alone changes what this run decided of it."""
+    """An input of a decision: its name, its value in short (empty if it is no single value), and its place (None if it
+    is in no file). `since` is the last transition of a condition; `until` the first instant at which time alone changes
+    this run's decision about it."""
 
     label: str
     value: str
@@ -26,9 +26,9 @@ class Read:
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedRule:
-    """An expression of the rule's policy that was evaluated: what it is in the policy (`rule lease-expired`, `variable
-    grace`), where it stands, its parts with their values, and what it gave. `decides`: it made the rule hold, or is a
-    variable of what did."""
+    """An evaluated expression of the rule's policy: its name in the policy (`rule lease-expired`, `variable grace`),
+    its place, its parts with their values, and its result. `decides`: it made the rule hold, or an expression that did
+    reads it."""
 
     title: str
     place: Place | None
@@ -41,10 +41,10 @@ class EvaluatedRule:
 class Explained:
     """Why one field is what it is.
 
-    `sort` is `field`, `held` (an effect that a budget holds back) or `pulse`; `label` names it among those of its
-    object: `status.conditions[Available]`, `taint gone:NoSelect`. `value` is what was decided, None for "absent";
-    `since` the last transition of a condition. `rule` says what decided, `place` where that stands, `text` what it does
-    not tell by itself. `until`: the first instant at which time alone changes it; None where only news does.
+    `sort` is `field`, `held` (an effect that a budget holds back) or `pulse`; `label` names it within its object:
+    `status.conditions[Available]`, `taint gone:NoSelect`. `value` is the decided value, None for "absent"; `since` the
+    last transition of a condition. `rule` names what decided, `place` is its place, `text` adds what the rule alone
+    does not say. `until`: the first instant at which time alone changes it; None if only new input does.
     """
 
     sort: str
@@ -60,14 +60,14 @@ class Explained:
 
     @property
     def deadlines(self) -> tuple[Deadline, ...]:
-        """The deadlines that were looked at, each once."""
+        """The deadlines of its expressions, each once."""
         found = {deadline.at: deadline for asked in self.asked for deadline in asked.trace.deadlines}
         return tuple(found.values())
 
 
 @dataclass(frozen=True, slots=True)
 class Explanation:
-    """Why an object is as it is, at the instant `now`. `choices`: of a Placement, why each cluster is chosen or not."""
+    """Why an object is as it is at the instant `now`. `choices`: for a Placement, why each cluster is chosen or not."""
 
     object: ObjectId
     now: datetime

@@ -1,6 +1,6 @@
-"""What people are told of an object: facts that are read from its derived part, each with the words for it.
+"""Facts about an object, read from its derived part, with the words for them: what messages and plans show.
 
-A stage that decides something new that people should see gets a reader here.
+A stage that decides something new that people should see needs a reader here.
 """
 
 from collections.abc import Callable, Iterator, Mapping
@@ -20,12 +20,12 @@ from muster.rules.taints.keys import taint_key, taint_text
 
 @dataclass(frozen=True, slots=True)
 class Fact:
-    """Something that is so of an object. What has the same `sort` and `name` (`condition`, `Ready`) is the same thing
-    at two times; `text` says in short how it is, empty for not at all, and `note` why, by whom or since when.
+    """A fact about an object. Facts with the same `sort` and `name` (`condition`, `Ready`) are one thing at two times;
+    `text` is its value in short, empty for none, and `note` says why, by whom or since when.
 
-    `word` is how a subject line counts objects of which it has become so, `gone` those of which it is no longer, empty
-    where that is no news. What is not so `anew` is news only where something else was. `counted` is what is counted
-    where that is not the object, and `sentence` how a commit message tells it where its parts would be clumsy.
+    `word` is how a subject line counts objects with this as a new fact, `gone` those that lost it; empty if that is no
+    news. Without `anew` it is news only if there was another value. `counted` is the noun to count instead of the
+    object, and `sentence` the whole line of a commit message if the parts would read badly.
     """
 
     sort: str
@@ -44,7 +44,7 @@ class Fact:
         return f"{self.sort} {self.name}".rstrip()
 
 
-#: Facts of objects of which no other fact tells what has changed: a field, and a note that muster keeps for itself.
+#: Facts that are shown only if no other fact of the object changed: fields, and muster's own notes.
 UNTOLD: Final = frozenset(("field", "note"))
 
 _READY: Final = {"True": "ready", "False": "not ready"}
@@ -72,7 +72,7 @@ _BUCKET_WORDS: Final = {"assignable": "assignable", "standby": "standing by", "b
 
 
 def facts_of(body: Tree) -> dict[str, Fact]:
-    """Return what a derived part (None: there is none) says, by label."""
+    """Return the facts of a derived part (None: there is none) by label."""
     return {fact.label: fact for fact in chain.from_iterable(read(body) for read in READERS)}
 
 
@@ -93,7 +93,7 @@ def _conditions(body: Tree) -> Iterator[Fact]:
 def _taints(body: Tree) -> Iterator[Fact]:
     for taint in mappings_at(body, "spec", "taints"):
         key = taint_key(BY_NAME[body["kind"]], taint)
-        # Where the value tells taints apart, it is in the name already.
+        # If the value is part of the key, it is in the name already.
         yield Fact("taint", taint_text(key), str((taint.get("value") if len(key) == 2 else "") or "present"))
 
 
@@ -103,19 +103,19 @@ def _generation(body: Tree) -> Iterator[Fact]:
 
 
 def _set(body: Tree) -> Iterator[Fact]:
-    """The set that a cluster is in as long as it names none."""
+    """The set of a cluster that names none."""
     if dig(body, "kind") == MANAGED_CLUSTER.name and (name := mapping_at(body, "metadata", "labels").get(CLUSTER_SET)):
         yield Fact("set", text=str(name))
 
 
 def _lease(body: Tree) -> Iterator[Fact]:
-    """How long a lease lasts, where it is not the default."""
+    """The duration of a lease, if it is not the default."""
     if dig(body, "kind") == MANAGED_CLUSTER.name and (seconds := derived_lease_seconds(body)) != DEFAULT_SECONDS:
         yield Fact("lease duration", text=f"{seconds}s")
 
 
 def _members(body: Tree) -> Iterator[Fact]:
-    """How many clusters a set selects."""
+    """The number of clusters that a set selects."""
     if dig(body, "kind") == "ManagedClusterSet":
         for condition in mappings_at(body, "status", "conditions"):
             if condition.get("type") == "ClusterSetEmpty":
@@ -123,7 +123,7 @@ def _members(body: Tree) -> Iterator[Fact]:
 
 
 def _remedies(body: Tree) -> Iterator[Fact]:
-    """Remedy actions, each with the Remedies that ask for it."""
+    """Remedy actions, each with its Remedies."""
     entries = mappings_at(body, "status", "muster", "remedies")
     names = grouped((str(entry.get("action")), str(entry.get("remedy"))) for entry in entries)
     for action, found in names.items():
@@ -131,7 +131,7 @@ def _remedies(body: Tree) -> Iterator[Fact]:
 
 
 def _held(body: Tree) -> Iterator[Fact]:
-    """Effects that are held back."""
+    """Held effects."""
     for entry in mappings_at(body, "status", "muster", "held"):
         effect, by = str(entry.get("effect")), str(entry.get("heldBy") or "")
         word = "kept from removal" if effect == "removal" else ""
@@ -147,22 +147,22 @@ def _pending(body: Tree) -> Iterator[Fact]:
 
 
 def _blocks(body: Tree) -> Iterator[Fact]:
-    """Clusters that get no traffic."""
+    """Clusters without traffic."""
     for name in dig(body, "status", "trafficBlockClusters") or ():
         yield Fact("traffic", f"to {name}", "blocked", word="rerouted", gone="rerouted", counted="ingress")
 
 
 def _report(body: Tree) -> Iterator[Fact]:
-    """The report of an adapter that counts."""
+    """The accepted report of an adapter."""
     accepted = dig(body, "status", "muster", "accepted")
     if isinstance(accepted, dict):
-        said = (c.get("status") for c in mappings_at(accepted, "conditions") if c.get("type") == "Available")
-        told = f"generation {accepted.get('observed_generation')}, Available={next(said, '-')}"
-        yield Fact("report", text=str(accepted.get("observed_time")), note=told, word="accepted")
+        available = (c.get("status") for c in mappings_at(accepted, "conditions") if c.get("type") == "Available")
+        note = f"generation {accepted.get('observed_generation')}, Available={next(available, '-')}"
+        yield Fact("report", text=str(accepted.get("observed_time")), note=note, word="accepted")
 
 
 def _agent_ref(body: Tree) -> Iterator[Fact]:
-    """The ref that a cluster's agents speak through."""
+    """The ref through which a cluster's agents report."""
     if ref := dig(body, "status", "muster", "agentRef"):
         yield Fact("agent ref", text=str(ref))
 
@@ -195,7 +195,7 @@ def _pool_cluster(body: Tree) -> Iterator[Fact]:
 
 
 def _why_broken(body: Tree) -> str:
-    """Why a cluster of a pool is broken, in full: a commit is the last place where that is read."""
+    """Why a cluster of a pool is broken, in full: after its deletion only the commit says so."""
     broken = next((c for c in mappings_at(body, "status", "conditions") if c.get("type") == "Broken"), {})
     return f", {broken.get('reason')}: {broken.get('message')}" if broken.get("status") == "True" else ""
 

@@ -1,7 +1,7 @@
-"""A fleet in numbers: how many clusters stand how, how much of its budgets is used, when agents were last heard.
+"""A fleet in numbers: clusters by state, the use of budgets, and when clusters last reported.
 
-They are those of the whole fleet, also where a run has looked at a part of it, or at nothing: each neighbourhood keeps
-its own, and the state what they are together.
+They are those of the whole fleet even if a run evaluated a part of it, or nothing: the state has the numbers of each
+neighbourhood, and their totals.
 """
 
 from array import array
@@ -26,12 +26,12 @@ def sorted_words(found: Iterable[Mapping[str, Iterable[int]]]) -> Mapping[str, "
 
 
 def status_of(view: View, id_: ObjectId) -> tuple[str, str]:
-    """A cluster's kind, and how it stands."""
+    """Return a cluster's kind and state."""
     return id_.kind, state_of(kind_of(id_), {**view.reported(id_), **view.conditions(id_)}) or "none"
 
 
 def status_total(kind: str, status: str) -> str:
-    """Under which name it is kept how many clusters stand so."""
+    """Return the name of the total that counts the clusters of a kind in a state."""
     return f"{TOTAL_PREFIX}{kind} {status}"
 
 
@@ -41,10 +41,10 @@ def status_named(name: str) -> tuple[str, str]:
 
 
 def last_words(view: View, ids: Collection[ObjectId]) -> dict[str, list[int]]:
-    """When each cluster among some objects was last heard of, by how: in seconds since the epoch, sorted.
+    """Return when each cluster among some objects last reported, by `HOW`: sorted seconds since the epoch.
 
-    By the Lease by which the cluster is judged, and by the newest report in its namespace. That is said of a cluster
-    and not of a neighbourhood, for which clusters are neighbours may change from run to run while nobody says a word.
+    This is the time of the cluster's Lease, and of the newest report in its namespace. It is recorded per cluster and
+    not per neighbourhood, because neighbourhoods may change from run to run without any report.
     """
     found: dict[tuple[str, str], int] = {}
     clusters = {id_.name for id_ in ids if is_cluster(id_) and id_ in view.objects}
@@ -56,7 +56,7 @@ def last_words(view: View, ids: Collection[ObjectId]) -> dict[str, list[int]]:
 
 
 def _words(view: View, ids: Iterable[ObjectId]) -> Iterator[tuple[str, str, str | None]]:
-    """How a cluster was heard of, its name, and when, as written."""
+    """Yield how a cluster reported, its name, and the time as written."""
     for id_ in ids:
         obj = view.objects.get(id_)
         if obj is None:

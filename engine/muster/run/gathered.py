@@ -1,4 +1,4 @@
-"""What the shards of a cold run come to: gathered while workers are busy, joined with what is decided of the rest."""
+"""The answers of a full run's shards: collected while workers are busy, then joined with the answer for the rest."""
 
 from array import array
 from collections import Counter
@@ -22,7 +22,7 @@ from muster.run.shard import Answered, NeighbourhoodAnswer, Shard, SharedContext
 
 
 class Gathered:
-    """What the shards come to."""
+    """The collected answers of shards."""
 
     def __init__(self, common: SharedContext) -> None:
         self.common, self.kept = common, Provisional()
@@ -38,12 +38,12 @@ class Gathered:
         self._sent: dict[int, set[int]] = {}
 
     def take(self, shard: Shard, answered: Answered) -> None:
-        """Add what follows of a shard."""
+        """Add a shard's answer."""
         self.shards += 1
         self.loose.extend(answered.loose)
         self.odd |= answered.odd
         numbers = self.kept.add(local.home for local in answered.homes)
-        # Here rather than in the end: meanwhile workers are busy.
+        # Here rather than at the end: meanwhile workers are busy.
         self.summaries.update(read_summaries((local.home.name, local.home.summary) for local in answered.homes))
         known = {number_of(key.object) for key in shard.published}
         for number, local in zip(numbers, answered.homes, strict=True):
@@ -61,8 +61,8 @@ class Gathered:
                 self._outcomes[number] = replace(local, home=replace(local.home, summary=b"", totals={}), ids=())
 
     def again(self, published: Memory) -> set[int]:
-        """The neighbourhoods of which too little was seen: part of them lies in another shard, or what went out of
-        their pulses was told to another one."""
+        """Return the neighbourhoods to decide again: a part of them, or of their earlier pulses, was in another
+        shard."""
         order = sorted(range(len(self._ids)), key=self._ids.__getitem__)
         for one, other in pairwise(order):
             if self._ids[one] == self._ids[other]:
@@ -74,39 +74,40 @@ class Gathered:
         return set(self._again)
 
     def facts(self) -> RunRecord:
-        """What is known of the fleet as a whole, as a run keeps it."""
+        """Return what is known of the fleet as a whole, as a run's record."""
         commit, floor = self.common.commit or "", self.common.lease_floor
         return RunRecord(commit, totals=dict(self._totals), loose=tuple(self.loose), lease_floor=floor)
 
     def outcomes_but(self, gone: Collection[int]) -> "list[NeighbourhoodAnswer]":
-        """What follows of all neighbourhoods but those that were decided again; the others are due when they are."""
+        """Return the answers of all neighbourhoods except those that were decided again, and record when they are
+        due."""
         left = {number: local for number, local in self._outcomes.items() if number not in gone}
         self.kept.put_due((number, *local.later) for number, local in left.items())
         return list(left.values())
 
 
 def joined(done: RunAnswer, kept: Provisional, outcomes: Sequence[NeighbourhoodAnswer], looked_at: str) -> RunAnswer:
-    """The answer for all of the fleet."""
+    """Return the answer for the whole fleet."""
     settled, files = done.settled, dict(done.settled.files)
     for local in outcomes:
         if files.keys() & local.files.keys():
             raise WholeNeeded("a derived file holds parts of several neighbourhoods")
         files.update(local.files)
     of_first = len(changes(settled.first.fleet))
-    told = [*settled.changes[:of_first], *(change for local in outcomes for change in local.changes)]
-    told.sort(key=lambda change: (change.object, change.field))
+    of_first_pass = [*settled.changes[:of_first], *(change for local in outcomes for change in local.changes)]
+    of_first_pass.sort(key=lambda change: (change.object, change.field))
     last, pulses = settled.last, [pulse for local in outcomes for pulse in local.pulses]
     if pulses:
         fleet = replace(last.fleet, pulses=_in_order(last.fleet, [*last.fleet.pulses, *pulses]))
         last = replace(last, fleet=fleet)
     settled = replace(
-        settled, last=last, files=dict(sorted(files.items())), changes=[*told, *settled.changes[of_first:]]
+        settled, last=last, files=dict(sorted(files.items())), changes=[*of_first_pass, *settled.changes[of_first:]]
     )
     return replace(done, settled=settled, looked_at=looked_at, rest=kept)
 
 
 def _in_order(fleet: FleetWithPolicies, pulses: Sequence[Pulse]) -> tuple[Pulse, ...]:
-    """Pulses as the stage gives them: by policy, the kinds of which it speaks, and object."""
+    """Sort pulses as the stage does: by policy, the order of its target kinds, and object."""
     policies = {policy.id.name: (number, policy) for number, policy in enumerate(fleet.compiled.of(PulsePolicy))}
 
     def place(pulse: Pulse) -> tuple[int, int, ObjectId]:

@@ -1,14 +1,18 @@
-"""Growing a part: what was read or decided shows that more must be looked at (see `muster.run.affected`)."""
+"""Enlarging a part if reading or deciding it shows that more must be evaluated (see `muster.run.affected`)."""
 
 from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from dataclasses import replace
 from typing import TypeVar
 
+from muster.data.kinds import ALL
 from muster.data.snapshot import Snapshot
 from muster.fleet.assemble import assemble
-from muster.fleet.fleet import Fleet
-from muster.run.affected import AFTER_READING, Affects, ChangeRow, Reading, homes_concerned
+from muster.fleet.fleet import Beyond, Fleet
+from muster.fleet.shared import OF_CLUSTERS
+from muster.rules.checks.validate import validate
+from muster.run.affected import AFTER_READING, Affects, ChangeRow, Reading, require_record
+from muster.run.homes import kind_name, read_summaries
 from muster.run.part import FleetPart
 from muster.run.question import WholeNeeded
 
@@ -16,7 +20,8 @@ M = TypeVar("M")
 
 
 def noticed(part: FleetPart, rows: Iterable[ChangeRow[M]], moment: M) -> FleetPart | None:
-    """The larger part that changes ask for; None if this one is enough. WholeNeeded if only the whole fleet is."""
+    """Return the larger part that changes require; None if this one is enough. WholeNeeded if only the whole fleet
+    is."""
     for row in rows:
         found = row.notice(moment)
         if not found:
@@ -28,17 +33,49 @@ def noticed(part: FleetPart, rows: Iterable[ChangeRow[M]], moment: M) -> FleetPa
         if row.affects is Affects.CONCERNED:
             if not part.rest.asks_summaries:
                 raise WholeNeeded(row.change)
-            affected_clusters = homes_concerned(part.question, part.state, part.facts, part.touched)
-            return part.larger(affected_clusters, wide=True, edited=True)
+            concerned = _homes_concerned(part)
+            return part.larger(concerned, wide=True, edited=True)
         if isinstance(found, frozenset):
             return part.larger(found)
     return None
 
 
+def _homes_concerned(part: FleetPart) -> frozenset[int]:
+    """Return the neighbourhoods with summaries that edits of policies concern. WholeNeeded if that is not known."""
+    from muster.rules.affected import AffectsAll, affected_clusters  # a check never needs this
+
+    question, state, facts = part.question, part.state, part.facts
+    paths = {file.path for file in state.context()} | part.touched.unknown
+    with question.at(facts.commit).base(paths, ()) as snapshot_before:
+        before = validate(assemble(snapshot_before))
+    with question.snapshot(paths, ()) as snapshot_now:
+        after = validate(assemble(snapshot_now))
+    for one in (before, after):
+        require_record(one, ())
+    if before.settings.spec != after.settings.spec:
+        raise WholeNeeded("the Fleet's settings changed")
+    known = state.summaries(state.whole(), read_summaries)
+    summaries = known.values()
+    objects = {obj.id: obj for summary in summaries for obj in summary.objects}
+    decided = {id_: found for summary in summaries for id_, found in summary.decisions()}
+    fleet_now = replace(after, objects={**objects, **after.objects}, decided=decided)
+    totals = facts.totals
+    counts = {kind: totals.get(f"kind {kind_name(kind)}", 0) - len(fleet_now.of(kind)) for kind in ALL}
+    fleet_now = replace(fleet_now, beyond=Beyond(counts=counts))
+    try:
+        found = affected_clusters(fleet_now, before, after, question.instant, OF_CLUSTERS)
+    except AffectsAll as error:
+        raise WholeNeeded(str(error)) from None
+    names = {
+        name for name, summary in known.items() if summary.pressed or any(obj.id in found for obj in summary.objects)
+    }
+    return frozenset(state.of_names(names) | state.failing())
+
+
 @contextmanager
 def read_part(part: FleetPart) -> Iterator[tuple[FleetPart, Snapshot, Fleet | None]]:
-    """Read a part, with all that lies in one file with it: the part, its files and its fleet. If that shows that more
-    must be looked at: the larger part, and no fleet."""
+    """Read a part, with everything in the same files, and yield it, its files and its fleet. If that shows that more
+    must be evaluated, yield the larger part, and None instead of the fleet."""
     part = part.closed()
     with part.question.snapshot(part.paths, part.refs) as snapshot:
         fleet = assemble(snapshot, partial=True)

@@ -1,8 +1,8 @@
-"""What is kept of each neighbourhood when a run is done: its files, its horizon, its findings and its summary.
+"""The record of each neighbourhood after a run: its files, horizon, findings and summary.
 
-The summary is all that the rest of the fleet may read of a cluster: what wide stages look at. While it stays the same,
-nobody else has to be asked again. Neighbourhoods that hold anything else than what belongs to a cluster are *shared*:
-wide stages read them whole. So they do where something is broken, for then what was derived before counts.
+The summary is everything that the rest of the fleet may read of a cluster: the input of wide stages. While it stays the
+same, nothing else has to be decided again. Neighbourhoods with objects that belong to no cluster are *shared*: wide
+stages read all of them. That also applies if something is broken, because its earlier derived state counts then.
 """
 
 from collections import Counter, defaultdict
@@ -46,17 +46,16 @@ from muster.run.state import File, Home
 if TYPE_CHECKING:
     from muster.rules.stages import Context
 
-#: What every run needs: policies, settings, and what was approved.
+#: The kinds that every run needs: policies, settings, and approvals.
 CONTEXT: Final = frozenset((*POLICIES, *ADMISSION, NOTIFICATION_POLICY, FLEET, APPROVAL))
 
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """What stands of a neighbourhood: objects that others may read, and what was `decided` of each; the effects that
-    are held on them, the clusters on which a disruptive effect is asked for, held or not, and those that `asked` what
-    budgets allow.
+    """The summary of a neighbourhood: objects that others may read, and what was `decided` about each; held effects;
+    the clusters with a requested disruptive effect, held or not; and those that `asked` what budgets allow.
 
-    Of a large fleet there are as many as it has clusters at once, nearly all of one object: hence no mappings.
+    A large fleet has as many at once as clusters, nearly all with one object: hence no mappings.
     """
 
     objects: tuple[Object, ...]
@@ -66,12 +65,12 @@ class Summary:
     asked: frozenset[ObjectId]
 
     def decisions(self) -> Iterator[tuple[ObjectId, Mapping[Path, Decision]]]:
-        """What was decided, by object."""
+        """Yield each object's decisions."""
         return ((obj.id, decided) for obj, decided in zip(self.objects, self.decided, strict=True))
 
     @property
     def pressed(self) -> frozenset[ObjectId]:
-        """What of it budgets count, or hold."""
+        """The objects that budgets count or hold."""
         held = (held.object for held in self.held)
         return self.disrupted.union(self.asked, held) if self.held or self.asked else self.disrupted
 
@@ -97,7 +96,7 @@ _NONE: Final[frozenset[ObjectId]] = frozenset()
 
 @dataclass
 class _Gathered:
-    """What is found of one neighbourhood."""
+    """The collected facts of one neighbourhood."""
 
     ids: set[ObjectId] = field(default_factory=set)
     names: set[str] = field(default_factory=set)
@@ -112,7 +111,7 @@ class _Gathered:
 
 @dataclass(frozen=True, slots=True)
 class KeptNeighbourhoods:
-    """The neighbourhoods of a run, and the findings that are of none: `loose`. `of` says where each object belongs."""
+    """The records of a run's neighbourhoods, and the `loose` findings of none. `of` has each object's neighbourhood."""
 
     homes: tuple[Home, ...]
     loose: tuple[Finding, ...]
@@ -120,7 +119,7 @@ class KeptNeighbourhoods:
 
     @property
     def totals(self) -> Counter[str]:
-        """What they are together."""
+        """Their totals together."""
         found: Counter[str] = Counter()
         for home in self.homes:
             found.update(home.totals)
@@ -137,10 +136,10 @@ def keep(
     there: Sequence[Part],
     failed: Iterable[Failed] = (),
 ) -> KeptNeighbourhoods:
-    """Return what is to be kept of all that a run looked at; `context` is None where nothing was decided.
+    """Return the records of everything that a run evaluated; `context` is None if nothing was decided.
 
-    `written` are the files that it writes or removes, among them some of those in which `there` stood: what lies in
-    one is looked at once more, as it is then. What `failed` is kept object by object, and told of all together.
+    `written` are the files that it writes or removes; their neighbourhoods are evaluated once more, with the new
+    content. `there` are the parts that were in files before. `failed` expressions are recorded by object.
     """
     found: defaultdict[str, _Gathered] = defaultdict(_Gathered)
     view = fleet.looked_at()
@@ -174,7 +173,7 @@ def keep(
 def _files(
     fleet: Fleet, where: Homes, there: Sequence[Part], found: defaultdict[str, _Gathered]
 ) -> dict[tuple[str, str], set[str]]:
-    """Put every file into the neighbourhoods that lie in it; return these by file."""
+    """Add every file to the neighbourhoods with objects in it; return these by file."""
     standing, names = fleet.beyond.standing, where.names
     by_file: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     context: set[tuple[str, str]] = set()
@@ -184,17 +183,17 @@ def _files(
         if id_ in standing:
             continue
         default = default_home(id_)
-        home_there = where.of.get(id_) or names.get(default, default)
-        by_file[path, ref].add(home_there)
-        if CSR.has(id_) and id_ not in where.of:  # a word about a request that is not there: it may come back elsewhere
-            found[home_there].names.add(str(id_))
+        home = where.of.get(id_) or names.get(default, default)
+        by_file[path, ref].add(home)
+        if CSR.has(id_) and id_ not in where.of:  # about a missing request, which may come back elsewhere
+            found[home].names.add(str(id_))
         if ref:
             cluster = cluster_of(ref)
             by_file[path, ref].add(names.get(cluster, cluster))
         if kind_of(id_) in CONTEXT:
             context.add((path, ref))
-    for key, homes_there in by_file.items():
-        for home in homes_there:
+    for key, homes_in_file in by_file.items():
+        for home in homes_in_file:
             found[home].names.add(home)
             found[home].files.add(File(*key, context=key in context))
     return by_file
@@ -215,17 +214,17 @@ def _outcomes(fleet: Fleet, now: datetime, of: Mapping[ObjectId, str], found: Ma
             gathered = found[of[wake.object]]
             (gathered.pulses if wake.pulse else gathered.horizons).append(wake.horizon)
     for pulse in fleet.pulses:
-        found[of[pulse.object]].pulses.append(now)  # it stays due until it has gone out
+        found[of[pulse.object]].pulses.append(now)  # due until it is published
 
 
 def _home_of(finding: Finding, of: Mapping[ObjectId, str], by_file: Mapping[tuple[str, str], set[str]]) -> str | None:
-    """The neighbourhood that a finding is of: that of its file, of several its object's; None for none."""
+    """The neighbourhood of a finding: that of its file, or of its object if the file has several; None for none."""
     ref, colon, path = finding.file.rpartition(":")
-    there = by_file.get((path, ref) if colon else (finding.file, "")) or by_file.get((finding.file, "")) or set()
+    homes = by_file.get((path, ref) if colon else (finding.file, "")) or by_file.get((finding.file, "")) or set()
     own = of.get(finding.object) if finding.object is not None else None
-    if finding.file and not there:
+    if finding.file and not homes:
         return None
-    return own if own is not None and (own in there or not there) else min(there, default=None)
+    return own if own is not None and (own in homes or not homes) else min(homes, default=None)
 
 
 def _home(fleet: Fleet, context: "Context | None", name: str, gathered: _Gathered) -> Home:
@@ -252,10 +251,10 @@ def _home(fleet: Fleet, context: "Context | None", name: str, gathered: _Gathere
 
 
 def _totals(fleet: Fleet, ids: Collection[ObjectId], sound: Iterable[Object], gathered: _Gathered) -> dict[str, int]:
-    """What the neighbourhood adds to what the fleet is as a whole."""
+    """What the neighbourhood adds to the totals of the fleet."""
     found = Counter(f"kind {kind_name(obj.kind)}" for obj in sound)
-    said = ((*fleet.reported(id_), *fleet.conditions_before(id_), *fleet.conditions(id_)) for id_ in ids)
-    found.update({f"type {type_}" for types in said for type_ in types})
+    conditions = ((*fleet.reported(id_), *fleet.conditions_before(id_), *fleet.conditions(id_)) for id_ in ids)
+    found.update({f"type {type_}" for types in conditions for type_ in types})
     found["adapters"] = sum(ADAPTER_REPORT.has(id_) for id_ in ids)
     found["objects"] = sum(id_ in fleet.objects for id_ in ids)
     found["derived"] = sum(id_ in fleet.texts for id_ in ids)
@@ -265,7 +264,7 @@ def _totals(fleet: Fleet, ids: Collection[ObjectId], sound: Iterable[Object], ga
 
 
 def kind_name(kind: Kind) -> str:
-    """A kind in one word."""
+    """Return a kind's name in totals."""
     return f"{kind.group}/{kind.name}"
 
 

@@ -1,11 +1,12 @@
 """The answer to a question: an incremental run over what changed and what is due, or a full run.
 
-An incremental run looks at the neighbourhoods in which a file changed, for which an agent spoke, or which are due; if
-there are none, at nothing. If their summaries stay the same and nothing that is shared changed, nothing else is asked.
-Else wide stages are, over what is shared and the summaries of the rest. If a policy was edited, the summaries tell whom
-that concerns. `muster.run.affected` says which change affects what. If an incremental run cannot answer (a file is not
-whole, history was rewritten, muster itself is another version), a full run does: in shards, if there are workers, else
-with the whole fleet in one process. All of them decide the same, byte for byte; the tests hold that.
+An incremental run evaluates the neighbourhoods in which a file changed, whose agent reported, or which are due; if
+there are none, it evaluates nothing. If their summaries stay the same and nothing shared changed, that is all.
+Otherwise wide stages run too, over what is shared and the summaries of the rest. If a policy was edited, the summaries
+tell which clusters it concerns. `muster.run.affected` says which change affects what. If an incremental run cannot
+answer (a file is incomplete, history was rewritten, muster has another version), a full run does: in shards if there
+are workers, else with the whole fleet in one process. All of them decide the same, byte for byte, and the tests check
+it.
 """
 
 import sqlite3
@@ -18,13 +19,11 @@ from muster.fleet.fleet import Beyond
 from muster.fleet.settings import Settings
 from muster.git.errors import RepositoryError
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.run.affected import (
-    touched_since,
-)
+from muster.run.affected import touched_since
 from muster.run.answer import RunAnswer
 from muster.run.collector import without_collection
 from muster.run.homes import KeptNeighbourhoods
-from muster.run.look import WholeFleet, rest_wakes, run, run_part
+from muster.run.look import rest_wakes, run_part, run_whole
 from muster.run.part import FleetPart
 from muster.run.progress import RunStep, doing
 from muster.run.question import Question, WholeNeeded
@@ -38,8 +37,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Wanted:
-    """What the run must have looked at even if it did not change: the neighbourhoods of some names, and with `wide` all
-    that is shared and every cluster's summary."""
+    """What the run must evaluate even if it did not change: the neighbourhoods with some names, and with `wide`
+    everything shared and every cluster's summary."""
 
     names: frozenset[str] = frozenset()
     wide: bool = False
@@ -51,8 +50,7 @@ NOTHING_WANTED: Final = Wanted()
 def answer(
     question: Question, state: RunState | None, workers: "Workers | None" = None, wanted: Wanted = NOTHING_WANTED
 ) -> RunAnswer:
-    """Answer from what the last run left, if there is anything, else with a full run: in shards, if there are
-    `workers`."""
+    """Answer from the state if possible, else with a full run: in shards if there are `workers`."""
     why = "nothing can be kept (see muster cache)"
     if state is not None:
         try:
@@ -63,7 +61,7 @@ def answer(
 
 
 def full_run(question: Question, why: str, workers: "Workers | None" = None) -> RunAnswer:
-    """Answer without what is kept."""
+    """Full run, without cached state; `why` says why it is required."""
     unread = frozenset[str]()
     if workers is not None:
         from muster.run.sharded import Killing, decide_in_shards  # few runs have workers
@@ -80,12 +78,11 @@ def full_run(question: Question, why: str, workers: "Workers | None" = None) -> 
         except Exception as error:  # noqa: BLE001 - the boundary: a full run in one process decides the same
             fell_back("deciding in shards", error)
             why = f"{why}; {type(error).__name__}: {error}"
-    return run(question, WholeFleet(question, why, unread))
+    return run_whole(question, why, unread)
 
 
 def incremental_run(question: Question, state: RunState, wanted: Wanted = NOTHING_WANTED) -> RunAnswer:
-    """Answer from what the last run left. WholeNeeded if a full run is required, for whatever reason but the
-    repository's."""
+    """Incremental run. WholeNeeded if a full run is required; RepositoryError if git fails."""
     try:
         with without_collection():
             return _incremental_run(question, state, wanted)
@@ -119,7 +116,7 @@ def _incremental_run(question: Question, state: RunState, wanted: Wanted) -> Run
 
 
 def _unchanged(question: Question, state: RunState, facts: RunRecord) -> RunAnswer:
-    """Nothing changed and nothing is due: what was wrong at the last run still is, and that is all."""
+    """Answer if nothing changed and nothing is due: with the findings of the last run."""
     found = (
         *state.findings(()), *facts.loose, *facts.failed,
         *map(withheld_remote, question.agents.withheld if question.agents else ()),

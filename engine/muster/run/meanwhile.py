@@ -1,13 +1,13 @@
-"""Whether an answer still holds after people committed more while it was made.
+"""Whether an answer still holds after people have committed more meanwhile.
 
-It does if what they committed concerns only clusters in which the run wrote nothing: the changed files lie in
-neighbourhoods of such clusters, and these keep their names. Then a run on the later commit writes the same bytes in all
-that this one wrote, for all that these follow from is the same: the files of those neighbourhoods, what is shared, and
-the few numbers that clusters are told. If the run also wrote what many clusters share, or if budgets have a say in it,
-the summaries of what people changed must stay the same, too: those decisions depend on the summaries of all.
+It does if their commits concern only clusters for which the run wrote nothing: the changed files are in neighbourhoods
+of such clusters, and these keep their names. Then a run on the later commit writes the same bytes where this one wrote,
+because their inputs are the same: the files of those neighbourhoods, what is shared, and a few numbers of the fleet. If
+the run also wrote what many clusters share, or depends on budgets, the summaries of what people changed must stay the
+same too, because those decisions depend on all summaries.
 
-What people changed is not decided here: the next run finds it, since what is kept says which commit was decided. A
-commit that speaks to runs (`Muster-Allow-Removal`) must be read by a run, so an answer never holds across one.
+What people changed is decided by the next run: the state names the commit that was decided. A commit with a trailer for
+runs (`Muster-Allow-Removal`) must be read by a run, so an answer never holds across one.
 """
 
 import sqlite3
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
 
 
 def holds_at(question: Question, found: "RunAnswer", state: "RunState | None", commit: str) -> bool:
-    """Whether an answer also holds at a later `commit`; False if that cannot be told.
+    """Does an answer also hold at a later `commit`? False if that is not known.
 
     `state` has the answer (`RunAnswer.remember`). RepositoryError if git fails.
     """
@@ -53,7 +53,7 @@ def holds_at(question: Question, found: "RunAnswer", state: "RunState | None", c
 
 
 def _apart(question: Question, found: "RunAnswer", state: "RunState", commit: str, paths: frozenset[str]) -> bool:
-    """Whether the objects in some files, before and after, have nothing to do with what was found."""
+    """Are the objects in some files, before and after, independent of what the run wrote?"""
     facts = state.facts()
     if facts is None or (facts.commit, facts.now) != (question.commit, question.second):
         return False  # another process has written it since

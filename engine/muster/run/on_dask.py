@@ -1,7 +1,7 @@
-"""Shards on a Dask cluster: to each of its workers goes a shard, and back comes what follows of it.
+"""Shards on a Dask cluster: each worker gets shards and returns their answers.
 
-The scheduler retries elsewhere what a lost worker had in hand. Nothing is kept there, and no worker needs a repository;
-all of them need this muster.
+If a worker is lost, the scheduler retries its shards elsewhere. Workers keep nothing and need no repository, only the
+same version of muster.
 """
 
 from collections.abc import Iterable, Iterator
@@ -14,9 +14,9 @@ from muster.run.shard import Answered, Decide, Shard, decide_shard
 if TYPE_CHECKING:
     from distributed import Client, Future
 
-#: So many shards are with each worker thread, or on the way to it.
+#: The number of shards at each worker thread, or on the way to it.
 _AHEAD: Final = 2
-#: How long a scheduler may take to answer, and a cluster without any worker to get one.
+#: How long a scheduler may take to answer, and how long to wait for a first worker.
 _PATIENCE_SECONDS: Final = 20
 
 
@@ -46,7 +46,7 @@ class OnDask:
             self._client.close()
 
     def decide(self, shards: Iterable[Shard]) -> Iterator[tuple[Shard, Answered | None]]:
-        """Yield each shard with what follows of it; None where it killed whoever decided it."""
+        """Yield each shard with its answer; None if it killed its workers."""
         from distributed import wait
 
         client, left, asked = self._client, iter(shards), dict["Future[Answered]", Shard]()

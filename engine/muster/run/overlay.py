@@ -1,4 +1,4 @@
-"""A snapshot with some derived files written over it: how several passes at one instant see each other's work."""
+"""A snapshot with derived files over it: how later passes at one instant see the results of earlier ones."""
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
@@ -10,14 +10,14 @@ from muster.fleet.derived import content_id
 
 @dataclass(frozen=True, slots=True)
 class Overlay(Over):
-    """`below` with `files` laid over it; None removes a path."""
+    """`below` with the `written` files over it; None removes a path."""
 
     below: Snapshot
     written: Mapping[str, str | None]
 
     @property
     def authors(self) -> Authors | None:
-        """Who wrote the files: what lies over the snapshot below, whoever writes it here and now."""
+        """Who wrote the files; the written ones, the present user."""
         below = self.below.authors
         return None if below is None else _Authors(below, self.written)
 
@@ -32,14 +32,14 @@ class Overlay(Over):
 
 @dataclass(frozen=True, slots=True)
 class _Authors:
-    """The authors of a snapshot with files laid over it. Satisfies `Authors`."""
+    """The authors of a snapshot with files over it. Satisfies `Authors`."""
 
     below: Authors
     written: Mapping[str, str | None]
 
     @property
     def at_work(self) -> Author | None:
-        """Who would commit a change here and now."""
+        """Who would commit a change now."""
         return self.below.at_work
 
     def of(self, files: Mapping[str, str]) -> Author | None:

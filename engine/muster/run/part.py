@@ -1,7 +1,7 @@
-"""A part of a fleet: the neighbourhoods that a run looks at, and what it knows of the rest.
+"""A part of a fleet: the neighbourhoods that a run evaluates, and what it knows of the rest.
 
-A part is selected before anything is decided, and grows: `larger` gives the next one, if what was read or decided shows
-that more must be looked at (`muster.run.affected`). It is checked (`muster.run.uncommitted`) or decided
+A part is selected before anything is decided. `larger` returns the next one if reading or deciding shows that more must
+be evaluated (`muster.run.affected`). A part is checked (`muster.run.uncommitted`) or decided
 (`muster.run.incremental`).
 """
 
@@ -30,8 +30,8 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True, slots=True)
 class Touched:
-    """What a run has to look at: neighbourhoods (`homes`), paths in which none is known to lie (`unknown`), and the
-    names of clusters whose agents spoke. `labels` are all files that changed."""
+    """What a run has to evaluate: neighbourhoods (`homes`), paths without a known neighbourhood (`unknown`), and
+    `names` of clusters whose agents reported. `labels` are all changed files."""
 
     homes: frozenset[int] = frozenset()
     unknown: frozenset[str] = frozenset()
@@ -39,7 +39,7 @@ class Touched:
     labels: frozenset[str] = frozenset()
 
     def __bool__(self) -> bool:
-        """Whether there is anything to look at."""
+        """Is there anything to evaluate?"""
         return bool(self.homes or self.unknown or self.names)
 
     def __or__(self, other: "Touched") -> "Touched":
@@ -51,7 +51,7 @@ class Touched:
 
 @dataclass(frozen=True, slots=True)
 class ShardTerms:
-    """What shards were told of the fleet: `fresh`: nothing is derived yet; `adapters`: some adapter reports."""
+    """What shards assumed about the fleet: `fresh`: nothing is derived yet; `adapters`: some adapter reports."""
 
     fresh: bool
     adapters: bool
@@ -59,11 +59,11 @@ class ShardTerms:
 
 @dataclass(frozen=True, slots=True)
 class Rest:
-    """What a run may ask of the rest of the fleet.
+    """What a run may use of the rest of the fleet.
 
-    `asks_wide`: wide stages may be asked, over all summaries; else it must do without. `asks_summaries`: summaries tell
-    whom edited policies concern. `reads_summaries`: the rest would notice any change of a summary. `shards`: the rest
-    was decided in shards, which were told this; `read` are the summaries that they gave.
+    `asks_wide`: wide stages may run, over all summaries. `asks_summaries`: summaries tell which clusters edited
+    policies concern. `reads_summaries`: any change of a summary affects the rest. `shards`: the rest was decided in
+    shards with these assumptions, and `read` are their summaries.
     """
 
     asks_wide: bool = True
@@ -73,17 +73,17 @@ class Rest:
     read: Mapping[str, Summary] = field(default_factory=dict)
 
 
-#: The rest as the last run left it, and as the last check did: a check has no decisions to ask.
+#: The rest as of the last run, and as of the last check, which has no decisions.
 LAST_RUN, LAST_CHECK = Rest(), Rest(asks_summaries=False)
 
 
 @dataclass(frozen=True)
 class FleetPart:
-    """The `chosen` neighbourhoods. They are `known` from the last run, and lie at `paths` and on `refs`; `standing`
-    are the objects that were read and are not decided, once that is known.
+    """The `chosen` neighbourhoods. They are `known` from the last run, and are at `paths` and on `refs`; `standing` are
+    the objects that were read but are not decided, once that is known.
 
-    `near`: nothing but the chosen neighbourhoods is decided; else wide stages are asked, too. `edited`: the clusters
-    that edited policies concern are chosen.
+    `near`: only the chosen neighbourhoods are decided; otherwise wide stages run too. `edited`: the clusters that
+    edited policies concern are chosen.
     """
 
     question: Question
@@ -99,10 +99,10 @@ class FleetPart:
     refs: "Sequence[AgentRef]" = ()
     standing: frozenset[ObjectId] = frozenset()
 
-    # -- what to look at
+    # -- what to evaluate
 
     def larger(self, more: Iterable[int] = (), *, wide: bool = False, edited: bool = False) -> "FleetPart":
-        """The part that has more neighbourhoods chosen. WholeNeeded if it may not ask wide stages and has to."""
+        """Return the part with more chosen neighbourhoods. WholeNeeded if wide stages are required but must not run."""
         if wide and not self.rest.asks_wide:
             raise WholeNeeded("it concerns what clusters share")
         near = self.near and not wide
@@ -110,13 +110,13 @@ class FleetPart:
         return replace(self, chosen=self.chosen | more, near=near, edited=self.edited or edited)
 
     def closed(self) -> "FleetPart":
-        """The part in which also that is chosen which lies in one file with anything that is."""
+        """Return the part that also has everything that shares a file with it."""
         state, chosen, near = self.state, self.chosen, self.near
         while True:
             more = state.sharing(chosen)
             if near:
-                there, _ = state.of_files(file.path for file in state.context() if not file.ref)
-                more |= {id_ for id_, home in state.kept(there).items() if not home.shared}
+                with_policies, _ = state.of_files(file.path for file in state.context() if not file.ref)
+                more |= {id_ for id_, home in state.kept(with_policies).items() if not home.shared}
             if more <= chosen:
                 break
             chosen |= more
@@ -138,7 +138,7 @@ class FleetPart:
 
     @cached_property
     def summaries(self) -> Mapping[str, Summary]:
-        """The summaries of the rest, by neighbourhood; none for a near part, which reads none."""
+        """The summaries of the rest, by neighbourhood; empty for a near part, which reads none."""
         if self.rest.shards is not None:
             chosen = {home.name for home in self.known.values()}
             return {name: summary for name, summary in self.rest.read.items() if name not in chosen}
@@ -146,12 +146,12 @@ class FleetPart:
 
     @cached_property
     def summarised(self) -> Mapping[ObjectId, Object]:
-        """The objects that are in summaries."""
+        """The objects in summaries."""
         return {obj.id: obj for summary in self.summaries.values() for obj in summary.objects}
 
     @cached_property
     def loose(self) -> tuple[Finding, ...]:
-        """The findings of no neighbourhood at the last run, in files that are not looked at."""
+        """The findings of no neighbourhood at the last run, in files that are not evaluated."""
         return tuple(
             one for one in self.facts.loose
             if (one.file or self.near)
@@ -162,7 +162,7 @@ class FleetPart:
 
     @cached_property
     def _read_refs(self) -> frozenset[str]:
-        """The agents' refs that are looked at. What is wrong with one as a whole is said of its short name."""
+        """The agents' refs of the part. Findings about a whole ref have its short name as the file."""
         return frozenset(ref.short for ref in self.refs)
 
     @cached_property
@@ -171,12 +171,12 @@ class FleetPart:
         return (*self.state.findings(self.chosen), *self.loose)
 
     def own_findings(self, findings: Iterable[Finding]) -> list[Finding]:
-        """The findings of what was looked at."""
+        """The findings of the part itself."""
         others = set(self.others)
         return [one for one in findings if one not in others]
 
     def with_the_others(self, fleet: FleetWithPolicies) -> Iterator[Finding]:
-        """The findings of the whole fleet. A near part does not say what is wrong with objects that it only reads."""
+        """Yield the findings of the whole fleet, without those of a near part about objects that it only reads."""
         if not self.near:
             yield from fleet.findings
         else:
@@ -206,7 +206,7 @@ class FleetPart:
         return self._totals_of_others + kept.totals
 
     def beyond(self, fleet: Fleet) -> Beyond:
-        """What a fleet that is put together from the part knows of the rest."""
+        """Return what the fleet assembled from the part knows of the rest."""
         totals = self._totals_of_others
         present = Counter(id_[:2] for id_ in self.summarised)
         present.update(id_[:2] for id_ in self.standing.difference(fleet.broken).intersection(fleet.objects))

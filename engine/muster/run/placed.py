@@ -1,6 +1,6 @@
-"""Which clusters a run adds to Placements and takes from them, and why: for commit messages and plans.
+"""Which clusters join and leave Placements in a run, and why: for commit messages and plans.
 
-PlacementDecisions are chunks of at most 100 clusters; what matters to people is the Placement behind them.
+PlacementDecisions are chunks of at most 100 clusters; people care about the Placement.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -20,9 +20,9 @@ from muster.run.run import Settled
 
 @dataclass(frozen=True, slots=True)
 class Derivation:
-    """Derived parts by object, as they stood `before` the run and as they are `after` it.
+    """Derived parts by object, `before` the run and `after` it.
 
-    `looked_at` are the objects that the run decided; of all others nothing is known but that they stand.
+    `looked_at` are the objects that the run decided; all others are unchanged.
     """
 
     before: Mapping[ObjectId, Tree]
@@ -31,24 +31,24 @@ class Derivation:
 
 
 def derivation_of(settled: Settled) -> Derivation:
-    """Return what a run comes to where its passes rested."""
+    """Return the derived parts before and after a settled run."""
     first, last = settled.first.fleet, settled.last.fleet
     if not settled.rested and not last.decided:
-        return Derivation(first.previous, first.previous, frozenset(first.previous))  # nothing is carried out
+        return Derivation(first.previous, first.previous, frozenset(first.previous))  # nothing is committed
     looked_at = frozenset({*first.previous, *last.previous, *last.decided} - last.beyond.standing)
     after = {id_: body for id_ in looked_at & last.decided.keys() if (body := decided_body(last, id_)) is not None}
     return Derivation({id_: body for id_, body in first.previous.items() if id_ in looked_at}, after, looked_at)
 
 
 def decided_body(fleet: Fleet, id_: ObjectId) -> Tree:
-    """Return what is derived of an object that was decided; None for nothing."""
+    """Return the derived part of a decided object; None for none."""
     if fleet.texts.get(id_, "") is None:
-        return fleet.previous[id_]  # its file stands
+        return fleet.previous[id_]  # its file stays
     return derived_body(id_, fleet.decisions(id_))
 
 
 def placement_changes(fleet: Fleet) -> Iterator[Change]:
-    """Yield one change for every cluster that joins or leaves a Placement that exists."""
+    """Yield a change for every cluster that joins or leaves an existing Placement."""
     before = {id_: clusters_of(shards) for id_, shards in previous_shards(fleet).items()}
     after = _decided(fleet)
     for id_ in sorted({*before, *after}):
@@ -62,7 +62,7 @@ def placement_changes(fleet: Fleet) -> Iterator[Change]:
 
 
 def left(fleet: Fleet, id_: ObjectId, name: str) -> Change:
-    """A cluster that a Placement chose and does no longer, with the reason where the fleet decided it."""
+    """A cluster leaves a Placement, with the reason if the fleet decided it."""
     decision = fleet.decisions(id_).get(left_path(name))
     reason, rule = (decision.because.text, decision.because.rule) if decision else ("", "")
     sentence = f"cluster {name} left placement {id_.namespace}/{id_.name}{f' because {reason}' if reason else ''}"
@@ -70,12 +70,12 @@ def left(fleet: Fleet, id_: ObjectId, name: str) -> Change:
 
 
 def joined(id_: ObjectId, name: str) -> Change:
-    """A cluster that a Placement chooses and did not before."""
+    """A cluster joins a Placement."""
     return Change(id_, None, _chosen(name, f"cluster {name} joined placement {id_.namespace}/{id_.name}"))
 
 
 def chosen(bodies: Iterable[tuple[ObjectId, Tree]]) -> Mapping[ObjectId, frozenset[str]]:
-    """Return the clusters that each Placement chooses, by what is derived of PlacementDecisions."""
+    """Return the clusters of each Placement, from the derived parts of PlacementDecisions."""
     found: dict[ObjectId, set[str]] = {}
     for id_, body in bodies:
         if PLACEMENT_DECISION.has(id_) and (owner := dig(body, "metadata", "labels", PLACEMENT_LABEL)):

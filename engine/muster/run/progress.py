@@ -1,4 +1,4 @@
-"""What a run is doing, told to whoever wants to show or measure it: a terminal, metrics, or mostly nobody."""
+"""The progress of a run, for listeners that show or measure it: a terminal, metrics, traces."""
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -8,7 +8,7 @@ from typing import TypeAlias
 
 
 class RunStep(StrEnum):
-    """What a run does, one after the other: a name for programs, and words for people."""
+    """The steps of a run in order: a name for programs, and words for people."""
 
     FETCHING = "asking the remote"
     LISTENING = "listening to agents"
@@ -23,14 +23,14 @@ class RunStep(StrEnum):
     KEEPING = "keeping what the next run need not look at"
 
 
-#: Is told what is done, how much of it is done, and how much there is to do: 0 where nobody knows.
+#: Receives the step, how much of it is done, and how much there is to do (0 if unknown).
 Listener: TypeAlias = Callable[[RunStep, int, int], None]
 
 _LISTENER: ContextVar[Listener | None] = ContextVar("listener", default=None)
 
 
 def doing(step: RunStep, done: int = 0, total: int = 0) -> None:
-    """Tell what is being done from now on."""
+    """Report the step that begins now, or its progress."""
     listener = _LISTENER.get()
     if listener is not None:
         listener(step, done, total)
@@ -38,7 +38,7 @@ def doing(step: RunStep, done: int = 0, total: int = 0) -> None:
 
 @contextmanager
 def told_to(listener: Listener) -> Iterator[None]:
-    """Have it told to a listener, too, while the block runs."""
+    """Add a listener while the block runs."""
     before = _LISTENER.get()
 
     def both(step: RunStep, done: int, total: int) -> None:

@@ -1,7 +1,7 @@
-"""A state in the making: what the shards of a cold run say, neighbourhood by neighbourhood, before all is decided.
+"""A state in the making: the records of a full run's shards, before everything is decided.
 
-It lies in a file without a name that goes with the process, so memory holds little of it, and nobody else ever sees a
-state of which half is missing.
+It is in a nameless temporary file of this process: it takes little memory, and no other process sees an incomplete
+state.
 """
 
 import sqlite3
@@ -15,10 +15,10 @@ _PAGES_AT_ONCE: Final = 1 << 30
 
 
 class Provisional(RunState):
-    """A state that is filled bit by bit, and then put in the place of another."""
+    """A state that is filled step by step, and then replaces another."""
 
     def __init__(self) -> None:
-        """Begin an empty one."""
+        """Make an empty one."""
         self._version = ""
         self._db = sqlite3.connect("", isolation_level=None)
         for line in ("PRAGMA trusted_schema = OFF", "PRAGMA journal_mode = OFF", "PRAGMA synchronous = OFF",
@@ -40,7 +40,7 @@ class Provisional(RunState):
         return range(first, self._last + 1)
 
     def put_due(self, when: Iterable[tuple[int, int | None, int | None]]) -> None:
-        """Put number by number when time changes a neighbourhood, and when, pulses apart."""
+        """Store when time changes neighbourhoods: number, when, and when apart from pulses."""
         self._db.execute("BEGIN")
         self._db.executemany(
             "UPDATE homes SET due = ?, settled = ? WHERE id = ?", ((due, settled, home) for home, due, settled in when)
@@ -48,8 +48,7 @@ class Provisional(RunState):
         self._db.execute("COMMIT")
 
     def replaces(self, other: RunState, facts: RunRecord, homes: Iterable[Home], gone: Iterable[int]) -> None:
-        """Put neighbourhoods in the place of those that are `gone`, and then all of it in the place of what another
-        state has, in one transaction."""
+        """Replace the `gone` neighbourhoods, and then the content of another state, in one transaction."""
         self._version = other._version
         self.replace(facts, homes, gone)
         self._db.backup(other._db, pages=_PAGES_AT_ONCE)

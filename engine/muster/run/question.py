@@ -1,10 +1,10 @@
 """The question that a run answers: which files, with which agents, as of which instant."""
 
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field, replace
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Final, Protocol
+from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from muster.data.decision import NOTHING_PUBLISHED, Memory
 from muster.data.ids import ObjectId
@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from muster.git.agents import AgentRef
     from muster.rules.policies.lazy import Witness
 
-#: An incremental run looks at no more than this share of the neighbourhoods: more of them cost as much as a full run.
+#: An incremental run evaluates at most this share of the neighbourhoods: more of them cost as much as a full run.
 MOST: Final = 0.6
 
 
@@ -29,7 +29,7 @@ class WholeNeeded(Exception):  # noqa: N818 - not an error: a full run follows
 
 
 class Remembers(Protocol):
-    """The pulses that went out before."""
+    """The pulses that were published before."""
 
     @property
     def memory(self) -> Memory:
@@ -42,65 +42,49 @@ class Remembers(Protocol):
 
 @dataclass(frozen=True, slots=True)
 class NothingRemembered:
-    """No pulses went out. Satisfies `Remembers`."""
+    """No pulses were published. Satisfies `Remembers`."""
 
     memory: Memory = field(default_factory=lambda: NOTHING_PUBLISHED)
     at: str = ""
 
 
-class FileSource(Protocol):
-    """Where the files of a run are read: a commit, or a work tree or an index built on one."""
-
-    @property
-    def changes(self) -> Sequence[PathChange]:
-        """The paths that differ from the commit."""
-
-    def snapshot(
-        self, question: "Question", only: Collection[str] | None, refs: "Collection[AgentRef] | None"
-    ) -> AbstractContextManager[Snapshot]:
-        """The files; with `only` and `refs` just those paths and agents' refs."""
+Refs: TypeAlias = "Collection[AgentRef] | None"
 
 
 @dataclass(frozen=True, slots=True)
-class CommitFiles:
-    """The files of the commit itself. Satisfies `FileSource`."""
+class FileSource:
+    """Where the files of a run are read: a commit, or a work tree or index that differs from it by `changes`.
 
+    `read` opens them for a question; with `only` and `refs`, just those paths and agents' refs.
+    """
+
+    read: "Callable[[Question, Collection[str] | None, Refs], AbstractContextManager[Snapshot]]"
     changes: Sequence[PathChange] = ()
 
-    def snapshot(
-        self, question: "Question", only: Collection[str] | None, refs: "Collection[AgentRef] | None"
-    ) -> CommitSnapshot:
-        """The commit's files."""
-        return CommitSnapshot(
-            question.repository, question.commit, tuple(question.refs if refs is None else refs), question.agents, only
-        )
+
+def read_commit(question: "Question", only: Collection[str] | None, refs: Refs) -> CommitSnapshot:
+    """The files of the commit."""
+    refs_to_read = tuple(question.refs if refs is None else refs)
+    return CommitSnapshot(question.repository, question.commit, refs_to_read, question.agents, only)
 
 
-@dataclass(frozen=True, slots=True)
-class WorkTreeFiles:
-    """The files of the work tree, which differs from the commit by `changes`. Satisfies `FileSource`."""
+def read_work_tree(question: "Question", only: Collection[str] | None, refs: Refs) -> AbstractContextManager[Snapshot]:
+    """The files of the work tree."""
+    # The hook reads the index alone, and must not pay for this import.
+    from muster.git.open import work_tree_snapshot
 
-    changes: Sequence[PathChange]
-
-    def snapshot(
-        self, question: "Question", only: Collection[str] | None, refs: "Collection[AgentRef] | None"
-    ) -> AbstractContextManager[Snapshot]:
-        """The work tree's files."""
-        # The hook reads the index alone, and must not pay for this import.
-        from muster.git.open import work_tree_snapshot
-
-        return work_tree_snapshot(question.repository, question.heard, self.changes, only, refs)
+    return work_tree_snapshot(question.repository, question.heard, question.files.changes, only, refs)
 
 
-COMMITTED: Final = CommitFiles()
+COMMITTED: Final = FileSource(read_commit)
 
 
 @dataclass(frozen=True)
 class Question:
-    """Decide or check a commit, or what is built on it, with the agents that were heard, as of an instant.
+    """Decide or check a commit, or changes on top of it, with the agents' refs as fetched, as of an instant.
 
-    `heard_or_none` is None if agents are not asked at all (the index). `files` says where the files are read. `beside`
-    are files to look at even if they did not change. A `witness` is told how expressions were evaluated.
+    `heard_or_none` is None if agents' refs are not read at all (the index). `files` says where the files are read.
+    `beside` are files to evaluate even if they did not change. A `witness` records how expressions were evaluated.
     """
 
     repository: Repository
@@ -129,14 +113,14 @@ class Question:
 
     @property
     def decided(self) -> str | None:
-        """The commit that is decided; None for what is not committed."""
+        """The commit that is decided; None for uncommitted files."""
         return self.commit if self.files is COMMITTED else None
 
     @property
     def heard(self) -> "AgentRefs":
-        """The agents that were heard. ValueError if agents are not asked."""
+        """The agents' refs as fetched. ValueError if they are not read."""
         if self.heard_or_none is None:
-            raise ValueError("a question about the index asks no agents")
+            raise ValueError("a question about the index reads no agents' refs")
         return self.heard_or_none
 
     @property
@@ -146,22 +130,20 @@ class Question:
 
     @property
     def agents(self) -> Agents | None:
-        """Which agents were heard; None if they are not asked."""
+        """Which agents could be reached; None if their refs are not read."""
         return None if self.heard_or_none is None else self.heard_or_none.agents
 
-    def snapshot(
-        self, only: Collection[str] | None = None, refs: "Collection[AgentRef] | None" = None
-    ) -> AbstractContextManager[Snapshot]:
-        """The files to look at; with `only` and `refs` just those paths and agents' refs."""
-        return self.files.snapshot(self, only, refs)
+    def snapshot(self, only: Collection[str] | None = None, refs: Refs = None) -> AbstractContextManager[Snapshot]:
+        """The files to evaluate; with `only` and `refs` just those paths and agents' refs."""
+        return self.files.read(self, only, refs)
 
-    def base(self, only: Collection[str] | None = None, refs: "Collection[AgentRef] | None" = None) -> CommitSnapshot:
+    def base(self, only: Collection[str] | None = None, refs: Refs = None) -> CommitSnapshot:
         """The same files as the commit has them."""
-        return COMMITTED.snapshot(self, only, refs)
+        return read_commit(self, only, refs)
 
 
 def default_home(id_: ObjectId) -> str:
-    """The name of the neighbourhood of an object, as far as its id tells."""
+    """Return the name of an object's neighbourhood, as far as its id tells."""
     return id_.name if is_cluster(id_) else id_.namespace
 
 
@@ -169,15 +151,15 @@ def default_home(id_: ObjectId) -> str:
 
 
 def withheld_of(question: Question) -> list[tuple[str, list[str]]]:
-    """The further repositories that do not answer, and the clusters that are unknown for that reason. The error text is
-    left out: it may differ each time."""
+    """Return the further repositories that do not answer, each with the clusters that are unknown for that reason. The
+    error text is left out: it may differ each time."""
     agents = question.agents
     return [] if agents is None else [(one.remote, sorted(one.clusters)) for one in agents.withheld]
 
 
 def tips_of(question: Question) -> str:
-    """The agents' refs as they were heard, a line each: the name and the commit, and if there is more to say, a digest
-    of it, behind a `?` if the ref was not read. They are many, and every look compares them: hence no tree."""
+    """Return the agents' refs as text, a line each: the name, the commit (after a `?` if the ref was not read), and a
+    digest of further facts if there are any. There are many, and every run compares them: hence no tree."""
     return "\n".join([
         f"{ref.name} {ref.commit}" if not (ref.refused or ref.unread or ref.identity)
         else f"{ref.name} {'?' if ref.unread else ''}{ref.commit} {_more(ref)}"
@@ -186,8 +168,8 @@ def tips_of(question: Question) -> str:
 
 
 def refs_by_name(tips: str) -> dict[str, str]:
-    """What `tips_of` says of each ref."""
-    return {name: said for name, _, said in (line.partition(" ") for line in tips.split("\n") if line)}
+    """Return the line of each ref in the text of `tips_of`, by name."""
+    return {name: rest for name, _, rest in (line.partition(" ") for line in tips.split("\n") if line)}
 
 
 def _more(ref: "AgentRef") -> str:
@@ -197,5 +179,5 @@ def _more(ref: "AgentRef") -> str:
 
 
 def names_of(ids: Iterable[ObjectId]) -> set[str]:
-    """The names by which to look up the neighbourhoods of objects."""
+    """Return the names by which to look up the neighbourhoods of objects."""
     return {name for id_ in ids for name in (default_home(id_), str(id_))}

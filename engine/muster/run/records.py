@@ -1,8 +1,8 @@
-"""What is kept of a run: the types of its records, and the parts of summaries that clusters share.
+"""The records of a run in the state, and the compact form of summaries.
 
-Everything else is encoded as it is (`muster.data.codec`). Of summaries there are as many as clusters, and their fields
-repeat from one cluster to the next. So each field is bytes of its own, and equal bytes are decoded once: a cluster
-takes 5.8 kB of memory, and 18.8 kB with all fields decoded apart.
+Everything else is encoded as it is (`muster.data.codec`). There are as many summaries as clusters, and their fields
+repeat from one cluster to the next. So each field is encoded on its own, and equal bytes are decoded once: a cluster
+takes 5.8 kB of memory instead of 18.8 kB.
 """
 
 import hashlib
@@ -25,7 +25,7 @@ _Section: TypeAlias = dict[str, bytes | list[bytes]] | list[object] | str | int 
 
 
 class RunInputs(NamedTuple):
-    """What agents and pulses were at a run: large, and read only where their digests differ."""
+    """Agents' refs and published pulses at a run: large, and read only if their digests differ."""
 
     tips: str
     published: tuple[tuple[PulseKey, Published], ...] = ()
@@ -33,12 +33,12 @@ class RunInputs(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class RunRecord:
-    """What is kept of a run as a whole.
+    """The record of a run as a whole.
 
-    `now` is in seconds since the epoch. `memory` and `tips_digest` change whenever pulses went out and agents spoke.
-    `slips`: files that are not whole, and the names of the objects that they held. `withheld`: further repositories
-    that did not answer, with their clusters. `loose` findings are of no neighbourhood.
-    `inputs` are kept apart: None says that they are as they were.
+    `now` is in seconds since the epoch. `memory` changes whenever pulses are published, `tips_digest` whenever agents
+    report. `slips`: incomplete files, and the names of the objects that they contained. `withheld`: further
+    repositories that did not answer, with their clusters. `loose` findings are of no neighbourhood. `inputs` are stored
+    apart: None leaves them unchanged.
     """
 
     commit: str
@@ -59,7 +59,7 @@ class RunRecord:
 
 
 class StoredObject(NamedTuple):
-    """An object that others may read, and the decisions about it, without when time changes them: that is kept for a
+    """An object that others may read, and the decisions about it without their horizons, which are recorded for the
     neighbourhood as a whole."""
 
     id: ObjectId
@@ -70,7 +70,7 @@ class StoredObject(NamedTuple):
 
 
 class StoredSummary(NamedTuple):
-    """What others may read of a neighbourhood."""
+    """The stored form of a summary."""
 
     objects: tuple[StoredObject, ...]
     held: tuple[Held, ...]
@@ -79,7 +79,7 @@ class StoredSummary(NamedTuple):
 
 
 def kept(type_: type[T], data: bytes) -> T:
-    """Return the value of a type that the state holds. Raises sqlite3.DatabaseError if it is damaged."""
+    """Decode a value of the state. Raises sqlite3.DatabaseError if it is damaged."""
     try:
         return decode(type_, data)
     except MalformedError as error:
@@ -87,12 +87,12 @@ def kept(type_: type[T], data: bytes) -> T:
 
 
 def digest(data: bytes) -> str:
-    """A short text that differs where bytes do."""
+    """Return a digest of bytes."""
     return hashlib.blake2b(data, digest_size=16).hexdigest()
 
 
 def stored(id_: ObjectId, body: Tree, decided: Mapping[Path, Decision]) -> StoredObject:
-    """Return an object with its decisions as it is kept."""
+    """Return the stored form of an object with its decisions."""
     reasons = tuple(_reason_bytes(decision.because) for decision in decided.values())
     values = tuple(encode(decision.value) for decision in decided.values())
     return StoredObject(id_, _of_each_field(body, encode), _paths_bytes(tuple(decided)), reasons, values)
@@ -123,7 +123,7 @@ def _of_each_field(body: Tree, made: Callable[[Tree], Tree]) -> Tree:
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Decisions(Mapping[Path, Decision]):
-    """Decisions, of which only what differs from one object to the next is kept; most are never asked about."""
+    """Decisions that share their paths and reasons with other objects', and are made when read: most never are."""
 
     id: ObjectId
     paths: Mapping[Path, int]
@@ -165,8 +165,8 @@ def _value(data: bytes) -> Tree:
 
 
 def failure_row(failed: Failed, order: tuple[int, str, str]) -> tuple[str, bytes, bytes, str, bytes]:
-    """Return the row of an expression that failed for an object: stage, policy, place, what sorts the object among all
-    for which it failed (as its `order` does), and everything there is to say."""
+    """Return the row of an expression that failed for an object: stage, policy, place, a text that sorts as the
+    object's `order` does, and the whole failure."""
     kind, namespace, name = order
     at = f"{kind:03}\x1f{namespace}\x1f{name}"
     return failed.stage, encode(failed.policy), encode(failed.at), at, encode(failed)

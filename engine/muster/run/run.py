@@ -1,4 +1,4 @@
-"""What one evaluation of a fleet gives, and what several at one instant come to."""
+"""The result of one evaluation of a fleet, and of several passes at one instant."""
 
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
@@ -23,10 +23,10 @@ if TYPE_CHECKING:
 
 @dataclass(frozen=True)
 class Run:
-    """What one evaluation gave. The attributes without underscore are stable from the first version on.
+    """The result of one evaluation. The attributes without underscore are stable from the first version on.
 
-    `fleet` is the evaluated fleet with every decision in it. `context` is that of its stages in the end, None where
-    muster failed before there was one. `failures` are the expressions that failed in what was looked at.
+    `fleet` is the evaluated fleet with every decision in it. `context` is the context of its stages at the end, None if
+    muster failed before there was one. `failures` are the expressions that failed.
     """
 
     fleet: "FleetWithPolicies"
@@ -37,7 +37,7 @@ class Run:
 
     @cached_property
     def objects(self) -> list[Tree]:
-        """Every assembled object with what was derived, sorted by kind, namespace and name."""
+        """Every assembled object with its derived part, sorted by kind, namespace and name."""
         return [body for id_ in sorted_objects(self.fleet) if (body := self.fleet.whole(id_)) is not None]
 
     @cached_property
@@ -49,7 +49,7 @@ class Run:
 
     @property
     def unwritten(self) -> list[Finding]:
-        """The faults of muster in writing files: those stay as they are."""
+        """Faults of muster in writing files, which stay as they are."""
         return self._rendered.findings
 
     @cached_property
@@ -65,8 +65,8 @@ class Run:
 
     @cached_property
     def held(self) -> list[Tree]:
-        """Disruptive effects that a budget holds back, or that wait for approval: object, effect and reason, and the
-        topic under which they are proposed."""
+        """Disruptive effects that a budget holds back, or that wait for approval: object, effect, reason, and the topic
+        of the proposal."""
         return [
             {"kind": h.object.kind, "namespace": h.object.namespace, "name": h.object.name,
              "effect": h.effect, "reason": h.reason, **({"topic": h.wait.topic} if h.wait else {})}
@@ -75,12 +75,12 @@ class Run:
 
     @cached_property
     def findings(self) -> list[Finding]:
-        """What is wrong, sorted by place."""
+        """The findings, sorted by place."""
         return self.fleet.sorted_findings()
 
     @cached_property
     def horizon(self) -> datetime | None:
-        """When time alone would next change anything; None when it never would."""
+        """When time alone would next change anything; None for never."""
         instants = chain(
             (decision.horizon for decision in self._decisions),
             (pulse.horizon for pulse in self.fleet.pulses),
@@ -91,35 +91,35 @@ class Run:
 
     @cached_property
     def turn(self) -> datetime | None:
-        """When time alone would next change more than that a pulse is due; None when it never would."""
+        """When time alone would next change anything except that a pulse is due; None for never."""
         wakes = (wake for wake in self.fleet.wakes if not wake.pulse)
         outcomes: Iterable[Decision | Held | Wake] = chain(self._decisions, self.fleet.held, wakes)
         return earliest(*(outcome.horizon for outcome in outcomes))
 
     @property
     def _decisions(self) -> Iterator[Decision]:
-        """What this run decided: when what stands of a part of a fleet is due, is among its wakes."""
+        """This run's own decisions. Wakes have the horizons of the rest."""
         standing = self.fleet.beyond.standing
         return (one for id_, by_path in self.fleet.decided.items() if id_ not in standing for one in by_path.values())
 
     @property
     def failed(self) -> bool:
-        """Whether any finding is an error."""
+        """Is any finding an error?"""
         return any(found.severity is Severity.ERROR for found in self.findings)
 
 
-#: Derived files by path, as they lie over a snapshot; None removes one.
+#: Derived files by path, to be written over a snapshot; None removes one.
 Files = dict[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
 class Settled:
-    """Where the passes came to rest.
+    """The result of all passes.
 
-    `files` are all derived files that differ from the snapshot's, `changes` all transitions in order; `first` is
-    the run on the snapshot itself, `last` the final one. `rested` is False where some objects did not come to rest:
-    then nothing of theirs is in `files`, and a finding of `last` (MUS262) names each. `faults` are those of muster in
-    writing files and telling transitions.
+    `files` are all derived files that differ from the snapshot's, `changes` all transitions in order; `first` is the
+    run on the snapshot itself, `last` the final one. `rested` is False if some objects did not come to rest: their
+    files are not in `files`, and a finding of `last` (MUS262) names each. `faults` are muster's own in writing files
+    and describing transitions.
     """
 
     first: Run
@@ -131,6 +131,6 @@ class Settled:
 
     @property
     def findings(self) -> list[Finding]:
-        """All that is wrong in the end, sorted by place; also what only the first pass sees, and changes."""
+        """The findings at the end, sorted by place, with those that only the first pass sees because it mends them."""
         seen = (found for found in self.first.findings if found.code == Code.AGENT_REF_GONE)
         return sorted({*self.last.findings, *seen, *self.faults}, key=Finding.sort_key)

@@ -1,4 +1,4 @@
-"""What one evaluation looks at: the whole fleet, or a part of it beside what is known of the rest.
+"""The scope of one evaluation: the whole fleet, or a part of it with what is known of the rest.
 
 `muster.run.evaluate.evaluate_snapshot` is the one way from files to decisions. A full run gives it `WHOLE`; an
 incremental run (`muster.run.part`) and a shard (`muster.run.shard`) give it a scope of their own.
@@ -16,13 +16,13 @@ class Scope(Protocol):
     """A strategy of an evaluation."""
 
     def checked(self, snapshot: Snapshot) -> FleetWithPolicies:
-        """Assemble and check a snapshot, or what is to be decided of it."""
+        """Assemble and check a snapshot, or the part to be decided."""
 
     def joined(self, fleet: FleetWithPolicies) -> FleetWithPolicies:
-        """Add what is known of the rest of the fleet, once the agents are heard."""
+        """Add what is known of the rest of the fleet, after the agents' reports."""
 
     def told(self, run: Run) -> Run:
-        """Add what the last run found of the rest of the fleet."""
+        """Add the last run's findings about the rest of the fleet."""
 
 
 class _Whole:

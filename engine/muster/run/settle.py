@@ -1,10 +1,9 @@
 """Passes until rest: an evaluation may leave a further step that is due at the same instant.
 
-A pool that deletes a cluster can create its successor only in the next pass. `settle` evaluates, lays what was
-derived over the snapshot and evaluates again, until a pass changes nothing. Where a pass gives what an earlier one
-gave, it would go on for ever: the objects that differ in between do not rest. They then keep what the last run derived,
-like broken ones, so that what depends on them stays as consistent as it was, and the rest of the fleet is settled
-without them.
+For example, a pool that deletes a cluster can create its successor only in the next pass. `settle` evaluates, puts the
+derived files over the snapshot and evaluates again, until a pass changes nothing. If a pass gives the result of an
+earlier one, this would never end: the objects that differ in between do not rest. They keep the last run's derived
+state, as broken objects do, so that what depends on them stays consistent, and the others are settled without them.
 """
 
 from collections.abc import Callable, Mapping
@@ -29,7 +28,7 @@ from muster.run.run import Files, Run, Settled
 from muster.run.scope import WHOLE, Scope
 from muster.run.unrest import Unrest, unrest_among
 
-#: Evaluates with derived files laid over what stands; the objects that do not rest keep what they had.
+#: Evaluates with derived files over the snapshot; the objects that do not rest keep their derived state.
 _Evaluate: TypeAlias = Callable[[Files, Mapping[ObjectId, Finding]], Run]
 
 
@@ -39,7 +38,7 @@ def settle(
 ) -> Settled:  # fmt: skip
     """Evaluate a snapshot until nothing more is due at `now`, at most `Fleet.spec.limits.passes` times.
 
-    A `witness` is told of the first pass.
+    A `witness` records the first pass.
     """
 
     def evaluate(files: Files, restless: Mapping[ObjectId, Finding]) -> Run:
@@ -51,7 +50,7 @@ def settle(
     while True:
         walk = _walk(evaluate, unrest)
         if walk.rested:
-            return Settled(walk.first, walk.last, walk.files, walk.told, not unrest, frozenset(walk.faults))
+            return Settled(walk.first, walk.last, walk.files, walk.changes, not unrest, frozenset(walk.faults))
         found = unrest_among(walk.first.fleet, walk.states, walk.last, unrest)
         if not found.objects - unrest.objects:
             return _nothing(walk, found)
@@ -60,13 +59,13 @@ def settle(
 
 @dataclass(frozen=True, slots=True)
 class _PassWalk:
-    """Passes one after the other. `states` are the files after each pass of a circle, or of the last half of too
-    many passes; empty where the passes came to rest."""
+    """Successive passes. `states` are the files after each pass of a cycle, or of the last half of too many passes;
+    empty if the passes came to rest."""
 
     first: Run
     last: Run
     files: Files
-    told: list[Change]
+    changes: list[Change]
     faults: list[Finding]
     states: tuple[Files, ...] = ()
 
@@ -78,41 +77,41 @@ class _PassWalk:
 def _walk(evaluate: _Evaluate, unrest: Unrest) -> _PassWalk:
     first = run = evaluate({}, unrest.findings)
     files: Files = dict(run.files)
-    told: list[Change] = []
-    faults = _tell(run, told)
+    transitions: list[Change] = []
+    faults = _record(run, transitions)
     states: list[Files] = [{}]
     seen = {_key({}): 0}
     while run.files and goes_on(run):
         state = _real(first, files)
         if (earlier := seen.setdefault(_key(state), len(states))) < len(states):
-            return _PassWalk(first, run, state, told, faults, tuple(states[earlier:]))
+            return _PassWalk(first, run, state, transitions, faults, tuple(states[earlier:]))
         states.append(state)
         if len(states) > first.fleet.settings.passes:
             if len(states) == 2 and not _due(run):
                 break  # one pass is all that the fleet allows, and nothing says that it needs another
-            return _PassWalk(first, run, state, told, faults, tuple(states[len(states) // 2 :]))
+            return _PassWalk(first, run, state, transitions, faults, tuple(states[len(states) // 2 :]))
         run = evaluate(files, unrest.findings)
         files.update(run.files)
-        faults.extend(_tell(run, told))
-    return _PassWalk(first, run, _real(first, files), told, faults)
+        faults.extend(_record(run, transitions))
+    return _PassWalk(first, run, _real(first, files), transitions, faults)
 
 
-def _tell(run: Run, told: list[Change]) -> list[Finding]:
-    """Add what a run changes to `told`; return the faults of ours in writing and telling."""
+def _record(run: Run, transitions: list[Change]) -> list[Finding]:
+    """Add a run's changes to `transitions`; return muster's faults in writing files and describing changes."""
     found = guarded("telling what changes", lambda: changes(run.fleet), "it is committed untold")
-    told.extend(one for one in found if isinstance(one, Change))
+    transitions.extend(one for one in found if isinstance(one, Change))
     return [*run.unwritten, *(one for one in found if isinstance(one, Finding))]
 
 
 def _nothing(walk: _PassWalk, found: Unrest) -> Settled:
-    """Where even what was left alone does not rest, nobody knows what may be committed: nothing is."""
+    """Return a result without files: the fleet does not rest even without the objects that were set aside."""
     fleet = walk.first.fleet
     stays = replace(fleet, decided={}, pulses=(), held=(), findings=(*fleet.findings, *found.findings.values()))
     return Settled(walk.first, replace(walk.first, fleet=stays), {}, [], rested=False, faults=frozenset(walk.faults))
 
 
 def goes_on(run: Run) -> bool:
-    """Whether a further pass at the same instant may change something."""
+    """Can a further pass at the same instant change something?"""
     return _due(run) or _looks_back(run.fleet)
 
 
@@ -121,7 +120,7 @@ def _due(run: Run) -> bool:
 
 
 def _looks_back(fleet: Fleet) -> bool:
-    """Whether a policy of the fleet's own reads what an earlier run decided: `previous`, or `silent` and `stale`."""
+    """Does a policy of the fleet read what an earlier run decided: `previous`, or `silent` and `stale`?"""
     own = (str(obj.spec) for obj in fleet.of(CONDITION_POLICY, TAINT_POLICY, REMEDY))
     return any(name in spec for spec in own for name in ("previous", "silent", "stale"))
 
@@ -131,7 +130,7 @@ def _key(files: Files) -> frozenset[tuple[str, str | None]]:
 
 
 def _real(first: Run, files: Files) -> Files:
-    """Only what differs from the snapshot: not what was written in one pass and taken back in a later one."""
+    """Return only files that differ from the snapshot's: not those that a later pass has changed back."""
     before = first.fleet.read.derived
     return {
         path: text

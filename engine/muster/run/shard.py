@@ -1,12 +1,10 @@
-"""A shard: some neighbourhoods of a fleet and what all of them share, as a value; and what follows of it, as another.
+"""A shard: some neighbourhoods of a fleet and what all of them share, as a value; and its answer, as another.
 
-`decide_shard` needs no repository, no state and nothing else of the fleet, so it runs wherever muster does. What it
-gives is what these neighbourhoods come to while wide stages are not asked: how long leases last at least is told to it,
-and no budget holds. Whoever cut the shard asks the wide stages about all summaries, and decides again those
-neighbourhoods to which that makes a difference.
+`decide_shard` needs no repository, no state and nothing else of the fleet, so it runs wherever muster does. It decides
+these neighbourhoods without wide stages: the least duration of leases is part of the shard, and no budget holds. The
+run that cut the shard then runs the wide stages over all summaries, and decides the affected neighbourhoods again.
 
-All of it is plain data: texts, bytes, numbers, and the values of `muster.run` and `muster.data` that have no more
-in them.
+Both values are plain data: texts, bytes, numbers, and values of `muster.run` and `muster.data` made of these.
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
@@ -45,8 +43,8 @@ from muster.run.question import WholeNeeded
 from muster.run.run import Files, Run, Settled
 from muster.run.state import Home, this_program
 
-#: As if there were so many objects of each kind: then a policy may spend on each the least that it ever may. Where that
-#: is too little the whole fleet is decided, so that how many there really are makes no difference.
+#: The assumed number of objects of each kind: a policy then has its lowest cost limit for each object. If that is too
+#: low, the whole fleet is decided, so the real number makes no difference.
 _COUNTLESS: Final = 1 << 60
 
 
@@ -61,13 +59,13 @@ class Piece(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class SharedContext:
-    """What all shards of a run share: the instant, the files that hold policies and settings, and what else of the
-    fleet as a whole their neighbourhoods are decided by.
+    """What all shards of a run share: the instant, the files with policies and settings, and other facts of the fleet
+    that decisions depend on.
 
-    `program` is the muster that cut them: no other may decide them. `asked` and `withheld`: see
-    `muster.data.snapshot.Agents`.
-    `fresh`: nothing is derived yet; `adapters`: some adapter reports. `lease_floor`: so many seconds leases last at
-    least. `twice`: evaluate once more over what was derived, because the fleet takes several passes.
+    `program` is the version of muster that cut them: no other may decide them. `asked` and `withheld`: see
+    `muster.data.snapshot.Agents`. `fresh`: nothing is derived yet; `adapters`: some adapter reports. `lease_floor`: the
+    least duration of leases, in seconds. `twice`: evaluate again over the derived files, because the fleet takes
+    several passes.
     """
 
     program: str
@@ -89,8 +87,8 @@ class SharedContext:
 
 @dataclass(frozen=True, slots=True)
 class Shard:
-    """Some neighbourhoods, by the names that they are thought to go by: their files, which of their clusters' agents
-    could be heard and who is behind them, and what went out of their pulses before."""
+    """Some neighbourhoods, by their guessed names: their files, which of their clusters' agents could be reached and
+    who signed for them, and their earlier pulses."""
 
     common: SharedContext
     names: tuple[str, ...]
@@ -104,11 +102,11 @@ class Shard:
 
 @dataclass(frozen=True, slots=True)
 class NeighbourhoodAnswer:
-    """What follows of one neighbourhood.
+    """The answer for one neighbourhood.
 
-    `home` is what is kept of it, due when anything of it changes next; `later` is when it is looked at again by the
-    next run, and when, pulses apart. `again`: what was decided here does not count, because more has to be seen for it.
-    `ids` are digests of the names of its objects.
+    `home` is its record, due when anything of it changes next; `later` is when the next run evaluates it, and when
+    apart from pulses. `again`: it must be decided again, because the shard did not have all of it. `ids` are digests of
+    the names of its objects.
     """
 
     home: Home
@@ -121,18 +119,18 @@ class NeighbourhoodAnswer:
 
     @property
     def silent(self) -> bool:
-        """Whether there is nothing to do and nothing to tell."""
+        """Is there nothing to write, show or publish?"""
         return not (self.files or self.changes or self.pulses)
 
 
 @dataclass(frozen=True, slots=True)
 class Answered:
-    """What follows of a shard.
+    """The answer of a shard.
 
-    `loose` are findings that are of no neighbourhood, `odd` files in which there is none, or that have to be compared
-    with what they were. `policies` are files in which there is a policy or a setting, `fresh` and `adapters` what the
-    shard says of that. `whole`: why all of the fleet has to be decided together; `stranger`: that another muster was
-    asked, and which; then there is nothing else.
+    `loose` are findings of no neighbourhood, `odd` files without one, or that must be compared with their earlier
+    content. `policies` are files with a policy or a setting, `fresh` and `adapters` what the shard says about these.
+    `whole`: why the whole fleet must be decided together; `stranger`: the version of muster of the worker, if it is
+    another one; then there is nothing else.
     """
 
     homes: tuple[NeighbourhoodAnswer, ...] = ()
@@ -149,7 +147,7 @@ Decide = Callable[[Shard], Answered]
 
 
 def decide_shard(shard: Shard) -> Answered:
-    """Return what follows of a shard."""
+    """Return the answer of a shard."""
     if shard.common.program != (own := this_program()):
         return Answered(stranger=own)
     try:
@@ -159,12 +157,12 @@ def decide_shard(shard: Shard) -> Answered:
         return Answered(whole=str(needed))
 
 
-#: A worker of Dask may have threads, from which deciding gains nothing.
+#: A Dask worker may have threads, which do not make deciding faster.
 _ONE_AT_A_TIME = Lock()
 
 
 class _Deciding:
-    """A shard that is being decided. Satisfies `muster.run.scope.Scope`."""
+    """Decides a shard. Satisfies `muster.run.scope.Scope`."""
 
     def __init__(self, shard: Shard) -> None:
         self.shard, self.common = shard, shard.common
@@ -173,7 +171,7 @@ class _Deciding:
         self.read = assemble(self.snapshot)
 
     def answer(self) -> Answered:
-        """Decide. WholeNeeded where something stands in the way."""
+        """Decide. WholeNeeded if the shard cannot be decided alone."""
         read, context = self.read, self.context
         require_record(read, ())
         own = [part for part in read.read.parts if part.source.path not in context]
@@ -191,7 +189,7 @@ class _Deciding:
             last = self._run(files)
             assert first.context is not None
             assert last.context is not None
-            # What the first pass was allowed is not asked for again; whether it was right to, is still to be seen.
+            # The last pass does not ask again what budgets allow, but wide stages must still judge the first pass.
             last.context.broadcast(Allowance).asked.update(first.context.broadcast(Allowance).asked)
             if any(path not in context for path in last.files):
                 raise WholeNeeded("not all came to rest in one pass")
@@ -231,7 +229,7 @@ class _Deciding:
         )  # fmt: skip
 
     def _own(self, findings: Sequence[Finding]) -> list[Finding]:
-        """What is wrong with these neighbourhoods; what all shards share, is not theirs to say."""
+        """The findings about these neighbourhoods, without those about what all shards share."""
         return [
             one for one in findings
             if one.file not in self.context
@@ -249,13 +247,12 @@ class _Deciding:
         for id_, name in of.items():
             ids.setdefault(name, []).append(number_of(id_))
             if is_cluster(id_) and (id_ not in last.fleet.objects or id_.name not in self.shard.names):
-                doubtful.add(name)  # it is removed, which many at once may not be; or its agents are others' to hear
-        told = _by_home(changes(first.fleet), of)
+                doubtful.add(name)  # it is removed, which may be held; or another shard has its agents
+        transitions = _by_home(changes(first.fleet), of)
         pulses = _by_home(last.fleet.pulses, of)
         locals_, written = [], set[str]()
         for home in kept.homes:
-            lies_in = {file.path for file in home.files if not file.ref}
-            own = {path: files[path] for path in lies_in & files.keys()}
+            own = {file.path: files[file.path] for file in home.files if not file.ref and file.path in files}
             if not written.isdisjoint(own):
                 raise WholeNeeded("a derived file holds parts of several neighbourhoods")
             written.update(own)
@@ -264,13 +261,13 @@ class _Deciding:
             locals_.append(
                 NeighbourhoodAnswer(
                     replace(home, due=due), (0, 0) if own else (home.due, home.settled), tuple(ids.get(home.name, ())),
-                    own, told.get(home.name, ()), sent, home.name in doubtful,
+                    own, transitions.get(home.name, ()), sent, home.name in doubtful,
                 )
             )  # fmt: skip
         return Answered(tuple(locals_), kept.loose, odd | (files.keys() - written))
 
     def _due(self, run: Run, home: Home, pulses: Sequence[Pulse], of: Mapping[ObjectId, str]) -> int | None:
-        """When anything of a neighbourhood changes, once its pulses have gone out."""
+        """When anything of a neighbourhood changes, once its pulses are published."""
         then = (pulse.horizon for pulse in pulses)
         wakes = (wake.horizon for wake in run.fleet.wakes if wake.pulse and of.get(wake.object) == home.name)
         settled = None if home.settled is None else datetime.fromtimestamp(home.settled, UTC)
@@ -279,7 +276,7 @@ class _Deciding:
 
 
 def _homes_of_both(first: Run, last: Run, kept: KeptNeighbourhoods) -> Mapping[ObjectId, str]:
-    """Where each object belongs, those among them that went in the first pass and that the last does not know."""
+    """The neighbourhood of each object, including those that only the first pass knows."""
     if first is last:
         return kept.of
     names = {name: home.name for home in kept.homes for name in home.names}
@@ -295,7 +292,7 @@ def _by_home(found: Sequence[_T], of: Mapping[ObjectId, str]) -> dict[str, tuple
 
 
 def number_of(id_: ObjectId) -> int:
-    """A number for an object's name: no two of a fleet have the same, for all that it matters."""
+    """Return a digest of an object's id as a number; collisions are improbable."""
     return int.from_bytes(blake2b("\0".join(id_).encode(), digest_size=8).digest())
 
 
@@ -303,7 +300,7 @@ _compiled: dict[SharedContext, Compiled] = {}
 
 
 def _under_policies(fleet: Fleet, common: SharedContext) -> FleetWithPolicies:
-    """Check a shard under the policies of the fleet, which are compiled once for all shards that a process decides."""
+    """Check a shard under the policies of the fleet, which are compiled once per process."""
 
     def known(fleet: Fleet) -> Compiled:
         found = _compiled.get(common)
@@ -332,17 +329,17 @@ class ShardFiles(Snapshot):
 
     @cached_property
     def past(self) -> "_Unasked":
-        """What history is asked for."""
+        """Records which files need history."""
         return _Unasked()
 
     def files(self) -> Iterator[SourceFile]:
-        """Yield them."""
+        """Yield the files."""
         for path, oid, data, ref in self._files:
             yield SourceFile(path, oid, lambda data=data: data, ref)  # type: ignore[misc]
 
 
 class _Unasked:
-    """What history would be asked for: whoever has it will look at these files. Satisfies `Past`."""
+    """Records the files whose history would be read: the run that has the history decides them. Satisfies `Past`."""
 
     commit = "unknown"
     lingers = False
@@ -352,7 +349,7 @@ class _Unasked:
         self.asked: set[str] = set()
 
     def before(self, paths: Collection[str]) -> Mapping[str, Sequence[SourceFile]]:
-        """Note the files; say nothing of them."""
+        """Record the files; there is no history here."""
         self.asked.update(paths)
         return {}
 

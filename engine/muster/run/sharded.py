@@ -1,9 +1,8 @@
-"""Full runs in shards: the whole fleet is decided, and never held in memory as a whole.
+"""Full runs in shards: the whole fleet is decided, but never in memory as a whole.
 
-The neighbourhoods are cut into shards, and workers decide each shard alone. What follows is put where an incremental
-run finds what the last run left. The rest is such a run: over what is shared and all summaries, with another look at
-the neighbourhoods that budgets affect. So a run needs the memory of the shards in hand and of the summaries, and there
-is no second way to decide.
+The neighbourhoods are cut into shards, and workers decide each shard alone. Their records make a provisional state, and
+the rest is an incremental run from it: over what is shared and all summaries, deciding again the neighbourhoods that
+budgets affect. So a run needs memory for the present shards and the summaries, and there is no second way to decide.
 
 If no part of a fleet can be decided alone (`WholeNeeded`), it is decided as a whole.
 """
@@ -37,16 +36,16 @@ from muster.run.settle import goes_on
 from muster.run.shard import Answered, NeighbourhoodAnswer, Piece, Shard, ShardFiles, SharedContext
 from muster.run.state import this_program
 
-#: How often a run starts anew because something of the fleet as a whole turns out to be other than it seemed.
+#: How often a run may start again because an assumption about the fleet was wrong.
 _MOST_ROUNDS: Final = 6
 
 
 class _Anew(Exception):  # noqa: N818 - not an error: the run starts anew, knowing more
-    """Something of the fleet as a whole is other than the shards were told."""
+    """An assumption of the shards about the fleet was wrong."""
 
 
 class Killing(Exception):  # noqa: N818 - not an error of the run's
-    """The files of a neighbourhood with which workers die, again and again, by their labels."""
+    """The files, by their labels, of a neighbourhood that repeatedly kills workers."""
 
     def __init__(self, files: frozenset[str]) -> None:
         super().__init__(", ".join(sorted(files)))
@@ -54,10 +53,10 @@ class Killing(Exception):  # noqa: N818 - not an error of the run's
 
 
 def decide_in_shards(question: Question, why: str, executor: Callable[[int], Executor | None], files: int) -> RunAnswer:
-    """Decide the whole fleet in shards of about so many files each.
+    """Decide the whole fleet in shards of about `files` files each.
 
-    `executor` says who decides them, for so many files as the fleet has; None for nobody. WholeNeeded where shards do
-    not do, Killing where some neighbourhood cannot be decided by anybody.
+    `executor` returns what decides them, for the fleet's number of files; None for no shards. WholeNeeded if shards
+    cannot decide the fleet, Killing if a neighbourhood kills its workers.
     """
     if question.decided is None:
         raise WholeNeeded("a work tree is read where it lies")
@@ -78,7 +77,7 @@ def decide_in_shards(question: Question, why: str, executor: Callable[[int], Exe
 
 
 def _listing(question: Question) -> tuple[list[ListedFile], frozenset[str]]:
-    """The files that are read, and the paths of those that `.musterignore` names."""
+    """The files to read, and the paths of those that `.musterignore` names."""
     with question.snapshot() as snapshot:
         listed = [ListedFile(file.path, file.oid, file.ref) for file in snapshot.files() if not is_hidden(file.path)]
         if snapshot.skipped:
@@ -88,7 +87,7 @@ def _listing(question: Question) -> tuple[list[ListedFile], frozenset[str]]:
 
 @dataclass
 class _Sharded:
-    """A run in shards, and what it has learnt so far of what all of them share."""
+    """A run in shards, and its assumptions about the fleet so far."""
 
     question: Question
     aside: frozenset[str]
@@ -105,7 +104,7 @@ class _Sharded:
     published: dict[str, dict[PulseKey, Published]] = field(init=False)
 
     def answer(self, why: str) -> RunAnswer:
-        """Decide. _Anew where more is known now than when it began."""
+        """Decide. _Anew if an assumption was wrong."""
         gathered = Gathered(self.common)
         known, total = 0, len(self.cut.homes)
         for shard, answered in self._decided():
@@ -113,7 +112,7 @@ class _Sharded:
             doing(RunStep.DECIDING_SHARDS, known, total)
             self._learn(answered)
             gathered.take(shard, answered)
-            for name in shard.names:  # what is listed is as much as what is kept of it
+            for name in shard.names:  # the list is as large as the records
                 del self.cut.homes[name]
         done = self._rest(gathered)
         outcomes = gathered.outcomes_but(done.gone or frozenset())
@@ -143,7 +142,7 @@ class _Sharded:
     def _read(self, oids: Sequence[str]) -> Iterator[bytes]:
         for answer in self.objects.read(oids):
             if isinstance(answer, UnreadableError):
-                raise WholeNeeded("git cannot read a file")  # whoever decides the whole fleet says which
+                raise WholeNeeded("git cannot read a file")  # deciding the whole fleet reports which one
             yield answer.content
 
     def _pieces(self, listed: Sequence[ListedFile]) -> tuple[Piece, ...]:
@@ -164,7 +163,7 @@ class _Sharded:
     # -- deciding the shards
 
     def _decided(self) -> Iterator[tuple[Shard, Answered]]:
-        """Have the shards decided; one with which workers die is halved until it is known which neighbourhood it is."""
+        """Have the shards decided. One that kills workers is halved until the neighbourhood is known."""
         left: Iterator[Sequence[str]] = self.cut.shards(self.files)
         while True:
             halves = list[Sequence[str]]()
@@ -182,7 +181,7 @@ class _Sharded:
             left = iter(halves)
 
     def _learn(self, answered: Answered) -> None:
-        """Start anew where a shard knows better."""
+        """Raise _Anew if the answer contradicts an assumption."""
         if answered.stranger:
             raise RepositoryError(
                 f"a worker runs another muster than this one ({answered.stranger})",
@@ -200,7 +199,7 @@ class _Sharded:
     # -- deciding the rest
 
     def _rest(self, gathered: Gathered) -> RunAnswer:
-        """Decide what many clusters share, and what a shard could not decide."""
+        """Decide what clusters share, and what shards could not decide."""
         question = self.question
         unknown = {file.path for file in (*self.cut.common, *self.cut.rest) if not file.ref} | gathered.odd | self.aside
         if gathered.odd or self.aside:
@@ -219,7 +218,7 @@ class _Sharded:
             raise _Anew from moved
 
     def _require_passes(self, settled: Settled, outcomes: Sequence[NeighbourhoodAnswer]) -> None:
-        """A fleet that takes several passes takes them as a whole: start anew where the shards have taken one."""
+        """Raise _Anew if the fleet takes several passes but the shards took one."""
         if self.twice or not any(local.files for local in outcomes) or not goes_on(settled.first):
             return
         if settled.first.fleet.settings.passes < 2:
@@ -229,7 +228,7 @@ class _Sharded:
 
 
 def last_lease_floor(common: SharedContext) -> int:
-    """How long leases lasted at least at the last run, by the Fleet's own word."""
+    """The least duration of leases at the last run, as the Fleet records it."""
     fleet = assemble(ShardFiles(Shard(common, (), ())))
     if not fleet.settings.get("heartbeats", "maxPerSecond"):
         return 0
@@ -238,14 +237,14 @@ def last_lease_floor(common: SharedContext) -> int:
 
 
 def _require_history(question: Question, *, derived: bool) -> None:
-    """Files in doubt are compared with what they were: WholeNeeded where it takes all of the fleet to tell."""
+    """WholeNeeded if comparing files with their earlier content requires the whole fleet."""
     past = History(question.repository, question.commit)
     if past.lingers or (derived and not past.commit):
         raise WholeNeeded("history does not say what was in files that hold no object now")
 
 
 def _published(memory: Memory) -> dict[str, dict[PulseKey, Published]]:
-    """What went out before, by the neighbourhood in which an object probably lies."""
+    """The earlier pulses, by the probable neighbourhood of their object."""
     found: dict[str, dict[PulseKey, Published]] = {}
     for key, sent in memory.items():
         found.setdefault(default_home(key.object), {})[key] = sent

@@ -1,12 +1,12 @@
-"""The state: what of the last run still stands, in one disposable file beside the repository, never in it.
+"""The state: results of the last run that still hold, in one disposable file outside the repository.
 
-It says from which commit and which agents' refs a run decided, and of every neighbourhood which files it lies in, when
-time changes it, what is wrong with it and its summary. Whoever has it looks at what changed and what is due; whoever
-has not looks at everything and decides the same. So nothing depends on it: what is damaged, of another version or not
-to be written is no state, and dropped without a word.
+It records from which commit and agents' refs a run decided, and for each neighbourhood its files, when time changes it,
+its findings and its summary. A run with the state evaluates what changed and what is due; a run without it evaluates
+everything and decides the same. So nothing depends on it: a state that is damaged, of another version or cannot be
+written is silently dropped.
 
-It holds data only, decoded as values of known types. Two processes at once do no harm: each writes in one
-transaction, and what it wrote says which commit it is of.
+It contains data only, decoded as values of known types. Two processes at once do no harm: each writes in one
+transaction, and the state names the commit that it belongs to.
 """
 
 import contextlib
@@ -19,7 +19,7 @@ from dataclasses import dataclass, field, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
-from typing import Final, NamedTuple, TypeVar
+from typing import Any, Final, NamedTuple, TypeVar
 
 from muster.data.codec import encode
 from muster.data.decision import Failed, Published, PulseKey
@@ -31,34 +31,34 @@ from muster.run.records import RunRecord, kept
 from muster.version import __version__
 
 _FORMAT: Final = 3
-#: How clusters are heard of.
+#: Where the time of a cluster's last report comes from.
 HOW: Final = ("lease", "report")
-#: What lies in it; the whole of the schema.
+#: The schema.
 _SCHEMA: Final = """
 CREATE TABLE facts (name TEXT PRIMARY KEY, value BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE homes (
   id INTEGER PRIMARY KEY,
-  name TEXT NOT NULL,           -- the first name that the neighbourhood goes by
-  shared INTEGER NOT NULL,      -- whether wide stages read it whole, so that it has no summary
-  troubled INTEGER NOT NULL,    -- whether anything in it is broken: then it has none either
+  name TEXT NOT NULL,           -- the first of the neighbourhood's names
+  shared INTEGER NOT NULL,      -- whether wide stages read all of it, so that it has no summary
+  troubled INTEGER NOT NULL,    -- whether anything in it is broken: then it has no summary either
   due INTEGER,                  -- the second at which time alone changes it, or a pulse; NULL: never
   settled INTEGER,              -- the same, pulses apart
   digest TEXT NOT NULL,         -- of the summary
   summary BLOB NOT NULL,
-  totals BLOB NOT NULL,         -- what it adds to what the fleet is as a whole
+  totals BLOB NOT NULL,         -- what it adds to the totals of the fleet
   findings BLOB                 -- NULL: none
 );
 CREATE INDEX homes_due ON homes (due) WHERE due IS NOT NULL;
 CREATE INDEX homes_settled ON homes (settled) WHERE settled IS NOT NULL;
 CREATE INDEX homes_wrong ON homes (id) WHERE findings IS NOT NULL;
 CREATE INDEX homes_whole ON homes (id) WHERE shared OR troubled;
-CREATE TABLE words (            -- when each cluster of it was last heard of
+CREATE TABLE words (            -- when each of its clusters last reported
   home INTEGER NOT NULL, how TEXT NOT NULL, second INTEGER NOT NULL);
 CREATE INDEX words_home ON words (home);
 CREATE INDEX words_second ON words (how, second, home);
-CREATE TABLE failures (         -- expressions that failed for an object of it
+CREATE TABLE failures (         -- expressions that failed for one of its objects
   home INTEGER NOT NULL, stage TEXT NOT NULL, policy BLOB NOT NULL, place BLOB NOT NULL,
-  object TEXT NOT NULL,         -- what sorts it among all for which this one failed
+  object TEXT NOT NULL,         -- its place in the order of all objects for which the expression failed
   said BLOB NOT NULL);
 CREATE INDEX failures_home ON failures (home);
 CREATE TABLE names (name TEXT PRIMARY KEY, home INTEGER NOT NULL) WITHOUT ROWID;
@@ -69,16 +69,16 @@ CREATE INDEX files_home ON files (home);
 CREATE INDEX files_context ON files (path) WHERE context;
 CREATE INDEX files_ref ON files (ref) WHERE ref <> '';
 """
-#: So many values go into one statement.
+#: How many values go into one statement.
 _AT_ONCE: Final = 500
-#: What was made of so many summaries is kept at most: some ten KiB each.
+#: How many decoded summaries are cached at most, of some ten KiB each.
 _MOST_MADE: Final = 10_000
 T = TypeVar("T")
 
 
 class File(NamedTuple):
-    """A file of a neighbourhood. `ref` is the short name of an agent's, empty for the branch; `context`: it holds a
-    policy or a setting, which every run needs."""
+    """A file of a neighbourhood. `ref` is the short name of an agent's ref, empty for the branch; `context`: it
+    contains a policy or a setting, which every run needs."""
 
     path: str
     ref: str = ""
@@ -87,7 +87,7 @@ class File(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Home:
-    """A neighbourhood as it is kept. Instants are seconds since the epoch."""
+    """The record of a neighbourhood. Instants are seconds since the epoch."""
 
     name: str
     names: frozenset[str]
@@ -106,7 +106,7 @@ class Home:
 
 @dataclass(frozen=True, slots=True)
 class KnownNeighbourhood:
-    """What is asked of a neighbourhood before anything is decided."""
+    """What a run needs to know of a neighbourhood before it decides."""
 
     name: str
     shared: bool
@@ -116,11 +116,11 @@ class KnownNeighbourhood:
 
 
 class RunState:
-    """The file, open. Every method raises sqlite3.Error where it is damaged: then there is no state. Threads that share
-    it take turns."""
+    """The open file. Every method raises sqlite3.Error if it is damaged: then there is no state. Threads may share it,
+    one at a time."""
 
     def __init__(self, path: Path, version: str = "") -> None:
-        """Open it, or begin it anew. OSError or sqlite3.Error where there can be none."""
+        """Open or create it. OSError or sqlite3.Error if that is not possible."""
         _refuse_others(path)
         descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
         os.close(descriptor)
@@ -140,7 +140,7 @@ class RunState:
 
     @contextlib.contextmanager
     def reading(self) -> Iterator[None]:
-        """While the block runs, what is read is of one moment, whoever writes."""
+        """All reads of the block see one moment, even if others write."""
         self._db.execute("BEGIN")
         try:
             yield
@@ -148,20 +148,20 @@ class RunState:
             self._db.execute("COMMIT")
 
     def facts(self) -> RunRecord | None:
-        """What is kept of the run as a whole; None where nothing is, or by another version."""
+        """The record of the last run; None if there is none of this version."""
         return self._fact(RunRecord, "record") if self._fact(str, "version") == self._version else None
 
     @property
     def missing(self) -> str:
-        """Why nothing is kept of the last run."""
+        """Why there is no record of the last run."""
         return self._fact(str, "dropped") or "nothing is kept of an earlier run of this version"
 
     def tips(self) -> str:
-        """The agents' refs as the last run heard them."""
+        """The agents' refs as the last run read them (see `tips_of`)."""
         return self._fact(str, "tips") or ""
 
     def published(self) -> Mapping[PulseKey, Published]:
-        """The pulses that the last run knew to have gone out."""
+        """The published pulses that the last run knew."""
         return dict(self._fact(tuple[tuple[PulseKey, Published], ...], "published") or ())
 
     def _fact(self, type_: type[T], name: str) -> T | None:
@@ -171,68 +171,62 @@ class RunState:
         return kept(type_, row[0]) if row else None
 
     def of_files(self, paths: Iterable[str]) -> tuple[set[int], set[str]]:
-        """The neighbourhoods that lie in files of the branch, and those paths in which none does."""
+        """The neighbourhoods in files of the branch, and the paths without any."""
         wanted = set(paths)
         found = list(self._in("SELECT path, home FROM files WHERE ref = '' AND path IN ({})", wanted))
         return {home for _, home in found}, wanted - {path for path, _ in found}
 
     def of_refs(self, refs: Iterable[str]) -> set[int]:
-        """The neighbourhoods of which agents' refs speak."""
+        """The neighbourhoods that agents' refs report about."""
         return {home for (home,) in self._in("SELECT home FROM files WHERE ref IN ({}) AND ref <> ''", set(refs))}
 
     def of_names(self, names: Iterable[str]) -> set[int]:
-        """The neighbourhoods that go by these names."""
+        """The neighbourhoods with any of these names."""
         return {home for (home,) in self._in("SELECT home FROM names WHERE name IN ({})", set(names))}
 
     def due(self, now: int) -> set[int]:
         """The neighbourhoods that time changes by this instant."""
-        return {home for (home,) in self._db.execute("SELECT id FROM homes WHERE due <= ?", (now,))}
+        return self._column("SELECT id FROM homes WHERE due <= ?", now)
 
     def next_due(self, but: Iterable[int] = ()) -> tuple[int | None, int | None]:
-        """When time next changes any neighbourhood but these; and when, pulses apart."""
+        """When time next changes any neighbourhood except these; and when, apart from pulses."""
         self._choose(but)
-        due = self._db.execute(
-            "SELECT due FROM homes WHERE due IS NOT NULL AND id NOT IN (SELECT id FROM chosen) ORDER BY due LIMIT 1"
-        ).fetchone()
-        settled = self._db.execute(
-            "SELECT settled FROM homes WHERE settled IS NOT NULL AND id NOT IN (SELECT id FROM chosen) "
-            "ORDER BY settled LIMIT 1"
-        ).fetchone()
-        return (due[0] if due else None), (settled[0] if settled else None)
+        rest = "IS NOT NULL AND id NOT IN (SELECT id FROM chosen)"
+        due = self._db.execute(f"SELECT due FROM homes WHERE due {rest} ORDER BY due LIMIT 1")  # noqa: S608
+        settled = self._db.execute(f"SELECT settled FROM homes WHERE settled {rest} ORDER BY settled LIMIT 1")  # noqa: S608
+        return next((second for (second,) in due), None), next((second for (second,) in settled), None)
 
     def overdue(self, now: int) -> int | None:
-        """The second at which time first changed anything, pulses apart, that no run has looked at by this instant;
-        None where there is nothing. What is looked at once more because it was just written is not late."""
+        """The second of the first change by time, apart from pulses, that no run has evaluated by this instant; None if
+        there is none. What is evaluated again only because it was just written is not late."""
         row = self._db.execute(
             "SELECT settled FROM homes WHERE settled > 0 AND settled <= ? ORDER BY settled LIMIT 1", (now,)
         ).fetchone()
         return row[0] if row else None
 
     def words(self, but: Iterable[int] = ()) -> "dict[str, array[int]]":
-        """When each cluster was last heard of, by how (`lease`, `report`), of every neighbourhood but these: seconds,
-        sorted."""
+        """When each cluster last reported, by `HOW`, of every neighbourhood except these: sorted seconds."""
         self._choose(but)
         statement = "SELECT second FROM words WHERE how = ? AND home NOT IN (SELECT id FROM chosen) ORDER BY second"
         return {how: array("q", (second for (second,) in self._db.execute(statement, (how,)))) for how in HOW}
 
     def whole(self) -> set[int]:
         """The neighbourhoods that have no summary."""
-        return {home for (home,) in self._db.execute("SELECT id FROM homes WHERE shared OR troubled")}
+        return self._column("SELECT id FROM homes WHERE shared OR troubled")
 
     def count(self) -> int:
-        """How many neighbourhoods there are."""
+        """The number of neighbourhoods."""
         (count,) = self._db.execute("SELECT count(*) FROM homes").fetchone()
         return int(count)
 
     def names(self, homes: Iterable[int]) -> set[str]:
-        """The names by which some neighbourhoods go."""
+        """The names of some neighbourhoods."""
         self._choose(homes)
-        return {name for (name,) in self._db.execute("SELECT name FROM names WHERE home IN (SELECT id FROM chosen)")}
+        return self._column("SELECT name FROM names WHERE home IN (SELECT id FROM chosen)")
 
     def names_of_shared(self) -> set[str]:
-        """The names by which shared neighbourhoods go."""
-        rows = self._db.execute("SELECT name FROM names WHERE home IN (SELECT id FROM homes WHERE shared)")
-        return {name for (name,) in rows}
+        """The names of the shared neighbourhoods."""
+        return self._column("SELECT name FROM names WHERE home IN (SELECT id FROM homes WHERE shared)")
 
     def files(self, homes: Iterable[int]) -> set[File]:
         """The files of some neighbourhoods."""
@@ -241,26 +235,25 @@ class RunState:
         return {File(path, ref, bool(context)) for path, ref, context in rows}
 
     def context(self) -> set[File]:
-        """The files that hold policies and settings."""
+        """The files that contain policies and settings."""
         rows = self._db.execute("SELECT path, ref FROM files WHERE context")
         return {File(path, ref, context=True) for path, ref in rows}
 
     def sharing(self, homes: Iterable[int]) -> set[int]:
-        """The neighbourhoods that lie in any file of these."""
+        """The neighbourhoods that share a file with any of these."""
         self._choose(homes)
-        rows = self._db.execute(
+        return self._column(
             "SELECT DISTINCT b.home FROM files a JOIN files b ON a.path = b.path AND a.ref = b.ref "
             "WHERE a.home IN (SELECT id FROM chosen)"
         )
-        return {home for (home,) in rows}
 
     def summaries(
         self, but: Iterable[int], read: Callable[[Iterable[tuple[str, bytes]]], Iterable[tuple[str, T]]]
     ) -> dict[str, T]:
-        """The summary of every neighbourhood but these, by name: what `read` makes of names and bytes.
+        """The summary of every neighbourhood except these, by name: what `read` makes of names and bytes.
 
-        Whoever asks one state again and again, as a watch does, has what was made of them again; of a larger fleet
-        only so many are kept.
+        Decoded summaries are cached, for a process such as watch that asks one state again and again; of a large fleet,
+        only the first ones.
         """
         self._choose(but)
         others = "FROM homes WHERE id NOT IN (SELECT id FROM chosen)"
@@ -273,12 +266,12 @@ class RunState:
         return found
 
     def summaries_of(self, homes: Iterable[int]) -> Iterator[tuple[str, bytes]]:
-        """Name and summary of some neighbourhoods."""
+        """Yield name and summary of some neighbourhoods."""
         self._choose(homes)
         yield from self._db.execute("SELECT name, summary FROM homes WHERE id IN (SELECT id FROM chosen)")
 
     def kept(self, homes: Iterable[int]) -> dict[int, "KnownNeighbourhood"]:
-        """What is known of some neighbourhoods. While a fleet is in shards, several may go by one name."""
+        """What is known of some neighbourhoods. While a fleet is in shards, several may have the same name."""
         self._choose(homes)
         rows = self._db.execute(
             "SELECT id, name, shared, troubled, digest, totals FROM homes WHERE id IN (SELECT id FROM chosen)"
@@ -289,7 +282,7 @@ class RunState:
         }
 
     def findings(self, but: Iterable[int]) -> Iterator[Finding]:
-        """What is wrong with every neighbourhood but these."""
+        """Yield the findings of every neighbourhood except these."""
         self._choose(but)
         rows = self._db.execute(
             "SELECT findings FROM homes WHERE findings IS NOT NULL AND id NOT IN (SELECT id FROM chosen)"
@@ -298,23 +291,23 @@ class RunState:
             yield from kept(tuple[Finding, ...], found)
 
     def failures(self, but: Iterable[int]) -> Iterator[Failed]:
-        """The expressions that failed in every neighbourhood but these: of each the first object for which it did, and
-        how many there are."""
+        """Yield the expressions that failed in every neighbourhood except these, each for its first object, with the
+        number of objects."""
         self._choose(but)
         rows = self._db.execute(
-            "SELECT said, count(*), min(object) FROM failures "  # said is of the first
+            "SELECT said, count(*), min(object) FROM failures "  # SQLite takes `said` from the row with the minimum
             "WHERE home NOT IN (SELECT id FROM chosen) GROUP BY stage, policy, place"
         )
         yield from (kept(Failed, said)._replace(number=count) for said, count, _ in rows)
 
     def failing(self) -> set[int]:
         """The neighbourhoods in which any expression failed."""
-        return {home for (home,) in self._db.execute("SELECT DISTINCT home FROM failures")}
+        return self._column("SELECT DISTINCT home FROM failures")
 
     # -- writing
 
     def replace(self, facts: RunRecord, homes: Iterable[Home], gone: Iterable[int] | None) -> None:
-        """Put neighbourhoods in the place of those that are `gone` (None: of everything), in one transaction."""
+        """Replace the `gone` neighbourhoods (None: everything) by `homes`, in one transaction."""
         values: dict[str, object] = {"record": replace(facts, inputs=None), "version": self._version}
         if facts.inputs is not None:
             values |= {"tips": facts.inputs.tips, "published": facts.inputs.published}
@@ -338,7 +331,7 @@ class RunState:
             raise
 
     def drop(self, why: str = "") -> None:
-        """Forget everything but why nothing can be kept."""
+        """Forget everything except the reason."""
         self._db.execute("BEGIN IMMEDIATE")
         self._begin()
         self._db.execute("INSERT INTO facts VALUES ('dropped', ?)", (encode(why),))
@@ -355,7 +348,7 @@ class RunState:
                 self._db.execute(statement)
 
     def _put(self, homes: Sequence[tuple[int, Home]]) -> None:
-        """Add neighbourhoods by number; rows in the order of their keys, which a tree takes fastest."""
+        """Add neighbourhoods by number, with rows in the order of their keys, which is fastest."""
         self._db.executemany(
             "INSERT INTO homes VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)",
             [(number, home.name, home.shared, home.troubled, home.due, home.settled, home.digest, home.summary,
@@ -374,6 +367,10 @@ class RunState:
         self._db.execute("DELETE FROM chosen")
         self._db.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", ((home,) for home in homes))
 
+    def _column(self, statement: str, *values: object) -> set[Any]:
+        """Return the only column of a query."""
+        return {value for (value,) in self._db.execute(statement, values)}
+
     def _in(self, statement: str, values: Iterable[str]) -> Iterator[Sequence[Tree]]:
         known = list(values)
         for start in range(0, len(known), _AT_ONCE):
@@ -383,9 +380,9 @@ class RunState:
 
 @cache
 def this_program() -> str:
-    """What tells one muster from another: what it says, file for file. When it was installed is no matter.
+    """Return what identifies this version of muster: its version and a digest of its files.
 
-    Read once: what lies there later is not what runs here.
+    Computed once, because files that are replaced later are not what runs here.
     """
     digest = hashlib.blake2b(digest_size=12)
     roots = (Path(__file__).resolve().parent.parent, bundle_path("policies"), bundle_path("schemas"))
@@ -403,7 +400,7 @@ def _folders(root: Path) -> Iterator[str]:
 
 
 def open_state(path: Path | None) -> RunState | None:
-    """Open the state at a path; None where there can be none. A file that is no state is begun anew."""
+    """Open the state at a path; None if that is not possible. A file that is no state is replaced."""
     if path is None:
         return None
     version = this_program()
@@ -424,7 +421,7 @@ def open_state(path: Path | None) -> RunState | None:
 
 
 def copy_of(path: Path, to: Path) -> RunState | None:
-    """Return a state of one's own that begins as another one stands; None where there is none."""
+    """Return a copy of a state at another path; None if there is none."""
     try:
         _refuse_others(path)
         _refuse_others(to)
@@ -441,7 +438,7 @@ def copy_of(path: Path, to: Path) -> RunState | None:
 
 
 def _refuse_others(path: Path) -> None:
-    """Make the folder for its owner alone. OSError where it is somebody else's, or others can write into it."""
+    """Make the folder, writable only by us. OSError if it belongs to someone else, or others can write into it."""
     path.parent.mkdir(parents=True, exist_ok=True, mode=0o700)
     if not is_ours(path.parent.stat()):
         raise PermissionError(f"{path.parent} is not only its owner's to write")

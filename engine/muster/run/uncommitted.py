@@ -1,14 +1,12 @@
-"""Checking what is not committed yet, in the index or the work tree: where an earlier check has left a state, only what
-it changes of the commit on which it is built.
+"""Checking uncommitted files, of the index or the work tree. With the state of an earlier check, only what they change.
 
-The state is one of checks: it says where everything lies and what is wrong with it, and nothing is decided. It is of
-that commit; neighbourhoods in which anything is changed on top of it are looked at again at every check.
+The state of checks says in which files everything is and what is wrong with it; nothing is decided. It describes the
+commit below; neighbourhoods with changes on top of that are checked again each time.
 """
 
 import sqlite3
 from collections.abc import Collection, Mapping, Sequence
-from contextlib import AbstractContextManager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
@@ -37,49 +35,39 @@ from muster.run.collector import without_collection
 from muster.run.growing import noticed, read_part
 from muster.run.homes import keep
 from muster.run.part import LAST_CHECK, FleetPart, Touched
-from muster.run.question import Question, WholeNeeded, WorkTreeFiles, tips_of
+from muster.run.question import FileSource, Question, Refs, WholeNeeded, read_work_tree, tips_of
 from muster.run.records import RunInputs, RunRecord, digest
 from muster.run.run import Run
 from muster.run.state import Home, RunState
 
 if TYPE_CHECKING:
     from muster.git.agentrefs import AgentRefs
-    from muster.git.agents import AgentRef
 
 _ALWAYS: Final = datetime(1970, 1, 1, tzinfo=UTC)
 
 
-@dataclass(frozen=True, slots=True)
-class IndexFiles:
-    """The files of the index, which differs from the commit by `changes`. Satisfies `FileSource`."""
-
-    changes: Sequence[PathChange]
-
-    def snapshot(
-        self,
-        question: Question,
-        only: Collection[str] | None,
-        refs: "Collection[AgentRef] | None",  # noqa: ARG002
-    ) -> AbstractContextManager[Snapshot]:
-        """The staged files. The index has no agents."""
-        return staged_snapshot(question.repository, only)
+def read_index(question: Question, only: Collection[str] | None, _refs: Refs) -> Snapshot:
+    """The staged files. The index has no agents."""
+    return staged_snapshot(question.repository, only)
 
 
 def check_question(
     repository: Repository, commit: str, changes: Sequence[PathChange], heard: "AgentRefs | None" = None
 ) -> Question:
-    """The question what is wrong with what is built on a commit: with the work tree and what the agents that were
-    `heard` say beside it; with the index if none were."""
-    files = IndexFiles(changes) if heard is None else WorkTreeFiles(changes)
+    """Return the question what is wrong with changes on top of a commit: in the work tree with agents' refs in `heard`;
+    in the index without."""
+    files = FileSource(read_index if heard is None else read_work_tree, changes)
     return Question(repository, commit, heard, _ALWAYS, files=files)
 
 
 def check_uncommitted(
     question: Question, state: RunState | None, files: Collection[str] = ()
 ) -> tuple[FleetWithPolicies, int]:
-    """Return what is not committed yet, checked: what it changes and what lies in `files`, with all that depends on it,
-    if `state` knows the rest, else the whole of it (`Fleet.partial` says which). Also how many objects there are in
-    all."""
+    """Return the checked fleet with the uncommitted changes, and the number of all objects.
+
+    With a `state`, only the changes and `files` are checked, with everything that depends on them; `Fleet.partial` says
+    whether that was possible.
+    """
     if state is not None:
         try:
             with without_collection():
@@ -93,7 +81,7 @@ def check_uncommitted(
 
 
 def _check_part(question: Question, state: RunState, files: Collection[str]) -> tuple[FleetWithPolicies, int]:
-    from muster.rules.registration.removals import removals  # a full check never asks
+    from muster.rules.registration.removals import removals  # a full check never needs this
 
     facts = state.facts()
     if facts is None:
@@ -118,7 +106,7 @@ def _check_part(question: Question, state: RunState, files: Collection[str]) -> 
 
 
 def _read(part: FleetPart) -> tuple[FleetPart, Fleet, Fleet]:
-    """Read a part, as large as it must be, and the same as it was committed."""
+    """Read a part, as large as it must be, and its committed files."""
     while True:
         with read_part(part) as (part, _, fleet):
             if fleet is not None:
@@ -135,7 +123,7 @@ def _check_whole(question: Question, state: RunState | None) -> FleetWithPolicie
             written = {change.path for change in question.files.changes}
             kept = keep(fleet, None, question.now, fleet.findings, written=written, there=before.read.parts)
             policies = {file.path for home in kept.homes for file in home.files if file.context}
-            if written.isdisjoint(policies):  # else what is kept would be of policies that may never be committed
+            if written.isdisjoint(policies):  # else the state would depend on policies that may never be committed
                 _keep(state, question, kept.homes, kept.totals, kept.loose, None)
     return fleet
 

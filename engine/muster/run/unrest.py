@@ -1,4 +1,4 @@
-"""Unrest: which objects do not come to rest at one instant, and between which states they go back and forth."""
+"""Unrest: objects that do not come to rest at one instant, and the states between which they alternate."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -7,45 +7,43 @@ from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import BY_GROUP_KIND, PLACEMENT, PLACEMENT_DECISION, ListKeys, kind_of
+from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION, id_of_body, kind_of
 from muster.data.source import Place
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig
 from muster.data.yaml.loader import load_documents
 from muster.fleet.fleet import Fleet
-from muster.fleet.merge import element_key
 from muster.rules.placements.shards import PLACEMENT_LABEL
+from muster.run.changes import leaves
 from muster.run.run import Run
-
-#: The code of the findings.
 
 _MOST_FIELDS = 3
 _HINT = (
     "Nothing of it is committed. Look for two rules that undo each other, or for a policy that reads `previous`; "
-    "where there is none, it is a fault of muster's that we want to hear of."
+    "if there is none, it is an error in muster: please report it."
 )
 
 
 @dataclass(frozen=True, slots=True)
 class Unrest:
-    """Objects that do not come to rest, each with what is said of it."""
+    """Objects that do not come to rest, each with its finding."""
 
     findings: Mapping[ObjectId, Finding] = field(default_factory=dict)
 
     @property
     def objects(self) -> frozenset[ObjectId]:
-        """Which they are."""
+        """The objects."""
         return frozenset(self.findings)
 
     def __bool__(self) -> bool:
-        """Whether there are any."""
+        """Are there any?"""
         return bool(self.findings)
 
 
 def unrest_among(fleet: Fleet, states: Sequence[Mapping[str, str | None]], run: Run, known: Unrest) -> Unrest:
-    """Return `known` and the objects whose derived files differ between states that follow each other.
+    """Return `known` and the objects whose derived files differ between successive states.
 
-    `fleet` is that of the snapshot below the states, `run` a pass that led from one to the next.
+    `fleet` is that of the snapshot below the states, `run` a pass from one state to the next.
     """
     found = dict(known.findings)
     ids = {path: id_ for id_, path in fleet.derived_paths.items()}
@@ -56,12 +54,12 @@ def unrest_among(fleet: Fleet, states: Sequence[Mapping[str, str | None]], run: 
         turn = next(index for index, text in enumerate(texts) if text != texts[0])
         one, other = (_body(fleet, ids.get(path), states[index], path) for index in (turn - 1, turn))
         for id_ in _concerned(one or other):
-            found.setdefault(id_, _said(fleet, id_, path, (one, other), run))
+            found.setdefault(id_, _finding(fleet, id_, path, (one, other), run))
     return Unrest(found)
 
 
 def _body(fleet: Fleet, id_: ObjectId | None, state: Mapping[str, str | None], path: str) -> Tree:
-    """The object's derived part in a state; None where there is none."""
+    """The object's derived part in a state; None for none."""
     if path not in state:
         return fleet.previous.get(id_) if id_ is not None else None
     text = state[path]
@@ -69,18 +67,17 @@ def _body(fleet: Fleet, id_: ObjectId | None, state: Mapping[str, str | None], p
 
 
 def _concerned(body: Tree) -> Iterator[ObjectId]:
-    """The object that a derived part is of, and the Placement behind a PlacementDecision."""
-    group, _, _ = str(body["apiVersion"]).rpartition("/")
-    namespace = str(dig(body, "metadata", "namespace") or "")
-    kind = BY_GROUP_KIND[group, body["kind"]]
-    yield kind.id(body["metadata"]["name"], namespace)
+    """The object of a derived part, and the Placement of a PlacementDecision."""
+    id_ = id_of_body(body)
+    assert id_ is not None
+    yield id_
     owner = dig(body, "metadata", "labels", PLACEMENT_LABEL)
-    if kind is PLACEMENT_DECISION and isinstance(owner, str):
-        yield PLACEMENT.id(owner, namespace)
+    if PLACEMENT_DECISION.has(id_) and isinstance(owner, str):
+        yield PLACEMENT.id(owner, id_.namespace)
 
 
-def _said(fleet: Fleet, id_: ObjectId, path: str, bodies: tuple[Tree, Tree], run: Run) -> Finding:
-    one, other = (dict(_leaves(body, kind_of(id_).list_keys, "")) for body in bodies)
+def _finding(fleet: Fleet, id_: ObjectId, path: str, bodies: tuple[Tree, Tree], run: Run) -> Finding:
+    one, other = (dict(leaves(body, kind_of(id_).list_keys)) if body else {} for body in bodies)
     names = [name for name in sorted({*one, *other}) if one.get(name) != other.get(name)]
     telling = [name for name in names if not name.endswith("Time")] or names
     obj = fleet.objects.get(id_)
@@ -95,22 +92,9 @@ def _said(fleet: Fleet, id_: ObjectId, path: str, bodies: tuple[Tree, Tree], run
     )
 
 
-def _state(body: Tree, leaves: Mapping[str, Tree], names: list[str]) -> str:
-    """The fields by which a state differs from the other, in words."""
+def _state(body: Tree, fields: Mapping[str, str], names: list[str]) -> str:
+    """The fields that differ from the other state, in words."""
     if body is None:
         return "nothing derived"
-    told = [f"{name} {leaves[name]}" if name in leaves else f"no {name}" for name in names[:_MOST_FIELDS]]
-    return ", ".join(told) + (f" and {len(names) - _MOST_FIELDS} more" if len(names) > _MOST_FIELDS else "")
-
-
-def _leaves(tree: Tree, list_keys: ListKeys, path: str) -> Iterator[tuple[str, Tree]]:
-    """Every field of a derived part by its dotted name; elements of keyed lists by their key."""
-    fields = list_keys.get(path, ())
-    if isinstance(tree, dict):
-        for name, value in tree.items():
-            yield from _leaves(value, list_keys, f"{path}.{name}" if path else name)
-    elif fields and isinstance(tree, list):
-        for element in tree:
-            yield from _leaves(element, {}, f"{path}[{':'.join(element_key(element, fields) or ())}]")
-    elif path:
-        yield path, tree
+    texts = [f"{name} {fields[name]}" if name in fields else f"no {name}" for name in names[:_MOST_FIELDS]]
+    return ", ".join(texts) + (f" and {len(names) - _MOST_FIELDS} more" if len(names) > _MOST_FIELDS else "")

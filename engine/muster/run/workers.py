@@ -1,4 +1,4 @@
-"""Who decides a whole fleet: this process alone, worker processes, or the workers of a Dask cluster."""
+"""What decides a whole fleet: this process alone, worker processes, or the workers of a Dask cluster."""
 
 import os
 from dataclasses import dataclass
@@ -8,17 +8,17 @@ from typing import TYPE_CHECKING, Final
 if TYPE_CHECKING:
     from muster.run.executors import Executor
 
-#: A fleet of so many files, or more, is decided in shards without being asked for.
+#: The number of files from which a fleet is decided in shards by default.
 LARGE: Final = 10_000
-#: About so many files are decided together.
+#: About how many files are decided together.
 FILES: Final = 2_000
 DASK: Final = "dask://"
 
 
 @dataclass(frozen=True, slots=True)
 class Workers:
-    """Who decides a whole fleet: `count` processes, None for as many as there are cores once it is large; or those of
-    a Dask cluster, by its scheduler's address or file. `cache` is the folder of compiled expressions."""
+    """What decides a whole fleet: `count` processes (None: one per core for a large fleet), or the workers of a Dask
+    cluster, by its scheduler's address or file. `cache` is the folder of compiled expressions."""
 
     count: int | None = None
     dask: str = ""
@@ -26,7 +26,7 @@ class Workers:
     files: int = FILES
 
     def executor(self, files: int) -> "Executor | None":
-        """Who decides the shards of a fleet of so many files; None where it is better decided as a whole."""
+        """Return what decides the shards of a fleet with this number of files; None to decide it as a whole."""
         if self.dask:
             from muster.run.on_dask import OnDask
 
@@ -40,14 +40,14 @@ class Workers:
 
 
 def cores() -> int:
-    """How many cores this process may use."""
+    """Return the number of cores that this process may use."""
     if hasattr(os, "sched_getaffinity"):
         return len(os.sched_getaffinity(0))
     return os.cpu_count() or 1
 
 
 def workers_of(text: str) -> Workers:
-    """Who is meant by `4`, `dask://host:port` or the path of a Dask scheduler's file. ValueError for nobody."""
+    """Parse `4`, `dask://host:port` or the path of a Dask scheduler's file. ValueError for anything else."""
     if text.isdigit() and int(text) > 0:
         return Workers(int(text))
     if text.startswith(DASK) and len(text) > len(DASK):

@@ -47,11 +47,7 @@ def check(node: Node, env: CheckEnv, text: str = "") -> CheckedExpression:
     return CheckedExpression(
         types=MappingProxyType(types),
         type=types[node.id],
-        issues=tuple(sorted(set(walk.issues), key=_order)),
+        issues=tuple(sorted(set(walk.issues), key=lambda issue: (issue.offset, issue.is_warning, issue.message))),
         overloads=MappingProxyType(walk.overloads),
         names=MappingProxyType(walk.names),
     )
-
-
-def _order(issue: Issue) -> tuple[int, bool, str]:
-    return (issue.offset, issue.is_warning, issue.message)

@@ -35,9 +35,9 @@ def position_in_scalar(lines: Sequence[str], start: Position, style: str | None,
     if style in ("|", ">"):
         found = _block(lines, begin, folded=style == ">")
     elif style == '"':
-        found = _double_quoted(lines, begin)
+        found = _folded(_quoted_pieces(lines, begin, '"', _ESCAPE))
     elif style == "'":
-        found = _single_quoted(lines, begin)
+        found = _folded(_quoted_pieces(lines, begin, "'", re.compile("''")))
     else:
         found = _folded(_plain_pieces(lines, begin))
     offset = max(offset, 0)
@@ -82,14 +82,6 @@ def _plain_pieces(lines: Sequence[str], start: Position) -> Iterator[_Piece]:
         first = start.column if line == start.line else _indentation(text) + 1
         found = [Position(line, column) for column in range(first, len(text) + 1)]
         yield _Piece(found, Position(line, len(text) + 1))
-
-
-def _single_quoted(lines: Sequence[str], start: Position) -> Iterator[Position]:
-    return _folded(_quoted_pieces(lines, start, "'", re.compile("''")))
-
-
-def _double_quoted(lines: Sequence[str], start: Position) -> Iterator[Position]:
-    return _folded(_quoted_pieces(lines, start, '"', _ESCAPE))
 
 
 def _quoted_pieces(lines: Sequence[str], start: Position, quote: str, escape: re.Pattern[str]) -> Iterator[_Piece]:

@@ -184,7 +184,7 @@ class Splicer:
             header = _Splice(head, self._header(node).end(), "")
             return [header, _Splice(self._line_start(line + 1), self._line_start(after), "")], line + 1
         rest = self.text[node.end.offset : self._line_end(node.end.line)]
-        if self._is_first_on_line(node):
+        if not self.text[self.starts[node.start.line] : node.start.offset].strip(" "):
             if rest.strip() and not self._is_block(node):
                 return [_Splice(node.start.offset, node.end.offset, "")], after
             return [_Splice(self._line_start(line), self._line_start(after), "")], line
@@ -265,9 +265,6 @@ class Splicer:
         if "+" in self._header(node)[0]:
             return max(self._line_of(max(node.end.offset - 1, 0)), node.start.line)
         return max(self._line_of(len(self.text[: node.end.offset].rstrip())), node.start.line)
-
-    def _is_first_on_line(self, node: Node) -> bool:
-        return not self.text[self.starts[node.start.line] : node.start.offset].strip(" ")
 
     def _line_of(self, offset: int) -> int:
         return self.text.count("\n", 0, offset)

@@ -222,11 +222,10 @@ def _events(past: ObjectHistory) -> Iterator[str]:
     shown: Sequence[Transition] = past.transitions[-MAX_EVENTS:]
     if not shown:
         return
-    cells = [[age(one.at, past.until), one.commit[:7], _event(one)] for one in shown]
+    cells = [
+        [age(one.at, past.until), one.commit[:7], one.text if one.source else f"{one.text}, by {one.author}"]
+        for one in shown
+    ]
     yield from _table(["AGE", "COMMIT", "WHAT"], cells)
     if len(past.transitions) > len(shown):
         yield f"({len(past.transitions) - len(shown)} more in the history)"
-
-
-def _event(one: Transition) -> str:
-    return one.text if one.source else f"{one.text}, by {one.author}"

@@ -86,7 +86,10 @@ def _lines(done: "Import", *, dry_run: bool) -> list[str]:
         grouped((id_.kind, id_) for id_ in ids) for ids in (moved.imported, moved.here, moved.proposed)
     )
     lines = [f"{kind}: {_names(ids)} {'would be ' if dry_run else ''}imported" for kind, ids in imported.items()]
-    lines += [f"{kind}: {_names(ids)} here already, left as {_is(ids)}" for kind, ids in here.items()]
+    lines += [
+        f"{kind}: {_names(ids)} here already, left as {'it is' if len(ids) == 1 else 'they are'}"
+        for kind, ids in here.items()
+    ]
     lines += [f"{kind}: {number} of no cluster, passed over" for kind, number in sorted(done.dump.nobodys.items())]
     lines += [f"{kind}: {_names(ids)} proposed, see the warning" for kind, ids in proposed.items()]
     if no_times := sorted(done.dump.no_times):
@@ -122,10 +125,6 @@ def _names(ids: "list[ObjectId]") -> str:
     if len(ids) > _MOST_NAMED:
         return str(len(ids))
     return ", ".join(f"{id_.namespace}/{id_.name}" if id_.namespace else id_.name for id_ in ids)
-
-
-def _is(ids: "list[ObjectId]") -> str:
-    return "it is" if len(ids) == 1 else "they are"
 
 
 def _strangers(counted: Counter[tuple[str, str]]) -> str:

@@ -69,7 +69,7 @@ def _sorted(part: Part, deciders: Deciders, known: Mapping[ObjectId, object]) ->
     rest = _without(body, derived, kind.list_keys) if derived else body
     if kind is PLACEMENT_DECISION and derived:
         return Sorted(derived=derived)
-    if kind is MANAGED_CLUSTER_SET and _says_the_built_in(part):
+    if kind is MANAGED_CLUSTER_SET and (is_managed(Object(part.id, part.body, (part,))) and part.id.name in BUILT_IN):
         rest = _put(rest, "spec", {k: v for k, v in mapping_at(rest, "spec").items() if k != "clusterSelector"})
     if kind is CLUSTER_DEPLOYMENT:
         return _deployment(rest, derived)
@@ -79,10 +79,6 @@ def _sorted(part: Part, deciders: Deciders, known: Mapping[ObjectId, object]) ->
 def placement_of(part: Part) -> ObjectId:
     """Return the Placement that a PlacementDecision is of."""
     return PLACEMENT.id(str(mapping_at(part.body, "metadata", "labels").get(_PLACEMENT_LABEL, "")), part.id.namespace)
-
-
-def _says_the_built_in(part: Part) -> bool:
-    return is_managed(Object(part.id, part.body, (part,))) and part.id.name in BUILT_IN
 
 
 def _cluster(part: Part, derived: Tree, deciders: Deciders) -> Sorted:

@@ -156,7 +156,7 @@ def _steps(
     of the walk, which goes back in time."""
     statuses = dict(known.values())
     wanted = {
-        oid: _kind(file.path)
+        oid: _KINDS[file.path.split("/")[1]]
         for _, one in batch for file in one.files for oid in _ids(file)
         if oid and oid not in statuses
     }  # fmt: skip
@@ -181,10 +181,6 @@ def _steps(
 def _ids(file: PathChange) -> tuple[str, str]:
     """The ids of a file before and after; empty if there is none."""
     return file.old.oid if file.old else "", file.new.oid if file.new else ""
-
-
-def _kind(path: str) -> Kind:
-    return _KINDS[path.split("/")[1]]
 
 
 def _cluster(path: str) -> str:

@@ -14,12 +14,12 @@ from typing import Final
 from muster.cli.documents import object_document
 from muster.cli.table import table_text
 from muster.data.ids import ObjectId
-from muster.data.kinds import BY_GROUP_KIND, POLICIES
+from muster.data.kinds import POLICIES, id_of_body
 from muster.data.locations import FOLDER
 from muster.data.snapshot import Agents
 from muster.data.source import Layer
 from muster.data.times import format_time
-from muster.data.tree import Tree, dig
+from muster.data.tree import Tree
 from muster.data.yaml.loader import first_body
 from muster.features.whatif.rehearsal import Rehearsal, rehearsal
 from muster.features.whatif.supposing import Edits, Supposition
@@ -160,15 +160,9 @@ def _differing(trial: Rehearsal, objects: Objects, commit: str) -> Iterator[Chan
             continue
         was = first_body(required_file(objects, change.path, change.old.oid).read(), FOLDER) if change.old else None
         would = first_body(required_file(objects, change.path, change.new.oid).read(), FOLDER) if change.new else None
-        id_ = _id(would if would is not None else was)
+        id_ = id_of_body(would if would is not None else was)
         if id_ is not None and was != would:
             yield from (c for c in object_changes(id_, was, would, lambda _: "") if c.fact.sort not in UNTOLD)
-
-
-def _id(body: Tree) -> ObjectId | None:
-    kind = BY_GROUP_KIND.get((str(dig(body, "apiVersion")).rpartition("/")[0], str(dig(body, "kind"))))
-    name, namespace = dig(body, "metadata", "name"), dig(body, "metadata", "namespace")
-    return kind.id(str(name), str(namespace or "")) if kind is not None and name else None
 
 
 def replay_text(found: Replayed) -> str:

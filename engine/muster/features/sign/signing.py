@@ -109,7 +109,7 @@ def _sign_requests(fleet: FleetWithPolicies, authority: Authority, now: datetime
                 draft.refused.append(f"{obj.id} is not signed: {name!r} is not the name of an agent of {cluster}")
             continue
         if not _is_approved(fleet, obj, cluster):
-            if not _is_decided(fleet, obj):
+            if not any(type_ in _conditions(fleet, obj) for type_ in DECISION_TYPES):
                 draft.waiting.append(f"{obj.id} waits for approval: muster accept --clusters {cluster}")
             continue
         try:
@@ -126,10 +126,6 @@ def _sign_requests(fleet: FleetWithPolicies, authority: Authority, now: datetime
 def _is_approved(fleet: FleetWithPolicies, obj: Object, cluster: str) -> bool:
     """Is exactly this request approved, by the last run or a person, and is its cluster not denied since?"""
     return is_approved(_conditions(fleet, obj)) and not is_cluster_denied(fleet.objects, fleet.previous, cluster)
-
-
-def _is_decided(fleet: FleetWithPolicies, obj: Object) -> bool:
-    return any(type_ in _conditions(fleet, obj) for type_ in DECISION_TYPES)
 
 
 def _conditions(fleet: FleetWithPolicies, obj: Object) -> dict[str, Tree]:

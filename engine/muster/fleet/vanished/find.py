@@ -25,7 +25,7 @@ from typing import Final
 from muster.data.codes import Severity
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import CLUSTERS, Kind, is_cluster, kind_of
+from muster.data.kinds import CLUSTERS, is_cluster, kind_of
 from muster.data.snapshot import Skipped, Snapshot, StatedRemovals
 from muster.data.source import Part, SourceFile
 from muster.data.tree import Tree
@@ -106,13 +106,11 @@ def by_guess(search: Search, origin: messages.Origin, guess: Guess) -> None:
     if not guess.name:
         search.unclear[origin.source.path] = origin.source.oid
         return
-    candidates = {_id(kind, guess) for kind in guess.kinds}
+    candidates = {
+        kind.id(guess.name, (guess.namespace or DEFAULT_NAMESPACE) if kind.namespaced else "") for kind in guess.kinds
+    }
     known = {id_ for id_ in search.missing() if id_ in candidates}
     search.broken.update(known or candidates.difference(search.declared))
-
-
-def _id(kind: Kind, guess: Guess) -> ObjectId:
-    return kind.id(guess.name, (guess.namespace or DEFAULT_NAMESPACE) if kind.namespaced else "")
 
 
 def _same_place(id_: ObjectId, guess: Guess) -> bool:

@@ -249,7 +249,9 @@ def record_held(view: View, context: Context, now: datetime) -> Iterator[Decisio
     kept = list(_still_waiting(view, context.broadcast(Allowance).approvals, now))
     yield from kept
     for id_, found in sorted(grouped((held.object, held) for held in (*view.held, *kept)).items()):
-        entries = sorted({(held.effect, held.because.rule, _since(held)) for held in found})
+        entries = sorted(
+            {(held.effect, held.because.rule, format_time(held.wait.since) if held.wait else "") for held in found}
+        )
         value: Tree = [
             {"effect": effect, "heldBy": rule, **({"since": since} if since else {})} for effect, rule, since in entries
         ]
@@ -271,10 +273,6 @@ def _still_waiting(view: View, approvals: Approvals, now: datetime) -> Iterator[
             if effect != REMOVAL and "since" in entry and (wait := approvals.wait(view, id_, effect, now)):
                 held = approvals.held(id_, effect, wait)
                 yield replace(held, reason=_UNREAD) if wait.approved else held
-
-
-def _since(held: Held) -> str:
-    return format_time(held.wait.since) if held.wait else ""
 
 
 HELD_EFFECTS = Local("held", record_held, derives=((ALL, (("status", "muster", "held"),)),))

@@ -11,7 +11,7 @@ cluster; a cell with a full topology waits with it until the fewest have caught 
 """
 
 from collections import Counter, defaultdict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
@@ -111,7 +111,7 @@ class _Choice:
     def _least_bad(self) -> Cell | None:
         """The cell with the least excess, the first constraint counting most; None if hard constraints forbid all."""
         best: tuple[tuple[tuple[int, ...], int], Cell] | None = None
-        for cell in self._waiting():
+        for cell in [c for level in self.levels for cells in level.waiting.values() for c in cells] + self.homeless:
             excesses = self._excesses(cell)
             if any(excess and level.constraint.hard for excess, level in zip(excesses, self.levels, strict=True)):
                 continue
@@ -124,9 +124,6 @@ class _Choice:
 
     def _excesses(self, cell: Cell) -> tuple[int, ...]:
         return tuple(level.excess(topology) for level, topology in zip(self.levels, cell, strict=True))
-
-    def _waiting(self) -> Iterable[Cell]:
-        return [c for level in self.levels for cells in level.waiting.values() for c in cells] + self.homeless
 
     def _forget(self, cell: Cell) -> None:
         for cells in (*(cells for level in self.levels for cells in level.waiting.values()), self.homeless):

@@ -255,7 +255,7 @@ class _PoolPass:
             record["replacements"] = row
         if failures := [
             *self._failures(),
-            *(self._failure(cluster) for cluster in step.delete if self._failed(cluster)),
+            *(self._failure(cluster) for cluster in step.delete if cluster.name in self.broken),
         ]:
             record["failures"] = failures[-_MOST_FAILURES:]
         if self.hub is not None:
@@ -266,9 +266,6 @@ class _PoolPass:
         """The clusters that were last deleted as broken, for the record."""
         known = self.world.fleet.before(self.pool.id, "status", "muster", "failures")
         return known if isinstance(known, list) else []
-
-    def _failed(self, cluster: Cluster) -> bool:
-        return cluster.name in self.broken
 
     def _failure(self, cluster: Cluster) -> Tree:
         said = self.decided[cluster.id]["Broken"]

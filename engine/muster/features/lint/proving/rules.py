@@ -268,8 +268,8 @@ def _any_text(formulas: PolicyFormulas, atom: object) -> SymbolicText | None:
 
 
 def _is_generation(number: Result) -> Formula:
-    return some(both(guard, _not_negative(atom)) for guard, atom in number.cases if isinstance(atom, (Int, Opaque)))
-
-
-def _not_negative(atom: Int | Opaque) -> Formula:
-    return before(0, atom.term, strictly=False) if isinstance(atom, Int) else True
+    return some(
+        both(guard, before(0, atom.term, strictly=False) if isinstance(atom, Int) else True)
+        for guard, atom in number.cases
+        if isinstance(atom, (Int, Opaque))
+    )
