@@ -70,16 +70,22 @@ def _tree(text: str) -> Tree:
         at_end = error.token.type == "$END"
         offset = len(text.rstrip()) if at_end else error.token.start_pos
         what = "the expression ends too early" if at_end else f"unexpected {shortened(error.token.value)!r}"
-        raise SyntaxIssue((issue_at(text, offset, what, _expectation(error.expected)),)) from None
+        hint = _OTHER_LANGUAGES.get(error.token.value) or _expectation(error.expected)
+        raise SyntaxIssue((issue_at(text, offset, what, hint),)) from None
     except UnexpectedCharacters as error:
         place = error.pos_in_stream or 0
         character = text[place]
         what = "a string that is never closed" if character in "'\"" else f"unexpected character {character!r}"
-        raise SyntaxIssue((issue_at(text, place, what),)) from None
+        raise SyntaxIssue((issue_at(text, place, what, _OTHER_LANGUAGES.get(character, "")),)) from None
     except (LarkError, UnexpectedEOF) as error:
         raise SyntaxIssue((issue_at(text, 0, f"not a CEL expression: {error}"),)) from None
 
 
+#: What other languages write, and what CEL writes for it.
+_OTHER_LANGUAGES = {
+    "=": "compare with ==", "&": "write && for and", "|": "write || for or", "and": "write && for and",
+    "or": "write || for or", "is": "compare with ==", ";": "an expression is one value: no ';'",
+}  # fmt: skip
 _CLOSERS = {"RPAR": "')'", "RSQB": "']'", "RBRACE": "'}'", "COLON": "':'", "COMMA": "','", "IDENT": "a name"}
 
 

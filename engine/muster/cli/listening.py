@@ -8,6 +8,7 @@ from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
+from muster.data.names import few
 from muster.data.times import age, format_time
 from muster.git.agentrefs import AgentRefs, fetch_agent_refs, local_agent_refs, newest_commit_time, recorded_clusters
 from muster.git.config import remotes
@@ -17,8 +18,6 @@ from muster.git.repository import Repository
 
 if TYPE_CHECKING:
     from muster.run.run import Run
-
-_NAMED = 5
 
 
 @dataclass(frozen=True, slots=True)
@@ -81,9 +80,8 @@ def require_heard(repository: Repository, run: "Run", heard: AgentRefs, freshnes
     unheard = sorted(run.fleet.refs.unheard - heard.agents.unknown)  # refs of additional remotes are optional
     if not unheard:
         return
-    names = ", ".join(unheard[:_NAMED]) + (f" and {len(unheard) - _NAMED} more" if len(unheard) > _NAMED else "")
     clusters = "1 cluster reports" if len(unheard) == 1 else f"{len(unheard)} clusters report"
-    raise RepositoryError(f"{clusters} through refs (refs/heads/agents/...) that are missing here: {names}",
+    raise RepositoryError(f"{clusters} through refs (refs/heads/agents/...) that are missing here: {few(unheard)}",
                           _advice(repository, heard, freshness))  # fmt: skip
 
 

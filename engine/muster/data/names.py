@@ -4,7 +4,7 @@
 for a misspelt one only where a few letters differ, because there are many other programs whose names are like ours.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 
 
@@ -25,6 +25,11 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     """Return `did you mean 'x'?`, or nothing."""
     match = nearest(name, known)
     return f"did you mean {match!r}?" if match else ""
+
+
+def few(names: Sequence[object], most: int = 5) -> str:
+    """Return the first names and how many more there are: `a, b and 7 more`."""
+    return ", ".join(map(str, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 
 def slip_of(name: str, known: Iterable[str]) -> str:

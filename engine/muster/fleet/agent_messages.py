@@ -8,6 +8,7 @@ from muster.data.decision import Path
 from muster.data.finding import Finding
 from muster.data.findings import finding, finding_of, path_text
 from muster.data.ids import ObjectId
+from muster.data.names import few
 from muster.data.snapshot import SignerIdentity, Withheld
 from muster.data.source import Part, Place
 
@@ -104,14 +105,10 @@ _ASK_A_PERSON = {
 }
 
 
-_NAMED = 5
-
-
 def unheard_clusters(clusters: Sequence[str]) -> Finding:
     """Clusters whose refs counted at the last run and cannot be read here."""
-    names = ", ".join(clusters[:_NAMED]) + (f" and {len(clusters) - _NAMED} more" if len(clusters) > _NAMED else "")
     number = "1 cluster speaks" if len(clusters) == 1 else f"{len(clusters)} clusters speak"
-    message = f"{number} through refs that are not here, so nothing is decided about them: {names}"
+    message = f"{number} through refs that are not here, so nothing is decided about them: {few(clusters)}"
     hint = "fetch them, for example git fetch origin '+refs/heads/agents/*:refs/remotes/origin/agents/*'"
     return finding(Code.AGENTS_NOT_HEARD, message, hint=hint)
 
@@ -119,9 +116,8 @@ def unheard_clusters(clusters: Sequence[str]) -> Finding:
 def withheld_remote(withheld: Withheld) -> Finding:
     """A further repository of agents' refs did not answer."""
     clusters = sorted(withheld.clusters)
-    names = ", ".join(clusters[:_NAMED]) + (f" and {len(clusters) - _NAMED} more" if len(clusters) > _NAMED else "")
     message = f"the repository {withheld.remote!r} of spec.agents.remotes could not be asked: {withheld.why}"
-    kept = f"; nothing is decided about its clusters: {names}" if clusters else ""
+    kept = f"; nothing is decided about its clusters: {few(clusters)}" if clusters else ""
     hint = "see that it can be reached from here, or take it out of spec.agents.remotes; the other clusters are decided"
     return finding(Code.AGENTS_REMOTE_NOT_HEARD, message + kept, hint=hint)
 

@@ -7,14 +7,14 @@ places, and only that object is broken.
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
 from dataclasses import dataclass, field, replace
-from functools import partial
+from functools import cached_property, partial
 
 from muster.data.decision import Path
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, CSR, kind_of
 from muster.data.snapshot import Snapshot
-from muster.data.source import Layer, Part
+from muster.data.source import Layer, Part, Place
 from muster.data.tree import Tree, dig
 from muster.fleet import agent_messages, messages
 from muster.fleet.acceptance import is_only_reported, removed_clusters, with_automatic_acceptance
@@ -109,6 +109,11 @@ class _Joining:
     objects: dict[ObjectId, Object] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
 
+    @cached_property
+    def misnamed(self) -> frozenset[tuple[str, str]]:
+        """Kinds and names in lower case of declared objects whose names have capitals: each of them has a finding."""
+        return frozenset((id_.kind, id_.name.lower()) for id_ in self.declared if id_.name != id_.name.lower())
+
     def add(self, id_: ObjectId, parts: Sequence[Part]) -> None:
         """Merge the parts of an object, or record why it is not in the fleet."""
         if id_ in self.alone and id_ not in self.broken and id_ not in self.kept:
@@ -117,7 +122,7 @@ class _Joining:
             return
         if id_ not in self.declared and id_ not in self.broken:
             if id_ not in self.kept:
-                if not all(map(is_human_decision, parts)):
+                if not all(map(is_human_decision, parts)) and (id_.kind, id_.name) not in self.misnamed:
                     self.findings.append(agent_messages.undeclared_cluster(parts[0]))
                 self.undeclared.add(id_)
                 return
@@ -157,10 +162,14 @@ def _declared(id_: ObjectId, parts: Iterable[Part], previous: Tree) -> bool:
 
 
 def _conflict_findings(obj: Object, conflicts: Iterable[Path]) -> Iterable[Finding]:
+    """One finding for each pair of files, whatever the number of fields that both set."""
+    of_pair: dict[tuple[str, str], tuple[list[Path], Place, Place]] = {}
     for path in dict.fromkeys(conflicts):
-        places = places_of(obj.parts, path)
-        for place in places[1:]:
-            yield messages.conflict(obj.id, path, place, (places[0],))
+        first, *others = places_of(obj.parts, path)
+        for place in others:
+            of_pair.setdefault((first.file, place.file), ([], place, first))[0].append(path)
+    for paths, here, first in of_pair.values():
+        yield messages.conflict(obj.id, paths, here, first)
 
 
 def _previous(reading: FilesRead) -> tuple[dict[ObjectId, Tree], dict[ObjectId, str]]:

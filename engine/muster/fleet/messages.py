@@ -1,7 +1,7 @@
 """Messages about reading and assembling: what is wrong, the value, and what to do."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import PurePosixPath
 
 from muster.data.codes import Code, Severity
@@ -10,7 +10,7 @@ from muster.data.finding import Finding
 from muster.data.findings import finding, finding_of, path_text
 from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, BY_GROUP_KIND, BY_NAME, Kind
-from muster.data.names import did_you_mean
+from muster.data.names import did_you_mean, few
 from muster.data.snapshot import Skipped
 from muster.data.source import Part, Place, SourceFile
 from muster.data.tree import Tree
@@ -109,9 +109,7 @@ def skipped(skip: Skipped) -> Finding:
 def misnamed(source: SourceFile, ids: Sequence[ObjectId]) -> Finding:
     """A file with objects of the fleet has a suffix that is not read."""
     path = PurePosixPath(source.path)
-    more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
-    held = ", ".join(map(str, ids[:_MOST_NAMED])) + more
-    message = f"the name ends in {path.suffix!r}, so the file is not read, and it holds {held}"
+    message = f"the name ends in {path.suffix!r}, so the file is not read, and it holds {few(ids)}"
     hint = f"rename it to {path.stem}.yaml, or name it in .musterignore"
     return finding(Code.MISSPELT_ENDING, message, Place(source.label, 1, 1), hint=hint, object_=ids[0])
 
@@ -128,8 +126,22 @@ def unreadable(source: SourceFile, problem: Problem, id_: ObjectId | None, *, ou
     return finding(
         _PROBLEM_CODES.get(problem.kind, Code.NOT_YAML), problem.message,
         Place(source.label, problem.line, problem.column),
-        hint=problem.hint if ours else f"{problem.hint}; or name the file in .musterignore", object_=id_,
+        hint=problem.hint if ours else problem.hint + _OR_IGNORE, object_=id_,
         excerpt=problem.excerpt, severity=None if ours else Severity.WARNING,
+    )  # fmt: skip
+
+
+_OR_IGNORE = "; or name the file in .musterignore"
+#: What keeps a file, or a document of it, from being read.
+UNREADABLE = frozenset(_PROBLEM_CODES.values())
+
+
+def of_lost_objects(found: Finding, ids: Sequence[ObjectId]) -> Finding:
+    """What is wrong with a file, where that hides objects which the file held."""
+    stay = "stays unchanged" if len(ids) == 1 else "stay unchanged"
+    return replace(
+        found, message=f"{found.message}; {few(ids)} {stay} until then", hint=found.hint.removesuffix(_OR_IGNORE),
+        severity=Severity.ERROR, object=ids[0],
     )  # fmt: skip
 
 
@@ -226,15 +238,10 @@ _STATES = {
 
 def vanished(file: str, state: str, ids: Sequence[ObjectId], *, certain: bool) -> Finding:
     """A file exists but no longer holds what it held at the last run (or may have held)."""
-    named = ", ".join(str(id_) for id_ in ids[:_MOST_NAMED])
-    more = f" and {len(ids) - _MOST_NAMED} more" if len(ids) > _MOST_NAMED else ""
     held = "held" if certain else "may have held"
-    message = f"the file {held} {named}{more}, and {_STATES.get(state, 'it was left out')}: nothing is removed"
+    message = f"the file {held} {few(ids)}, and {_STATES.get(state, 'it was left out')}: nothing is removed"
     hint = "restore it; to remove an object, delete its file, or its document where the file holds others"
     return finding(Code.FILE_LOST_ITS_OBJECT, message, Place(file), hint=hint, object_=ids[0])
-
-
-_MOST_NAMED = 5
 
 
 def unsupported_version(origin: Origin, id_: ObjectId, version: str) -> Finding:
@@ -265,13 +272,14 @@ def malformed_name(origin: Origin, id_: ObjectId) -> Finding:
                    hint="names are letters, digits, '-', '_' and '.', at most 253 characters")  # fmt: skip
 
 
-def conflict(id_: ObjectId, path: Path, here: Place, others: Iterable[Place]) -> Finding:
-    """Two files set the same field."""
-    elsewhere = ", ".join(str(place) for place in others)
-    message = f"{path_text(path)} of {id_} is also set at {elsewhere}"
-    return finding(
-        Code.FIELD_SET_TWICE, message, here, hint="one file, one writer: remove the field from one of them", object_=id_
-    )
+def conflict(id_: ObjectId, paths: Sequence[Path], here: Place, first: Place) -> Finding:
+    """Two files set the same field, or several."""
+    message = f"{path_text(paths[0])} of {id_} is also set at {first}"
+    hint = "one file, one writer: remove the field from one of them"
+    if len(paths) > 1:
+        message = f"{id_} is written here and in {first.file}: both set {few([path_text(path) for path in paths], 1)}"
+        hint = "is this a copy? Give it another metadata.name, or keep one of the two"
+    return finding(Code.FIELD_SET_TWICE, message, here, hint=hint, object_=id_)
 
 
 def second_fleet(part: Part, first: Part) -> Finding:

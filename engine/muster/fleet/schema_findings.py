@@ -1,6 +1,7 @@
 """From violations of a JSON Schema to findings: what is wrong, the value, what to do, and the place."""
 
-from collections.abc import Iterator
+import re
+from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from muster.data.codes import Code
@@ -87,7 +88,7 @@ def _describe(error: "ValidationError", where: str) -> tuple[Code, str, str]:
     value, keyword = _shown(instance), error.validator
     if keyword == "type":
         wanted = " or ".join(_TYPE_NAMES.get(name, name) for name in ([limit] if isinstance(limit, str) else limit))
-        hint = f"quote it: {_quoted(instance)}" if limit == "string" and _is_scalar(instance) else ""
+        hint = _right_type(instance, limit)
         return Code.WRONG_TYPE, f"{where} must be {wanted}, not {value}", hint
     if keyword == "enum":
         hint = did_you_mean(str(instance), map(str, limit)) or _listing("one of", map(str, limit))
@@ -97,7 +98,7 @@ def _describe(error: "ValidationError", where: str) -> tuple[Code, str, str]:
     if keyword == "format":
         return _FORMATS[limit][0], f"{where} is {_FORMATS[limit][1]}: {value}", _FORMATS[limit][2]
     if keyword == "pattern":
-        return Code.MALFORMED_VALUE, f"{where} does not have the required form: {value}", f"it must match {limit}"
+        return Code.MALFORMED_VALUE, f"{where} does not have the required form: {value}", _right_form(error)
     if keyword in ("maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties"):
         if limit == 1 and keyword.startswith("min"):
             return (
@@ -116,13 +117,46 @@ def _describe(error: "ValidationError", where: str) -> tuple[Code, str, str]:
     return Code.INVALID_OBJECT, f"{where} is not valid: {error.message[:200]}", ""
 
 
+def _right_form(error: "ValidationError") -> str:
+    """The value as it was probably meant, else the schema's examples, else its pattern."""
+    from muster.fleet.violations import compiled_pattern
+
+    schema: Tree = error.schema
+    if examples := schema.get("examples"):
+        return f"write it like {_alternatives(examples)}"
+    lower = _NOT_IN_NAMES.sub("-", str(error.instance).lower()).strip("-.")
+    if lower and compiled_pattern(schema["pattern"]).search(lower):
+        return f"lower case letters, digits and '-': {lower}?"
+    return f"it must match {schema['pattern']}"
+
+
+def _alternatives(values: Sequence[str]) -> str:
+    return ", ".join(values[:-1]) + " or " + values[-1] if len(values) > 1 else values[0]
+
+
+_NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]+")
+_YES_AND_NO = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
+_LEADING_NUMBER = re.compile(r"-?[0-9]+")
+
+
+def _right_type(value: Tree, wanted: Tree) -> str:
+    """How to write a scalar of the right type; empty where it cannot be told."""
+    if wanted == "string" and _is_scalar(value):
+        return f"quote it: {_quoted(value)}"
+    if wanted == "boolean" and isinstance(value, str) and (meant := _YES_AND_NO.get(value.lower())):
+        return f"write {meant}, without quotes"
+    if wanted == "integer" and isinstance(value, str) and (number := _LEADING_NUMBER.match(value)):
+        return f"write {number[0]}, without a unit or quotes"
+    return ""
+
+
 def _is_scalar(value: Tree) -> bool:
     return value is None or isinstance(value, bool | int | float)
 
 
 def _quoted(value: Tree) -> str:
     if isinstance(value, bool):
-        return f'"{"True" if value else "False"}"'
+        return f'"{str(value).lower()}"'
     return '""' if value is None else f'"{value}"'
 
 

@@ -19,6 +19,7 @@ from typing import Final
 from muster.data.agentref import FROM, ref_of, remote_of
 from muster.data.kinds import ACCEPTED, FLEET, MANAGED_CLUSTER
 from muster.data.locations import FOLDER, SUFFIX, file_name
+from muster.data.names import few
 from muster.data.snapshot import Agents, Withheld
 from muster.git.agentfetch import Failures, fetch_agents, fetching_remotes
 from muster.git.agents import AgentRef, agent_refs
@@ -31,7 +32,7 @@ from muster.git.repository import Repository, grep_lines
 
 #: So many unknown clusters are read, so many refs that do not count are reported one by one, and so many of the other
 #: names are listed.
-MOST_UNKNOWN, MOST_REFUSED, _NAMED = 100, 20, 5
+MOST_UNKNOWN, MOST_REFUSED = 100, 20
 _WORD: Final = re.compile(rb"[a-z0-9][-a-z0-9.]*")
 _PEOPLES: Final = ("*.yaml", "*.yml", "*.json", f":(exclude){FOLDER}")
 _RECORD: Final = re.compile(rb"^\s+agentRef: [\"']?agents/(.+?)[\"']?$", re.MULTILINE)
@@ -245,8 +246,7 @@ def bound_unknown(
 
 
 def _count(refs: Sequence[AgentRef]) -> str:
-    names = ", ".join(ref.short for ref in refs[:_NAMED])
-    return f"{len(refs)}: {names}" + (f" and {len(refs) - _NAMED} more" if len(refs) > _NAMED else "")
+    return f"{len(refs)}: {few([ref.short for ref in refs])}"
 
 
 def _known(repository: Repository, revision: str) -> Callable[[str], bool]:

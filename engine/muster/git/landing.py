@@ -10,6 +10,7 @@ time of each branch: so it is known later, and nothing is lost.
 from contextlib import closing
 from dataclasses import dataclass
 
+from muster.data.names import few
 from muster.git.commit import advance, swap_ref
 from muster.git.enginecommits import EngineCommits
 from muster.git.errors import Committed, Pushed, Refused, Rejected, RepositoryError
@@ -173,8 +174,7 @@ def _base(repository: Repository, branch: str, local: str | None, theirs: str | 
     strangers = commits_of_people(repository, branch, local, theirs)
     if not strangers:
         return theirs
-    more = f" and {len(strangers) - 1} more" if len(strangers) > 1 else ""
     raise RepositoryError(
-        f"the local {branch} and the remote's have diverged: only the local one has {strangers[0]}{more}",
+        f"the local {branch} and the remote's have diverged: only the local one has {few(strangers, 1)}",
         "bring them together first, for example with git pull --rebase",
     )

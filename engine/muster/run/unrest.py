@@ -8,6 +8,7 @@ from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION, id_of_body, kind_of
+from muster.data.names import few
 from muster.data.source import Place
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig
@@ -96,5 +97,5 @@ def _state(body: Tree, fields: Mapping[str, str], names: list[str]) -> str:
     """The fields that differ from the other state, in words."""
     if body is None:
         return "nothing derived"
-    texts = [f"{name} {fields[name]}" if name in fields else f"no {name}" for name in names[:_MOST_FIELDS]]
-    return ", ".join(texts) + (f" and {len(names) - _MOST_FIELDS} more" if len(names) > _MOST_FIELDS else "")
+    texts = [f"{name} {fields[name]}" if name in fields else f"no {name}" for name in names]
+    return few(texts, _MOST_FIELDS)

@@ -183,6 +183,8 @@ def load_documents(
     reading = _Reading(data, most_nodes, of_go=of_go)
     if size > most_bytes:
         reading.refuse_all(Fault(messages.too_large(size, most_bytes), 1, 1))
+    elif line := _conflict_line(data):
+        reading.refuse_all(Fault(messages.conflict_marker(), line, 1))
     elif source.is_json(label):
         reading.read_json()
     elif not reading.read(Chunk(data)):
@@ -190,6 +192,18 @@ def load_documents(
         for chunk in source.split(data):
             reading.read(chunk)
     return Loaded(tuple(reading.documents), tuple(reading.problems), tuple(dict.fromkeys(reading.lost)))
+
+
+def _conflict_line(data: bytes) -> int:
+    """Return the 1-based line of git's first mark of an unresolved conflict; 0 where there is none.
+
+    No mapping has lines that begin so: what is nested, a block of text for instance, is indented.
+    """
+    place = 0 if data.startswith(b"<<<<<<< ") else data.find(b"\n<<<<<<< ") + 1
+    if not place and not data.startswith(b"<<<<<<< "):
+        return 0
+    middle = data.find(b"\n=======", place)
+    return data.count(b"\n", 0, place) + 1 if middle >= 0 and data.find(b"\n>>>>>>> ", middle) >= 0 else 0
 
 
 class _Reading:

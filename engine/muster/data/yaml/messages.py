@@ -60,6 +60,14 @@ def control_character(character: str) -> ProblemText:
     )
 
 
+def conflict_marker() -> ProblemText:
+    return ProblemText(
+        "syntax",
+        "a merge conflict is not resolved here",
+        "keep one side, and remove the lines that begin with <<<<<<<, ======= and >>>>>>>",
+    )
+
+
 def tab() -> ProblemText:
     return ProblemText(
         "tab", "a tab is used as indentation", "YAML indents with spaces only: replace the tab by spaces"

@@ -84,8 +84,17 @@ class Search:
         lost = sorted(set(ids))
         # A vanished report counts as not sent.
         self.broken.update(id_ for id_ in lost if not is_report(id_))
-        if lost and not (state == "broken" and file in self.files_with_errors):
+        damaged = state in ("broken", "strange")
+        if lost and not (damaged and (file in self.files_with_errors or self._blame(file, lost))):
             self.findings.append(messages.vanished(file, state, lost, certain=certain))
+
+    def _blame(self, file: str, lost: Sequence[ObjectId]) -> bool:
+        """Make what is wrong with the file an error that names what the file held; False where nothing was found."""
+        found = self.reading.findings
+        places = [at for at, one in enumerate(found) if one.file == file and one.code in messages.UNREADABLE]
+        for at in places:
+            found[at] = messages.of_lost_objects(found[at], lost)
+        return bool(places)
 
     def lost(self, then: FilesRead, *, of_others: bool = False) -> Iterator[ObjectId]:
         """Yield the objects that a file held and no file declares now. `of_others`: it is not the suspect file.

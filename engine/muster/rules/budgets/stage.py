@@ -19,6 +19,7 @@ from muster.data.decision import OF_ITSELF, Because, Decision, Held, Input, Path
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, FLEET, is_cluster
+from muster.data.names import few
 from muster.data.times import earliest, format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.leases import leases_by_cluster, renew_time
@@ -39,7 +40,6 @@ STATE = ("status", "muster", "budgets")
 HELD = "DisruptionHeld"
 SUSPECT = "ObserverSuspect"
 REMOVED = "RemovalHeld"
-_MOST_NAMED = 10
 _COUNTED = "how many clusters are disrupted, and how many may be"
 _EFFECTS = "New taints, remedy actions, traffic blocks and replacements are held."
 
@@ -186,9 +186,8 @@ def _conditions(
         yield from decide(HELD, "False", "WithinBudget", "No budget is exceeded.")
     removed = held_removals(shared)
     if removed:
-        names = ", ".join(held.object.name for held in removed[:_MOST_NAMED])
-        more = f" and {len(removed) - _MOST_NAMED} more" if len(removed) > _MOST_NAMED else ""
-        text = f"{removed[0].reason[0].upper()}{removed[0].reason[1:]}. {names}{more} stay as they are."
+        names = few([held.object.name for held in removed], 10)
+        text = f"{removed[0].reason[0].upper()}{removed[0].reason[1:]}. {names} stay as they are."
         yield from decide(REMOVED, "True", "TooManyRemoved", text)
     else:
         yield from decide(REMOVED, "False", "NoneHeld", "No removal is held.")

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.findings import finding
+from muster.data.names import few
 from muster.data.source import Place
 from muster.data.times import format_time
 from muster.fleet.objects import Object
@@ -110,11 +111,10 @@ def hibernation_unsupported(obj: Object, running: int, size: int) -> Finding:
 
 def orphaned(key: PoolKey, names: list[str], some: Object | None) -> Finding:
     """Clusters whose pool is gone."""
-    listed = ", ".join(names[:5]) + (f" and {len(names) - 5} more" if len(names) > 5 else "")
     place = some.parts[0].place if some is not None else Place("")
     return finding(
         Code.CLUSTERS_WITHOUT_POOL,
-        f"ClusterPool/{key.namespace}/{key.name} does not exist, but {len(names)} of its clusters do: {listed}",
+        f"ClusterPool/{key.namespace}/{key.name} does not exist, but {len(names)} of its clusters do: {few(names)}",
         place,
         hint="To wind a pool down, set its metadata.deletionTimestamp and remove the file when its clusters are gone.",
     )

@@ -21,6 +21,7 @@ from muster.data.finding import Finding
 from muster.data.findings import finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import is_cluster
+from muster.data.names import few
 from muster.fleet.acceptance import is_only_reported
 from muster.fleet.agent_refs import accepted_by_ref
 from muster.fleet.fleet import AnyFleet, Fleet
@@ -38,7 +39,6 @@ from muster.rules.effects.budget import (
 
 TRAILER: Final = "Muster-Allow-Removal"
 
-_MOST_NAMED = 10
 _MOST_HINTED = 50
 
 
@@ -131,11 +131,9 @@ def removal_findings(fleet: Fleet, now: datetime) -> list[Finding]:
 
 def _findings(fleet: Fleet, found: Removals) -> Iterator[Finding]:
     if found.budget is not None:
-        named = ", ".join(id_.name for id_ in found.gone[:_MOST_NAMED])
-        more = f" and {len(found.gone) - _MOST_NAMED} more" if len(found.gone) > _MOST_NAMED else ""
         yield finding(
             Code.REMOVALS_HELD,
-            f"{named}{more} stay: {found.text}",
+            f"{few([id_.name for id_ in found.gone], 10)} stay: {found.text}",
             hint="restore their files; to remove them, name them in the last paragraph of the commit that does it: "
             f"`{TRAILER}: {_names(found.gone)}`; or annotate the Fleet with muster.dev/allow-disruption",
         )
