@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.data.names import did_you_mean, nearest, slip_of
+from muster.data.names import did_you_mean, few, nearest, slip_of
 
 VERBS = ("validate", "reconcile", "render", "replay", "release", "plan")
 
@@ -29,3 +29,7 @@ def test_the_nearest(name: str, meant: str) -> None:
 )  # fmt: skip
 def test_a_slip_is_a_letter_in_four(name: str, slip: str) -> None:
     assert slip_of(name, VERBS) == slip
+
+
+def test_a_few_of_many_names() -> None:
+    assert (few(["a", "b"]), few(["a", "b", "c"], 2), few([])) == ("a, b", "a, b and 1 more", "")

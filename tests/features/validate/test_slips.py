@@ -1,0 +1,126 @@
+"""Slips of the hand, one each, in a fleet that is fine otherwise: one message, at the right place, that says what to do."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.support.commandline import Run
+from tests.support.git import Repo, new_repository
+
+CLUSTER = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata:
+  name: prod-eu-1
+  labels:
+    region: eu
+spec:
+  hubAcceptsClient: true
+  leaseDurationSeconds: 60
+"""
+LEASE = """\
+apiVersion: coordination.k8s.io/v1
+kind: Lease
+metadata: {name: managed-cluster-lease, namespace: prod-eu-1}
+spec: {leaseDurationSeconds: 60, renewTime: "2026-01-01T00:00:00Z"}
+"""
+OBSERVED = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: prod-eu-1}
+status: {version: {kubernetes: v1.33.1}}
+"""
+TAINTS = """\
+apiVersion: muster.dev/v1alpha1
+kind: TaintPolicy
+metadata: {name: mine}
+spec:
+  target: {kind: ManagedCluster}
+  taints:
+  - {key: example.com/mine, effect: NoSelect, when: "self.spec.hubAcceptsClient == true"}
+"""
+BUDGET = """\
+apiVersion: muster.dev/v1alpha1
+kind: DisruptionBudget
+metadata: {name: default}
+spec: {cooldown: 10m}
+"""
+CLUSTER_FILE, LEASE_FILE, TAINTS_FILE, BUDGET_FILE = "c/1/cluster.yaml", "c/1/lease.yaml", "taints.yaml", "budget.yaml"
+FLEET = {
+    CLUSTER_FILE: CLUSTER, LEASE_FILE: LEASE, "c/1/observed.yaml": OBSERVED, TAINTS_FILE: TAINTS, BUDGET_FILE: BUDGET,
+}  # fmt: skip
+EQUAL = "hubAcceptsClient == true"
+
+
+@pytest.fixture(scope="module")
+def fleet(tmp_path_factory: pytest.TempPathFactory) -> Repo:
+    repo = new_repository(tmp_path_factory.mktemp("slips") / "fleet")
+    repo.commit(FLEET)
+    return repo
+
+
+@pytest.mark.parametrize(
+    ("file", "old", "new", "place", "message", "hint"),
+    [
+        (CLUSTER_FILE, "spec:", "<<<<<<< HEAD\nspec:\n=======\nspec:\n>>>>>>> theirs", ":7:1: error MUS001",
+         "a merge conflict is not resolved here", "keep one side, and remove the lines that begin with <<<<<<<"),
+        (CLUSTER_FILE, "ManagedCluster", "MangedCluster", ":1:1: error MUS102", "no kind 'MangedCluster'",
+         "did you mean 'ManagedCluster'?"),
+        (CLUSTER_FILE, "prod-eu-1", "Prod-EU-1", ":4:3: error MUS205", "metadata.name does not have the required form",
+         "lower case letters, digits and '-': prod-eu-1?"),
+        (CLUSTER_FILE, "name: prod-eu-1", "nam: prod-eu-1", ":1:1: error MUS103",
+         "ManagedCluster has no metadata.name", "every object needs apiVersion, kind and metadata.name"),
+        (CLUSTER_FILE, "Client: true", "Client: yes", ":8:3: error MUS202", "must be true or false, not 'yes'",
+         "write true, without quotes"),
+        (CLUSTER_FILE, "Seconds: 60", "Seconds: 60s", ":9:3: error MUS202", "must be a whole number, not '60s'",
+         "write 60, without a unit or quotes"),
+        (CLUSTER_FILE, "region: eu", "region: true", ":6:5: error MUS202", "must be a text, not true",
+         'quote it: "true"'),
+        (CLUSTER_FILE, CLUSTER, "hello\n", ":1:1: error MUS009",
+         "not a mapping; ManagedCluster/prod-eu-1 stays unchanged until then", "an object begins with `apiVersion:`"),
+        (LEASE_FILE, "2026-01-01T00:00:00Z", "yesterday", ":4:34: error MUS205", "'yesterday'; it counts as not sent",
+         "write it like 2026-01-01T00:00:00Z"),
+        (BUDGET_FILE, "10m", "10 minutes", ":4:8: error MUS205", "spec.cooldown does not have the required form",
+         "write it like 20s, 20m or 1h30m"),
+        (TAINTS_FILE, "NoSelect", "NoSchedule", ":7:37: error MUS203", "no ManagedCluster takes the effect",
+         "it takes NoSelect, NoSelectIfNew, PreferNoSelect"),
+        (TAINTS_FILE, EQUAL, "hubAcceptClient", ":7:64: error MUS302", "self.spec has no field 'hubAcceptClient'",
+         "did you mean 'hubAcceptsClient'?"),
+        (TAINTS_FILE, EQUAL, "hubAcceptsClient = true", ":7:81: error MUS301", "unexpected character '='",
+         "compare with =="),
+        (TAINTS_FILE, EQUAL, "hubAcceptsClient and true", ":7:81: error MUS301", "unexpected 'and'",
+         "write && for and"),
+    ],
+)  # fmt: skip
+def test_a_slip_is_one_message_that_says_what_to_do(
+    muster: Run, monkeypatch: pytest.MonkeyPatch, fleet: Repo,
+    file: str, old: str, new: str, place: str, message: str, hint: str,
+) -> None:  # fmt: skip
+    monkeypatch.chdir(fleet.path)
+    path = fleet.path / file
+    path.write_text(path.read_text().replace(old, new, 1))
+    try:
+        _, out, err = muster("validate")
+    finally:
+        path.write_text(FLEET[file])
+    told = out + err
+    assert told.count(" MUS") == 1, told
+    assert told.startswith(f"{file}{place}"), told
+    assert message in told.splitlines()[0], told
+    assert f"hint: {hint}" in told, told
+
+
+def test_a_copied_file_is_one_message(muster: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({**FLEET, "c/9/cluster.yaml": CLUSTER})
+    monkeypatch.chdir(repo.path)
+
+    code, out, err = muster("validate")
+
+    assert code == 1
+    assert (out + err).splitlines() == [
+        "c/9/cluster.yaml:6:5: error MUS101: ManagedCluster/prod-eu-1 is written here and in c/1/cluster.yaml: "
+        "both set metadata.labels.region and 2 more",
+        "    hint: is this a copy? Give it another metadata.name, or keep one of the two",
+        "1 error",
+    ]
