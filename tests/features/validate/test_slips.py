@@ -119,8 +119,8 @@ def test_a_copied_file_is_one_message(muster: Run, monkeypatch: pytest.MonkeyPat
 
     assert code == 1
     assert (out + err).splitlines() == [
-        "c/9/cluster.yaml:6:5: error MUS101: ManagedCluster/prod-eu-1 is written here and in c/1/cluster.yaml: "
-        "both set metadata.labels.region and 2 more",
+        "c/9/cluster.yaml:6:5: error MUS101: ManagedCluster/prod-eu-1 is written here and in c/1/cluster.yaml: both set "
+        + "metadata.labels.region and 2 more",
         "    hint: is this a copy? Give it another metadata.name, or keep one of the two",
         "1 error",
     ]
