@@ -60,6 +60,11 @@ kind: CertificateSigningRequest
 metadata: {name: asked}
 spec: {request: Zm9v, signerName: kubernetes.io/kube-apiserver-client, usages: [client auth]}
 status: {conditions: [{type: Approved, status: "True", reason: Person, message: ""}]}
+---
+apiVersion: muster.dev/v1alpha1
+kind: Rollout
+metadata: {name: web, namespace: shop}
+spec: {placementRef: {name: web}, revision: v1}
 """
 
 
@@ -100,6 +105,7 @@ def grounded(fleet: FleetWithPolicies, now: datetime, files: Files) -> set[str]:
 def test_every_stage_names_rule_and_inputs() -> None:
     spoken = set[str]()
     files = {**corpus(), ("", "further.yaml"): FURTHER.encode()}
+    lay_over(files, settle(Broken(files), NOON))
     for later in (timedelta(0), timedelta(minutes=4), timedelta(hours=1), timedelta(days=1)):
         spoken |= grounded(fleet_of(files, NOON + later), NOON + later, files)
     for seed in (0, 2, 6):  # among them one after which clusters are silent, and one after which something is kept

@@ -254,8 +254,65 @@ def a_function(living: "Living") -> str:
     return living.puts({"policies/calling.yaml": f"{_CALLING}{listed}"}, f"taints when {whens}")
 
 
+# -- rollouts
+
+
+def a_rollout(living: "Living") -> str:
+    """A revision goes to a placement's clusters, stage by stage or by a strategy, while other things happen."""
+    chance, name = living.chance, living.chance.choice(("web", "web", "db"))
+    path = f"apps/rollout-{name}.yaml"
+    if chance.random() < 0.1 and (living.repo.path / path).exists():
+        return living.puts({path: None}, f"no more rollout {name}")
+    spec = rollout_spec(chance)
+    for _ in range(chance.randint(2, 6)):
+        living.ahead.append(partial(later, living, chance.choice((0, 1, 1, 1, 30, 59, 60, 61, 300, 301))))
+        living.ahead.append(
+            chance.choice((living.a_status, living.a_status, living.a_label, living.heartbeats, living.a_report))
+        )
+    body = {
+        "apiVersion": "muster.dev/v1alpha1",
+        "kind": "Rollout",
+        "metadata": {"name": name, "namespace": "apps"},
+        "spec": spec,
+    }
+    return living.puts({path: str(yaml.safe_dump(body, sort_keys=False))}, f"rollout {name}: {spec}")
+
+
+def rollout_spec(chance: random.Random) -> Tree:
+    """What a Rollout may say."""
+    limits: Tree = {
+        "minSuccessTime": chance.choice(("0s", "60s", "5m")), "progressDeadline": chance.choice(("None", "60s", "5m")),
+        "maxFailures": chance.choice((0, 0, 1, "20%")), "maxConcurrency": chance.choice((0, 1, 2, "50%")),
+    }  # fmt: skip
+    available = "status(conditions, 'ManagedClusterConditionAvailable') == 'True'"
+    gate: Tree = {
+        "name": "well", "onFalse": chance.choice(("Wait", "Wait", "Fail")),
+        "expression": chance.choice((
+            available, f"{available} && rollout.revision != 'v3'", "reports.all(r, r.adapter != 'dns')",
+            "now - rollout.since > duration('45s')", "size(works) == 0", "self.metadata.labels.region != 'us'",
+        )),
+    }  # fmt: skip
+    spec: Tree = {
+        "placementRef": {"name": chance.choice(("some", "some", "eu", "other"))},
+        "revision": chance.choice(("v1", "v1", "v2", "v2", "v3", {"from": "self.metadata.name + '-1'"})),
+        "onFailure": chance.choice(("Pause", "Rollback", "Rollback")), "paused": chance.random() < 0.05,
+    }  # fmt: skip
+    if chance.random() < 0.3:
+        kind = chance.choice(("all", "progressive", "progressivePerGroup"))
+        own = {key: value for key, value in limits.items() if key != "maxConcurrency" or kind == "progressive"}
+        spec["strategy"] = {"type": kind[0].upper() + kind[1:], kind: own}
+        spec["gate"] = [gate]
+    else:
+        region = chance.choice(("eu", "us"))
+        spec["stages"] = [
+            {"name": "first", "selector": {"matchLabels": {"region": region}}, "gate": [gate], **limits},
+            {"name": "rest", "sortBy": "region", "approval": chance.random() < 0.1, **limits},
+        ][: chance.choice((1, 2, 2, 2))]
+    return spec
+
+
 #: All of them, as often as they happen among the others.
 MORE: tuple[Callable[["Living"], str], ...] = (
     an_outage, an_outage, a_verdict, a_verdict, a_verdict, an_ignored_folder, a_hand_edit, a_hand_edit, a_name_of_another,
-    a_function, a_function, a_function,
+    a_function, a_function, a_function, a_rollout, a_rollout, a_rollout, a_rollout,
 )  # fmt: skip

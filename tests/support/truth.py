@@ -176,6 +176,12 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "a policy has an error, so .*": _always,
     "the labels of some cluster are unknown.*": lambda said: bool(said.fleet.broken) or said.fleet.unidentified,
     "what declares the cluster cannot be read, .*": lambda said: said.kept or said.fleet.unidentified,
+    # rollouts
+    ".+ (Progressing|Succeeded|Failed|TimeOut) since .*": lambda said: said.decision.because.text.startswith(
+        f"{said.value['revision']} {said.value['state']} since {said.value['since']}"
+    ),
+    "the cluster left the Rollout": lambda said: said.value is None,
+    "the Rollout has an error or is out of sight.*": lambda said: bool(said.fleet.broken) or said.fleet.unidentified,
     # budgets
     "[0-9]+ of [0-9]+ clusters are disrupted.*": lambda said: any(
         f"{entry['disrupted']} of {entry['population']} " in said.decision.because.text

@@ -63,6 +63,18 @@ def reason(*types: str) -> Callable[[Tree, datetime], str]:
     return lambda body, _now: str(_either(body, types).get("reason") or "-")
 
 
+def message(type_: str) -> Callable[[Tree, datetime], str]:
+    """A cell with the message of a condition."""
+    return lambda body, _now: str(condition(body, type_).get("message") or "-")
+
+
+def rolled_out(body: Tree, _now: datetime) -> str:
+    """How many clusters of a Rollout have its revision: `12/40`."""
+    stages = mappings_at(body, "status", "stages")
+    total = sum(stage.get("clusters", 0) for stage in stages)
+    return f"{total - sum(stage.get('ToApply', 0) for stage in stages)}/{total}" if stages else "-"
+
+
 def since(*types: str) -> Callable[[Tree, datetime], str]:
     """A cell with the time since the last transition of such a condition."""
 

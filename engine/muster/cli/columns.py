@@ -54,6 +54,16 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("SATISFIED", cells.status("PlacementSatisfied")),
         Column("REASON", cells.placement_reason, rank=1),
     ),
+    "Rollout": (
+        _NAMESPACE,
+        _NAME,
+        Column("REVISION", cells.text("status", "revision")),
+        Column("STAGE", cells.text("status", "stage")),
+        Column("CLUSTERS", cells.rolled_out),
+        Column("STATE", cells.reason("RolledOut")),
+        Column("NEXT", cells.text("status", "nextStepAt"), rank=1),
+        Column("MESSAGE", cells.message("RolledOut"), rank=2),
+    ),
     "PlacementDecision": (
         _NAMESPACE,
         _NAME,

@@ -30,11 +30,11 @@ _FOLDERS: Final = {
     kinds.MULTI_CLUSTER_INGRESS: "ingresses", kinds.RESOURCE_BINDING: "bindings", kinds.PLACEMENT: "placements",
     kinds.PLACEMENT_DECISION: "placements/decisions", kinds.CLUSTER_CLAIM: "pools/claims",
     kinds.CLUSTER_IMAGE_SET: "pools/images", kinds.CLUSTER_DEPLOYMENT_CUSTOMIZATION: "pools/customizations",
-    kinds.WAIVER: "waivers", kinds.MANIFEST_WORK_REPLICA_SET: "works",
+    kinds.WAIVER: "waivers", kinds.ROLLOUT: "rollouts", kinds.MANIFEST_WORK_REPLICA_SET: "works",
 }  # fmt: skip
 _BY_NAMESPACE: Final = (
     kinds.PLACEMENT, kinds.RESOURCE_BINDING, kinds.MULTI_CLUSTER_INGRESS, kinds.PLACEMENT_DECISION,
-    kinds.MANAGED_CLUSTER_SET_BINDING, kinds.MANIFEST_WORK_REPLICA_SET,
+    kinds.MANAGED_CLUSTER_SET_BINDING, kinds.MANIFEST_WORK_REPLICA_SET, kinds.ROLLOUT,
 )  # fmt: skip
 
 

@@ -33,6 +33,7 @@ from muster.rules.policies.policies import Policy
 from muster.rules.policies.scopes import Scopes
 from muster.rules.remedies.grounds import matched
 from muster.rules.remedies.policy import Remedy
+from muster.rules.rollouts.policy import PATH, Rollout
 from muster.rules.taints.policy import TaintPolicy
 
 #: Variables that a policy may read if only a cluster's summary is known.
@@ -42,7 +43,7 @@ _KNOWN_LATER: Final = _KNOWN | {"conditions"}
 #: An edit of these kinds may affect anything.
 _OF_ALL: Final = (FLEET, PULSE_POLICY, CLUSTER_TAINT_POLICY, *ADMISSION)
 
-_P = TypeVar("_P", bound="Policy | Remedy")
+_P = TypeVar("_P", bound="Policy | Remedy | Rollout")
 #: Does an edit affect a cluster?
 _Affects = Callable[[Object], bool]
 
@@ -73,6 +74,7 @@ def affected_clusters(
         ),
         *(_Taint(standing, scopes, *pair).concerns for pair in _edited(were.of(TaintPolicy), are.of(TaintPolicy))),
         *(_Action(standing, scopes, *pair).concerns for pair in _edited(were.of(Remedy), are.of(Remedy))),
+        *(_Gates(standing, *pair).concerns for pair in _edited(were.of(Rollout), are.of(Rollout))),
     ]
     return frozenset(obj.id for obj in standing.clusters() if any(ask(obj) for ask in asks))
 
@@ -229,6 +231,20 @@ class _Action:
         budget = cel.CostBudget(self.scopes.rules.share(CLUSTERS))
         results = (one.when.run(scope, clock=self.scopes.clock, budget=budget) for one in remedy.expressions)
         return any(result.error is not None or result.value is True for result in results)
+
+
+@dataclass(frozen=True, slots=True)
+class _Gates:
+    """An edit of a Rollout: its gates are asked about clusters that have a revision of it."""
+
+    standing: FleetWithPolicies
+    old: Rollout | None
+    new: Rollout | None
+
+    def concerns(self, obj: Object) -> bool:
+        """Has the cluster a revision of it?"""
+        key = next(one.key for one in (self.old, self.new) if one is not None)
+        return (*PATH, key) in self.standing.decisions(obj.id)
 
 
 def _names(value: Tree, name: str) -> bool:

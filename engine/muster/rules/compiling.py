@@ -6,7 +6,7 @@ from functools import partial
 from typing import TypeVar
 
 from muster.data.finding import Finding
-from muster.data.kinds import ALL, CONDITION_POLICY, PLACEMENT, REMEDY
+from muster.data.kinds import ALL, CONDITION_POLICY, PLACEMENT, REMEDY, ROLLOUT
 from muster.fleet.faults import attempt
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
@@ -21,6 +21,7 @@ from muster.rules.policies.in_force import Compiled
 from muster.rules.policies.policies import P, PolicyKind
 from muster.rules.pulses.policy import PULSE_POLICIES, PulsePolicy
 from muster.rules.remedies.policy import Remedy, compile_remedy
+from muster.rules.rollouts.policy import Rollout, compile_rollout
 from muster.rules.taints.policy import TAINT_POLICIES, TaintPolicy
 
 T = TypeVar("T")
@@ -54,6 +55,7 @@ def compile_policies(fleet: Fleet) -> Compiled:
         PulsePolicy: tuple(policies(PULSE_POLICIES)),
         NotificationPolicy: tuple(policies(NOTIFICATION_POLICIES)),
         Remedy: _remedies(fleet, findings),
+        Rollout: _rollouts(fleet, of_own, findings),
     }
     return Compiled(compiled, tuple(findings))
 
@@ -66,6 +68,11 @@ def compile_remedies(fleet: Fleet) -> Compiled:
 
 def _remedies(fleet: Fleet, findings: list[Finding]) -> tuple[Remedy, ...]:
     return tuple(remedy for _, remedy in _compiled(fleet.of(REMEDY), compile_remedy, findings))
+
+
+def _rollouts(fleet: Fleet, bounds: Bounds, findings: list[Finding]) -> tuple[Rollout, ...]:
+    found = _compiled(fleet.of(ROLLOUT), lambda obj: compile_rollout(obj, bounds), findings)
+    return tuple(rollout for _, rollout in found)
 
 
 def compile_placements(fleet: Fleet) -> tuple[tuple[CompiledPlacement, ...], list[Finding]]:

@@ -41,6 +41,8 @@ from muster.rules.remedies import requested as requested_actions
 from muster.rules.remedies import stage as remedies
 from muster.rules.render import render
 from muster.rules.reports import stage as reports
+from muster.rules.rollouts import progress as rollout_progress
+from muster.rules.rollouts import stage as rollouts
 from muster.rules.sets import stage as sets
 from muster.rules.stages import Broadcast, Context, Stage
 from muster.rules.taints import cluster_stage as taint_policies
@@ -71,6 +73,7 @@ STAGES: tuple[Stage, ...] = (
     add_ons.STAGE,
     requests.STAGE,
     first_day.STAGE,
+    rollout_progress.STAGE,
     requested_taints.STAGE,
     requested_actions.STAGE,
     budgets.STAGE,
@@ -81,6 +84,8 @@ STAGES: tuple[Stage, ...] = (
     sets.MEMBERSHIP,
     sets.STAGE,
     placements.STAGE,
+    rollouts.STAGE,
+    rollout_progress.MOVES,
     outputs.STAGE,
     pool_clusters.STAGE,
     pools.STAGE,

@@ -31,6 +31,7 @@ from muster.rules.admission.judge import reads_other_objects
 from muster.rules.effects.allowance import Allowance
 from muster.rules.heartbeats.durations import LeaseFloor
 from muster.rules.policies.lazy import cost_share
+from muster.rules.rollouts.progress import RolloutMoves
 from muster.run.homes import CONTEXT, KeptNeighbourhoods, kind_name, read_summaries
 from muster.run.part import FleetPart, Touched
 from muster.run.question import Question, WholeNeeded, default_home, names_of, refs_by_name, tips_of, withheld_of
@@ -396,6 +397,18 @@ def _budgets_moved(deciding: Deciding) -> frozenset[int]:
     }))  # fmt: skip
 
 
+def _rollouts_moved(deciding: Deciding) -> frozenset[int]:
+    """The clusters to which a step of a Rollout gives another revision."""
+    part, context = deciding.part, deciding.run.context
+    if part.near or context is None:
+        return frozenset()
+    moves = {
+        name for name, summary in part.summaries.items()
+        if any(context.object_broadcast(RolloutMoves, obj.id) is not None for obj in summary.objects)
+    }  # fmt: skip
+    return frozenset(part.state.of_names(moves))
+
+
 def _price_changed(deciding: Deciding) -> bool:
     """The cost limit of a policy for one object depends on the number of objects, in powers of two."""
     part, settings = deciding.part, deciding.run.fleet.settings
@@ -447,6 +460,7 @@ AFTER_DECIDING: Final[tuple[ChangeRow[Deciding], ...]] = (
     ChangeRow("leases last longer or shorter than before", Affects.FLEET, _leases_moved),
     ChangeRow("a wide stage decides a cluster", Affects.FLEET, _decided_elsewhere),
     ChangeRow("a budget allows something else", Affects.NEIGHBOURHOODS, _budgets_moved),
+    ChangeRow("a rollout moves a cluster", Affects.NEIGHBOURHOODS, _rollouts_moved),
     ChangeRow("policies cost more or less than before", Affects.FLEET, _price_changed),
     ChangeRow("the first or the last of its kind", Affects.FLEET, _first_or_last),
     ChangeRow("a cluster's summary changed", Affects.SHARED, _summary_changed),

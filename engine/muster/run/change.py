@@ -14,6 +14,7 @@ NOUNS = {
     "AdapterReport": "report",
     "ClusterDeployment": "pool cluster",
     "ClusterClaim": "claim",
+    "Rollout": "rollout",
 }
 
 

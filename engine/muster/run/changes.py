@@ -250,7 +250,7 @@ def source_of(fleet: Fleet, id_: ObjectId, fact: Fact | None) -> str:
 #: Kinds that are bookkeeping: counted only if nothing else happened.
 _SILENT = frozenset((
     "Fleet", "Lease", "ClusterPool", "ClusterDeployment", "ClusterProfile", "ManagedClusterSet",
-    "ManagedClusterSetBinding",
+    "ManagedClusterSetBinding", "Rollout",
 ))  # fmt: skip
 #: The order of words in a subject line; all others come between.
 _ORDER = {

@@ -66,7 +66,12 @@ _STATUS_WORDS_OF: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
     ("ManagedCluster", MANAGED_CLUSTER.headline): _AVAILABLE,
     ("AdapterReport", "Accepted"): {"True": "accepted", "False": "discarded"},
     ("ClusterDeployment", "Ready"): {},
+    ("Rollout", "RolledOut"): {"True": "complete", "False": "started"},
 }
+#: States of a cluster in a rollout that are news.
+_ROLLOUT_WORDS: Final = {
+    "Progressing": "being updated", "Succeeded": "updated", "Failed": "failed to update", "TimeOut": "failed to update",
+}  # fmt: skip
 #: Buckets of a pool's cluster that are news.
 _BUCKET_WORDS: Final = {"assignable": "assignable", "standby": "standing by", "broken": "broken"}
 
@@ -146,6 +151,16 @@ def _pending(body: Tree) -> Iterator[Fact]:
             yield Fact("pending", type_, str(entry.get("status")), f"since {entry.get('since')}")
 
 
+def _rollouts(body: Tree) -> Iterator[Fact]:
+    """The revisions that a cluster should have, and how it is doing with them."""
+    for key, entry in mapping_at(body, "status", "muster", "rollouts").items():
+        if isinstance(entry, dict):
+            state, gate = str(entry.get("state")), entry.get("gate")
+            text, note = f"{entry.get('revision')} {state}", f"stage {entry.get('stage')}"
+            note += f", gate {gate}" if gate else ""
+            yield Fact("rollout", key, text, note, word=_ROLLOUT_WORDS.get(state, ""), gone="out of a rollout")
+
+
 def _blocks(body: Tree) -> Iterator[Fact]:
     """Clusters without traffic."""
     for name in dig(body, "status", "trafficBlockClusters") or ():
@@ -201,6 +216,7 @@ def _why_broken(body: Tree) -> str:
 
 
 READERS: Final[tuple[Callable[[Tree], Iterator[Fact]], ...]] = (
-    _report, _conditions, _taints, _remedies, _blocks, _held, _pending, _claim, _pool, _pool_cluster, _agent_ref,
+    _report, _conditions, _taints, _remedies, _rollouts, _blocks,
+    _held, _pending, _claim, _pool, _pool_cluster, _agent_ref,
     _generation, _set, _members, _lease,
 )  # fmt: skip

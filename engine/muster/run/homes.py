@@ -25,6 +25,7 @@ from muster.data.kinds import (
     FLEET,
     NOTIFICATION_POLICY,
     POLICIES,
+    ROLLOUT,
     Kind,
     is_cluster,
     kind_of,
@@ -47,7 +48,7 @@ if TYPE_CHECKING:
     from muster.rules.stages import Context
 
 #: The kinds that every run needs: policies, settings, and approvals.
-CONTEXT: Final = frozenset((*POLICIES, *ADMISSION, NOTIFICATION_POLICY, FLEET, APPROVAL))
+CONTEXT: Final = frozenset((*POLICIES, *ADMISSION, NOTIFICATION_POLICY, FLEET, APPROVAL, ROLLOUT))
 
 
 @dataclass(frozen=True, slots=True)

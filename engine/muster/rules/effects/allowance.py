@@ -150,6 +150,11 @@ class Allowance(Broadcast):
         because = holding.because
         return Held(cluster, effect, holding.text, because, holding.until, wait)
 
+    def holding_for(self, view: View, cluster: ObjectId) -> Holding | None:
+        """The budget that holds new effects on a cluster, for a stage that decides anew whenever budgets change."""
+        override = sound_override(view, cluster)
+        return None if override is not None and override.covers(self.now) else self._holding(view, cluster)
+
     @property
     def terms(self) -> list[Tree]:
         """The terms that apply to clusters. While they are equal, so is each answer, apart from its text

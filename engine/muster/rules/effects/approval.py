@@ -28,6 +28,8 @@ DELETION: Final = "deletion"
 REMOVAL: Final = "removal"
 #: A taint that moves work off its cluster, if it has a topic of its own.
 EVICTION: Final = "eviction"
+#: The start of a stage of a Rollout, and the topic of one that asks for approval itself.
+ROLLOUT_EFFECT, ROLLOUT_TOPIC = "rollout", "rollouts"
 #: The start of `heldBy` of a waiting effect, before the topic.
 HELD_BY: Final = "approval"
 _NOBODY: Final = FLEET.id("")
@@ -66,9 +68,10 @@ class Approvals:
             sort = EVICTION
         return self.topics.get(sort, "")
 
-    def wait(self, view: View, id_: ObjectId, effect: str, now: datetime) -> ApprovalWait | None:
-        """Return since when a requested effect waits, and whether it is approved; None if it needs no approval."""
-        topic = self.topic(effect)
+    def wait(self, view: View, id_: ObjectId, effect: str, now: datetime, topic: str = "") -> ApprovalWait | None:
+        """Return since when a requested effect waits, and whether it is approved; None if it needs no approval. A
+        `topic` is that of an effect which needs approval whatever the Fleet says."""
+        topic = self.topic(effect) or topic
         if not topic:
             return None
         entries = mappings_at(view.previous.get(id_), "status", "muster", "held")

@@ -1,0 +1,176 @@
+"""How each cluster is doing with the revision that it should have, by its gates; and what a step changes for it.
+
+A cluster succeeds when every gate is true. It fails when a gate with `onFalse: Fail` is false, or when it had succeeded
+and a gate is false again; it times out `progressDeadline` after it got the revision, or after it stopped succeeding. A
+cluster whose availability is Unknown is neither: silence runs until the deadline.
+
+What changes at an instant holds until the next second: a gate that is true at the instant at which a cluster gets a
+revision speaks of the revision before. So each step takes at least a second.
+"""
+
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, replace
+from datetime import datetime
+from functools import cached_property
+
+from muster import cel
+from muster.data.decision import OF_CONDITIONS, OF_ITSELF, Because, Decision, Failed
+from muster.data.finding import Finding
+from muster.data.groups import grouped
+from muster.data.ids import ObjectId
+from muster.data.kinds import CLUSTERS, MANAGED_CLUSTER, MANIFEST_WORK, ROLLOUT
+from muster.data.times import earliest, format_time, second_after
+from muster.data.tree import Tree, dig, mapping_at
+from muster.fleet.faults import each
+from muster.fleet.objects import Object
+from muster.fleet.view import View
+from muster.rules.failures import Failures, PolicyFailure
+from muster.rules.policies.lazy import PolicyScope, WitnessedScope
+from muster.rules.policies.scopes import Scopes
+from muster.rules.rollouts.policy import PATH, ClusterRollout, Gate, Rollout, gate_scope
+from muster.rules.rollouts.step import FAILED, PROGRESSING, SUCCEEDED, TIME_OUT, judged
+from muster.rules.rollouts.strategy import Strategy
+from muster.rules.stages import Context, Local, ObjectBroadcast
+
+_KEPT = Because("kept", OF_ITSELF, "the Rollout has an error or is out of sight, so the cluster keeps what it has")
+_GONE = Because("rollouts", OF_ITSELF, "the cluster left the Rollout")
+
+
+@dataclass(frozen=True, slots=True)
+class RolloutMoves(ObjectBroadcast):
+    """What a step changes for a cluster: entries by Rollout, None for one that it leaves."""
+
+    entries: Mapping[str, ClusterRollout | None]
+
+
+def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Failed | Finding]:
+    """Decide the state of every cluster in every Rollout that has given it a revision."""
+    failures = Failures()
+    progress = _Progress(view, context, Scopes.of(view, context.rules, now), failures, now)
+    yield from each(view.of(MANAGED_CLUSTER), progress.decide)
+    yield from failures.seen
+
+
+@dataclass(frozen=True)
+class _Progress:
+    view: View
+    context: Context
+    scopes: Scopes
+    failures: Failures
+    now: datetime
+
+    @cached_property
+    def rollouts(self) -> Mapping[str, Rollout]:
+        return {rollout.key: rollout for rollout in self.context.rules.compiled.of(Rollout)}
+
+    @cached_property
+    def works(self) -> Mapping[str, list[Object]]:
+        """The works by the namespace of their cluster."""
+        return grouped((work.id.namespace, work) for work in self.view.of(MANIFEST_WORK))
+
+    def decide(self, obj: Object) -> Iterator[Decision]:
+        known = mapping_at(self.view.previous.get(obj.id), *PATH)
+        for key, value in known.items():
+            rollout, entry = self.rollouts.get(key), ClusterRollout.read(value)
+            if rollout is None and self._may_exist(key):
+                yield Decision(obj.id, (*PATH, key), value, _KEPT)
+            elif rollout is not None and entry is not None:
+                yield self._judged(obj, rollout, entry)
+
+    def _may_exist(self, key: str) -> bool:
+        """Is the Rollout broken, or possibly in an unreadable file?"""
+        namespace, _, name = key.partition("/")
+        id_, shared = ROLLOUT.id(name, namespace), self.context.shared
+        return id_ in shared.broken or (shared.unidentified and id_ not in shared.objects)
+
+    def _judged(self, obj: Object, rollout: Rollout, entry: ClusterRollout) -> Decision:
+        path = (*PATH, rollout.key)
+        if entry.since >= self.now:  # it has just changed
+            return Decision(obj.id, path, entry.entry(), rollout.because, second_after(self.now))
+        state, gate = self._passed(obj, rollout, entry)
+        because = gate.because if gate is not None else rollout.because
+        flips = self.scopes.clock.horizon
+        if state is None:  # silent
+            state, name, because = PROGRESSING, obj.kind.headline, Because(str(rollout.id), OF_CONDITIONS, "silent")
+        else:
+            name = gate.name if gate is not None else ""
+            if state == PROGRESSING and not rollout.stage(entry.stage).gates:
+                name, because = obj.kind.headline, Because(str(rollout.id), OF_CONDITIONS, "not available")
+        before = state if entry.state == TIME_OUT and state != SUCCEEDED else entry.state
+        since = entry.since if state == before or (state, before) == (PROGRESSING, FAILED) else self.now
+        state = before if state == PROGRESSING and before == FAILED else state
+        limits = rollout.stage(entry.stage).limits
+        found = ClusterRollout(entry.revision, entry.stage, state, since, name)
+        done = judged(found.status(obj.id.name), Strategy(limits=limits), self.now)
+        found = replace(found, state=done.state)
+        # The end of a soak changes nothing here: the step waits for it.
+        ahead = second_after(self.now) if since == self.now else None if done.soaking else done.until
+        ahead = None if ahead is not None and ahead <= self.now else ahead
+        return Decision(obj.id, path, found.entry(), because._replace(text=_text(found)), earliest(flips, ahead))
+
+    def _passed(self, obj: Object, rollout: Rollout, entry: ClusterRollout) -> tuple[str | None, Gate | None]:
+        """The state by the gates, and the one that decided; no state if nothing is heard of the cluster."""
+        self.scopes.clock.reset()
+        headline = dig(self.view.now(obj.id, "status", "conditions", (obj.kind.headline,)), "status")
+        if headline not in ("True", "False"):
+            return None, None
+        gates = rollout.stage(entry.stage).gates
+        if not gates:
+            return (SUCCEEDED if headline == "True" else self._short_of(entry)), None
+        scope = self._scope(obj, rollout, entry)
+        for gate in gates:
+            try:
+                passes = scope.evaluate(gate.when, gate.at)
+            except cel.EvaluationError as error:
+                self.failures.add(rollout, PolicyFailure(gate.name, gate.at, error), obj.id)
+                return PROGRESSING, gate
+            if passes is not True:
+                return (FAILED if gate.fails else self._short_of(entry)), gate
+        return SUCCEEDED, None
+
+    @staticmethod
+    def _short_of(entry: ClusterRollout) -> str:
+        """What a gate that is false means: not yet, or no longer."""
+        return FAILED if entry.state == SUCCEEDED else PROGRESSING
+
+    def _scope(self, obj: Object, rollout: Rollout, entry: ClusterRollout) -> PolicyScope:
+        base, share = self.scopes.base(obj), self.scopes.rules.share(CLUSTERS)
+        note = self.scopes.note(rollout.id, obj.id)
+        scope = PolicyScope(base, {}, share) if note is None else WitnessedScope(base, {}, share, note)
+        works = {work.id.name: self.view.whole(work.id) for work in self.works.get(obj.id.name, ())}
+        scope.update(gate_scope(rollout, entry, works))
+        scope["params"], scope["now"] = {}, self.scopes.clock.now
+        return scope
+
+
+def _text(entry: ClusterRollout) -> str:
+    gate = f", gate {entry.gate}" if entry.gate else ""
+    return f"{entry.revision} {entry.state} since {format_time(entry.since)}{gate}"
+
+
+def move(view: View, context: Context, now: datetime) -> Iterator[Decision]:
+    """Give clusters the revisions that the steps of this run decided."""
+    for obj in view.of(MANAGED_CLUSTER):
+        moves = context.object_broadcast(RolloutMoves, obj.id)
+        for key, entry in moves.entries.items() if moves is not None else ():
+            rollout = next(one for one in context.rules.compiled.of(Rollout) if one.key == key)
+            value: Tree = None if entry is None else entry.entry()
+            because = _GONE if entry is None else rollout.because._replace(text=_text(entry))
+            ahead = second_after(now) if entry is not None and entry.since == now else None
+            yield Decision(obj.id, (*PATH, key), value, because, ahead)
+
+
+def entries_of(view: View, clusters: Iterable[ObjectId], key: str) -> Mapping[str, ClusterRollout]:
+    """The clusters' entries of a Rollout as this run has decided them, by name."""
+    found = {}
+    for id_ in clusters:
+        value = view.now(id_, *PATH, key)
+        if value is None:  # what a failed stage left as it was is in one piece
+            value = dig(view.now(id_, *PATH), key)
+        if (entry := ClusterRollout.read(value)) is not None:
+            found[id_.name] = entry
+    return found
+
+
+STAGE = Local("rollout gates", stage, derives=(((MANAGED_CLUSTER,), (PATH,)),))
+MOVES = Local("rollout moves", move, derives=(((MANAGED_CLUSTER,), (PATH,)),))

@@ -1,0 +1,34 @@
+"""Rollouts, evaluated from what the last run left, in shards and from nothing: always the same."""
+
+from pathlib import Path
+
+import pytest
+
+from tests.run import test_incremental, test_sharded
+from tests.run.shards import Shuffled
+from tests.run.test_incremental import from_state, state_in
+from tests.support.happenings import a_rollout, later
+from tests.support.living import Living
+
+
+class RollingLife(Living):
+    """A fleet in which little happens that does not concern rollouts."""
+
+    def step(self) -> str:
+        """Let something happen."""
+        if self.ahead:
+            return self.ahead.pop(0)()
+        if self.chance.random() < 0.5:
+            return a_rollout(self)
+        return self.chance.choice((self.a_status, self.a_label, self.a_placement, lambda: later(self, 61)))()
+
+
+@pytest.mark.parametrize("seed", (1, 2))
+def test_from_what_the_last_run_left(tmp_path: Path, seed: int) -> None:
+    taken = test_incremental.live(RollingLife.small(tmp_path / "fleet", seed, 8), state_in(tmp_path), 30)
+    assert from_state(taken) > 15, taken
+
+
+def test_in_shards(tmp_path: Path) -> None:
+    living, shuffled = RollingLife.small(tmp_path / "fleet", 3, 8), Shuffled(3)
+    assert test_sharded.live(living, tmp_path, 14, lambda _: shuffled, (1, 8, 30)) > 8
