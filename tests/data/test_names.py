@@ -32,4 +32,4 @@ def test_a_slip_is_a_letter_in_four(name: str, slip: str) -> None:
 
 
 def test_a_few_of_many_names() -> None:
-    assert (few(["a", "b"]), few(["a", "b", "c"], 2), few([])) == ("a, b", "a, b and 1 more", "")
+    assert (few(["a", "b", "c"], 2), few(["a", "b", "c"], 1), few([])) == ("a, b, c", "a and 2 more", "")

@@ -28,7 +28,8 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
 
 
 def few(names: Sequence[object], most: int = 5) -> str:
-    """Return the first names and how many more there are: `a, b and 7 more`."""
+    """Return the first names and how many more there are: `a, b and 7 more`. One more is named, too."""
+    most += len(names) == most + 1
     return ", ".join(map(str, names[:most])) + (f" and {len(names) - most} more" if len(names) > most else "")
 
 

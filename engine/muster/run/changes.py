@@ -9,6 +9,8 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from typing import Final
 
+from muster.data.decision import Held
+from muster.data.groups import grouped
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
     ACCEPTED,
@@ -26,6 +28,7 @@ from muster.data.kinds import (
     ListKeys,
     kind_of,
 )
+from muster.data.names import few
 from muster.data.printable import printable, without_secrets
 from muster.data.times import format_time
 from muster.data.tree import Tree, mapping_at
@@ -65,6 +68,43 @@ def commit_message(run: Run, found: Sequence[Change], notes: Sequence[str] = ())
     body.extend(notes)
     trailers = [*_trailers(run), f"Muster-Policies: {policies_digest(run.fleet)}"]
     return "\n".join([subject, "", *plain(body), "", *trailers]) + "\n"
+
+
+#: Up to this many objects with the same transition are told one by one.
+MOST_NAMED: Final = 5
+
+
+def named_together(kind: str, objects: Sequence[ObjectId]) -> str:
+    """Return `120 ManagedClusters: c000, c001, c002, c003, c004 and 115 more`."""
+    names = [f"{id_.namespace}/{id_.name}" if id_.namespace else id_.name for id_ in objects]
+    return f"{len(objects)} {kind}s: {few(names, MOST_NAMED)}"
+
+
+def lines_for_people(found: Sequence[Change]) -> Iterator[str]:
+    """Yield a line per transition, and one line where many objects of a kind have the same."""
+    texts = [str(change).removeprefix("" if change.fact.sentence else str(change.object)) for change in found]
+    objects = [change.object for change in found]
+    for names, text, change in zip(together(objects, texts), texts, found, strict=True):
+        if names is not None:
+            yield f"{names}{text}" if names else str(change)
+
+
+def together(objects: Sequence[ObjectId], texts: Sequence[str]) -> Iterator[str | None]:
+    """Yield what stands in place of each object, of which its text is told: the names of all where many of a kind have
+    the same text, None behind the first of them, and nothing where an object stands for itself."""
+    alike = grouped(((id_.kind, text), id_) for id_, text in zip(objects, texts, strict=True))
+    for id_, text in zip(objects, texts, strict=True):
+        same = alike[id_.kind, text]
+        many = len(same) > MOST_NAMED
+        yield (named_together(id_.kind, same) if id_ is same[0] else None) if many else ""
+
+
+def held_lines(held: Sequence[Held]) -> Iterator[str]:
+    """Yield a line per held effect, and one line where many objects of a kind wait for the same reason."""
+    texts = [f"{one.effect}: {one.reason}" for one in held]
+    for names, text, one in zip(together([one.object for one in held], texts), texts, held, strict=True):
+        if names is not None:
+            yield f"held: {names or one.object}: {text}"
 
 
 def plain_message(run: Run, files: int) -> str:

@@ -51,6 +51,22 @@ def test_a_plan_is_its_transitions_what_is_held_and_what_comes_next(capsys: pyte
     )
 
 
+def test_many_objects_with_the_same_transitions_are_told_once(capsys: pytest.CaptureFixture[str]) -> None:
+    dark = Fact("condition", "Available", "Unknown", note="Stopped")
+    ids = [MANAGED_CLUSTER.id(f"c{number}") for number in range(8)]
+    because = Because("DisruptionBudget/default", ())
+
+    print_transitions([Change(id_, Fact("condition", "Available", "True"), dark) for id_ in ids])
+    print_held([Held(id_, "taint a.io/x:NoSelect", "half of the fleet is dark", because) for id_ in ids])
+
+    assert capsys.readouterr().out == (
+        "8 ManagedClusters: c0, c1, c2, c3, c4 and 3 more\n"
+        "  ~ condition Available: True -> Unknown (Stopped)\n"
+        "8 effects are held: half of the fleet is dark\n"
+        "  taint x:NoSelect: c0, c1, c2, c3, c4 and 3 more\n"
+    )
+
+
 @pytest.mark.parametrize(
     ("files", "horizon", "told"),
     [

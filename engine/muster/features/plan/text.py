@@ -11,11 +11,12 @@ from muster.cli.outcome import finding_text
 from muster.cli.table import BOLD, PLAIN, has_colours, paint, paragraph, wrapped
 from muster.data.decision import Held
 from muster.data.kinds import is_cluster
+from muster.data.names import few
 from muster.data.printable import printable
 from muster.data.times import format_time
 from muster.features.plan.effects import Row, Section
 from muster.run.change import Change
-from muster.run.changes import summary
+from muster.run.changes import MOST_NAMED, summary, together
 from muster.run.comparison import Comparison
 
 #: Sign and colour of a transition: added, removed, changed.
@@ -23,15 +24,22 @@ _ADDED, _REMOVED, _CHANGED = ("+", 32), ("-", 31), ("~", 33)
 
 
 def print_transitions(changes: Sequence[Change]) -> None:
-    """Print each object with a line per transition, except newly held effects, which `print_held` prints."""
+    """Print each object with a line per transition, and many objects with the same transitions together.
+
+    Newly held effects are left out: `print_held` prints them.
+    """
     shown = [change for change in changes if change.fact.sort != "held" or change.now is None]
-    for object_, own in groupby(shown, key=lambda change: change.object):
-        sys.stdout.write(f"{paint(printable(str(object_)), BOLD if has_colours() else PLAIN)}\n")
-        for change in own:
-            _print_transition(change)
+    texts = {
+        id_: "".join(line for change in own for line in _transition_lines(change))
+        for id_, own in groupby(shown, key=lambda change: change.object)
+    }
+    for names, id_ in zip(together([*texts], [*texts.values()]), texts, strict=True):
+        if names is not None:
+            title = "\n".join(paragraph(printable(names or str(id_)), "", "    "))
+            sys.stdout.write(f"{paint(title, BOLD if has_colours() else PLAIN)}\n{texts[id_]}")
 
 
-def _print_transition(change: Change) -> None:
+def _transition_lines(change: Change) -> Iterator[str]:
     before, after = change.before, change.after
     sign, colour = _CHANGED if before and after else _REMOVED if before or change.now is None else _ADDED
     status = f"{before} -> {after}" if before and after else before or after
@@ -39,8 +47,8 @@ def _print_transition(change: Change) -> None:
     note = change.note or change.source.partition("#")[0]
     text = printable(f"{what} ({note})" if note and note not in what else what)
     first, *others = paragraph(text, "    ", "      ")
-    sys.stdout.write(f"  {paint(sign, colour if has_colours() else PLAIN)} {first[4:]}\n")
-    sys.stdout.writelines(f"{line}\n" for line in others)
+    yield f"  {paint(sign, colour if has_colours() else PLAIN)} {first[4:]}\n"
+    yield from (f"{line}\n" for line in others)
 
 
 def print_held(held: Sequence[Held]) -> None:
@@ -49,7 +57,7 @@ def print_held(held: Sequence[Held]) -> None:
         count = f"{len(ours)} effect{' is' if len(ours) == 1 else 's are'}"
         sys.stdout.writelines(f"{line}\n" for line in paragraph(printable(f"{count} held: {reason}"), "", "      "))
         for effect, same in _grouped(ours, lambda one: one.effect):
-            names = ", ".join(one.object.name if is_cluster(one.object) else str(one.object) for one in same)
+            names = few([one.object.name if is_cluster(one.object) else str(one.object) for one in same], MOST_NAMED)
             text = printable(f"{short_label(effect)}: {names}")
             sys.stdout.writelines(f"{line}\n" for line in paragraph(text, "  ", "      "))
 

@@ -32,7 +32,7 @@ from muster.git.recovery import recover
 from muster.git.repository import Repository, open_repository
 from muster.git.upkeep import run_maintenance
 from muster.rules.checks.waivers import shown
-from muster.run.changes import summary
+from muster.run.changes import held_lines, lines_for_people, summary
 
 if TYPE_CHECKING:
     from muster.run.workers import Workers
@@ -68,7 +68,7 @@ def reconcile_once(
         troubles = _propose(repository, done, target, remote)
         run_maintenance(repository)
         say_behind(done)
-        say(*(f"held: {one['kind']}/{one['name']}: {one['effect']}: {one['reason']}" for one in done.settled.last.held))
+        say(*held_lines(done.settled.last.fleet.held))
         if verbose:
             _print_details(repository, done)
         code = report([*shown(done.settled.findings, done.settled.last.now), *publication.faults])
@@ -124,7 +124,8 @@ def _as_planned(run: Callable[[], ReconcileResult], results: Sequence[RunObserve
 def _tell(done: ReconcileResult, remote: str | None) -> None:
     """Print what was committed, or why nothing was."""
     if done.commit:
-        say(f"{done.commit[:12]} {summary(done.settled.changes)}", *(f"  {change}" for change in done.settled.changes))
+        found = done.settled.changes
+        say(f"{done.commit[:12]} {summary(found)}", *(f"  {line}" for line in lines_for_people(found)))
     elif done.waits:
         say(waiting_text(done.settled, format_time(done.waits)))
     else:
