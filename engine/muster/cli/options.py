@@ -201,18 +201,18 @@ class _OutputFormat(click.Choice[str]):
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
         """The formats, including templates."""
         usual = super().get_metavar(param, ctx)
-        return f"{usual[:-1]}|{JSONPATH}TEMPLATE]" if usual and self._templates else usual
+        return f"{usual[:-1]}|{JSONPATH}TEMPLATE|{COLUMNS}SPEC]" if usual and self._templates else usual
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the format."""
         text = str(value).removeprefix("=")
-        if self._templates and text.startswith(JSONPATH):
+        if self._templates and text.startswith((JSONPATH, COLUMNS)):
             return text
         return super().convert(text, param, ctx)
 
 
-#: The prefix of a template, as in kubectl.
-JSONPATH = "jsonpath="
+#: The prefixes of a template and of columns, as in kubectl.
+JSONPATH, COLUMNS = "jsonpath=", "custom-columns="
 
 
 #: `--log-format FORMAT` of commands that go on until they are stopped.
@@ -223,7 +223,8 @@ log_format_option = click.option(
 
 
 def output_option(*formats: str, templates: bool = False) -> Callable[[_F], _F]:
-    """`-o FORMAT`, the first format being the default; with `templates` also `-o jsonpath=TEMPLATE`."""
+    """`-o FORMAT`, the first format being the default; with `templates` also `-o jsonpath=TEMPLATE` and
+    `-o custom-columns=SPEC`."""
     form = _OutputFormat(formats, templates=templates)
     return click.option("-o", "--output", type=form, default=formats[0], show_default=True, help="Output format.")
 

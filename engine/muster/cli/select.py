@@ -16,6 +16,8 @@ def _read(target: str) -> tuple[Sequence[Kind], str, str]:
     """The kinds, namespace and name of `KIND[/[NAMESPACE/]NAME]`; empty if missing."""
     word, _, rest = target.partition("/")
     namespace, _, name = rest.rpartition("/")
+    if rest and word.casefold() == "all":
+        raise UnknownKind(f"'all' means objects of every kind; name the kind of {rest}")
     return kinds_named(word), namespace, name
 
 

@@ -293,18 +293,20 @@ _SHORT: Mapping[str, tuple[str, ...]] = {
 
 def words() -> list[str]:
     """Return the words that mean kinds, as people would type them: plurals, and what is shorter; sorted."""
-    return sorted({*(kind.folder for kind in ALL), "policies", *_SHORT})
+    return sorted({*(kind.folder for kind in ALL), "all", "policies", *_SHORT})
 
 
 def kinds_named(text: str) -> tuple[Kind, ...]:
-    """Return the kinds that a word means: a kind's name or plural in any case; `clusters` means both
-    sorts, `policies` every kind of policy, `reports` those of adapters, `pools` and `claims` Hive's; `csr` and such.
+    """Return the kinds that a word means: a kind's name or plural in any case; `clusters` means both sorts, `all` every
+    kind, `policies` every kind of policy, `reports` those of adapters, `pools` and `claims` Hive's; `csr` and such.
 
     Raises UnknownKind with the nearest name.
     """
     word = text.casefold()
     found = tuple(kind for kind in ALL if word in (kind.schema, kind.folder, f"{kind.plural}.{kind.group}"))
-    if word in ("policy", "policies"):
+    if word == "all":
+        found = ALL
+    elif word in ("policy", "policies"):
         found = tuple(kind for kind in ALL if kind.name.endswith("Policy"))
     elif names := _SHORT.get(word):
         found = tuple(kind for kind in ALL if kind.name in names)

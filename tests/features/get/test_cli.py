@@ -111,3 +111,34 @@ def test_json_is_a_list_of_several_and_an_object_of_one(muster: Run) -> None:
         found = json.loads(muster("get", *targets, *source)[1])
         assert (found["apiVersion"], found["kind"]) == ("v1", "List")
         assert all(body["kind"] in ("ManagedCluster", "Cluster") for body in found["items"])
+
+
+def test_labels_columns_and_an_order_of_ones_own(tmp_path: Path, muster: Run) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({f"{name}.yaml": _CLUSTER % (name, region) for name, region in (("a", "us"), ("b", "eu"), ("c", "us"))})
+
+    def rows(*options: str) -> list[list[str]]:
+        code, out, err = muster("get", "clusters", "--repo", repo.path, *options)
+        assert code == 0, err
+        return [line.split() for line in out.splitlines()]
+
+    assert [row[0] for row in rows("--sort-by", "metadata.labels.region")] == ["NAME", "b", "a", "c"]
+    assert [row[-1].split(",")[-1] for row in rows("--show-labels")] == ["LABELS", "region=us", "region=eu", "region=us"]
+    columns = "custom-columns=WHO:.metadata.name,WHERE:{.metadata.labels.region},ZONE:metadata.labels.zone"
+    assert rows("-o", columns) == [
+        ["WHO", "WHERE", "ZONE"], ["a", "us", "<none>"], ["b", "eu", "<none>"], ["c", "us", "<none>"],
+    ]  # fmt: skip
+    for options, message in (
+        (("-o", "custom-columns=WHO"), "write HEADER:PATH for each column"),
+        (("-o", "custom-columns=WHO:.a["), "-o custom-columns: this bracket is not closed"),
+        (("--sort-by", "{.a"), "--sort-by: this is not closed"),
+    ):
+        code, _, err = muster("get", "clusters", "--repo", repo.path, *options)
+        assert (code, message in err) == (2, True), err
+
+
+def test_objects_of_every_kind(muster: Run) -> None:
+    code, out, _ = muster("get", "all", "-o", "name", "--repo", EXAMPLE, "--worktree")
+    assert code == 0
+    assert {"managedcluster", "placement", "clusterpool", "fleet"} <= {line.partition("/")[0] for line in out.split()}
+    assert muster("get", "all/web", "--repo", EXAMPLE, "--worktree")[0] == 2

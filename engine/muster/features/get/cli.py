@@ -31,15 +31,19 @@ if TYPE_CHECKING:
 @click.option("--remote", metavar="NAME", help="With -w: follow the branch of this remote.")
 @click.option("--interval", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True,
               metavar="SECONDS", help="With --remote: how often to fetch.")  # fmt: skip
+@click.option("--sort-by", "order", metavar="PATH", help="Sort by a field: .metadata.creationTimestamp.")
+@click.option("--show-labels", "labels", is_flag=True, help="Show labels as the last column.")
 @options.output_option("table", "wide", "name", "yaml", "json", templates=True)
 def get(
     target: str, names: Sequence[str], source: options.Source, namespace: str | None, all_namespaces: bool,
-    selector: str | None, watch: bool, events: bool, remote: str | None, interval: float, output: str,
+    selector: str | None, watch: bool, events: bool, remote: str | None, interval: float, order: str | None,
+    labels: bool, output: str,
 ) -> int:  # fmt: skip
     """Show objects as they are at this instant: inputs and what is derived from them.
 
     On a terminal a table has the columns that fit, with -o wide all of them. Templates are kubectl's:
-    -o jsonpath='{.metadata.name}' for one object, '{.items[*].metadata.name}' for several.
+    -o jsonpath='{.metadata.name}' for one object, '{.items[*].metadata.name}' for several; and
+    -o custom-columns=NAME:.metadata.name,REGION:.metadata.labels.region. KIND may be all.
 
     With -w objects are printed again when they change: after commits, after agents' pushes, and as time passes.
     """
@@ -52,7 +56,7 @@ def get(
         raise click.UsageError(f"{target} names an object already.")
     targets = [f"{target}/{name}" for name in names] or [target]
     query = ObjectQuery(targets, namespace, _selector(selector))
-    listing = _listing(output, single=len(targets) == 1 and "/" in targets[0])
+    listing = _listing(output, order, single=len(targets) == 1 and "/" in targets[0], labels=labels)
     if watch:
         return _follow(query, listing, source, remote, interval, events=events)
     reading, run = source.evaluated(options.wanted(*targets))
@@ -60,7 +64,7 @@ def get(
     try:
         listing.print(objects, run.now)
     except BadTemplate as error:
-        raise click.UsageError(f"-o jsonpath: {error}") from error
+        raise click.UsageError(f"-o {listing.form}: {error}") from error
     if listing.is_table:
         for line in held_lines(run.held, objects):
             click.echo(line)
@@ -111,17 +115,34 @@ class ObjectQuery:
         ]  # fmt: skip
 
 
-def _listing(output: str, *, single: bool) -> "ListingFormat":
-    """Parse the output format. click.UsageError for a malformed template."""
+def _listing(output: str, order: str | None, *, single: bool, labels: bool) -> "ListingFormat":
+    """Parse the output format. click.UsageError for a malformed template or path."""
     from muster.features.get.jsonpath.template import BadTemplate, parse
     from muster.features.get.listing import ListingFormat
 
-    if not output.startswith(options.JSONPATH):
-        return ListingFormat(output, single=single)
+    option = "--sort-by"
     try:
-        return ListingFormat("jsonpath", parse(output.removeprefix(options.JSONPATH)), single)
+        by = None if order is None else parse(_in_braces(order))
+        option = "-o jsonpath"
+        if output.startswith(options.JSONPATH):
+            return ListingFormat("jsonpath", parse(output.removeprefix(options.JSONPATH)), single, order=by)
+        option = "-o custom-columns"
+        if output.startswith(options.COLUMNS):
+            columns = [one.partition(":") for one in output.removeprefix(options.COLUMNS).split(",")]
+            if not all(header and path for header, _, path in columns):
+                raise click.UsageError(f"{option}: write HEADER:PATH for each column, as in NAME:.metadata.name.")
+            paths = {header: parse(_in_braces(path)) for header, _, path in columns}
+            return ListingFormat("columns", columns=paths, order=by)
     except BadTemplate as error:
-        raise click.UsageError(f"-o jsonpath: {error}") from error
+        raise click.UsageError(f"{option}: {error}") from error
+    return ListingFormat(output, single=single, order=by, labels=labels)
+
+
+def _in_braces(path: str) -> str:
+    """A path as a template: kubectl takes `{.metadata.name}`, `.metadata.name` and `metadata.name`."""
+    if path.startswith("{"):
+        return path
+    return f"{{{path}}}" if path.startswith((".", "[")) else f"{{.{path}}}"
 
 
 def _selector(text: str | None) -> Callable[[Mapping[str, Tree]], bool]:

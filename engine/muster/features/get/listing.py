@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from datetime import datetime
 
 from muster.cli.columns import rows
@@ -11,7 +11,7 @@ from muster.cli.outcome import finding_tree
 from muster.cli.table import GrowingTable, Heading, print_table
 from muster.data.kinds import BY_NAME
 from muster.data.times import format_time
-from muster.data.tree import Tree, dig
+from muster.data.tree import Tree, dig, mapping_at
 from muster.features.get.jsonpath.template import Template
 from muster.features.get.jsonpath.values import filled
 from muster.rules.checks.waivers import shown
@@ -31,20 +31,28 @@ def held_lines(held: Iterable[Tree], bodies: Iterable[Tree]) -> Iterator[str]:
 
 @dataclass(frozen=True, slots=True)
 class ListingFormat:
-    """An output format: `table`, `wide`, `name`, `yaml`, `json`, or a `template`. `single`: the user named one object,
-    so a template and JSON get that object and not a List."""
+    """An output format: `table`, `wide`, `name`, `yaml`, `json`, a `template`, or `columns` by header.
+
+    `single`: the user named one object, so a template and JSON get that object and not a List. `order`: the field by
+    which objects are sorted. `labels`: show them as a column.
+    """
 
     form: str
     template: Template | None = None
     single: bool = False
+    columns: Mapping[str, Template] = field(default_factory=dict)
+    order: Template | None = None
+    labels: bool = False
 
     @property
     def is_table(self) -> bool:
         """Is it a table, for people?"""
-        return self.template is None and self.form in ("table", "wide")
+        return self.template is None and self.form in ("table", "wide", "columns")
 
     def print(self, objects: Sequence[Tree], now: datetime) -> None:
         """Print objects as of an instant. BadTemplate if the template does not fit them."""
+        if (order := self.order) is not None:
+            objects = sorted(objects, key=lambda body: _sort_key(filled(order, body)))
         if self.template is not None or self.form == "json":
             tree = objects[0] if self.single and len(objects) == 1 else _list(objects)
             sys.stdout.write(json_text(tree) if self.template is None else filled(self.template, tree))
@@ -65,11 +73,23 @@ class ListingFormat:
             replace(self, single=True).print([body], now)
 
     def _print_tables(self, objects: Sequence[Tree], now: datetime) -> None:
-        """A table for each kind, clusters first."""
+        """A table for each kind, clusters first; one table where the user named its columns."""
+        if self.columns:
+            cells = [[filled(path, body) or "<none>" for path in self.columns.values()] for body in objects]
+            print_table([*self.columns], cells, wide=True)
+            return
         for index, (kind, bodies) in enumerate(by_kind(objects).items()):
             if index:
                 sys.stdout.write("\n")
-            print_table(*rows(kind, bodies, now, namespaced=BY_NAME[kind].namespaced), wide=self.form == "wide")
+            print_table(*self.table(kind, bodies, now), wide=self.form == "wide")
+
+    def table(self, kind: str, bodies: list[Tree], now: datetime) -> tuple[list[Heading], list[list[str]]]:
+        """Return headings and rows for objects of one kind."""
+        headings, cells = rows(kind, bodies, now, namespaced=BY_NAME[kind].namespaced)
+        if self.labels:
+            headings = [*headings, Heading("LABELS")]
+            cells = [[*row, _labels(body)] for row, body in zip(cells, bodies, strict=True)]
+        return headings, cells
 
 
 class ChangeListing:
@@ -102,7 +122,7 @@ class ChangeListing:
         sys.stdout.flush()
 
     def _print_rows(self, kind: str, events: Sequence[tuple[str, Tree]], now: datetime) -> None:
-        headings, cells = rows(kind, [body for _, body in events], now, namespaced=BY_NAME[kind].namespaced)
+        headings, cells = self._listing.table(kind, [body for _, body in events], now)
         if self._events:
             headings = [Heading("EVENT"), *headings]
             cells = [[event, *row] for (event, _), row in zip(events, cells, strict=True)]
@@ -110,6 +130,21 @@ class ChangeListing:
             sys.stdout.write("\n" if self._table is not None else "")
             self._table, self._kind = GrowingTable(headings, wide=self._listing.form == "wide"), kind
         self._table.print(cells)
+
+
+def _labels(body: Tree) -> str:
+    return (
+        ",".join(f"{name}={value}" for name, value in sorted(mapping_at(body, "metadata", "labels").items()))
+        or "<none>"
+    )
+
+
+def _sort_key(text: str) -> tuple[bool, float, str]:
+    """Numbers in their order, before other texts."""
+    try:
+        return False, float(text), ""
+    except ValueError:
+        return True, 0.0, text
 
 
 def by_kind(objects: Sequence[Tree]) -> Mapping[str, list[Tree]]:
