@@ -123,7 +123,12 @@ def test_labels_columns_and_an_order_of_ones_own(tmp_path: Path, muster: Run) ->
         return [line.split() for line in out.splitlines()]
 
     assert [row[0] for row in rows("--sort-by", "metadata.labels.region")] == ["NAME", "b", "a", "c"]
-    assert [row[-1].split(",")[-1] for row in rows("--show-labels")] == ["LABELS", "region=us", "region=eu", "region=us"]
+    assert [row[-1].split(",")[-1] for row in rows("--show-labels")] == [
+        "LABELS",
+        "region=us",
+        "region=eu",
+        "region=us",
+    ]
     columns = "custom-columns=WHO:.metadata.name,WHERE:{.metadata.labels.region},ZONE:metadata.labels.zone"
     assert rows("-o", columns) == [
         ["WHO", "WHERE", "ZONE"], ["a", "us", "<none>"], ["b", "eu", "<none>"], ["c", "us", "<none>"],
