@@ -137,7 +137,7 @@ THROUGH = {
         "rules/policies/test_lazy.py": "policies/in_force policies/scopes",
         "rules/policies/test_variables.py": "policies/environments policies/types",
         "rules/pools/test_failures.py": "pools/timeouts",
-        "rules/rollouts/test_stage.py": "rollouts/policy rollouts/progress",
+        "rules/rollouts/test_stage.py": "rollouts/policy rollouts/progress rollouts/reasons",
         "rules/pools/test_stage.py": (
             "pools/buckets pools/clusters pools/conditions pools/ledger pools/manifest "
             "pools/model pools/pools pools/survey"

@@ -48,4 +48,4 @@ def test_the_story(repo: Repo, muster: Muster) -> None:
 def test_it_tells_of_every_effect() -> None:
     assert check_snapshot(MemorySnapshot({"fleet.yaml": FLEET})).findings == ()
     said = set(re.findall(r"^\| `([a-z]+)` \|", PAGE, re.MULTILINE))
-    assert said == {"deletion", "removal", "taint", "eviction", "remedy"}
+    assert said == {"deletion", "removal", "taint", "eviction", "remedy", "rollout"}

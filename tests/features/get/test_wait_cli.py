@@ -29,6 +29,7 @@ def repo(tmp_path: Path) -> Repo:
         ("cluster/nowhere", "condition=ManagedClusterConditionAvailable", 1),
         ("placementdecision/shop/web-decision-1", "decision=prod-eu-1", 0),
         ("placementdecision/shop/web-decision-1", "decision=prod-eu-9", 1),
+        ("cluster/prod-eu-1", "revision=v1", 1),
     ],
 )
 def test_asked_once(muster: Run, repo: Repo, target: str, expected: str, code: int) -> None:

@@ -4,6 +4,8 @@ from pathlib import Path
 
 import pytest
 
+from muster.rules.rollouts.policy import Rollout
+from muster.rules.rollouts.reasons import clusters_of_rollout, why_revision
 from tests.rules.rollouts.world import RolloutWorld
 
 CANARY = {"name": "canary", "selector": {"matchLabels": {"canary": "true"}}, "minSuccessTime": "60s"}
@@ -25,7 +27,7 @@ def test_stage_by_stage(world: RolloutWorld) -> None:
     assert world.at(0) == "a:v1=Progressing"
     assert world.said == "Progressing: stage canary: v1"
     assert world.at(1) == "a:v1=Succeeded"
-    assert (world.said, world.next) == ("Soaking: stage canary: v1", 61)
+    assert (world.said, world.next) == ("Soaking: stage canary: v1, until 2026-01-01T00:01:01Z", 61)
     assert world.at(60) == "a:v1=Succeeded"
     assert world.at(61) == "a:v1=Succeeded b:v1=Progressing"
     assert world.at(62) == "a:v1=Succeeded b:v1=Succeeded c:v1=Progressing"
@@ -68,7 +70,7 @@ def test_a_failure_stops_it_and_a_recovery_goes_on(world: RolloutWorld) -> None:
     assert world.at(261) == "a:v2=Succeeded b:v2=Progressing c:v1=Succeeded"
     assert world.next == 561
     assert world.at(561) == "a:v2=Succeeded b:v2=TimeOut c:v1=Succeeded"
-    assert world.said == "Stopped: stage rest: b failed at v2; 1 cluster keep another revision until their turn"
+    assert world.said == "Stopped: stage rest: b failed at v2; 1 cluster keeps another revision until their turn"
     world.runs("v2", "b")
     assert world.at(600) == "a:v2=Succeeded b:v2=Succeeded c:v2=Progressing"
 
@@ -93,7 +95,7 @@ def test_a_rollback_goes_in_the_reverse_order(world: RolloutWorld) -> None:
     world.at(261)
     assert world.at(561) == "a:v2=Succeeded b:v1=Progressing c:v1=Succeeded"
     assert world.said == (
-        "RollingBack: stage rest: v1 (rolled back from v2); 1 cluster keep another revision until their turn"
+        "RollingBack: stage rest: v1 (rolled back from v2); 1 cluster keeps another revision until their turn"
     )
     assert world.at(562) == "a:v1=Progressing b:v1=Succeeded c:v1=Succeeded", "b runs v1: it never got v2"
     world.runs("v1", "a")
@@ -136,7 +138,7 @@ def test_clusters_that_leave_and_join(world: RolloutWorld) -> None:
     )
     for second in (0, 1, 61):
         world.at(second)
-    assert world.said == "Complete: 1 cluster have v1"
+    assert world.said == "Complete: 1 cluster has v1"
     world.placement("web")
     assert world.at(100) == "a:v1=Succeeded b:v1=Progressing"
     assert world.said.startswith("Complete"), "a complete rollout stays complete"
@@ -216,3 +218,20 @@ def test_the_order_within_a_stage(world: RolloutWorld) -> None:
     assert world.at(0) == "c:v1=Progressing"
     world.at(1)
     assert world.at(2) == "a:v1=Succeeded b:v1=Progressing c:v1=Succeeded"
+
+
+def test_why_a_cluster_has_its_revision(world: RolloutWorld) -> None:
+    _rolled_out(world)
+    world.rollout("v2", CANARY, {**REST, "selector": {"matchExpressions": [{"key": "no", "operator": "DoesNotExist"}]}})
+    world.runs("v1", "c", no="yes")
+    world.at(200)
+    assert world.last is not None
+    fleet = world.last.after.fleet
+    rollout = fleet.compiled.of(Rollout)[0]
+    assert clusters_of_rollout(fleet, rollout) == ["a", "b", "c"]
+    assert why_revision(fleet, rollout, "a") == "has v2 (Progressing since 2026-01-01T00:03:20Z), in stage canary"
+    assert why_revision(fleet, rollout, "b") == (
+        "has v1 (Succeeded since 2026-01-01T00:01:02Z); it gets v2 in stage rest. "
+        "Progressing: stage canary: v2; 1 cluster keeps another revision until their turn"
+    )
+    assert why_revision(fleet, rollout, "c") == "has no revision yet: no stage selects it"

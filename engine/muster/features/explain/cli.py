@@ -41,8 +41,8 @@ def explain(
     part, the inputs with file, line, commit and author, the arithmetic of deadlines, and how long it holds.
 
     FIELD is a path (`status.conditions[Available]`), or a part of one (`Available`, `taints`, `remedyActions`); for a
-    Placement also the name of a cluster: why it is chosen, or not. KIND.FIELD prints the schema's description of a
-    field, CODE the meaning of a finding.
+    Placement also the name of a cluster: why it is chosen, or not; for a Rollout: why it has its revision. KIND.FIELD
+    prints the schema's description of a field, CODE the meaning of a finding.
     """
     from muster.data.kinds import UnknownKind
     from muster.features.explain.text import page_of

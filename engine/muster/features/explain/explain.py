@@ -20,6 +20,8 @@ from muster.rules.placements.reasons import why
 from muster.rules.placements.shards import PLACEMENT_LABEL
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.lazy import VARIABLES_AT, Evaluation, Witness
+from muster.rules.rollouts.policy import Rollout
+from muster.rules.rollouts.reasons import clusters_of_rollout, why_revision
 from muster.run.explained import EvaluatedRule, Explained, Explanation, Read
 from muster.run.run import Run
 
@@ -27,7 +29,7 @@ from muster.run.run import Run
 _CONDITION_FIELDS: Final = frozenset(("when", "expression"))
 _DECISIVE_FIELDS: Final = _CONDITION_FIELDS | {"statusExpression"}
 #: The fields below `status.muster` that are shown.
-_SHOWN: Final = frozenset(("held", "pending", "removed", "agentRef"))
+_SHOWN: Final = frozenset(("held", "pending", "removed", "agentRef", "rollouts"))
 
 
 class NothingDecided(ValueError):  # noqa: N818 - no error of muster's
@@ -59,11 +61,24 @@ def explain(run: Run, witness: Witness, id_: ObjectId, field: str = "") -> Expla
         return Explanation(id_, run.now, fields, choices)
     if named := tuple(one for one in choices if one.cluster == field):
         return Explanation(id_, run.now, (), named)
+    if (revision := _revision(run, id_, field)) is not None:
+        return Explanation(id_, run.now, (revision,))
     found = tuple(one() for label, one in everything if _is_named(label, field))
     if not found:
         labels = ", ".join(label for label, _ in everything if not _is_bookkeeping(label))
         raise NothingDecided(f"{id_} has no decided field {field!r}; there are {labels or 'none'}")
     return Explanation(id_, run.now, found)
+
+
+def _revision(run: Run, id_: ObjectId, cluster: str) -> Explained | None:
+    """Why a cluster of a Rollout has its revision; None for another object, or no cluster of it."""
+    rollout = next((one for one in run.fleet.compiled.of(Rollout) if one.id == id_), None)
+    if rollout is None or cluster not in clusters_of_rollout(run.fleet, rollout):
+        return None
+    until = next((made.horizon for made in run.fleet.decisions(id_).values() if made.horizon is not None), None)
+    text = why_revision(run.fleet, rollout, cluster)
+    place = Reader(run.fleet, id_).place(id_, ("spec",))
+    return Explained("field", f"cluster {cluster}", text, None, str(id_), place, "", (), (), until)
 
 
 #: A field's label, and its explanation, made on demand.

@@ -8,7 +8,7 @@ import click
 
 from muster.cli import completion, options
 from muster.cli.exits import FINDINGS
-from muster.data.tree import Tree, dig, mappings_at
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
 
 if TYPE_CHECKING:
     from muster.run.run import Run
@@ -33,14 +33,25 @@ def _expected(text: str) -> Callable[[Tree], bool]:
             name in (one.get("clusterName"), dig(one, "clusterProfileRef", "name"))
             for one in (*mappings_at(body, "status", "decisions"), *mappings_at(body, "decisions"))
         )
-    raise ValueError(f"{text!r} is not condition=TYPE[=STATUS] or decision=CLUSTER")
+    if rest and sort == "revision":
+        return lambda body: _has_revision(body, rest)
+    raise ValueError(f"{text!r} is not condition=TYPE[=STATUS], decision=CLUSTER or revision=REVISION")
+
+
+def _has_revision(body: Tree, revision: str) -> bool:
+    """Has a Rollout brought the revision everywhere, or does a cluster have it in good health?"""
+    if body.get("kind") == "Rollout":
+        return bool(dig(body, "status", "completed") == revision == dig(body, "status", "revision"))
+    entries = mapping_at(body, "status", "muster", "rollouts").values()
+    return any(entry.get("revision") == revision and entry.get("state") == "Succeeded" for entry in entries)
 
 
 @click.command()
 @click.argument("target", metavar="KIND/NAME", shell_complete=completion.targets)
 @options.source_options
 @click.option("--for", "expected", required=True, type=options.ParsedType("expectation", _expected), metavar="WHAT",
-              help="condition=TYPE, condition=TYPE=STATUS, or decision=CLUSTER of a PlacementDecision.")  # fmt: skip
+              help="condition=TYPE, condition=TYPE=STATUS, decision=CLUSTER of a PlacementDecision, or "
+              "revision=REVISION of a Rollout or a cluster.")  # fmt: skip
 @click.option("--timeout", type=options.DurationType(), default="30s", show_default=True, metavar="DURATION",
               help="How long to wait; 0s asks once.")  # fmt: skip
 @click.option("--remote", metavar="NAME", help="Follow the branch of this remote.")
@@ -50,7 +61,7 @@ def command(
     target: str, source: options.Source, expected: Callable[[Tree], bool], timeout: timedelta, remote: str | None,
     interval: float,
 ) -> int:  # fmt: skip
-    """Wait until an object has a condition, or a PlacementDecision has a cluster.
+    """Wait until an object has a condition, a PlacementDecision a cluster, or a Rollout or a cluster a revision.
 
     The object need not exist yet. Exits with 0 when the condition is met, and with 1 after the timeout.
     """

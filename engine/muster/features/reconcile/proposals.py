@@ -18,9 +18,9 @@ from typing import TYPE_CHECKING, Final
 
 from muster.data.agentref import approval_file, proposal_branch
 from muster.data.groups import grouped
-from muster.data.kinds import APPROVAL, FLEET
+from muster.data.kinds import APPROVAL, FLEET, ROLLOUT
 from muster.data.times import format_time
-from muster.data.tree import Tree, dig
+from muster.data.tree import Tree, dig, mappings_at
 from muster.data.yaml.emitter import UnwritableError, file_text
 from muster.fleet.faults import is_fault
 from muster.fleet.settings import RECORD
@@ -100,7 +100,8 @@ def propose(repository: Repository, done: "ReconcileResult", branch: str, remote
 
 
 def _asks(fleet: "FleetWithPolicies") -> bool:
-    return bool(fleet.settings.get("approval", "topics"))
+    stages = (stage for obj in fleet.of(ROLLOUT) for stage in mappings_at(obj.body, "spec", "stages"))
+    return bool(fleet.settings.get("approval", "topics")) or any(stage.get("approval") is True for stage in stages)
 
 
 def _asked(fleet: "FleetWithPolicies") -> bool:

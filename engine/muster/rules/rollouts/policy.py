@@ -65,6 +65,10 @@ class RolloutStage:
     approval: bool = False
     windows: tuple[str, ...] = ()
 
+    def selects(self, labels: Mapping[str, str], group: str) -> bool:
+        """Does it select a cluster with these labels, in this decision group?"""
+        return self.selector.matches(labels) and (not self.groups or group in self.groups)
+
 
 @dataclass(frozen=True, slots=True)
 class Rollout:

@@ -26,6 +26,7 @@ from muster.data.tree import Tree, dig, mapping_at
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
+from muster.fleet.view import View
 from muster.rules.effects.allowance import Allowance
 from muster.rules.effects.approval import ROLLOUT_EFFECT, ROLLOUT_TOPIC
 from muster.rules.placements.shards import GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL, DecisionShard
@@ -88,7 +89,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Yielded]:
     rollouts = {rollout.id: rollout for rollout in context.rules.compiled.of(Rollout)}
     if not rollouts:
         return
-    stepping = _Rollouts(shared, context, now, _shards(shared))
+    stepping = _Rollouts(shared, context, now, shards_by_placement(shared))
     yield from each(
         (obj for obj in shared.of(ROLLOUT) if obj.id in rollouts), lambda obj: stepping.of(rollouts[obj.id])
     )
@@ -96,7 +97,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Yielded]:
     yield from (RolloutMoves(id_, entries) for id_, entries in sorted(moves.items()))
 
 
-def _shards(shared: Shared) -> Mapping[tuple[str, str], list[DecisionShard]]:
+def shards_by_placement(shared: View) -> Mapping[tuple[str, str], list[DecisionShard]]:
     """The PlacementDecisions of this run, by namespace and name of the Placement."""
     found: dict[tuple[str, str], list[DecisionShard]] = {}
     for id_ in shared.decided:
@@ -247,10 +248,7 @@ class _RolloutDecision:
         group_of = {name: group.name for group in self.groups for name in group.clusters}
         left, found = dict.fromkeys(sorted(self.objects)), []
         for one in rollout.stages:
-            names = [
-                name for name in left
-                if one.selector.matches(self.objects[name].labels) and (not one.groups or group_of[name] in one.groups)
-            ]  # fmt: skip
+            names = [name for name in left if one.selects(self.objects[name].labels, group_of[name])]
             for name in names:
                 del left[name]
             found.append((one, (DecisionGroup("", 0, self._sorted(one, names)),)))
@@ -406,12 +404,13 @@ class _RolloutDecision:
                 yield Decision(id_, ("status", name), value, self.because, ahead)
         for name, value in muster.items():
             yield Decision(id_, ("status", "muster", name), value, self.because)
-        yield condition_decision(self.shared, id_, ROLLED_OUT, self._said(steps, current), self.because, run.now)
+        said = self._said(steps, current)
+        yield condition_decision(self.shared, id_, ROLLED_OUT, said, self.because, run.now, ahead)
 
     def _said(self, steps: Sequence[_StageStep], current: _StageStep | None) -> RolledOut:
         """The condition: is it rolled out, and what does it wait for?"""
         behind = sum(entry.revision != self.revision for entry in self.entries.values())
-        rest = f"; {_clusters(behind)} keep another revision until their turn" if behind else ""
+        rest = f"; {_clusters(behind, 'keep')} another revision until their turn" if behind else ""
         back = f" (rolled back from {self.rolled_back})" if self.backwards else ""
         failed = [name for one in steps if one.step.breach for name in one.step.failures]
         if failed and not self.complete:
@@ -430,10 +429,13 @@ class _RolloutDecision:
             return RolledOut("False", "RollingBack", f"stage {current.stage.name}: {self.revision}{back}{rest}")
         if current is None or self.complete:
             having = sum(entry.revision == self.revision for entry in self.entries.values())
-            return RolledOut("True", "Complete", f"{_clusters(having)} have {self.revision}")
+            return RolledOut("True", "Complete", f"{_clusters(having, 'have')} {self.revision}")
         soaking = all(status.soaking for status in current.step.rolling) and not current.step.pending
-        text = f"stage {current.stage.name}: {self.revision}{rest}"
-        return RolledOut("False", SOAKING if soaking else PROGRESSING, text)
+        text = f"stage {current.stage.name}: {self.revision}"
+        last = max((status.until for status in current.step.rolling if status.until is not None), default=None)
+        if soaking and last is not None:
+            return RolledOut("False", SOAKING, f"{text}, until {format_time(last)}{rest}")
+        return RolledOut("False", PROGRESSING, f"{text}{rest}")
 
     def _holding(self, reason: str, message: str) -> Iterator[Decision]:
         """Everything stays as it is."""
@@ -448,8 +450,10 @@ class _RolloutDecision:
         yield condition_decision(self.shared, id_, ROLLED_OUT, said, self.because, self.now)
 
 
-def _clusters(number: int) -> str:
-    return "1 cluster" if number == 1 else f"{number} clusters"
+def _clusters(number: int, verb: str) -> str:
+    if number == 1:
+        return f"1 cluster {'has' if verb == 'have' else f'{verb}s'}"
+    return f"{number} clusters {verb}"
 
 
 def _counts(one: _StageStep, entries: Mapping[str, ClusterRollout], revision: str) -> Tree:

@@ -1,0 +1,41 @@
+"""Why a cluster of a Rollout has the revision that it has, and what it waits for, as one sentence."""
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import MANAGED_CLUSTER
+from muster.data.times import format_time
+from muster.data.tree import Tree, dig
+from muster.fleet.view import View
+from muster.rules.rollouts.policy import Rollout
+from muster.rules.rollouts.progress import entries_of
+from muster.rules.rollouts.stage import ROLLED_OUT, shards_by_placement
+
+
+def clusters_of_rollout(view: View, rollout: Rollout) -> list[str]:
+    """The clusters of its Placement, by name."""
+    shards = shards_by_placement(view).get((rollout.placement.namespace, rollout.placement.name), [])
+    return sorted({name for shard in shards for name in shard.clusters})
+
+
+def why_revision(view: View, rollout: Rollout, name: str) -> str:
+    """Why a cluster of the Placement has its revision, and what it waits for."""
+    cluster = MANAGED_CLUSTER.id(name)
+    entry = entries_of(view, [cluster], rollout.key).get(name)
+    revision = str(view.now(rollout.id, "status", "revision"))
+    has = f"has {entry.revision} ({entry.state} since {format_time(entry.since)})" if entry else "has no revision yet"
+    if entry is not None and entry.revision == revision:
+        waits = f"; it does not pass the gate {entry.gate}" if entry.gate else ""
+        return f"{has}, in stage {entry.stage}{waits}"
+    own = _stage_of(view, rollout, cluster)
+    if not own:
+        return f"{has}: no stage selects it"
+    condition: Tree = view.conditions(rollout.id).get(ROLLED_OUT)
+    said = f"{dig(condition, 'reason')}: {dig(condition, 'message')}"
+    return f"{has}; it gets {revision} in stage {own}. {said}"
+
+
+def _stage_of(view: View, rollout: Rollout, cluster: ObjectId) -> str:
+    shards = shards_by_placement(view).get((rollout.placement.namespace, rollout.placement.name), [])
+    group = next((shard.group for shard in shards if cluster.name in shard.clusters), "")
+    obj = view.objects.get(cluster)
+    labels = obj.labels if obj is not None else {}
+    return next((stage.name for stage in rollout.stages if stage.selects(labels, group)), "")

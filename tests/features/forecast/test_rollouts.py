@@ -1,0 +1,89 @@
+"""A forecast of a Rollout is what runs at every second derive: 50 of them, to the second."""
+
+import random
+from datetime import datetime, timedelta
+from typing import Any, cast
+
+import pytest
+import yaml
+
+from muster.features.forecast.forecast import forecast
+from muster.features.test.memory import MemorySnapshot
+from muster.features.whatif.rehearsal import Rehearsal
+from muster.run.run import Settled
+from muster.run.settle import settle
+from tests.support.example import NOON
+from tests.support.living import BINDING, cluster, lease, observed, placement
+
+SECOND = timedelta(seconds=1)
+SPAN = timedelta(seconds=75)
+
+
+class MemoryRehearsal:
+    """Real runs over files in memory, each over what the one before it derived."""
+
+    def __init__(self, files: dict[str, str]) -> None:
+        self.files = dict(files)
+
+    def step(self, now: datetime) -> Settled:
+        """Run at an instant."""
+        settled = settle(MemorySnapshot(dict(self.files)), now)
+        for path, text in settled.files.items():
+            if text is None:
+                del self.files[path]
+            else:
+                self.files[path] = text
+        return settled
+
+
+@pytest.mark.parametrize("seed", range(50))
+def test_it_is_what_happens_to_the_second(seed: int) -> None:
+    files = _fleet(random.Random(seed))
+    told = cast("Rehearsal", MemoryRehearsal(files))
+    foreseen = [(one.at, [str(c) for c in one.changes]) for one in forecast(told, NOON, NOON + SPAN) if one.changes]
+    happens, really, now = list[tuple[datetime, list[str]]](), MemoryRehearsal(files), NOON
+    while now <= NOON + SPAN:
+        if changes := really.step(now).changes:
+            happens.append((now, [str(change) for change in changes]))
+        now += SECOND
+    assert foreseen == happens
+    assert len(foreseen) > 1
+
+
+def _fleet(chance: random.Random) -> dict[str, str]:
+    files = {"binding.yaml": BINDING, "placement.yaml": placement("web", 9)}
+    for number in range(chance.randint(3, 5)):
+        name = f"c{number}"
+        renewed = NOON + timedelta(seconds=chance.choice((0, 0, 0, -260)))  # one may fall silent soon
+        files[f"{name}.yaml"] = cluster(name, region=chance.choice(("eu", "us")))
+        files[f"{name}-observed.yaml"] = observed(name, healthy=chance.random() < 0.9)
+        files[f"{name}-lease.yaml"] = lease(name, renewed)
+    body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Rollout", "metadata": {"name": "web", "namespace": "apps"}}
+    files["rollout.yaml"] = yaml.safe_dump({**body, "spec": _spec(chance)})
+    return files
+
+
+def _spec(chance: random.Random) -> dict[str, Any]:
+    def limits() -> dict[str, Any]:
+        return {
+            "minSuccessTime": chance.choice(("0s", "7s", "15s")),
+            "progressDeadline": chance.choice(("None", "9s", "20s")),
+            "maxFailures": chance.choice((0, 1, "50%")),
+            "maxConcurrency": chance.choice((0, 1, 2)),
+        }
+
+    after = chance.choice((0, 3, 11))
+    gates = (
+        f"now - rollout.since >= duration('{after}s')",
+        f"now >= timestamp('2026-01-01T12:00:{after + 20}Z')",
+        f"now < timestamp('2026-01-01T12:00:{after + 20}Z')",
+        "status(conditions, 'ManagedClusterConditionAvailable') == 'True'",
+    )
+    gate = [{"name": "well", "expression": chance.choice(gates), "onFalse": chance.choice(("Wait", "Wait", "Fail"))}]
+    spec: dict[str, Any] = {"placementRef": {"name": "web"}, "revision": "v1", "gate": gate}
+    if chance.random() < 0.3:
+        kind = chance.choice(("progressive", "progressivePerGroup"))
+        own = {key: value for key, value in limits().items() if key != "maxConcurrency" or kind == "progressive"}
+        return {**spec, "strategy": {"type": kind[0].upper() + kind[1:], kind: own}}
+    first = {"name": "eu", "selector": {"matchLabels": {"region": "eu"}}, **limits()}
+    return {**spec, "stages": [first, {"name": "rest", **limits()}]}
