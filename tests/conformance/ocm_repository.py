@@ -14,6 +14,7 @@ import yaml
 
 import muster
 from muster.agents.heartbeat.availability import FailureThreshold, check_api_server
+from muster.agents.heartbeat.facts import ClusterFacts
 from muster.agents.heartbeat.heartbeat import AgentStatement, reported_status
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
@@ -164,7 +165,7 @@ def _reported(given: Json, bodies: Iterable[Json], now: datetime) -> Iterator[Js
             yield body
             continue
         name = body["metadata"]["name"]
-        yield {**body, "status": reported_status(body["status"], AgentStatement(now, verdict, {}))}
+        yield {**body, "status": reported_status(body["status"], AgentStatement(now, verdict, ClusterFacts()))}
         spec = {"holderIdentity": "agent", "renewTime": format_time(now)}
         yield {
             "apiVersion": "coordination.k8s.io/v1",

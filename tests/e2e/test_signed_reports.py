@@ -11,6 +11,7 @@ import pytest
 import yaml
 
 from muster.agents.heartbeat.availability import Availability
+from muster.agents.heartbeat.facts import ClusterFacts
 from muster.agents.heartbeat.heartbeat import Heartbeat
 from muster.agents.hub.pushed_ref import PushedRef
 from muster.agents.hub.remote import RemoteHub
@@ -117,8 +118,8 @@ def world(hub: Repo, muster: Run, tmp_path: Path) -> World:
 
     heart = Heartbeat(
         PushedRef(str(hub.path), "edge", 30, environ, AgentSeal(rotation.store)), "me",
-        lambda: Availability("True", "Fine", "fine"), dict, view, lambda: datetime.now(UTC).replace(microsecond=0),
-        time.monotonic, lambda _: False, rotation=rotation,
+        lambda: Availability("True", "Fine", "fine"), ClusterFacts, view,
+        lambda: datetime.now(UTC).replace(microsecond=0), time.monotonic, lambda _: False, rotation=rotation,
     )  # fmt: skip
     return World(hub, muster, tmp_path, (str(certificate), str(key)), heart)
 

@@ -141,9 +141,9 @@ class Hub:
         for name in sorted({body["metadata"]["namespace"] for body in bodies if "namespace" in body["metadata"]}):
             self.apply({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}})
 
-    def install_crds(self) -> None:
-        """Have the server know upstream's kinds."""
-        installed = [self.create(crd) for crd in crds()]
+    def install_crds(self, bodies: Iterable[Tree]) -> None:
+        """Have the server know further kinds."""
+        installed = [self.create(crd) for crd in bodies]
         for crd in installed:
             wait_until(partial(self._established, crd), partial(str, crd["metadata"]["name"]))
 
@@ -209,7 +209,7 @@ def running_hub(directory: Path) -> Iterator[Hub]:
     made = Hub(directory)
     try:
         made.start()
-        made.install_crds()
+        made.install_crds(crds())
         yield made
     finally:
         made.close()

@@ -7,7 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from muster.agents.heartbeat.facts import read_facts, reported_claims, sum_quantities
+from muster.agents.heartbeat.facts import ClusterFacts, read_facts, read_objects, reported_claims, sum_quantities
 from muster.agents.heartbeat.heartbeat import AgentStatement, reported_status
 from muster.agents.kube.apiserver import ApiError
 from muster.data.tree import Tree
@@ -54,6 +54,7 @@ def test_a_claim_that_stays_in_its_cluster_is_not_shown() -> None:
 
 def server(answers: dict[str, Tree]) -> Callable[[str], dict[str, Tree]]:
     def get(path: str) -> dict[str, Tree]:
+        path = path.partition("?")[0]
         if path not in answers:
             raise ApiError(404, f"GET {path}: status 404")
         found: dict[str, Tree] = answers[path]
@@ -79,11 +80,36 @@ def test_what_went_is_over_and_what_cannot_be_read_stays() -> None:
     }
     instant = datetime(2026, 1, 1, tzinfo=UTC)
     claims, nodes = "/apis/cluster.open-cluster-management.io/v1alpha1/clusterclaims", "/api/v1/nodes"
-    emptied = AgentStatement(instant, None, read_facts(server({claims: {"items": []}, nodes: {"items": []}})))
+    emptied = AgentStatement(
+        instant, None, ClusterFacts(read_facts(server({claims: {"items": []}, nodes: {"items": []}})))
+    )
     assert reported_status(before, emptied) == {"capacity": {"a": "1"}, "conditions": []}
-    unread = AgentStatement(instant, None, read_facts(server({})))
+    unread = AgentStatement(instant, None, ClusterFacts())
     assert reported_status(before, unread) == {**before, "conditions": []}
 
 
 def test_what_cannot_be_read_is_not_reported() -> None:
     assert read_facts(server({})) == {}
+
+
+def test_all_pages_of_a_list_are_read() -> None:
+    def get(path: str) -> dict[str, Tree]:
+        if not path.startswith("/api/v1/nodes"):
+            raise ApiError(404, "no such path")
+        node = {"status": {"capacity": {"pods": "1"}, "allocatable": {"pods": "1"}}}
+        return {"items": [node], "metadata": {} if "continue=a%3Db" in path else {"continue": "a=b"}}
+
+    assert read_facts(get)["capacity"] == {"pods": "2"}
+
+
+def test_objects_are_reported_by_folder_and_what_cannot_be_read_is_missing() -> None:
+    leases = "/apis/coordination.k8s.io/v1/namespaces/{}/leases"
+    lease: Tree = {"metadata": {"name": "dns", "labels": {"a": "b"}}, "spec": {"renewTime": "2026-01-01T00:00:00.5Z"}}
+    of_the_cluster: Tree = {"metadata": {"name": "managed-cluster-lease"}, "spec": {}}
+    found = read_objects(server({leases.format("a"): {"items": [lease, of_the_cluster]}}), "c1", ("a",))
+    assert {path: content.decode() for path, content in found["addons/"].items()} == {
+        "addons/dns.yaml": "apiVersion: coordination.k8s.io/v1\nkind: Lease\nmetadata:\n  name: dns\n  namespace: c1\n"
+        "spec:\n  renewTime: \"2026-01-01T00:00:00.5Z\"\n",
+    }  # fmt: skip
+    assert "works/" not in found
+    assert read_objects(server({leases.format("a"): {"items": []}}), "c1", ("a", "b")) == {}, "one is unknown"

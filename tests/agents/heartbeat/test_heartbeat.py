@@ -16,7 +16,7 @@ import pytest
 import yaml
 
 from muster.agents.heartbeat.availability import Availability, ClusterObserver, check_api_server
-from muster.agents.heartbeat.facts import read_facts
+from muster.agents.heartbeat.facts import ClusterFacts, read_facts
 from muster.agents.heartbeat.heartbeat import Heartbeat
 from muster.agents.hub.pushed_ref import PushedRef
 from muster.agents.hub.remote import RemoteHub
@@ -51,7 +51,7 @@ class Server:
         class Handler(BaseHTTPRequestHandler):
             def do_GET(self) -> None:
                 outer.asked.append((self.path, self.headers.get("Authorization")))
-                status, body = outer.answers.get(self.path, (404, "not found"))
+                status, body = outer.answers.get(self.path.partition("?")[0], (404, "not found"))
                 data = (body if isinstance(body, str) else json.dumps(body)).encode()
                 self.send_response(status)
                 self.send_header("Content-Length", str(len(data)))
@@ -116,7 +116,7 @@ def heart(hub: Repo, server: Server, clocks: Clocks, seen: HubView | None = None
     api = ApiServer(server.url)
     return Heartbeat(
         PushedRef(str(hub.path), "edge", 30, environ), "me",
-        lambda: check_api_server(api.get), lambda: read_facts(api.get_json),
+        lambda: check_api_server(api.get), lambda: ClusterFacts(read_facts(api.get_json)),
         lambda: seen or view_once(str(hub.path), "main", "edge", environ),
         clocks.now, lambda: clocks.seconds, clocks.wait,
     )  # fmt: skip
@@ -408,7 +408,7 @@ def test_a_cluster_that_hangs_is_looked_at_beside_the_heartbeat() -> None:
         gate.wait(PATIENCE_SECONDS)
         raise OSError("its token is gone")
 
-    observer = ClusterObserver(look, dict, told.set)
+    observer = ClusterObserver(look, ClusterFacts, told.set)
     observer.start()
     assert observer.verdict() is None
     gate.set()

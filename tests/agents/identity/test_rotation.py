@@ -14,6 +14,7 @@ import yaml
 from cryptography import x509
 
 from muster.agents.heartbeat.availability import Availability
+from muster.agents.heartbeat.facts import ClusterFacts
 from muster.agents.heartbeat.heartbeat import Heartbeat
 from muster.agents.hub.pushed_ref import PushedRef
 from muster.agents.hub.remote import RemoteHub
@@ -60,7 +61,8 @@ class Story:
             self.stack.callback(view.close)
             self._heart = Heartbeat(
                 PushedRef(str(self.hub.path), "edge", 30, environ), "me", lambda: Availability("True", "Fine", "fine"),
-                dict, view.look, self.clocks.now, lambda: self.clocks.seconds, self.clocks.wait, rotation=rotation,
+                ClusterFacts, view.look, self.clocks.now, lambda: self.clocks.seconds, self.clocks.wait,
+                rotation=rotation,
             )  # fmt: skip
         return self._heart
 

@@ -14,6 +14,7 @@ from pathlib import Path
 
 import pytest
 
+from muster.agents.heartbeat.facts import ClusterFacts
 from muster.agents.heartbeat.heartbeat import Heartbeat
 from muster.agents.hub.local import LocalHub
 from muster.agents.relay import relay as relay_module
@@ -270,7 +271,9 @@ def test_an_agent_hears_through_the_relay_that_it_is_accepted(
     present = datetime.now(UTC).replace(microsecond=0)
     with serving(site, tokens) as url:
         ref = own(url, "edge-h", tmp_path)
-        heart = Heartbeat(ref, "host", lambda: None, dict, ref.view, lambda: present, lambda: 0.0, lambda _: False)
+        heart = Heartbeat(
+            ref, "host", lambda: None, ClusterFacts, ref.view, lambda: present, lambda: 0.0, lambda _: False
+        )
         assert heart.beat() == "asked to join"
         site.relay.step()
         assert muster("accept", "--repo", person.path, "--push", "--clusters", "edge-h")[0] == exits.FINE

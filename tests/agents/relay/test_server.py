@@ -15,6 +15,7 @@ import pytest
 import yaml
 
 from muster.agents.heartbeat.availability import Availability
+from muster.agents.heartbeat.facts import ClusterFacts
 from muster.agents.heartbeat.heartbeat import Heartbeat
 from muster.agents.hub.local import LocalHub
 from muster.agents.identity.rotation import Rotation
@@ -113,7 +114,7 @@ def test_from_a_token_to_a_certificate_and_signed_reports(world: World) -> None:
             AgentSeal(rotation.store), rotation.request_names,
         )  # fmt: skip
         heart = Heartbeat(
-            ref, "me", lambda: Availability("True", "Fine", "fine"), dict, ref.view, wall, time.monotonic,
+            ref, "me", lambda: Availability("True", "Fine", "fine"), ClusterFacts, ref.view, wall, time.monotonic,
             lambda _: False, rotation=rotation,
         )  # fmt: skip
         heart.beat()

@@ -9,14 +9,14 @@ of the Lease. The two signals mean different things: an expired Lease means "unk
 """
 
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 from threading import Event, Lock, Thread
 from typing import Final
 
+from muster.agents.heartbeat.facts import ClusterFacts
 from muster.agents.kube.apiserver import ApiError
 from muster.data.kinds import MANAGED_CLUSTER
-from muster.data.tree import Tree
 
 AVAILABLE: Final = MANAGED_CLUSTER.headline
 FAILURE_THRESHOLD_SECONDS: Final = 20.0
@@ -101,12 +101,12 @@ class ClusterObserver:
     """
 
     check: Callable[[], Availability | None]
-    read_facts: Callable[[], Mapping[str, Tree]]
+    read_facts: Callable[[], ClusterFacts]
     on_change: Callable[[], None]
     _stop: Event = field(default_factory=Event)
     _lock: Lock = field(default_factory=Lock)
     _verdict: Availability | None = None
-    _facts: Mapping[str, Tree] = field(default_factory=dict)
+    _facts: ClusterFacts = field(default_factory=ClusterFacts)
     _checked: float = field(default_factory=time.monotonic)
 
     def start(self) -> None:
@@ -122,7 +122,7 @@ class ClusterObserver:
         with self._lock:
             return _HANGS if time.monotonic() - self._checked > HANGING_SECONDS else self._verdict
 
-    def facts(self) -> Mapping[str, Tree]:
+    def facts(self) -> ClusterFacts:
         """Return the facts that were read last."""
         with self._lock:
             return self._facts
@@ -147,8 +147,8 @@ class ClusterObserver:
         except Exception as error:  # noqa: BLE001 - a check that raises has no answer
             return replace(_HANGS, message=f"The kube-apiserver cannot be asked: {type(error).__name__}")
 
-    def _read_facts(self) -> Mapping[str, Tree]:
+    def _read_facts(self) -> ClusterFacts | None:
         try:
             return self.read_facts()
         except Exception:  # noqa: BLE001 - facts that cannot be read keep their last values
-            return {}
+            return None

@@ -14,7 +14,7 @@ import click
 import yaml
 
 from muster.agents.heartbeat.availability import Availability, ClusterObserver, check_api_server, check_deployment
-from muster.agents.heartbeat.facts import read_facts
+from muster.agents.heartbeat.facts import ADD_ON_NAMESPACE, ClusterFacts, read_facts, read_objects
 from muster.agents.heartbeat.heartbeat import Heartbeat
 from muster.agents.hub.pushed_ref import PushedRef
 from muster.agents.hub.remote import RemoteHub
@@ -79,14 +79,20 @@ def _add_ons(_ctx: click.Context, _param: click.Parameter, names: tuple[str, ...
               metavar="SECONDS", help="The lease duration to propose. Once accepted, the hub decides.")  # fmt: skip
 @click.option("--addon", "add_ons", multiple=True, metavar="NAME", callback=_add_ons,
               help="Also renew the Lease of this add-on. Repeatable.")  # fmt: skip
+@click.option("--addon-namespace", "add_on_namespaces", multiple=True, metavar="NAME", default=(ADD_ON_NAMESPACE,),
+              show_default=True, help="Report the Leases of the add-ons in this namespace. Repeatable.")  # fmt: skip
 @click.option("--every", "repeat", is_flag=True, help="Keep renewing, as often as the hub says, until stopped.")
 def command(
     cluster: str, remote: str | None, relay: str | None, token_file: Path | None, relay_ca: Path | None, branch: str,
     kubeconfig: Path | None, context: str | None, api_server: str | None, status_file: Path | None, csr: Path | None,
     identity: Path | None, signs: bool, signer: str, certificate_lifetime: int | None, deployment: str | None,
-    minimum_replicas: int, lease_duration: int, add_ons: tuple[str, ...], repeat: bool,
+    minimum_replicas: int, lease_duration: int, add_ons: tuple[str, ...], add_on_namespaces: tuple[str, ...],
+    repeat: bool,
 ) -> int:  # fmt: skip
     """Renew the cluster's Lease and report its status, on the branch agents/NAME.
+
+    Its facts are those that the API server knows: version, capacity, allocatable and ClusterClaims. Leases of add-ons
+    and the status of ManifestWorks in a namespace of the cluster's name are reported, too, where there are any.
 
     Until the hub accepts the cluster, this asks to join. The API server is checked at /livez, or at /healthz if it has
     no /livez; a failure is reported after 20 seconds.
@@ -116,7 +122,8 @@ def command(
         read_hub = RemoteHub(where, branch, cluster, os.environ, _LIMIT_SECONDS, requests).look
     heartbeat = Heartbeat(
         ref, socket.gethostname(),
-        partial(_check, server, deployment, minimum_replicas), lambda: {**read_facts(server.get_json), **status},
+        partial(_check, server, deployment, minimum_replicas),
+        partial(_facts, server, cluster, add_on_namespaces, status),
         read_hub, present, time.monotonic, _sleep, lease_duration,
         {"csr.yaml": csr.read_bytes()} if csr else {}, rotation, add_ons,
     )  # fmt: skip
@@ -184,6 +191,12 @@ def _check(server: ApiServer, deployment: str | None, minimum: int) -> Availabil
     verdict = check_api_server(server.get)
     return (
         check_deployment(server.get_json, deployment, minimum) if deployment and verdict.status == "True" else verdict
+    )
+
+
+def _facts(server: ApiServer, cluster: str, add_on_namespaces: tuple[str, ...], given: Tree) -> ClusterFacts:
+    return ClusterFacts(
+        {**read_facts(server.get_json), **given}, read_objects(server.get_json, cluster, add_on_namespaces)
     )
 
 

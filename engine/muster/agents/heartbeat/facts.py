@@ -1,27 +1,51 @@
-"""Facts about a cluster, read from its API server: version, capacity, allocatable resources and claims.
+"""Facts about a cluster, read from its API server: version, capacity, allocatable resources, claims, and objects whose
+state the fleet has as well: Leases of add-ons and the status of ManifestWorks.
 
 Source: upstream's resource and claim reconcilers. Capacity counts all nodes, allocatable only schedulable ones.
-Reserved claims come first and are always reported; of the others, the first 20 by name.
+Reserved claims come first and are always reported; of the others, the first 20 by name. An add-on renews a Lease of its
+name in its namespace (upstream's `pkg/registration/spoke/addon/lease_controller.go`). ManifestWorks are found where the
+cluster is its own hub, in the namespace of its name.
 """
 
 import re
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
 from decimal import Decimal, InvalidOperation
 from typing import Final
+from urllib.parse import quote
 
-from muster.agents.kube.apiserver import ApiError
+from muster.agents.kube.apiserver import PAGE, ApiError
+from muster.data.agentref import is_cluster_name
+from muster.data.kinds import LEASE, MANIFEST_WORK
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.data.yaml.emitter import file_text
+from muster.fleet.leases import LEASE_NAME
 
 #: Gets a path of the API server as JSON; ApiError if there is no such answer.
 GetJson = Callable[[str], dict[str, Tree]]
 
 MOST_CUSTOM_CLAIMS: Final = 20
+#: Where add-ons run if they do not say otherwise.
+ADD_ON_NAMESPACE: Final = "open-cluster-management-agent-addon"
+#: The folders on the ref for Leases of add-ons and for works.
+ADD_ONS: Final = "addons/"
+WORKS: Final = "works/"
 _SPOKE_ONLY: Final = "open-cluster-management.io/spoke-only"
 _RESERVED: Final = ("id.k8s.io", "kubeversion.open-cluster-management.io", "platform.open-cluster-management.io",
                     "product.open-cluster-management.io")  # fmt: skip
+_WORK_STATUS: Final = ("conditions", "resourceStatus")
 _BINARY: Final = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
 _DECIMAL: Final = {"n": -9, "u": -6, "m": -3, "": 0, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _QUANTITY: Final = re.compile(r"([+-]?[0-9.]+(?:[eE][+-]?[0-9]{1,3})?)(Ki|Mi|Gi|Ti|Pi|Ei|[numkMGTPE]?)", re.ASCII)
+
+
+@dataclass(frozen=True, slots=True)
+class ClusterFacts:
+    """What was read: fields of the cluster's status, and files for folders of the ref. What could not be read is
+    missing."""
+
+    status: Mapping[str, Tree] = field(default_factory=dict)
+    folders: Mapping[str, Mapping[str, bytes]] = field(default_factory=dict)
 
 
 def read_facts(get_json: GetJson) -> dict[str, Tree]:
@@ -33,16 +57,59 @@ def read_facts(get_json: GetJson) -> dict[str, Tree]:
     version = _get(get_json, "/version").get("gitVersion")
     if isinstance(version, str):
         found["version"] = {"kubernetes": version}
-    answer = _get(get_json, "/api/v1/nodes")
-    if "items" in answer:
-        nodes = mappings_at(answer, "items")
+    nodes = _items(get_json, "/api/v1/nodes")
+    if nodes is not None:
         found["capacity"] = sum_quantities(mapping_at(node, "status", "capacity") for node in nodes)
         schedulable = (node for node in nodes if dig(node, "spec", "unschedulable") is not True)
         found["allocatable"] = sum_quantities(mapping_at(node, "status", "allocatable") for node in schedulable)
-    answer = _get(get_json, "/apis/cluster.open-cluster-management.io/v1alpha1/clusterclaims")
-    if "items" in answer:
-        found["clusterClaims"] = reported_claims(mappings_at(answer, "items"))
+    claims = _items(get_json, "/apis/cluster.open-cluster-management.io/v1alpha1/clusterclaims")
+    if claims is not None:
+        found["clusterClaims"] = reported_claims(claims)
     return found
+
+
+def read_objects(get_json: GetJson, cluster: str, add_on_namespaces: Iterable[str]) -> dict[str, Mapping[str, bytes]]:
+    """Return the files for objects of the cluster, by the folder that has exactly these files."""
+    folders = dict[str, Mapping[str, bytes]]()
+    lists = [
+        _items(get_json, f"/apis/coordination.k8s.io/v1/namespaces/{namespace}/leases")
+        for namespace in add_on_namespaces
+    ]
+    if lists and None not in lists:
+        folders[ADD_ONS] = dict(_lease_files([lease for leases in lists for lease in leases or ()], cluster))
+    works = _items(get_json, f"/apis/{MANIFEST_WORK.api_version}/namespaces/{cluster}/{MANIFEST_WORK.plural}")
+    if works is not None:
+        folders[WORKS] = {name: content for work in works for name, content in (work_file(work, cluster),)}
+    return folders
+
+
+def work_file(work: Tree, cluster: str) -> tuple[str, bytes]:
+    """Return the path and the content of the file that reports the status of a ManifestWork."""
+    status = {name: value for name, value in mapping_at(work, "status").items() if name in _WORK_STATUS}
+    name = str(dig(work, "metadata", "name"))
+    body = MANIFEST_WORK.body({"name": name, "namespace": cluster}, **({"status": status} if status else {}))
+    return f"{WORKS}{name}.yaml", file_text(body).encode()
+
+
+def _lease_files(leases: Iterable[Tree], cluster: str) -> Iterator[tuple[str, bytes]]:
+    for lease in leases:
+        name = str(dig(lease, "metadata", "name"))
+        if is_cluster_name(name) and name != LEASE_NAME:
+            body = LEASE.body({"name": name, "namespace": cluster}, spec=mapping_at(lease, "spec"))
+            yield f"{ADD_ONS}{name}.yaml", file_text(body).encode()
+
+
+def _items(get_json: GetJson, path: str) -> list[dict[str, Tree]] | None:
+    """The objects of a collection; None if it cannot be read. They are asked for in pages."""
+    found, after = list[dict[str, Tree]](), ""
+    while True:
+        page = _get(get_json, f"{path}?limit={PAGE}{after and f'&continue={quote(after)}'}")
+        if "items" not in page:
+            return None
+        found += mappings_at(page, "items")
+        after = str(dig(page, "metadata", "continue") or "")
+        if not after:
+            return found
 
 
 def _get(get_json: GetJson, path: str) -> dict[str, Tree]:

@@ -15,9 +15,11 @@ import random
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
 
 from muster.agents.heartbeat.availability import AVAILABLE, RETRY_SECONDS, Availability, FailureThreshold
+from muster.agents.heartbeat.facts import ADD_ONS, ClusterFacts
 from muster.agents.hub.view import HubView, bounded
 from muster.data.kinds import LEASE, MANAGED_CLUSTER
 from muster.data.times import format_time, try_time
@@ -34,8 +36,6 @@ if TYPE_CHECKING:
     from muster.agents.relay.relayed_ref import RelayedRef
 
 CLUSTER_FILE, LEASE_FILE = "cluster.yaml", "lease.yaml"
-#: The folder of the Leases of add-ons.
-ADD_ONS: Final = "addons/"
 #: The part of a lease's duration after which it is renewed: random, so that agents that start together drift apart, and
 #: early enough for a slow push.
 EARLIEST, LATEST = 0.8, 0.95
@@ -55,7 +55,7 @@ class AgentStatement:
 
     instant: datetime
     verdict: Availability | None
-    facts: Mapping[str, Tree]
+    facts: ClusterFacts
 
 
 @dataclass
@@ -70,7 +70,7 @@ class Heartbeat:
     ref: "PushedRef | RelayedRef"
     holder: str
     check: Callable[[], Availability | None]
-    facts: Callable[[], Mapping[str, Tree]]
+    facts: Callable[[], ClusterFacts]
     read_hub: Callable[[], HubView]
     now: Callable[[], datetime]
     monotonic: Callable[[], float]
@@ -155,7 +155,8 @@ class Heartbeat:
         verdict = self._verdict()
         while patient and self._failure_pending and not self.wait(RETRY_SECONDS):
             verdict = self._verdict()
-        statement = AgentStatement(self.now(), verdict, self.facts() if verdict and verdict.status == "True" else {})
+        facts = self.facts() if verdict and verdict.status == "True" else ClusterFacts()
+        statement = AgentStatement(self.now(), verdict, facts)
         self._push(lambda contents: self._report_files(contents, hub, statement), "Renew", renews=True)
         if self._clock_skewed:
             return "renewed; the hub says that the clocks differ, so nothing else is reported"
@@ -203,10 +204,18 @@ class Heartbeat:
     def _join_files(self, contents: RefContents) -> dict[str, bytes]:
         return {**self._kept_files(contents), CLUSTER_FILE: _yaml(self._cluster({}))}
 
-    def _kept_files(self, contents: RefContents) -> dict[str, bytes]:
-        """The files beside this agent's report: those of other agents, and its own certificate requests."""
+    def _kept_files(
+        self, contents: RefContents, folders: Mapping[str, Mapping[str, bytes]] = MappingProxyType({})
+    ) -> dict[str, bytes]:
+        """The files beside this agent's report: those of other agents, its own certificate requests, and the folders
+        that it fills."""
         left = contents.files if self.rotation is None else self.rotation.with_requests(contents.files)
-        return {**left, **self.extra_files}
+        left = {path: content for path, content in left.items() if not path.startswith(tuple(folders))}
+        return {
+            **left,
+            **{path: text for files in folders.values() for path, text in files.items()},
+            **self.extra_files,
+        }
 
     def _report_files(self, contents: RefContents, hub: HubView, statement: AgentStatement) -> dict[str, bytes]:
         before = mapping_at(_load(contents.files.get(CLUSTER_FILE, b"")), "status")
@@ -221,7 +230,7 @@ class Heartbeat:
             conditions = _with_condition(mappings_at(status, "conditions"), outcome.type, outcome, statement.instant)
             status = {**status, "conditions": conditions}
         return {
-            **self._kept_files(contents),
+            **self._kept_files(contents, statement.facts.folders),
             CLUSTER_FILE: _yaml(self._cluster(status)),
             LEASE_FILE: _yaml(self._lease(LEASE_NAME, statement.instant, since)),
             **{f"{ADD_ONS}{name}.yaml": _yaml(self._lease(name, statement.instant, since)) for name in self.add_ons},
@@ -259,7 +268,7 @@ def reported_status(before: Mapping[str, Tree], statement: AgentStatement) -> di
     Facts that could not be read keep their values, and so does the condition if the verdict is not confirmed yet. A
     fact that was read and is empty is removed. Capacity entries of other writers stay, as upstream leaves them.
     """
-    facts = dict(statement.facts)
+    facts = dict(statement.facts.status)
     if "capacity" in facts:
         facts["capacity"] = {**mapping_at(before, "capacity"), **facts["capacity"]}
     removed = {name for name, value in facts.items() if value in ([], {})}
