@@ -210,6 +210,12 @@ class Code(StrEnum):
     SET_NOT_BOUND = ("MUS234", _W, "set that is not bound",
         "A Placement selects clusters from the sets that a ManagedClusterSetBinding binds to its namespace. The "
         "named set is not bound there, or no set is, so it selects no cluster.")
+    STAGE_WITHOUT_CLUSTERS = ("MUS236", _W, "stage without clusters",
+        "No cluster can be in this stage of a Rollout: an earlier stage selects every cluster, or its selector matches "
+        "none. The stage counts as finished. `muster lint` reports it, and `muster validate` with --rev or --base.")
+    CONCURRENCY_ZERO = ("MUS237", _W, "concurrency of zero",
+        "`maxConcurrency: 0` means all clusters at once, as in Open Cluster Management, and not none. Remove the field "
+        "if you want that; to stop a Rollout, set `paused: true`.")
     UNKNOWN_LABEL = ("MUS235", _W, "label that no cluster has",
         "A selector of a Placement or a ManagedClusterSet requires a label that no ManagedCluster has, so it "
         "selects nothing. The hint has the nearest label.")

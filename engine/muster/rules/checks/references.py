@@ -25,6 +25,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.placements.spec import NO_SELECT, Toleration
+from muster.rules.rollouts.lint import rollout_findings
 
 _UNREACHABLE: Final = "cluster.open-cluster-management.io/unreachable"
 _UNAVAILABLE: Final = "cluster.open-cluster-management.io/unavailable"
@@ -50,6 +51,7 @@ def reference_findings(fleet: Fleet) -> Iterator[Finding]:
         bound.setdefault(obj.id.namespace, set()).add(obj.id.name)
     for obj in _written(fleet, PLACEMENT):
         yield from _placement(obj, sets, bound, labels)
+    yield from rollout_findings(fleet)
 
 
 def toleration_advice(fleet: Fleet) -> Iterator[Finding]:

@@ -19,14 +19,16 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import FLEET, MANAGED_CLUSTER, MANIFEST_WORK, PLACEMENT, ROLLOUT
 from muster.data.times import format_time, try_time
-from muster.data.tree import At, Tree, dig, mappings_at
+from muster.data.tree import At, Tree, dig, mapping_at, mappings_at
 from muster.fleet.objects import Object
+from muster.fleet.places import finding_at
 from muster.rules.policies.environments import UNBOUNDED, Bounds, policy_environment
 from muster.rules.policies.expressions import Compiler
 from muster.rules.policies.selectors import LabelSelector, selector_mistakes
 from muster.rules.policies.types import object_type, spec_type
 from muster.rules.rollouts.step import PROGRESSING, ClusterStatus
 from muster.rules.rollouts.strategy import (
+    BODIES,
     RolloutLimits,
     Strategy,
     StrategyError,
@@ -157,6 +159,9 @@ def compile_rollout(obj: Object, bounds: Bounds = UNBOUNDED) -> tuple[Rollout | 
         at: At = ("spec", "strategy", *error.path)
         compiler.refuse(at, Code.MALFORMED_VALUE, f"{obj.id} cannot be followed: {error.message}", _KEPT)
     if strategy is not None:
+        body = BODIES[strategy.type]
+        limits = mapping_at(obj.spec, "strategy", body)
+        compiler.findings.extend(_concurrency(obj, limits, ("spec", "strategy", body)))
         stages: tuple[RolloutStage, ...] = (
             RolloutStage(strategy.type, limits=strategy.limits, gates=common, windows=windows),
         )
@@ -192,6 +197,7 @@ def _stages(
             hint = "give every stage a name of its own"
             compiler.refuse((*at, "name"), Code.MALFORMED_VALUE, f"two stages are called {name!r}", hint)
         names.add(name)
+        compiler.findings.extend(_concurrency(obj, stage, at))
         for below, mistake in selector_mistakes(stage.get("selector")):
             compiler.refuse((*at, "selector", *below), Code.INVALID_SELECTOR, mistake, _KEPT)
         limits = RolloutLimits()
@@ -206,6 +212,14 @@ def _stages(
             stage.get("sortBy", ""), limits, (*common, *_gates(obj, compiler, at)), stage.get("approval") is True,
             (*windows, *(stage.get("windows") or ())),
         )  # fmt: skip
+
+
+def _concurrency(obj: Object, limits: Mapping[str, Tree], at: At) -> Iterator[Finding]:
+    """A warning about a limit of zero, which is none."""
+    if (size := limits.get("maxConcurrency")) in (0, "0%"):
+        message = f"maxConcurrency: {size} means all clusters at once"
+        hint = "remove it if that is meant; paused: true stops a Rollout"
+        yield finding_at(obj, (*at, "maxConcurrency"), Code.CONCURRENCY_ZERO, message, hint)
 
 
 def _gates(obj: Object, compiler: Compiler, at: At) -> Iterator[Gate]:
