@@ -279,7 +279,7 @@ def test_an_agent_whose_certificate_the_hub_lost_says_so_and_asks_anew(world: Wo
     world.reconcile()
     told = world.run("sign", "--ca-cert", world.ca[0], "--ca-key", world.ca[1], "--branch", "main")
     assert "nothing to do" in told
-    assert "waits for approval: muster accept --clusters edge" in told
+    assert "waits for approval: muster accept edge" in told
     world.run("accept", "--clusters", "edge", "--branch", "main")
     world.reconcile()
     world.sign()

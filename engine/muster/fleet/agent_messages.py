@@ -81,7 +81,7 @@ def undeclared_cluster(part: Part) -> Finding:
 def removed_cluster_reports(part: Part) -> Finding:
     """People removed the cluster, and its agent still reports."""
     message = f"{part.id} was removed from the fleet, and its agent still reports: its reports are ignored"
-    hint = f"stop the agent and delete its branch, or accept the cluster again: muster accept --clusters {part.id.name}"
+    hint = f"stop the agent and delete its branch, or accept the cluster again: muster accept {part.id.name}"
     return finding_of(part, Code.AGENT_OF_REMOVED_CLUSTER, message, hint)
 
 

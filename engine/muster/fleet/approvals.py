@@ -226,5 +226,5 @@ def _other_request(obj: Object) -> Finding:
 
 def _denied_cluster(obj: Object, cluster: str) -> Finding:
     message = f"{obj.id} is approved, but cluster {cluster!r} was denied, so it is not"
-    hint = f"accept the cluster (muster accept --clusters {cluster}), or remove the approval"
+    hint = f"accept the cluster (muster accept {cluster}), or remove the approval"
     return finding_at(obj, ("status", "conditions"), Code.REQUEST_OF_DENIED_CLUSTER, message, hint)

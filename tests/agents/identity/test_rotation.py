@@ -123,7 +123,7 @@ def test_from_a_strangers_request_to_a_certificate_and_the_next(story: Story) ->
     story.edit("fleet.yaml", FLEET)
     assert story.heart.beat() == "asked to join"
     story.run("reconcile")
-    assert "waits for approval: muster accept --clusters edge" in story.sign()  # nobody has said yes
+    assert "waits for approval: muster accept edge" in story.sign()  # nobody has said yes
     story.run("accept", "--clusters", "edge")
     story.run("reconcile")
     story.heart.beat()

@@ -241,3 +241,35 @@ def test_push_sends_the_commit(fleet: Repo, muster: Run, tmp_path: Path) -> None
     assert (code, err) == (0, "")
     assert "pushed to origin" in out
     assert hub.git("rev-parse", "main") == fleet.git("rev-parse", "main")
+
+
+def test_clusters_are_named_as_arguments(fleet: Repo, muster: Run) -> None:
+    for arguments, subject in (
+        (("accept", "a", "b"), "Accept a, b"),
+        (("deny", "a"), "Deny a"),
+        (("taint", "a", "b", "disk=old:NoSelect"), "Taint a, b: disk=old:NoSelect"),
+        (("taint", "b", "disk-"), "Taint b: disk-"),
+        (("cordon", "b"), "Cordon b"),
+    ):
+        code, _, err = muster(arguments[0], "--repo", fleet.path, *arguments[1:])
+        assert (code, err) == (0, ""), arguments
+        assert fleet.git("log", "-1", "--format=%s") == subject
+    for arguments, complaint in (
+        (("accept",), "name a cluster"), (("taint", "a"), "name a taint"), (("taint", "x:NoSelect"), "name a cluster"),
+        (("label", "a"), "name a label"), (("deny",), "name a cluster or a --request"),
+    ):  # fmt: skip
+        code, _, err = muster(arguments[0], "--repo", fleet.path, *arguments[1:])
+        assert (code, complaint in err) == (2, True), err
+
+
+def test_a_cordoned_cluster_keeps_what_it_has_and_is_let_in_again(fleet: Repo, muster: Run) -> None:
+    muster("cordon", "b", "--repo", fleet.path)
+    muster("drain", "b", "--timeout", "0s", "--repo", fleet.path)
+    body = list(yaml.safe_load_all((fleet.path / "clusters/ab.yaml").read_text()))[1]
+    assert body["spec"]["taints"] == [
+        {"key": "muster.dev/cordoned", "effect": "NoSelectIfNew"}, {"key": "muster.dev/drained", "effect": "NoSelect"},
+    ]  # fmt: skip
+    code, out, _ = muster("uncordon", "b", "--repo", fleet.path)
+    assert (code, "taint muster.dev/drained removed" in out) == (0, True)
+    assert "muster.dev" not in (fleet.path / "clusters/ab.yaml").read_text()
+    assert muster("uncordon", "b", "--repo", fleet.path)[1] == "nothing to do\n"

@@ -1,14 +1,15 @@
-"""The verbs that edit a fleet in one commit: accept, deny, taint, claim, release and waive."""
+"""The verbs that edit a fleet in one commit: accept, deny, taint, label, cordon, drain, claim, release and waive."""
 
-from datetime import datetime
+from datetime import datetime, timedelta
 from functools import partial
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from muster.cli import completion, options
+from muster.cli.exits import FINDINGS, FINE
 from muster.data.times import try_duration
-from muster.features.edits.options import Destination, clusters_option, edit_options, names
+from muster.features.edits.options import Destination, clusters_and_words, clusters_named, edit_options, names
 
 if TYPE_CHECKING:
     from muster.features.edits.editing import Draft
@@ -74,33 +75,104 @@ def claim(
     return into.commit(change, f"Claim a cluster of pool {pool} as {name}")
 
 
-def _parsed_taint(text: str) -> object:
-    from muster.features.edits.tainting import TaintEdit
-
-    return TaintEdit.parse(text)
+def _is_taint(word: str) -> bool:
+    return ":" in word or "=" in word or word.endswith("-")
 
 
 @click.command()
-@click.argument("taints", nargs=-1, required=True, type=options.ParsedType("taint", _parsed_taint), metavar="TAINT...")
+@clusters_and_words(_is_taint)
 @options.repo_option
-@clusters_option()
 @edit_options
-def taint(taints: tuple[Any, ...], clusters: tuple[str, ...], into: Destination) -> int:
+def taint(clusters: tuple[str, ...], words: tuple[str, ...], into: Destination) -> int:
     """Add taints to clusters, or remove them, in one commit.
 
     KEY[=VALUE]:EFFECT adds a taint or changes its value; KEY:EFFECT- removes it, and KEY- removes every taint with
-    that key. The time since which a taint is set is written by muster.
+    that key, as in `muster taint prod-eu-1 disk=old:NoSelect`. The time since which a taint is set is written by
+    muster.
     """
-    from muster.features.edits.tainting import taint
+    from muster.features.edits.tainting import TaintEdit, taint
 
+    if not words:
+        raise click.UsageError("name a taint: KEY[=VALUE]:EFFECT, KEY:EFFECT- or KEY-.")
+    with options.usage_errors(ValueError):
+        taints = [TaintEdit.parse(word) for word in words]
     subject = f"Taint {', '.join(clusters)}: {' '.join(f'{one}-' if one.removed else str(one) for one in taints)}"
-    change = partial(taint, clusters=clusters, edits=taints)
-    return into.commit(change, subject)
+    return into.commit(partial(taint, clusters=clusters, edits=taints), subject)
+
+
+def _is_label(word: str) -> bool:
+    return "=" in word or word.endswith("-")
 
 
 @click.command()
+@clusters_and_words(_is_label)
 @options.repo_option
-@clusters_option(required=False)
+@click.option("--overwrite", is_flag=True, help="Change labels that have another value.")
+@edit_options
+def label(clusters: tuple[str, ...], words: tuple[str, ...], overwrite: bool, into: Destination) -> int:
+    """Set labels of clusters, or remove them, in one commit.
+
+    KEY=VALUE sets a label and KEY- removes it, as in `muster label prod-eu-1 tier=gold canary-`.
+    """
+    from muster.features.edits.labelling import label, parse
+
+    if not words:
+        raise click.UsageError("name a label: KEY=VALUE or KEY-.")
+    change = partial(label, clusters=clusters, labels=dict(map(parse, words)), overwrite=overwrite)
+    return into.commit(change, f"Label {', '.join(clusters)}: {' '.join(words)}")
+
+
+@click.command()
+@clusters_named()
+@options.repo_option
+@edit_options
+def cordon(clusters: tuple[str, ...], into: Destination) -> int:
+    """Keep new work off clusters, in one commit: what runs there stays.
+
+    It adds the taint muster.dev/cordoned; `muster uncordon` removes it.
+    """
+    from muster.features.edits.tainting import CORDONED, mark
+
+    return into.commit(partial(mark, clusters=clusters, key=CORDONED), f"Cordon {', '.join(clusters)}")
+
+
+@click.command()
+@clusters_named()
+@options.repo_option
+@edit_options
+def uncordon(clusters: tuple[str, ...], into: Destination) -> int:
+    """Let work onto clusters again that were cordoned or drained, in one commit."""
+    from muster.features.edits.tainting import unmark
+
+    return into.commit(partial(unmark, clusters=clusters), f"Uncordon {', '.join(clusters)}")
+
+
+@click.command()
+@clusters_named()
+@options.repo_option
+@options.now_option
+@click.option("--timeout", type=options.DurationType(), default="5m", show_default=True, metavar="DURATION",
+              help="How long to wait until no placement chooses them; 0s looks once.")  # fmt: skip
+@edit_options
+def drain(clusters: tuple[str, ...], now: datetime, timeout: timedelta, into: Destination) -> int:
+    """Move work away from clusters: taint them in one commit, and wait until no placement chooses them.
+
+    It adds the taint muster.dev/drained; `muster uncordon` removes it. A reconcile or watch elsewhere moves the
+    decisions. Exits with 1 if some have not left in time, or tolerate the taint.
+    """
+    from muster.features.edits.draining import left_in_time
+    from muster.features.edits.tainting import DRAINED, mark
+
+    code = into.commit(partial(mark, clusters=clusters, key=DRAINED), f"Drain {', '.join(clusters)}")
+    if code:
+        return code
+    source = options.Source(into.repo, into.branch, worktree=False, offline=False, now=now)
+    return FINE if left_in_time(source, clusters, into.remote if into.push else None, timeout) else FINDINGS
+
+
+@click.command()
+@clusters_named(required=False)
+@options.repo_option
 @click.option("--request", "requests", multiple=True, callback=names, metavar="NAME",
               help="Deny this certificate request, or revoke its certificate. May be repeated.")  # fmt: skip
 @edit_options
@@ -114,7 +186,7 @@ def deny(into: Destination, clusters: tuple[str, ...], requests: tuple[str, ...]
     from muster.features.edits.accepting import deny, revoke
 
     if not clusters and not requests:
-        raise click.UsageError("name --clusters or a --request.")
+        raise click.UsageError("name a cluster or a --request.")
 
     def change(draft: "Draft") -> None:
         deny(draft, clusters)
@@ -124,8 +196,8 @@ def deny(into: Destination, clusters: tuple[str, ...], requests: tuple[str, ...]
 
 
 @click.command()
+@clusters_named()
 @options.repo_option
-@clusters_option()
 @click.option("--label", "labels", multiple=True, callback=names, metavar="KEY",
               help="Adopt this label, which the agent requests. May be repeated.")  # fmt: skip
 @click.option("--with-labels", is_flag=True, help="Adopt all labels that the agents request.")

@@ -1,13 +1,15 @@
 """Options that the editing commands share, and the commit that they make."""
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
+from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 
+from muster.cli import completion
 from muster.cli.options import combine_options
 from muster.cli.outcome import report, say, say_behind
 from muster.data.printable import without_secrets
@@ -24,11 +26,51 @@ def names(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...])
     return tuple(dict.fromkeys(name for name in found if name))
 
 
-def clusters_option(*, required: bool = True) -> Callable[[_F], _F]:
-    """`--clusters A,B`."""
-    return click.option(
-        "--clusters", multiple=True, required=required, callback=names, metavar="A,B", help="Names of clusters."
-    )
+#: `--clusters A,B`.
+_clusters_option = click.option(
+    "--clusters", multiple=True, callback=names, metavar="A,B", help="Names of clusters, in place of arguments."
+)
+
+
+def clusters_named(*, required: bool = True) -> Callable[[_F], _F]:
+    """`CLUSTER...` or `--clusters A,B`, as one parameter `clusters`."""
+
+    def joined(function: _F) -> _F:
+        def both(named: tuple[str, ...], clusters: tuple[str, ...]) -> tuple[str, ...]:
+            return _some(dict.fromkeys((*named, *clusters)), required=required)
+
+        command = combine_options(function, "clusters", both, "named", "clusters")
+        argument = click.argument("named", nargs=-1, metavar="CLUSTER...", shell_complete=completion.clusters)
+        return argument(_clusters_option(command))
+
+    return joined
+
+
+def clusters_and_words(is_word: Callable[[str], bool]) -> Callable[[_F], _F]:
+    """`CLUSTER... WORD...`, or `--clusters A,B WORD...`, as the parameters `clusters` and `words`.
+
+    No name of a cluster looks like a word: of a taint, or of a label.
+    """
+
+    def joined(function: _F) -> _F:
+        @wraps(function)
+        def split(arguments: tuple[str, ...], clusters: tuple[str, ...], **given: Any) -> Any:
+            named = [] if clusters else [one for one in arguments if not is_word(one)]
+            words = tuple(one for one in arguments if clusters or is_word(one))
+            found = _some(dict.fromkeys((*named, *clusters)), required=True)
+            return function(clusters=found, words=words, **given)
+
+        argument = click.argument("arguments", nargs=-1, metavar="CLUSTER... WORD...")
+        return argument(_clusters_option(split))  # type: ignore[return-value]
+
+    return joined
+
+
+def _some(clusters: Iterable[str], *, required: bool) -> tuple[str, ...]:
+    found = tuple(clusters)
+    if required and not found:
+        raise click.UsageError("name a cluster.")
+    return found
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from muster.data.ids import ObjectId
-from muster.data.kinds import CLUSTERS
+from muster.data.kinds import CLUSTERS, KARMADA_CLUSTER, MANAGED_CLUSTER
 from muster.data.tree import Tree, dig
 from muster.features.edits.editing import Draft, EditRefusedError
 
@@ -51,6 +51,30 @@ def taint(draft: Draft, clusters: Iterable[str], edits: Iterable[TaintEdit]) -> 
             (_remove if one.removed else _add)(draft, id_, one)
 
 
+#: Keeps new decisions off a cluster, and makes those that chose it leave it.
+CORDONED, DRAINED = "muster.dev/cordoned", "muster.dev/drained"
+_EFFECTS = {
+    (MANAGED_CLUSTER.name, CORDONED): "NoSelectIfNew", (MANAGED_CLUSTER.name, DRAINED): "NoSelect",
+    (KARMADA_CLUSTER.name, CORDONED): "NoSchedule", (KARMADA_CLUSTER.name, DRAINED): "NoExecute",
+}  # fmt: skip
+
+
+def mark(draft: Draft, clusters: Iterable[str], key: str) -> None:
+    """Cordon or drain clusters. EditRefusedError for an unknown one."""
+    for name in clusters:
+        id_ = _cluster(draft, name)
+        _add(draft, id_, TaintEdit(key, "", _EFFECTS[id_.kind, key], removed=False))
+
+
+def unmark(draft: Draft, clusters: Iterable[str]) -> None:
+    """Take both marks from clusters. EditRefusedError for an unknown one."""
+    for name in clusters:
+        id_ = _cluster(draft, name)
+        for key in (CORDONED, DRAINED):
+            if any(known.get("key") == key for _, _, known in draft.items(id_, _LIST)):
+                _remove(draft, id_, TaintEdit(key, "", "", removed=True))
+
+
 def _cluster(draft: Draft, name: str) -> ObjectId:
     """The cluster of that name, of either kind."""
     return next((kind.id(name) for kind in CLUSTERS if kind.id(name) in draft.fleet.objects), CLUSTERS[0].id(name))
@@ -66,7 +90,7 @@ def _add(draft: Draft, id_: ObjectId, one: TaintEdit) -> None:
             return
     home = draft.part_with(id_, *_LIST)
     if home is None:
-        raise EditRefusedError(f"no file declares {id_}", f"accept it first: muster accept --clusters {id_.name}")
+        raise EditRefusedError(f"no file declares {id_}", f"accept it first: muster accept {id_.name}")
     draft.append(home, _LIST, body)
     draft.changes.append(f"{id_}: taint {one} added")
 

@@ -110,7 +110,7 @@ def _sign_requests(fleet: FleetWithPolicies, authority: Authority, now: datetime
             continue
         if not _is_approved(fleet, obj, cluster):
             if not any(type_ in _conditions(fleet, obj) for type_ in DECISION_TYPES):
-                draft.waiting.append(f"{obj.id} waits for approval: muster accept --clusters {cluster}")
+                draft.waiting.append(f"{obj.id} waits for approval: muster accept {cluster}")
             continue
         try:
             made = authority.sign(_approved(obj), now)
