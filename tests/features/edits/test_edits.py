@@ -244,22 +244,34 @@ def test_push_sends_the_commit(fleet: Repo, muster: Run, tmp_path: Path) -> None
 
 
 def test_clusters_are_named_as_arguments(fleet: Repo, muster: Run) -> None:
-    for arguments, subject in (
-        (("accept", "a", "b"), "Accept a, b"),
-        (("deny", "a"), "Deny a"),
-        (("taint", "a", "b", "disk=old:NoSelect"), "Taint a, b: disk=old:NoSelect"),
-        (("taint", "b", "disk-"), "Taint b: disk-"),
-        (("cordon", "b"), "Cordon b"),
-    ):
+    edits: list[tuple[list[str], str]] = [
+        (["accept", "a", "b"], "Accept a, b"),
+        (["deny", "a"], "Deny a"),
+        (["taint", "a", "b", "disk=old:NoSelect"], "Taint a, b: disk=old:NoSelect"),
+        (["taint", "b", "disk-"], "Taint b: disk-"),
+        (["cordon", "b"], "Cordon b"),
+    ]
+    for arguments, subject in edits:
         code, _, err = muster(arguments[0], "--repo", fleet.path, *arguments[1:])
         assert (code, err) == (0, ""), arguments
         assert fleet.git("log", "-1", "--format=%s") == subject
-    for arguments, complaint in (
-        (("accept",), "name a cluster"), (("taint", "a"), "name a taint"), (("taint", "x:NoSelect"), "name a cluster"),
-        (("label", "a"), "name a label"), (("deny",), "name a cluster or a --request"),
-    ):  # fmt: skip
-        code, _, err = muster(arguments[0], "--repo", fleet.path, *arguments[1:])
-        assert (code, complaint in err) == (2, True), err
+
+
+@pytest.mark.parametrize(
+    ("arguments", "complaint"),
+    [
+        (["accept"], "name a cluster"),
+        (["taint", "a"], "name a taint"),
+        (["taint", "x:NoSelect"], "name a cluster"),
+        (["label", "a"], "name a label"),
+        (["deny"], "name a cluster or a --request"),
+    ],
+)
+def test_what_is_not_named_is_a_mistake_of_usage(
+    fleet: Repo, muster: Run, arguments: list[str], complaint: str
+) -> None:
+    code, _, err = muster(arguments[0], "--repo", fleet.path, *arguments[1:])
+    assert (code, complaint in err) == (2, True), err
 
 
 def test_a_cordoned_cluster_keeps_what_it_has_and_is_let_in_again(fleet: Repo, muster: Run) -> None:
