@@ -3,6 +3,7 @@
 A stage that decides something new that people should see needs a reader here.
 """
 
+from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
 from itertools import chain
@@ -161,6 +162,15 @@ def _rollouts(body: Tree) -> Iterator[Fact]:
             yield Fact("rollout", key, text, note, word=_ROLLOUT_WORDS.get(state, ""), gone="out of a rollout")
 
 
+def _rollout(body: Tree) -> Iterator[Fact]:
+    """How the clusters of a Rollout are doing: `1 Progressing, 8 ToApply`."""
+    if dig(body, "kind") == "Rollout":
+        counts = Counter[str]()
+        for stage in mappings_at(body, "status", "stages"):
+            counts.update({name: number for name, number in stage.items() if name not in ("name", "clusters")})
+        yield Fact("clusters", text=", ".join(f"{number} {state}" for state, number in counts.items()) or "none")
+
+
 def _blocks(body: Tree) -> Iterator[Fact]:
     """Clusters without traffic."""
     for name in dig(body, "status", "trafficBlockClusters") or ():
@@ -216,7 +226,7 @@ def _why_broken(body: Tree) -> str:
 
 
 READERS: Final[tuple[Callable[[Tree], Iterator[Fact]], ...]] = (
-    _report, _conditions, _taints, _remedies, _rollouts, _blocks,
+    _report, _conditions, _taints, _remedies, _rollouts, _rollout, _blocks,
     _held, _pending, _claim, _pool, _pool_cluster, _agent_ref,
     _generation, _set, _members, _lease,
 )  # fmt: skip

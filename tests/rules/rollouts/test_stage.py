@@ -229,7 +229,9 @@ def test_why_a_cluster_has_its_revision(world: RolloutWorld) -> None:
     fleet = world.last.after.fleet
     rollout = fleet.compiled.of(Rollout)[0]
     assert clusters_of_rollout(fleet, rollout) == ["a", "b", "c"]
-    assert why_revision(fleet, rollout, "a") == "has v2 (Progressing since 2026-01-01T00:03:20Z), in stage canary"
+    assert why_revision(fleet, rollout, "a") == (
+        "has v2 (Progressing since 2026-01-01T00:03:20Z), in stage canary; it has not passed the gate runs"
+    )
     assert why_revision(fleet, rollout, "b") == (
         "has v1 (Succeeded since 2026-01-01T00:01:02Z); it gets v2 in stage rest. "
         "Progressing: stage canary: v2; 1 cluster keeps another revision until their turn"

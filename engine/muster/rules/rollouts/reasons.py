@@ -23,7 +23,7 @@ def why_revision(view: View, rollout: Rollout, name: str) -> str:
     revision = str(view.now(rollout.id, "status", "revision"))
     has = f"has {entry.revision} ({entry.state} since {format_time(entry.since)})" if entry else "has no revision yet"
     if entry is not None and entry.revision == revision:
-        waits = f"; it does not pass the gate {entry.gate}" if entry.gate else ""
+        waits = f"; it has not passed the gate {entry.gate}" if entry.gate else ""
         return f"{has}, in stage {entry.stage}{waits}"
     own = _stage_of(view, rollout, cluster)
     if not own:

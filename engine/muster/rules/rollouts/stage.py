@@ -313,9 +313,10 @@ class _RolloutDecision:
         blocked = self._blocked(one, names)
         if blocked is None:
             kept = {name: self._budget(name) for name in chosen}
+            gate = one.gates[0].name if one.gates else MANAGED_CLUSTER.headline
             for name in chosen:
                 if kept[name] is None:
-                    self._move(name, ClusterRollout(self.revision, one.name, PROGRESSING, self.now))
+                    self._move(name, ClusterRollout(self.revision, one.name, PROGRESSING, self.now, gate))
             blocked = next((held for held in kept.values() if held is not None), None)
             step = self._kernel(one, groups, names)
         if blocked is not None:
