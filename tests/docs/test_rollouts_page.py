@@ -3,6 +3,7 @@
 import os
 import re
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -102,7 +103,7 @@ def quotes() -> list[tuple[str, str, str]]:
 
 def test_the_story(tmp_path: Path, muster: Muster, quotes: list[tuple[str, str, str]]) -> None:
     story = Story(tmp_path / "fleet", muster)
-    happens = {
+    happens: dict[str, Callable[[], object]] = {
         "09:00": lambda: story.repo.commit({"rollout.yaml": YAML[0]}),
         "09:04": lambda: story.runs("v2.4.1", "eu-1"),
         "09:40": lambda: story.runs("v2.4.1", "eu-2"),
