@@ -1,12 +1,12 @@
 """The names of agents' refs: `agents/<cluster>`, of this repository or of a remote, and nothing else.
 
-One ref speaks for one cluster, and the name says for which. It is the only credential there is: whoever may write
-`agents/a` is a's agent, as the git host's rules for branches have it. So there is one parser, and it is strict: a name
-with anything before, between or after (`agents/zz/agents/a`, `x/agents/a`, `agents/a/b`, `Agents/a`) speaks for nobody.
+One ref reports for one cluster, and its name says for which. The name is the only credential: the git host's branch
+rules decide who may write `agents/a` and so is a's agent. So there is one parser, and it is strict: a name with
+anything before, between or after (`agents/zz/agents/a`, `x/agents/a`, `agents/a/b`, `Agents/a`) counts for no cluster.
 
-Two more speak for clusters, those that the Fleet gives them (their `Mandate`). The agents of a further repository are
-kept as `refs/muster/from/<remote>/agents/<cluster>`. A relay has one ref for many clusters, `relays/<relay>`; what it
-says of one is named `relays/<relay>~<cluster>`, as no ref can be.
+Two other sources report for the clusters that the Fleet gives them (their `Mandate`). The agents of a further
+repository are kept as `refs/muster/from/<remote>/agents/<cluster>`. A relay has one ref for many clusters,
+`relays/<relay>`; its folder for one cluster is named `relays/<relay>~<cluster>`, which no ref can be.
 """
 
 import re
@@ -14,35 +14,35 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import Final
 
-#: What the branches of proposals begin with.
+#: The prefix of proposals' branches.
 BRANCHES: Final = "muster/proposals/"
 
 
 def proposal_branch(topic: str) -> str:
-    """Return the branch on which a topic's effects are proposed."""
+    """Return the branch that proposes a topic's effects."""
     return f"{BRANCHES}{topic}"
 
 
 def approval_file(topic: str) -> str:
-    """Return the file that merging it brings."""
+    """Return the file that merging it adds."""
     return f"approvals/{topic}.yaml"
 
 
 # A cluster is named as Kubernetes names things: a DNS subdomain.
 _LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
 _CLUSTER: Final = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*", re.ASCII)
-#: The agent's part of the name in a certificate, and what comes before the cluster's.
+#: The agent's part of a certificate's user name, and the prefix before the cluster's.
 _AGENT: Final = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
 GROUP: Final = "system:open-cluster-management:"
 _HEADS, _REMOTES, FROM = "refs/heads/", "refs/remotes/", "refs/muster/from/"
 _FOLDER, RELAYS = "agents", "relays/"
 _OF: Final = "~"
-#: Names of refs whose meaning is remembered: each is asked about several times in every run.
+#: How many parsed names are cached: each is parsed several times in every run.
 _REMEMBERED: Final = 1 << 16
 
 
 class Mandate:
-    """The clusters that somebody may speak for: their names, and patterns in which `*` stands for anything."""
+    """The clusters that a source may report for: names, and patterns in which `*` matches anything."""
 
     def __init__(self, clusters: Iterable[str] = ()) -> None:
         self.clusters = frozenset(clusters)
@@ -61,14 +61,16 @@ class Mandate:
 
 
 def is_cluster_name(name: str) -> bool:
-    """Whether a cluster may have this name."""
+    """Is this a valid name of a cluster?"""
     return _CLUSTER.fullmatch(name) is not None
 
 
 def agent_named(user: str) -> str:
-    """The cluster whose agent has this name, `system:open-cluster-management:<cluster>:<agent>`; empty for no agent's.
+    """Return the cluster of an agent's user name, `system:open-cluster-management:<cluster>:<agent>`; empty for other
+    names.
 
-    Names go into lists that other programs read (`export allowed-signers`), so no separator of such a list is in them.
+    Names go into lists that other programs read (`export allowed-signers`), so they contain no separator of such a
+    list.
     """
     cluster, _, agent = user.removeprefix(GROUP).partition(":")
     sound = user.startswith(GROUP) and is_cluster_name(cluster) and _AGENT.fullmatch(agent)
@@ -76,12 +78,12 @@ def agent_named(user: str) -> str:
 
 
 def agent_ref(cluster: str) -> str:
-    """The full name of a cluster's ref."""
+    """Return the full name of a cluster's ref."""
     return f"{_HEADS}{_FOLDER}/{cluster}"
 
 
 def short_name(ref: str) -> str:
-    """`agents/prod-eu-1` or `origin/agents/prod-eu-1`: how messages and `SourceFile.ref` name a ref."""
+    """Return `agents/prod-eu-1` or `origin/agents/prod-eu-1`: how messages and `SourceFile.ref` name a ref."""
     if ref.startswith(FROM):
         return f"from {ref.removeprefix(FROM)}"
     return ref.removeprefix(_HEADS) if ref.startswith(_HEADS) else ref.removeprefix(_REMOTES)
@@ -89,48 +91,48 @@ def short_name(ref: str) -> str:
 
 @lru_cache(maxsize=_REMEMBERED)
 def speaks_for(ref: str) -> str:
-    """The cluster that a ref, by its full name, speaks for; empty where it speaks for none."""
+    """Return the cluster that a ref, by its full name, reports for; empty for none."""
     return _cluster(_branch(ref))
 
 
 def cluster_of(short: str) -> str:
-    """The same by the short name, of a ref that `speaks_for` some cluster."""
+    """Return the same by the short name of a ref that `speaks_for` some cluster."""
     return re.split(rf"[/{_OF}]", short)[-1]
 
 
 def remote_of(ref: str) -> str:
-    """The further repository, by its name in the Fleet, of which a ref is a copy; empty for any other ref."""
+    """Return the further repository, by its name in the Fleet, that a ref is copied from; empty for other refs."""
     return ref.removeprefix(FROM).partition("/")[0] if ref.startswith(FROM) else ""
 
 
 def relay_of(ref: str) -> str:
-    """The relay whose ref it is, or whose word for a cluster; empty for none."""
+    """Return the relay of a ref, or of a folder in its ref; empty for none."""
     branch = _branch(ref)
     return branch.removeprefix(RELAYS).partition(_OF)[0] if branch.startswith(RELAYS) else ""
 
 
 def relayed(ref: str, cluster: str) -> str:
-    """The name of what a relay's ref says of a cluster."""
+    """Return the name of a cluster's folder in a relay's ref."""
     return f"{ref}{_OF}{cluster}"
 
 
 def ref_of(name: str) -> str:
-    """The ref in which something is that has this name: itself, or the relay's."""
+    """Return the ref of a name: the name itself, or the relay's ref for a folder in it."""
     return name.partition(_OF)[0]
 
 
 def resembles(ref: str) -> bool:
-    """Whether a name looks as if it were meant to be an agent's: it has a folder `agents`, in whatever case."""
+    """Does a name look like an agent's ref: does it have a folder `agents`, in any case?"""
     return _FOLDER in _branch(ref).casefold().split("/")[:-1]
 
 
 def misplaced(ref: str) -> bool:
-    """Whether a name that resembles an agent's is not even in the folder of the agents: more likely a person's."""
+    """Is a name that resembles an agent's ref outside the folder `agents/`, and so more likely a person's?"""
     return not _branch(ref).startswith(f"{_FOLDER}/")
 
 
 def _branch(ref: str) -> str:
-    """The branch of which a ref is, or is a copy; empty for a ref of another sort."""
+    """The branch of a ref or of the copied ref; empty for other refs."""
     if ref.startswith(_HEADS):
         return ref.removeprefix(_HEADS)
     for prefix in (_REMOTES, FROM):

@@ -1,10 +1,10 @@
 """The one codec: values of muster's own types as bytes, and back.
 
-What muster keeps for itself (its state) is MessagePack. What is JSON, in refs and in files beside a repository, goes
-through a tree. The types are the engine's own dataclasses and named tuples: `decode` and `from_tree` return one, or
-raise MalformedError for anything else, however damaged. Callers treat that as "not kept".
+The state is MessagePack. JSON, in refs and in files outside the repository, goes through a tree. The types are the
+engine's own dataclasses and named tuples: `decode` and `from_tree` return one, or raise MalformedError for anything
+else, however damaged. Callers treat that as missing data.
 
-msgspec is loaded on first use: a command that neither reads nor writes such values does not wait for it.
+msgspec is loaded on first use: commands that do not need such values do not wait for it.
 """
 
 from collections.abc import Hashable
@@ -22,7 +22,7 @@ _WRONG = (ValueError, TypeError, RecursionError, OverflowError, MemoryError)
 
 
 class MalformedError(ValueError):
-    """The bytes or the tree are no value of the type."""
+    """The bytes or the tree are not a value of the type."""
 
 
 @cache
@@ -45,7 +45,7 @@ def encode(value: object) -> bytes:
 
 
 def decode(type_: type[T], data: bytes) -> T:
-    """Return the value of a type that MessagePack holds. Raises MalformedError."""
+    """Return the value of a type from MessagePack. Raises MalformedError."""
     kind: Any = type_
     decoder: msgspec.msgpack.Decoder[T] = _decoder(kind)
     try:
@@ -55,13 +55,13 @@ def decode(type_: type[T], data: bytes) -> T:
 
 
 def decode_tree(data: bytes) -> Tree:
-    """Return the tree that MessagePack holds. Raises MalformedError."""
+    """Return a tree from MessagePack. Raises MalformedError."""
     any_type: Any = Any
     return decode(any_type, data)
 
 
 def from_tree(type_: type[T], tree: Tree) -> T:
-    """Return the value of a type that a tree of JSON holds; unknown fields are ignored. Raises MalformedError."""
+    """Return the value of a type from a tree of JSON; unknown fields are ignored. Raises MalformedError."""
     import msgspec
 
     try:

@@ -1,10 +1,10 @@
 """Decisions: what muster concluded, why, and until when.
 
-Every stage of the pipeline returns a list of outcomes. A `Decision` sets one field of one object's derived
-part; a `Pulse` is an event that is due; a `Held` is a disruptive effect that a budget, or the want of an approval,
-keeps from happening; a `Wake` is an instant at which to look again though nothing is decided; a `Finding` is something
-that only deciding could show to be wrong.
-Explain, forecast, incremental reconcile and the watch loop's timer all live on `because` and `horizon`.
+Every stage of the pipeline returns outcomes. A `Decision` sets one field of an object's derived part; a `Pulse` is an
+event that is due; a `Held` is a disruptive effect that a budget or a missing approval prevents; a `Wake` is an instant
+at which to decide again; a `Finding` is a mistake that only deciding can find.
+
+Explain, forecast, incremental runs and the timer of watch use `because` and `horizon`.
 """
 
 from collections.abc import Mapping
@@ -18,7 +18,7 @@ from muster.data.tree import At, Tree
 
 
 class PulseKey(NamedTuple):
-    """What a memory is of: an object, and the name of the PulsePolicy that asked."""
+    """A key of the memory: an object, and the name of the PulsePolicy."""
 
     object: ObjectId
     policy: str
@@ -26,8 +26,8 @@ class PulseKey(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Published:
-    """The last pulse of a policy for an object: of which generation, when, and how many went out in a row without an
-    accepted report in between, itself among them."""
+    """The last pulse of a policy for an object: the generation, the time, and the number of pulses since the last
+    accepted report, including this one."""
 
     generation: int
     time: datetime
@@ -47,7 +47,7 @@ AnyPath: TypeAlias = tuple[str | int | tuple[str, ...], ...]
 
 
 class Input(NamedTuple):
-    """A field that decided something: of the object that was decided, unless another is named."""
+    """A field that a decision depends on: of the decided object, unless another is named."""
 
     path: AnyPath
     object: ObjectId | None = None
@@ -55,10 +55,10 @@ class Input(NamedTuple):
 
 class Because(NamedTuple):
     """Why a decision was made: the rule (`ConditionPolicy/managed-cluster-available#lease-expired`, or a name such as
-    `registration`), the fields that it looked at, and what the rule alone does not tell, in words.
+    `registration`), the fields that it depends on, and a text for what the rule alone does not say.
 
-    Of a rule in CEL the field is the rule itself: what its expressions read is told by evaluating them once more.
-    Where a field stands is found when somebody asks (`muster.fleet.places.place_of`).
+    For a rule in CEL, the field is the rule itself: evaluating its expressions again shows what they read. The place of
+    a field is looked up on demand (`muster.fleet.places.place_of`).
     """
 
     rule: str
@@ -66,7 +66,7 @@ class Because(NamedTuple):
     text: str = ""
 
 
-#: The inputs of what follows from an object as a whole, or from its being there.
+#: The inputs of decisions that depend on an object as a whole, or on its existence.
 OF_ITSELF = (Input(("metadata", "name")),)
 OF_SPEC = (Input(("spec",)),)
 OF_CONDITIONS = (Input(("status", "conditions")),)
@@ -75,9 +75,8 @@ OF_CONDITIONS = (Input(("status", "conditions")),)
 class Decision(NamedTuple):
     """One field of one object's derived part. `value` None means: decided to be absent.
 
-    `horizon` is the first instant at which time alone would change it; None when time never will.
-
-    Tuples, as ids are: a run makes a dozen of them for every cluster, in a third of the time.
+    `horizon` is the first instant at which time alone changes it; None for never. It is a tuple, as ids are: a run
+    makes a dozen for every cluster, in a third of the time.
     """
 
     object: ObjectId
@@ -91,8 +90,8 @@ class Decision(NamedTuple):
 class Pulse:
     """A CloudEvent that is due, as the JSON form of the event.
 
-    `policy` is the name of the PulsePolicy that asks for it, `reason` its rule's; `sent` is what is to be remembered
-    once it went out. `horizon`: when the next one is due if nobody answers this one.
+    `policy` is the name of its PulsePolicy, `reason` the rule's; `sent` is what to remember once it is published.
+    `horizon`: when the next one is due without an answer to this one.
     """
 
     object: ObjectId
@@ -105,8 +104,8 @@ class Pulse:
 
 
 class ApprovalWait(NamedTuple):
-    """An effect that is proposed under a topic, and asked for since an instant; `approved` where a person has said yes
-    since, and something else is in the way."""
+    """An effect that is proposed under a topic, and requested since an instant; `approved`: a person has approved it,
+    but something else prevents it."""
 
     topic: str
     since: datetime
@@ -116,8 +115,8 @@ class ApprovalWait(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Held:
     """A disruptive effect that a budget holds back, or that waits for approval: `effect` says which
-    (`taint key:NoSelect`, `remedy TrafficControl`, `replacement`), `reason` why, in a sentence. `wait` is there where
-    the effect needs approval, whatever holds it."""
+    (`taint key:NoSelect`, `remedy TrafficControl`, `replacement`), `reason` why, in a sentence. `wait` is set if the
+    effect needs approval, whatever holds it."""
 
     object: ObjectId
     effect: str
@@ -128,9 +127,9 @@ class Held:
 
 
 class Failed(NamedTuple):
-    """An expression of a policy, at a place in its source, failed in deciding: for a `number` of objects, of which
-    `object` is the first, and how it did for that one. `offset` is the character of the expression at which it did;
-    `cut_off`: it costs too much. `stage` is the name of the stage that asked."""
+    """A failed expression of a policy, at a place in its source: for `number` objects, with the failure of the first
+    one, `object`. `offset` is the character of the expression where it failed; `cut_off`: it costs too much. `stage` is
+    the name of the stage."""
 
     policy: ObjectId
     at: At
@@ -144,8 +143,8 @@ class Failed(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class Wake:
-    """Nothing is decided of an object, but at the instant `horizon` time alone will change something. `pulse`: what it
-    may make due is a pulse, and nothing else."""
+    """Nothing is decided about an object, but at the instant `horizon` time alone will change something. `pulse`: only
+    a pulse may become due."""
 
     object: ObjectId
     because: Because

@@ -1,11 +1,11 @@
-"""Public names of a package that are loaded when they are first used, so that importing it costs nothing."""
+"""Public names of a package that are loaded on first use, so that importing it costs nothing."""
 
 import sys
 from collections.abc import Callable, Collection, Mapping
 
 
 def deferred(package: str, names: Mapping[str, Collection[str]]) -> Callable[[str], object]:
-    """Return the `__getattr__` of a package with these names, by the module that each is in."""
+    """Return the `__getattr__` of a package with these public names, by module."""
     homes = {name: module for module, some in names.items() for name in some}
 
     def load(name: str) -> object:

@@ -1,4 +1,4 @@
-"""Findings: what is wrong, where, and what to do. Data, collected with its siblings, never raised."""
+"""Findings: what is wrong, where, and what to do. They are collected, never raised."""
 
 import hashlib
 import re
@@ -12,8 +12,8 @@ from muster.data.source import Place
 
 @dataclass(frozen=True, slots=True)
 class Waiver:
-    """What the Waiver of a name says: findings of a code, about an object or a file, told from others by `digests`;
-    why, who answers for it, and the first day (`2026-03-01`, UTC) on which they count again."""
+    """The content of a Waiver by its name: the findings of a code about an object or a file, identified by `digests`;
+    the reason, the owner, and the first day (`2026-03-01`, UTC) on which they count again."""
 
     name: str
     code: str
@@ -28,7 +28,7 @@ class Waiver:
         return f"waived until {self.until} by {self.owner}: {self.reason}"
 
 
-#: Where a message names a line of a file.
+#: A line number of a file in a message.
 _LINE: Final = re.compile(r"(?<=[\w.]):\d+(?::\d+)?")
 
 
@@ -36,10 +36,10 @@ _LINE: Final = re.compile(r"(?<=[\w.]):\d+(?::\d+)?")
 class Finding:
     """One thing that is wrong.
 
-    `line` and `column` are 1-based, 0 where unknown. `excerpt` is the offending source line with a caret below, where
-    that helps; `example` an object, in YAML, for which what is said can be seen. `waiver` is who answers for it when it
-    is told (`muster.rules.checks.waivers`); as it is found, only what is said of waivers has one. `policy` is the
-    admission policy that refuses the object.
+    `line` and `column` are 1-based, 0 if unknown. `excerpt` is the source line with a caret below; `example` an object
+    in YAML that shows the problem. `waiver` silences it and is added when findings are shown
+    (`muster.rules.checks.waivers`); before that, only findings about waivers have one. `policy` is the admission policy
+    that rejects the object.
     """
 
     code: Code
@@ -62,32 +62,32 @@ class Finding:
 
     @property
     def about(self) -> str:
-        """What it is about: an object, or a file where that is not known."""
+        """The object, or the file if no object is known."""
         return str(self.object) if self.object else self.file
 
     @property
     def identity(self) -> tuple[str, str, str, str]:
-        """What stays the same of a finding while files change around it: lines move with what stands above them."""
+        """What identifies a finding while files change: without line numbers, which move."""
         return self.code, self.severity.value, self.about, _LINE.sub("", self.message)
 
     @property
     def fingerprint(self) -> str:
-        """What tells findings apart, and stays while files change around them."""
+        """A digest of the identity."""
         return hashlib.sha256("\0".join(self.identity).encode("utf-8", "surrogatepass")).hexdigest()
 
     @property
     def digest(self) -> str:
-        """The beginning of that, as people's files name it."""
+        """The beginning of the fingerprint, as Waivers have it."""
         return self.fingerprint[:16]
 
     @property
     def fails(self) -> bool:
-        """Whether a check that tells of it fails: it is an error, and nobody answers for it."""
+        """Does it make a check fail? Only an error without a waiver does."""
         return self.severity is Severity.ERROR and self.waiver is None
 
     @property
     def silenced(self) -> bool:
-        """Whether a waiver keeps people from being told of it: not where it costs its object its change."""
+        """Does a waiver hide it? Errors are always shown, because their object does not change."""
         return self.waiver is not None and self.severity is not Severity.ERROR
 
     def sort_key(self) -> tuple[str, int, int, int, str, str]:

@@ -1,4 +1,4 @@
-"""Findings, made: of a registered code, and with a field's path as messages name it."""
+"""Making findings of registered codes, and the names of fields in messages."""
 
 from collections.abc import Sequence
 
@@ -23,7 +23,7 @@ def finding(
 ) -> Finding:
     """Return a finding of a registered code, with the code's severity unless another is given.
 
-    It quotes what files say, but for users and passwords in URLs.
+    Users and passwords in URLs are removed from its texts.
     """
     shown, excerpt = without_secrets(message), without_secrets(excerpt)
     return Finding(
@@ -38,7 +38,7 @@ def finding_of(part: Part, code: Code, message: str, hint: str = "") -> Finding:
 
 
 def path_text(path: Path | Sequence[str | int | tuple[str, ...]]) -> str:
-    """`spec.taints[dedicated,NoSelect].value`: how messages name a field."""
+    """Return `spec.taints[dedicated,NoSelect].value`: how messages name a field."""
     text = ""
     for step in path:
         if isinstance(step, tuple):

@@ -8,7 +8,7 @@ _V = TypeVar("_V")
 
 
 def grouped(pairs: Iterable[tuple[_K, _V]]) -> dict[_K, list[_V]]:
-    """Return the values of each key in the order in which they come, as the keys are in that of their first values."""
+    """Return the values of each key; keys and values keep their order of appearance."""
     found: dict[_K, list[_V]] = {}
     for key, value in pairs:
         found.setdefault(key, []).append(value)

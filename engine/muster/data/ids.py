@@ -1,4 +1,4 @@
-"""The identity of an object: what several files must agree on to be parts of one thing."""
+"""The identity of an object: what parts of it in several files have in common."""
 
 from typing import NamedTuple
 
@@ -6,7 +6,7 @@ from typing import NamedTuple
 class ObjectId(NamedTuple):
     """Group, kind, namespace (empty for cluster-scoped kinds) and name. Versions do not distinguish objects.
 
-    A NamedTuple and not a dataclass: ids are dictionary keys by the hundred thousand, and tuples hash and
+    A NamedTuple and not a dataclass: there are hundreds of thousands of ids as dictionary keys, and tuples hash and
     compare in C.
     """
 

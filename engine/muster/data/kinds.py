@@ -11,7 +11,7 @@ from muster.data.ids import ObjectId
 from muster.data.names import did_you_mean
 from muster.data.tree import Tree, dig
 
-#: How elements of a list are told apart: the names of the fields that make up an element's key.
+#: The key fields of elements, by the path of their list.
 ListKeys = Mapping[str, tuple[str, ...]]
 
 _CONDITIONS: ListKeys = MappingProxyType({"status.conditions": ("type",)})
@@ -21,10 +21,10 @@ _CLUSTER_LISTS: ListKeys = {
     "status.detections": ("source", "type"),
 }
 TAINTS = "spec.taints"
-#: Karmada's taints are told apart as a node's are, Open Cluster Management's by their value too.
+#: Karmada's taints have the keys of a node's taints; in Open Cluster Management's, the value is part of the key.
 _KARMADA_LISTS: ListKeys = MappingProxyType({**_CLUSTER_LISTS, TAINTS: ("key", "effect")})
 _OCM_LISTS: ListKeys = MappingProxyType({**_CLUSTER_LISTS, TAINTS: ("key", "effect", "value")})
-#: Key fields that an element may leave out, which is the same as an empty text.
+#: Key fields that an element may omit, which means an empty text.
 OPTIONAL_KEYS = frozenset(("value",))
 
 
@@ -32,14 +32,13 @@ OPTIONAL_KEYS = frozenset(("value",))
 class Kind:
     """What the registry knows of a kind. There is one instance per kind, so identity is equality.
 
-    `versions` are those that are read, the preferred one first; `schema` is the stem of its file in `schemas/`;
-    `list_keys` maps the dotted path of each list that merges by key to its element's key fields, every other
-    list is atomic; `counted` kinds get a generation, for which the fields of `spec` that
-    are named in `of_hub` do not count; `reported` names the top-level fields that an agent may write for its own
-    cluster through an agent ref. `headline` is the type of the condition by which a cluster is judged, Unknown meaning
-    that nothing is heard of it; `conditions` are further types that muster decides without a policy, or reporters of
-    the kind are expected to give. A `qualified` kind shares its name with another of the registry, which the name
-    alone means.
+    `versions` are the accepted ones, the preferred one first; `schema` is the stem of its file in `schemas/`;
+    `list_keys` maps the dotted path of each list that merges by key to its elements' key fields, every other list is
+    atomic; `counted` kinds get a generation, which ignores the fields of `spec` in `of_hub`; `reported` names the
+    top-level fields that an agent may write for its own cluster through an agent ref. `headline` is the type of the
+    condition that judges a cluster as a whole, Unknown if it is silent; `conditions` are further types that muster
+    decides without a policy, or that reporters are expected to set. A `qualified` kind has the same name as another of
+    the registry, and the name alone means the other one.
     """
 
     group: str
@@ -57,7 +56,7 @@ class Kind:
 
     @property
     def label(self) -> str:
-        """A name that no other kind has."""
+        """A unique name of the kind."""
         return f"{self.name}.{self.group}" if self.qualified else self.name
 
     @property
@@ -72,23 +71,23 @@ class Kind:
 
     @property
     def api_version(self) -> str:
-        """`group/version` with the preferred version, as derived files carry it."""
+        """`group/version` with the preferred version, as in derived files."""
         return f"{self.group}/{self.versions[0]}"
 
     def id(self, name: str, namespace: str = "") -> ObjectId:
-        """The id of this kind's object of that name."""
+        """The id of the object of this kind with a name."""
         return ObjectId(self.group, self.name, namespace, name)
 
     def has(self, id_: ObjectId) -> bool:
-        """Whether an object is of this kind."""
+        """Is the object of this kind?"""
         return id_.kind == self.name and id_.group == self.group
 
     def body(self, metadata: Tree, **sections: Tree) -> Tree:
-        """An object of this kind, as a file has it."""
+        """The body of an object of this kind, as in a file."""
         return {"apiVersion": self.api_version, "kind": self.name, "metadata": metadata, **sections}
 
 
-#: The condition that says whether a ManagedCluster is accepted; absent where it never was.
+#: The condition that says whether a ManagedCluster is accepted; absent if it never was.
 ACCEPTED = "HubAcceptedManagedCluster"
 
 _OCM = "cluster.open-cluster-management.io"
@@ -204,20 +203,20 @@ ALL: tuple[Kind, ...] = (
 
 #: The kinds that "cluster" means: Remedies, budgets and taints treat them alike.
 CLUSTERS: tuple[Kind, ...] = (MANAGED_CLUSTER, KARMADA_CLUSTER)
-#: What lies in the namespace of a cluster's name and belongs to it.
+#: The kinds in the namespace of a cluster's name that belong to the cluster.
 BESIDE_CLUSTERS: tuple[Kind, ...] = (
     ADAPTER_REPORT, NODE_POOL, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, ADD_ON_PLACEMENT_SCORE,
 )  # fmt: skip
-#: By what people say what a run decides of objects; all else is the fleet.
+#: The kinds that tell a run what to decide; all others are the fleet.
 POLICIES: tuple[Kind, ...] = (
     CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, REMEDY, CLUSTER_TAINT_POLICY,
 )  # fmt: skip
-#: By what they say which objects there may be.
+#: The kinds that restrict which objects there may be.
 ADMISSION: tuple[Kind, ...] = (VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)
-#: What adapters report on, by the name that `spec.resource.kind` has for it.
+#: The kinds that adapters report about, by their name in `spec.resource.kind`.
 TARGETS: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in (*CLUSTERS, NODE_POOL)})
 
-#: The effects that a cluster of each kind takes, by the kind's name. Karmada's API server refuses `PreferNoSchedule`.
+#: The taint effects of each kind of cluster, by the kind's name. Karmada's API server rejects `PreferNoSchedule`.
 TAINT_EFFECTS: Mapping[str, frozenset[str]] = MappingProxyType(
     {
         KARMADA_CLUSTER.name: frozenset(("NoSchedule", "NoExecute")),
@@ -226,18 +225,18 @@ TAINT_EFFECTS: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 
 BY_GROUP_KIND: Mapping[tuple[str, str], Kind] = MappingProxyType({(kind.group, kind.name): kind for kind in ALL})
-_ENTRIES = dict(BY_GROUP_KIND)  # asked for a hundred times of each cluster; a proxy takes twice as long
+_ENTRIES = dict(BY_GROUP_KIND)  # looked up a hundred times per cluster; a proxy takes twice as long
 _CLUSTERS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 BY_NAME: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in ALL if not kind.qualified})
 
 
 def kind_of(id_: ObjectId) -> Kind:
-    """Return the registry's entry for an id. KeyError for a kind that is not in it."""
+    """Return the kind of an id. KeyError for a kind that is not in the registry."""
     return _ENTRIES[id_[:2]]
 
 
 def is_cluster(id_: ObjectId) -> bool:
-    """Whether an object is a cluster."""
+    """Is the object a cluster?"""
     return id_[:2] in _CLUSTERS
 
 
@@ -254,13 +253,13 @@ def id_of_body(body: Tree) -> ObjectId | None:
 
 
 def of_kinds(ids: Iterable[ObjectId], *kinds: Kind) -> list[ObjectId]:
-    """Return those ids, in their order, that are of one of the kinds: for passes over all that a fleet has."""
+    """Return the ids of some kinds, in their order: fast, for all objects of a fleet."""
     wanted = {(kind.group, kind.name) for kind in kinds}
     return [id_ for id_ in ids if id_[:2] in wanted]
 
 
 def list_keys_of(id_: ObjectId) -> ListKeys:
-    """Return how the lists of an object merge; no list by key for a kind that is not in the registry."""
+    """Return the list keys of an object's kind; none for a kind that is not in the registry."""
     kind = BY_GROUP_KIND.get((id_.group, id_.kind))
     return {} if kind is None else kind.list_keys
 
@@ -269,7 +268,7 @@ class UnknownKind(ValueError):  # noqa: N818 - says what the person typed
     """No kind of that name."""
 
 
-#: Words that mean one kind, or several: those that muster has of its own, and those by which kubectl knows the kinds.
+#: Words that mean one or several kinds: muster's own, and the short names of kubectl.
 _SHORT: Mapping[str, tuple[str, ...]] = {
     **dict.fromkeys(("cluster", "clusters"), ("ManagedCluster", "Cluster")),
     **dict.fromkeys(("pool", "pools", "cp"), ("ClusterPool",)),
@@ -292,13 +291,13 @@ _SHORT: Mapping[str, tuple[str, ...]] = {
 
 
 def words() -> list[str]:
-    """Return the words that mean kinds, as people would type them: plurals, and what is shorter; sorted."""
+    """Return the words that mean kinds: plurals and short names; sorted."""
     return sorted({*(kind.folder for kind in ALL), "all", "policies", *_SHORT})
 
 
 def kinds_named(text: str) -> tuple[Kind, ...]:
-    """Return the kinds that a word means: a kind's name or plural in any case; `clusters` means both sorts, `all` every
-    kind, `policies` every kind of policy, `reports` those of adapters, `pools` and `claims` Hive's; `csr` and such.
+    """Return the kinds that a word means: a kind's name or plural in any case, or a short name; `clusters` means both
+    kinds, `all` every kind, `policies` every kind of policy, `reports` those of adapters, `pools` and `claims` Hive's.
 
     Raises UnknownKind with the nearest name.
     """

@@ -1,8 +1,8 @@
-"""Where under `derived/` an object's derived part lies, and how files are called that are read.
+"""The path of an object's derived part under `derived/`, and the names of files that are read.
 
-A function of the object's identity and the number of shards alone, and a path that every machine can write which may
-clone the repository: no step is longer than file systems take, and none differs from another by case alone or is what
-Windows takes for a device. Names that are none of this, nearly all, stand as they are.
+The path depends only on the object's identity and the number of shards, and every machine can write it: no step is too
+long for a file system, differs from another by case alone, or is the name of a Windows device. Nearly all names are
+used unchanged.
 """
 
 import hashlib
@@ -15,22 +15,22 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import MANIFEST_WORK, kind_of
 
 FOLDER: Final = "derived/"
-#: The file in which a Fleet may say that this folder lies on another branch.
+#: The file in which a Fleet may name another branch for this folder.
 FLEET_FILE: Final = "fleet.yaml"
 
-#: Where the spec of a Fleet names the authority that signs certificates of agents.
+#: The field of a Fleet's spec with the authority that signs agents' certificates.
 AUTHORITY: Final = ("signing", "authority")
 
-#: Into how many folders a kind's derived files may be spread: none, or one, two or three hex digits of a hash.
+#: The possible numbers of folders for a kind's derived files: one, or as many as one to three hex digits of a hash.
 SHARDS: Final = (1, 16, 256, 4096)
 
 SUFFIX: Final = ".yaml"
-_MOST_BYTES: Final = 255 - len(SUFFIX)  # what ext4, XFS, APFS and NTFS take of one name; a name may have 253
-_KEPT: Final = 200  # characters of a long name that are still there to be read
+_MOST_BYTES: Final = 255 - len(SUFFIX)  # the limit of ext4, XFS, APFS and NTFS; an object's name may have 253
+_KEPT: Final = 200  # characters of a long name that stay readable
 _DEVICE: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.ASCII)
 
 
-#: How the name of a file ends that may hold objects.
+#: The suffixes of files that may contain objects.
 SUFFIXES: Final = (SUFFIX, ".yml", ".json")
 
 
@@ -41,13 +41,13 @@ def _slips(word: str) -> Iterator[str]:
         yield f"{word[:i]}{word[i : i + 2][::-1]}{word[i + 2 :]}"
 
 
-#: How it ends where one of SUFFIXES was meant: in another case, a letter doubled, two swapped, a blank behind it.
+#: Misspelt SUFFIXES: in another case, with a doubled letter, two swapped letters, or a space at the end.
 SUFFIX_SLIPS: Final = tuple(
     sorted({f".{slip}" for suffix in SUFFIXES for slip in _slips(suffix[1:])}.difference(SUFFIXES))
 )
 
 
-@lru_cache(maxsize=1 << 15)  # asked for where a file is read, and where it is written
+@lru_cache(maxsize=1 << 15)  # computed when a file is read, and when it is written
 def derived_path(id_: ObjectId, shards: int) -> str:
     """Return the file of an object's derived part: `derived/<folder of the kind>/[<shard>/][<namespace>/]<name>.yaml`.
 
@@ -63,7 +63,7 @@ def derived_path(id_: ObjectId, shards: int) -> str:
 
 
 def is_derived_path(path: str, id_: ObjectId) -> bool:
-    """Whether a path is the file of an object's derived part, in whatever number of shards."""
+    """Is a path the file of an object's derived part, for any number of shards?"""
     steps = path.split("/")
     sharded = len(steps) == (5 if id_.namespace else 4)
     shards = 16 ** len(steps[2]) if sharded else 1
@@ -71,9 +71,9 @@ def is_derived_path(path: str, id_: ObjectId) -> bool:
 
 
 def file_name(name: str) -> str:
-    """Return the name, or where it could not be a file's name everywhere, what is left of it with a digest.
+    """Return the name itself, or a shortened name with a digest if some file system could not store it.
 
-    The `@` is in no name, so what is made here is never another object's.
+    No object's name contains `@`, so the result is never another object's.
     """
     if len(name) <= _MOST_BYTES and name == name.lower() and not _DEVICE.fullmatch(name):
         return name
@@ -88,9 +88,8 @@ _SAFE = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?", re.ASCII
 
 
 def is_safe(name: str) -> bool:
-    """Whether a name may become a file's name under `derived/`: no separators, no `..`, at most 253 characters.
+    """Can a name be a file's name under `derived/`: no separators, no `..`, at most 253 characters?
 
-    The schemas say more about each kind's names; this is the belt that holds for all, also for names that come
-    from agents.
+    The schemas restrict each kind's names further; this check protects against all names, also those from agents.
     """
     return _SAFE.fullmatch(name) is not None and ".." not in name

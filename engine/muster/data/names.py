@@ -1,7 +1,7 @@
-"""The known name that a misspelt one was meant to be: one rule for kinds, fields, variables and verbs.
+"""The nearest known name of a misspelt one: one rule for kinds, fields, variables and verbs.
 
-`nearest` is for hints, and generous: a hint that is wrong costs a glance. `slip_of` is for decisions: it takes a name
-for a misspelt one only where a few letters differ, because there are many other programs whose names are like ours.
+`nearest` is for hints, and generous: a wrong hint does little harm. `slip_of` is for decisions: a name counts as
+misspelt only if few letters differ, because other programs have names like ours.
 """
 
 from collections.abc import Iterable, Sequence
@@ -9,10 +9,8 @@ from difflib import get_close_matches
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Return the known name that `name` was probably meant to be: the same but for case, else the closest.
-
-    Empty where none is near.
-    """
+    """Return the known name that `name` probably means: equal except for case, else the closest; empty if none is
+    near."""
     candidates = sorted(other for other in known if other != name)
     folded = {candidate.casefold(): candidate for candidate in reversed(candidates)}
     if exact := folded.get(name.casefold()):
@@ -34,9 +32,9 @@ def few(names: Sequence[object], most: int = 5) -> str:
 
 
 def slip_of(name: str, known: Iterable[str]) -> str:
-    """Return the known name of which `name` is a misspelling: the same but for case, or but for a letter in four.
+    """Return the known name that `name` misspells: equal except for case, or for one letter in four.
 
-    At most three letters may be left out, added, changed or swapped with their neighbour. Empty where none is.
+    At most three letters may be missing, added, changed or swapped with a neighbour. Empty if there is none.
     """
     found = []
     for other in known:
@@ -48,7 +46,7 @@ def slip_of(name: str, known: Iterable[str]) -> str:
 
 
 def _distance(one: str, other: str, most: int) -> int:
-    """How many letters differ (optimal string alignment); anything over `most` where it is more than that."""
+    """Return how many letters differ (optimal string alignment); any number over `most` if it is larger."""
     if abs(len(one) - len(other)) > most:
         return most + 1
     before: list[int] = []

@@ -1,4 +1,4 @@
-"""What people are told: transitions, and the messages that they go into."""
+"""Notices for people: transitions, and the messages that contain them."""
 
 import hashlib
 from collections.abc import Iterable
@@ -10,8 +10,8 @@ from muster.data.ids import ObjectId
 
 @dataclass(frozen=True, slots=True)
 class Notice:
-    """A transition that a commit made, in `text` as people read it: of what (`sort`, `name`: `condition`, `Ready`),
-    from what to what, and why."""
+    """A transition in a commit, with its `text` for people: the fact (`sort`, `name`: `condition`, `Ready`), its values
+    before and after, and the reason."""
 
     object: ObjectId
     sort: str
@@ -25,14 +25,14 @@ class Notice:
 
     @property
     def id(self) -> str:
-        """The same for the same transition, whoever tells it and how often."""
+        """Identifies the transition, in all runs and processes."""
         return digest((self.commit, *self.object, self.sort, self.name))
 
 
 @dataclass(frozen=True, slots=True)
 class Message:
-    """What is told together, once `due`. `sinks` are the names of those that are told, none meaning all; `arrived`
-    those that have it."""
+    """Notices that are sent together once `due`. `sinks` are the names of the recipients, empty for all; `arrived`
+    those that have received it."""
 
     id: str
     policy: str

@@ -1,9 +1,8 @@
-"""What a terminal, a log or a commit may be given of a text that anybody wrote: names, reasons, what a server said.
+"""Makes texts from outside safe to show in a terminal, a log or a commit: names, reasons, messages of servers.
 
-What must never be shown: credentials in URLs, and what the environment holds in trust.
-
-Messages, reports of faults and commits are read by more people than may know a password. Whatever another program said
-(git quotes the remote's URL, with the token in it) goes through `without_secrets` before anybody sees it.
+Credentials in URLs and secrets of the environment are never shown. More people read messages, fault reports and commits
+than may know a password, so texts of other programs (git quotes the remote's URL with the token) go through
+`without_secrets` first.
 """
 
 import json
@@ -15,7 +14,7 @@ from typing import Final
 
 
 def is_ours(status: os.stat_result) -> bool:
-    """Whether a file or folder is this user's, and nobody else can write into it."""
+    """Does a file or folder belong to this user, and can no one else write into it?"""
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
@@ -33,7 +32,7 @@ def without_secrets(text: str, environ: Mapping[str, str] | None = None) -> str:
 
 
 def _values(environ: Mapping[str, str]) -> list[str]:
-    """The values of variables whose names say that they are secrets, the longest first, and the parts of those."""
+    """The values of variables with names of secrets, and the parts of these values; the longest first."""
     found: set[str] = set()
     for name, value in environ.items():
         if _TRUSTED.search(name):
@@ -41,21 +40,21 @@ def _values(environ: Mapping[str, str]) -> list[str]:
     return sorted((value for value in found if len(value) >= _SHORTEST), key=lambda value: (-len(value), value))
 
 
-#: What CI takes for orders in the output of a job: anywhere in a line (`##[...]` of GitHub, `##vso[...]` of Azure,
-#: `##teamcity[...]`), or where a text begins (`::...::` of GitHub, also behind spaces).
+#: Commands for CI in the output of a job: anywhere in a line (`##[...]` of GitHub, `##vso[...]` of Azure,
+#: `##teamcity[...]`), or at the beginning of a text (`::...::` of GitHub, also after spaces).
 _ANYWHERE: Final = re.compile(r"(?<=#)#(?=\w*\[)")
 _ORDER: Final = re.compile(rf"{_ANYWHERE.pattern}|\A\s*:(?=:[a-zA-Z][^:]*::)")
 
 
 def inert(line: str) -> str:
-    """Escape what of a line a CI system would obey."""
+    """Escape commands for CI systems in a line."""
     if "##" in line or "::" in line:
         return _ORDER.sub(lambda found: f"{found[0][:-1]}\\x{ord(found[0][-1]):02x}", line)
     return line
 
 
 def printable(text: str) -> str:
-    """The same, and escape what a terminal would obey, and what turns or breaks a line."""
+    """Escape those, control characters, and characters that break or reverse a line."""
     text = inert(text)
     if text.isprintable():
         return text
@@ -65,7 +64,7 @@ def printable(text: str) -> str:
 
 
 def printable_json(text: str) -> str:
-    """The same of JSON, which goes on saying the same: in its strings every character may be written as its number."""
+    """Do the same in JSON without changing its meaning: strings may contain any character as an escape."""
     if "##" in text:
         text = _ANYWHERE.sub(r"\\u0023", text)
     if text.replace("\n", "").isprintable():
@@ -74,5 +73,5 @@ def printable_json(text: str) -> str:
 
 
 def printable_lines(text: str) -> str:
-    """The same of a text of several lines, which stay lines."""
+    """Do the same in each line of a text."""
     return "\n".join(map(printable, text.split("\n")))

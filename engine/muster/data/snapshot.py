@@ -1,7 +1,6 @@
-"""What the kernel reads: the files of one revision, wherever they come from.
+"""Snapshots: the files of one revision, from a commit, the index, a work tree or a plain directory.
 
-A commit, the index (what is staged), a work tree or a plain directory all look alike from here. The git-backed
-implementations live in `muster.git`.
+The implementations that use git are in `muster.git`.
 """
 
 from abc import ABC, abstractmethod
@@ -11,19 +10,19 @@ from typing import Final, NamedTuple, Protocol, Self
 
 from muster.data.source import SourceFile
 
-#: Why something on an agent's ref was not read: the repository has lost it, so what the agent said is not known.
+#: The reason why something on an agent's ref was not read: the repository has lost it.
 LOST: Final = "lost"
 
 
 @dataclass(frozen=True, slots=True)
 class Skipped:
-    """A path that could hold an object but was not read.
+    """A path that could contain an object but was not read.
 
     `reason` is one of `symlink`, `too-large`, `not-utf8-path`, `control-characters`, `dotgit`, `submodule`,
     `not-a-file`, `conflict` (unmerged in the index), `unreadable`, and of a whole agent ref `no-cluster`, `misplaced`,
     `dated-ahead`, `not-given`, `over-limit`, `lost`, `too-many-unknown` and `too-many-refused`; `detail` says more (a
-    link's target, a size, an error). `path` is escaped for display where its bytes are not printable. It is empty where
-    a whole ref was left out.
+    link's target, a size, an error). `path` is escaped for display if its bytes are not printable. It is empty if a
+    whole ref was left out.
     """
 
     path: str
@@ -34,7 +33,7 @@ class Skipped:
 
 @dataclass(frozen=True, slots=True)
 class AgentLimits:
-    """How much one agent's ref may hold: bytes of all its files together, and so many files and directories."""
+    """Limits of one agent's ref: the bytes of all its files together, and the number of files and directories."""
 
     max_bytes: int = 4 << 20
     max_files: int = 1000
@@ -45,11 +44,11 @@ DEFAULT_LIMITS: Final = AgentLimits()
 
 @dataclass(frozen=True, slots=True)
 class SignerIdentity:
-    """Who is behind what is read of an agent's ref, where agents have to sign.
+    """Who signed the content of an agent's ref, if agents have to sign.
 
-    `user` signed what is read; empty where nobody did whose word counts: then only a stranger's words count. `reason`
-    and `doubt` say what is wrong with what the ref points at, in a word and a sentence; both are empty where there is a
-    `user`. `certificate` is a digest of the text of the certificate that vouches.
+    `user` is the signer; empty without a valid signature: then the content counts as a stranger's. `reason` and `doubt`
+    say what is wrong with the commit, in a word and a sentence; both are empty if there is a `user`. `certificate` is a
+    digest of the signer's certificate.
     """
 
     user: str = ""
@@ -60,7 +59,7 @@ class SignerIdentity:
 
 @dataclass(frozen=True, slots=True)
 class Withheld:
-    """A further repository that agents push to and that could not be asked, `why`, and the `clusters` that it speaks
+    """A further repository that agents push to and that did not answer, `why`, and the `clusters` that it reports
     for."""
 
     remote: str
@@ -70,13 +69,12 @@ class Withheld:
 
 @dataclass(frozen=True, slots=True)
 class Agents:
-    """Which agents a snapshot could hear: not hearing one is another thing than its silence.
+    """Which agents a snapshot could reach: an unreachable agent is not a silent one.
 
-    `present` are the clusters whose refs are here. `asked` says whether those that are not here were looked for where
-    agents push: a remote was asked, or there is none and so this repository is the place. `gone` are clusters whose
-    refs are known to be gone; of those that have `retired` a person says so. What holds more than `limits` does not
-    count. Of what is `withheld` nothing is known: nothing is decided about those clusters, and the others do not wait
-    for it. `identities` has who is behind each ref by cluster; None where agents need not sign.
+    `present` are the clusters with refs here. `asked`: the other refs were searched where agents push, on a remote, or
+    here if there is none. `gone` are clusters whose refs are known to be gone; `retired` those that a person has
+    retired. Refs over the `limits` do not count. Nothing is known of `withheld` clusters: nothing is decided about
+    them, and the others do not wait. `identities` has the signer of each ref by cluster; None if agents need not sign.
     """
 
     present: frozenset[str] = frozenset()
@@ -89,14 +87,14 @@ class Agents:
 
     @property
     def unknown(self) -> frozenset[str]:
-        """The clusters of which nothing is known for that reason."""
+        """The withheld clusters."""
         return frozenset().union(*(one.clusters for one in self.withheld))
 
 
 class StatedRemovals(NamedTuple):
-    """What a person's commit says of removals (`Muster-Allow-Removal`), in its own words: it counts for what that very
-    commit removes. `was` are the files that it changed or removed as they were before, `became` those that it changed
-    or added as they were then; `later` is every version that was committed after it."""
+    """The text of a trailer `Muster-Allow-Removal` in a person's commit: it counts for what the same commit removes.
+    `was` are the changed and removed files before the commit, `became` the changed and added ones after it; `later` is
+    every version that was committed since."""
 
     text: str
     commit: str
@@ -106,41 +104,40 @@ class StatedRemovals(NamedTuple):
 
 
 class Past(Protocol):
-    """What history says of the last run: the files that it read, what they were since, and what commits since allow.
+    """The history since the last run: the files that it read, their versions since, and what commits since allow.
 
-    The last run is the last that committed something. Others may have come after it and read what was committed since:
-    so every version of a file since then counts as read.
-    A snapshot has one where there is a history: not in a plain directory. Where it was cut off before the last run, it
-    says what there is. Asking may cost git processes: it is asked only where something is in doubt.
+    The last run is the last one that committed something. Later runs may have read what was committed since, so every
+    version of a file since then counts as read. Plain directories have no history; a history that is cut off before the
+    last run has as much as there is. Reading it may cost git processes, so it is read only in cases of doubt.
     """
 
     @property
     def commit(self) -> str:
-        """The commit that the last run evaluated that found every file whole; empty where it is not to be found."""
+        """The commit of the last run that found every file complete; empty if it is not known."""
 
     @property
     def lingers(self) -> bool:
-        """Whether there were runs since that commit, which found files that were not whole."""
+        """Were there runs since that commit, which found incomplete files?"""
 
     @property
     def allowances(self) -> tuple[StatedRemovals, ...]:
-        """What the trailers `Muster-Allow-Removal` of the commits since the last run say, oldest first."""
+        """The trailers `Muster-Allow-Removal` of the commits since the last run, oldest first."""
 
     def before(self, paths: Collection[str]) -> Mapping[str, Sequence[SourceFile]]:
-        """Return each of the files at `paths` as the last run read it and as it was since, newest first.
+        """Return the versions of each file at `paths` since the last run, including the one that it read, newest first.
 
-        The newest may be as it is now. A path at which there was no file, or none that was read, has no entry.
+        The newest may be the present one. A path without a file, or whose file was not read, has no entry.
         """
 
     def below(self, folder: str) -> Mapping[str, Sequence[SourceFile]]:
-        """Return the same of every file under a folder; the empty one is the root."""
+        """Return the same for every file under a folder; the empty one is the root."""
 
     def had(self, path: str, oid: str) -> bool:
-        """Return whether the last run read a file of this id there."""
+        """Did the last run read a file with this id there?"""
 
 
 class Author(NamedTuple):
-    """Who wrote something, as git says: nobody has proved it."""
+    """Who wrote something, according to git, without proof."""
 
     name: str
     mail: str
@@ -149,26 +146,25 @@ class Author(NamedTuple):
 class Authors(Protocol):
     """Who wrote the files of a snapshot.
 
-    A snapshot has one where git knows. Asking may cost a walk through history: it is asked only where a policy wants to
-    know.
+    A snapshot has it if git knows. It may cost a walk through history, so it is read only if a policy needs it.
     """
 
     @property
     def at_work(self) -> Author | None:
-        """Who would commit a change here and now; None where that is not known."""
+        """Who would commit a change now; None if that is not known."""
 
     def of(self, files: Mapping[str, str]) -> Author | None:
-        """Return who changed any of these files last; None where that is not known.
+        """Return who changed any of these files last; None if that is not known.
 
-        `files` has the id of each by path, empty where the file is gone.
+        `files` has the id of each by path, empty if the file is gone.
         """
 
 
 class Snapshot(ABC):
     """The YAML and JSON files of one revision sorted by path, then those of the agent refs, sorted by ref and path.
 
-    Paths compare by code points, which is the byte order of their UTF-8. What is read through processes ends with the
-    block that a snapshot is used in, or with `close`; they also end with the object.
+    Paths compare by code points, which is the byte order of their UTF-8. Processes that it reads through end with the
+    `with` block, with `close`, or with the object.
     """
 
     __slots__ = ()
@@ -180,7 +176,7 @@ class Snapshot(ABC):
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """What was left out and why. Complete once `files` has been exhausted."""
+        """The paths that were left out, and why. Complete once `files` has been exhausted."""
         return ()
 
     @property
@@ -190,17 +186,17 @@ class Snapshot(ABC):
 
     @property
     def agents(self) -> Agents:
-        """Which agents it could hear: none, where it does not look at their refs (a plain directory)."""
+        """Which agents could be reached: none, if their refs are not read (a plain directory)."""
         return Agents()
 
     @property
     def past(self) -> Past | None:
-        """What history says of the last run; None where it says nothing."""
+        """The history since the last run; None if there is none."""
         return None
 
     @property
     def authors(self) -> Authors | None:
-        """Who wrote the files; None where nobody knows."""
+        """Who wrote the files; None if that is not known."""
         return None
 
     @abstractmethod
@@ -218,7 +214,7 @@ class Snapshot(ABC):
 
 
 class Over(Snapshot):
-    """What lies over another snapshot, and says of everything else what that one says."""
+    """A snapshot over another one, `below`, whose properties it has unless it overrides them."""
 
     __slots__ = ()
     below: Snapshot
@@ -230,25 +226,25 @@ class Over(Snapshot):
 
     @property
     def skipped(self) -> tuple[Skipped, ...]:
-        """What was left out below."""
+        """The paths that were left out below."""
         return self.below.skipped
 
     @property
     def ignored(self) -> tuple[SourceFile, ...]:
-        """What `.musterignore` names below."""
+        """The ignored files below."""
         return self.below.ignored
 
     @property
     def agents(self) -> Agents:
-        """Which agents the snapshot below could hear."""
+        """The agents below."""
         return self.below.agents
 
     @property
     def past(self) -> Past | None:
-        """What history says of the last run: what it says of the files below."""
+        """The history below."""
         return self.below.past
 
     @property
     def authors(self) -> Authors | None:
-        """Who wrote the files below."""
+        """The authors below."""
         return self.below.authors

@@ -1,4 +1,4 @@
-"""Where data comes from: files of a snapshot, and the parts of objects that they carry."""
+"""Where data comes from: files of a snapshot, and the parts of objects in them."""
 
 from collections.abc import Callable
 from dataclasses import dataclass
@@ -10,11 +10,11 @@ from muster.data.tree import Tree
 
 
 class LostFileError(Exception):
-    """A file is there and its content is lost. That is no deletion: nothing can be decided from such a snapshot."""
+    """The content of an existing file is lost. It is not deleted, so nothing can be decided from such a snapshot."""
 
 
 class Layer(Enum):
-    """Which hand wrote a part. Input parts are merged with conflict checks; derived parts lie over them."""
+    """Who wrote a part. Input parts are merged with conflict checks; derived parts override them."""
 
     BUILTIN = "builtin"  # the bundle that ships with muster; a fleet's own object of the same name replaces it
     INPUT = "input"  # people and agents
@@ -22,7 +22,7 @@ class Layer(Enum):
 
 
 class Place(NamedTuple):
-    """A position in a file: 1-based line and column; 0 where only the file is known."""
+    """A position in a file: 1-based line and column; 0 if only the file is known."""
 
     file: str
     line: int = 0
@@ -36,11 +36,11 @@ class Place(NamedTuple):
 class SourceFile(NamedTuple):
     """One file of a snapshot.
 
-    `path` is relative to the repository's root with `/` between its parts; `oid` is an id of the content: git's blob
-    id in the repository's own object format (sha1 or sha256), another digest where no git is involved, so two files
-    of one id are equal and two of different ids need not differ; `ref` names the agent ref that it came from, empty
-    for the evaluated revision itself; `read` returns its bytes. It raises LostFileError where the
-    repository has lost a file of the revision, and OSError where an agent's file or one on disk cannot be read.
+    `path` is relative to the repository's root with `/` between its parts; `oid` is an id of the content: git's blob id
+    in the repository's own object format (sha1 or sha256), or another digest without git, so files with one id are
+    equal, but files with different ids need not differ; `ref` names the agent ref that it comes from, empty for the
+    evaluated revision itself; `read` returns its bytes. It raises LostFileError if the repository has lost a file of
+    the revision, and OSError if an agent's file or one on disk cannot be read.
     """
 
     path: str
@@ -50,13 +50,13 @@ class SourceFile(NamedTuple):
 
     @property
     def label(self) -> str:
-        """How messages name the file: the path, and before it the agent ref where it came from one."""
+        """How messages name the file: the path, after the agent ref if it comes from one."""
         return f"{self.ref}:{self.path}" if self.ref else self.path
 
 
 @dataclass(frozen=True, slots=True)
 class Part:
-    """One YAML document that carries (a part of) one object.
+    """One YAML document with (a part of) one object.
 
     `index` is the document's position in its file; `item` its position in a `List`, else None; `line` is the
     1-based line on which it begins.

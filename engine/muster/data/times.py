@@ -1,11 +1,11 @@
-"""Instants and durations as they stand in files: RFC 3339 in, `Z` out; Go-style durations.
+"""Instants and durations in files: RFC 3339 in, `Z` out; durations in Go's syntax.
 
-One instant per run, UTC, whole seconds. `datetime.fromisoformat` accepts more than RFC 3339 does, so the shape
-is checked first.
+Each run has one instant, in UTC and whole seconds. `datetime.fromisoformat` accepts more than RFC 3339, so the form is
+checked first.
 
-Files may say anything. An instant is one of the years 1 to 9999 in UTC and a duration at most some 292 years, as in Go
-and CEL: what lies beyond is no time, and schemas say so. Arithmetic that could leave the calendar is done here alone:
-differences of instants never do, sums go through `later`, for which the end of the calendar is never.
+An instant is in the years 1 to 9999 in UTC, and a duration is at most about 292 years, as in Go and CEL: anything else
+is no time, as the schemas say. Only this module does arithmetic that could leave the calendar: differences of instants
+never do, and sums go through `later`, which returns None past its end.
 """
 
 import re
@@ -24,9 +24,9 @@ _LONGEST = timedelta(microseconds=(2**63 - 1) // 1000)
 _UNIT_SECONDS = {"h": 3600.0, "m": 60.0, "s": 1.0, "ms": 1e-3, "us": 1e-6, "µs": 1e-6, "ns": 1e-9}
 
 
-@lru_cache(maxsize=1 << 14)  # each is asked for five times or so in a run, and thousands of objects share many
+@lru_cache(maxsize=1 << 14)  # each is parsed about five times in a run, and thousands of objects share many
 def parse_time(text: str) -> datetime:
-    """Return the instant that an RFC 3339 text names, in UTC, to the microsecond. ValueError if it is none."""
+    """Return the instant of an RFC 3339 text, in UTC, to the microsecond. ValueError for other texts."""
     if not _RFC3339.fullmatch(text):
         raise ValueError(f"{text!r} is not an RFC 3339 time such as 2026-01-01T00:00:00Z")
     if (dot := text.find(".")) > 0:
@@ -42,7 +42,7 @@ def parse_time(text: str) -> datetime:
 
 
 def try_time(value: object) -> datetime | None:
-    """Return the instant that `value` names, or None where it is no RFC 3339 text."""
+    """Return the instant of an RFC 3339 text; None for any other value."""
     if not isinstance(value, str):
         return None
     try:
@@ -52,14 +52,14 @@ def try_time(value: object) -> datetime | None:
 
 
 def format_time(instant: datetime) -> str:
-    """Return `2026-01-01T00:00:00Z`; fractions of a second appear only where there are any."""
+    """Return `2026-01-01T00:00:00Z`, with fractions of a second only if there are any."""
     utc = instant.astimezone(UTC)
     text = utc.strftime("%Y-%m-%dT%H:%M:%S") if utc.year >= 1000 else utc.isoformat()[:19]
     return f"{text}.{utc.microsecond:06d}".rstrip("0") + "Z" if utc.microsecond else f"{text}Z"
 
 
 def parse_duration(text: str) -> timedelta:
-    """Return the duration that Go's syntax names (`90s`, `1h30m`, `-2m`, `0`). ValueError if it is none."""
+    """Return the duration of a text in Go's syntax (`90s`, `1h30m`, `-2m`, `0`). ValueError for other texts."""
     body = text[1:] if text[:1] in ("+", "-") else text
     if body == "0":
         return timedelta(0)
@@ -78,7 +78,7 @@ def parse_duration(text: str) -> timedelta:
 
 
 def try_duration(value: object) -> timedelta | None:
-    """Return the duration that `value` names, or None where it is no Go-style duration."""
+    """Return the duration of a text in Go's syntax; None for any other value."""
     if not isinstance(value, str):
         return None
     try:
@@ -88,7 +88,7 @@ def try_duration(value: object) -> timedelta | None:
 
 
 def later(instant: datetime, span: timedelta) -> datetime | None:
-    """Return the instant that lies so much later (earlier, for a negative span); None past an end of the calendar."""
+    """Return `instant + span`; None past an end of the calendar."""
     try:
         return instant + span
     except OverflowError:
@@ -96,30 +96,30 @@ def later(instant: datetime, span: timedelta) -> datetime | None:
 
 
 def span_of(seconds: float) -> timedelta:
-    """Return so many seconds as a duration, at most the longest one there is."""
+    """Return a number of seconds as a duration, limited to the longest one."""
     most = _LONGEST.total_seconds()
     return timedelta(seconds=max(-most, min(seconds, most)))
 
 
 def second_at(instant: datetime | None) -> datetime | None:
-    """Return the first whole second that is not before an instant; None where there is none."""
+    """Return the first whole second that is not before an instant; None if there is none."""
     if instant is None or not instant.microsecond:
         return instant
     return second_after(instant)
 
 
 def second_after(instant: datetime | None) -> datetime | None:
-    """Return the first whole second after an instant; None where there is none."""
+    """Return the first whole second after an instant; None if there is none."""
     return None if instant is None else later(instant.replace(microsecond=0), _SECOND)
 
 
 def earliest(*instants: datetime | None) -> datetime | None:
-    """Return the first of the instants that are there."""
+    """Return the first instant; None if all are None."""
     return min((instant for instant in instants if instant is not None), default=None)
 
 
 def format_duration(span: timedelta) -> str:
-    """Return `1h30m`, `90s` as `1m30s`, `0s`: Go's form without needless zero terms."""
+    """Return `1h30m`, `1m30s` or `0s`: Go's form without zero terms."""
     seconds = span.total_seconds()
     sign, seconds = ("-", -seconds) if seconds < 0 else ("", seconds)
     hours, rest = divmod(seconds, 3600)

@@ -10,12 +10,12 @@ from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 Tree: TypeAlias = Any
-#: Where something stands in a tree: names of fields, and numbers of entries.
+#: A place in a tree: names of fields, and indices of lists.
 At: TypeAlias = tuple[str | int, ...]
 
 
 def read_json(text: str | bytes) -> Tree:
-    """Return the tree that a JSON text is of. ValueError for what is none, or is nested deeper than can be read."""
+    """Return the tree of a JSON text. ValueError if it is not JSON, or nested too deep to be read."""
     try:
         return json.loads(text)
     except RecursionError:
@@ -23,9 +23,9 @@ def read_json(text: str | bytes) -> Tree:
 
 
 def dig(tree: Tree, *path: str) -> Tree:
-    """Return the value at `path`, or None where any step is missing or not a mapping."""
+    """Return the value at `path`; None if any step is missing or not a mapping."""
     for step in path:
-        # Asked a hundred times of each cluster, and nearly always of a dict itself.
+        # Called a hundred times per cluster, nearly always with a plain dict.
         if tree.__class__ is not dict and not isinstance(tree, dict):
             return None
         tree = tree.get(step)
@@ -45,10 +45,8 @@ def mappings_at(tree: Tree, *path: str) -> list[dict[str, Tree]]:
 
 
 def is_same(one: Tree, other: Tree) -> bool:
-    """Return whether two trees are written alike: the same values under the same keys in the same order.
-
-    So 1 is neither 1.0 nor true, and 0.0 is not -0.0.
-    """
+    """Have two trees the same values under the same keys in the same order? 1 is neither 1.0 nor true here, and 0.0 is
+    not -0.0."""
     kind = one.__class__
     if kind is not other.__class__:
         return False
@@ -60,7 +58,7 @@ def is_same(one: Tree, other: Tree) -> bool:
 
 
 def _are_same(ones: Iterable[Tree], others: Iterable[Tree]) -> bool:
-    """The same of as many trees. Texts, which nearly all are, need no further call."""
+    """Compare trees pairwise. Texts, which are the most common, need no further call."""
     for one, other in zip(ones, others, strict=True):
         if one.__class__ is str:
             if one != other:
@@ -73,7 +71,7 @@ def _are_same(ones: Iterable[Tree], others: Iterable[Tree]) -> bool:
 def digest_of(tree: Tree) -> str:
     """Return a SHA-256 that changes when the data does; formatting, comments and the order of keys do not count.
 
-    It is whole, not cut short: others may have an interest in another content with the same digest.
+    It is not shortened: an attacker may search for another content with the same digest.
     """
     canonical = json.dumps(tree, sort_keys=True, separators=(",", ":"), ensure_ascii=True, default=str)
     return hashlib.sha256(canonical.encode()).hexdigest()
