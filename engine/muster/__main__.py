@@ -29,51 +29,71 @@ class Verb(NamedTuple):
     summary: str
 
 
-#: The verbs, in the order in which `muster --help` shows them.
-VERBS: dict[str, Verb] = {
-    "demo": Verb("features.demo.cli", "See it work: an example fleet in a temporary repository."),
-    "init": Verb("features.init.cli", "Create a fleet repository with a hook and CI jobs."),
-    "validate": Verb("features.validate.cli", "Check files: syntax, schema, references, expressions."),
-    "render": Verb("features.get.cli:render", "Print objects as they would be derived; write nothing."),
-    "plan": Verb("features.plan.cli:plan", "Show what a reconcile would change."),
-    "diff": Verb("features.plan.cli:diff", "Show what a reconcile would write, as a diff of files."),
-    "comment": Verb("features.plan.cli:comment", "Comment on a pull request with a plan."),
-    "reconcile": Verb("features.reconcile.cli", "Evaluate the fleet and commit what follows."),
-    "watch": Verb("features.watch.cli", "Reconcile on every change and whenever a decision is due."),
-    "pulses": Verb("features.pulses.cli", "Show which pulses are due, or follow them."),
-    "report": Verb("agents.report.cli", "Report on an object as one of its adapters."),
-    "accept": Verb("features.edits.cli:accept", "Accept clusters into the fleet."),
-    "deny": Verb("features.edits.cli:deny", "Remove clusters from the fleet, or keep them out."),
-    "sign": Verb("features.sign.cli", "Sign approved certificate requests."),
-    "taint": Verb("features.edits.cli:taint", "Taint clusters by hand."),
-    "label": Verb("features.edits.cli:label", "Label clusters."),
-    "cordon": Verb("features.edits.cli:cordon", "Keep new work off clusters."),
-    "uncordon": Verb("features.edits.cli:uncordon", "Let work onto clusters again."),
-    "drain": Verb("features.edits.cli:drain", "Move work away from clusters, and wait until it has left."),
-    "waive": Verb("features.edits.cli:waive", "Silence a finding until a date."),
-    "heartbeat": Verb("agents.heartbeat.cli", "Renew a cluster's lease and report its status."),
-    "relay": Verb("agents.relay.cli", "Forward the reports of many agents as one commit."),
-    "get": Verb("features.get.cli:get", "Show the fleet as a table, YAML or JSON."),
-    "wait": Verb("features.get.wait_cli", "Wait until an object has a condition."),
-    "claim": Verb("features.edits.cli:claim", "Claim a cluster of a pool, as one commit."),
-    "release": Verb("features.edits.cli:release", "Give a claim's cluster back, as one commit."),
-    "import": Verb("features.importing.cli", "Import the objects of a live hub from a dump."),
-    "export": Verb("features.export.cli", "Print objects for a load balancer or a live hub."),
-    "sync": Verb("features.sync.cli", "Write what the fleet decides to a live hub."),
-    "detect": Verb("agents.detect.cli", "Probe something in a cluster repeatedly, and report its condition."),
-    "cache": Verb("features.cache.cli", "Show or drop what is kept between runs."),
-    "site": Verb("features.page.cli", "Write the fleet as a web page."),
-    "describe": Verb("features.explain.cli:describe", "Show everything known about an object."),
-    "history": Verb("features.history.cli", "Show the transitions of an object, and how long it was available."),
-    "replay": Verb("features.replay.cli", "Show what policies would have decided over past commits."),
-    "forecast": Verb("features.forecast.cli", "Show what happens next without new input."),
-    "explain": Verb(
-        "features.explain.cli:explain", "Explain why a field has its value, by which rule, and until when."
-    ),
-    "lint": Verb("features.lint.cli", "Find things that are valid but probably unintended."),
-    "cel": Verb("features.cel.cli", "Evaluate and explain one expression."),
-    "test": Verb("features.test.cli", "Run PolicyTests."),
+#: The verbs by what a person wants, in the order in which `muster --help` shows them.
+GROUPS: dict[str, dict[str, Verb]] = {
+    "Most used": {
+        "init": Verb("features.init.cli", "Create a fleet repository with a hook and CI jobs."),
+        "validate": Verb("features.validate.cli", "Check files: syntax, schema, references, expressions."),
+        "plan": Verb("features.plan.cli:plan", "Show what a reconcile would change."),
+        "reconcile": Verb("features.reconcile.cli", "Evaluate the fleet and commit what follows."),
+        "watch": Verb("features.watch.cli", "Reconcile on every change and whenever a decision is due."),
+        "get": Verb("features.get.cli:get", "Show the fleet as a table, YAML or JSON."),
+        "describe": Verb("features.explain.cli:describe", "Show everything known about an object."),
+        "explain": Verb(
+            "features.explain.cli:explain", "Explain why a field has its value, by which rule, and until when."
+        ),
+        "accept": Verb("features.edits.cli:accept", "Accept clusters into the fleet."),
+        "site": Verb("features.page.cli", "Write the fleet as a web page."),
+    },
+    "Start": {
+        "demo": Verb("features.demo.cli", "See it work: an example fleet in a temporary repository."),
+        "import": Verb("features.importing.cli", "Import the objects of a live hub from a dump."),
+        "version": Verb("features.about.cli:version", "Show versions, and which extras are installed."),
+        "completion": Verb("features.about.cli:completion", "Let a shell complete commands and names."),
+        "api-resources": Verb("features.about.cli:api_resources", "List the kinds, and who writes them."),
+    },
+    "Look": {
+        "history": Verb("features.history.cli", "Show the transitions of an object, and how long it was available."),
+        "wait": Verb("features.get.wait_cli", "Wait until an object has a condition."),
+        "render": Verb("features.get.cli:render", "Print objects as they would be derived; write nothing."),
+        "diff": Verb("features.plan.cli:diff", "Show what a reconcile would write, as a diff of files."),
+    },
+    "Ask": {
+        "forecast": Verb("features.forecast.cli", "Show what happens next without new input."),
+        "replay": Verb("features.replay.cli", "Show what policies would have decided over past commits."),
+    },
+    "Change": {
+        "deny": Verb("features.edits.cli:deny", "Remove clusters from the fleet, or keep them out."),
+        "taint": Verb("features.edits.cli:taint", "Taint clusters by hand."),
+        "label": Verb("features.edits.cli:label", "Label clusters."),
+        "cordon": Verb("features.edits.cli:cordon", "Keep new work off clusters."),
+        "uncordon": Verb("features.edits.cli:uncordon", "Let work onto clusters again."),
+        "drain": Verb("features.edits.cli:drain", "Move work away from clusters, and wait until it has left."),
+        "claim": Verb("features.edits.cli:claim", "Claim a cluster of a pool, as one commit."),
+        "release": Verb("features.edits.cli:release", "Give a claim's cluster back, as one commit."),
+        "waive": Verb("features.edits.cli:waive", "Silence a finding until a date."),
+    },
+    "Run": {
+        "sign": Verb("features.sign.cli", "Sign approved certificate requests."),
+        "pulses": Verb("features.pulses.cli", "Show which pulses are due, or follow them."),
+        "comment": Verb("features.plan.cli:comment", "Comment on a pull request with a plan."),
+        "cache": Verb("features.cache.cli", "Show or drop what is kept between runs."),
+    },
+    "Connect": {
+        "heartbeat": Verb("agents.heartbeat.cli", "Renew a cluster's lease and report its status."),
+        "report": Verb("agents.report.cli", "Report on an object as one of its adapters."),
+        "detect": Verb("agents.detect.cli", "Probe something in a cluster repeatedly, and report its condition."),
+        "relay": Verb("agents.relay.cli", "Forward the reports of many agents as one commit."),
+        "export": Verb("features.export.cli", "Print objects for a load balancer or a live hub."),
+        "sync": Verb("features.sync.cli", "Write what the fleet decides to a live hub."),
+    },
+    "Policies": {
+        "lint": Verb("features.lint.cli", "Find things that are valid but probably unintended."),
+        "test": Verb("features.test.cli", "Run PolicyTests."),
+        "cel": Verb("features.cel.cli", "Evaluate and explain one expression."),
+    },
 }
+VERBS = {name: verb for verbs in GROUPS.values() for name, verb in verbs.items()}
 
 
 class Verbs(click.Group):
@@ -103,8 +123,10 @@ class Verbs(click.Group):
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """List the verbs without importing any."""
-        with formatter.section("Commands"):
-            formatter.write_dl([(name, verb.summary) for name, verb in VERBS.items()])
+        width = max(map(len, VERBS))
+        for title, verbs in GROUPS.items():
+            with formatter.section(title):
+                formatter.write_dl([(name.ljust(width), verb.summary) for name, verb in verbs.items()])
 
 
 @click.group(cls=Verbs, context_settings={"help_option_names": ["-h", "--help"]})

@@ -290,6 +290,13 @@ _SHORT: Mapping[str, tuple[str, ...]] = {
 }
 
 
+def short_names(kind: Kind) -> list[str]:
+    """Return the words that mean a kind, besides its name and plural; sorted."""
+    return sorted(
+        word for word, names in _SHORT.items() if kind.name in names and word not in (kind.schema, kind.plural)
+    )
+
+
 def words() -> list[str]:
     """Return the words that mean kinds: plurals and short names; sorted."""
     return sorted({*(kind.folder for kind in ALL), "all", "policies", *_SHORT})

@@ -136,6 +136,11 @@ def _gate(kind: Kind) -> Gate:
     return gate_for(derived_schema(kind))
 
 
+def derived_kinds() -> frozenset[str]:
+    """Return the labels of the kinds of which muster derives anything."""
+    return frozenset(load_schema("derived/parts.json")["kinds"])
+
+
 @cache
 def derived_schema(kind: Kind) -> Mapping[str, Tree]:
     """Return the schema of a kind's derived part, built from `schemas/derived/parts.json`. `beside` there are fields

@@ -1,0 +1,1 @@
+"""What this muster is: its version, its kinds, and its completion for shells."""
