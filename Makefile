@@ -4,11 +4,13 @@
 PYTHON ?= python3
 VENV   ?= .venv
 BIN    := $(VENV)/bin
-STAMP  := $(VENV)/.installed
+# What muster needs at run time, and what its development needs besides.
+RUNTIME := $(VENV)/.runtime
+STAMP   := $(VENV)/.installed
 
 .PHONY: demo test lint types layers pytest soak bench servers format clean example docs pages release
 
-demo: $(STAMP)
+demo: $(RUNTIME)
 	$(BIN)/muster demo
 
 # One core types, which takes a while, as the others begin with the tests.
@@ -71,9 +73,13 @@ format: $(STAMP)
 	$(BIN)/ruff format .
 	$(BIN)/ruff check --fix .
 
-$(STAMP): pyproject.toml
+$(RUNTIME): pyproject.toml
 	$(PYTHON) -c 'import sys; sys.exit("muster needs Python 3.11 or later, this is " + sys.version.split()[0]) if sys.version_info < (3, 11) else None'
 	$(PYTHON) -m venv $(VENV)
+	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e .
+	touch $(RUNTIME)
+
+$(STAMP): $(RUNTIME)
 	$(BIN)/python -m pip install --quiet --disable-pip-version-check -e '.[dev,docs,amqp,detect]'
 	touch $(STAMP)
 
