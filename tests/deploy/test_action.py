@@ -12,6 +12,7 @@ import yaml
 
 from tests.e2e.test_pull_requests import HELD, NOTES, World
 from tests.e2e.test_pull_requests import world as world
+from tests.features.sync.test_cli import SETS
 from tests.support.commandline import muster as muster
 from tests.support.git import Repo, git_environ
 from tests.support.pulls import OTHERS, REMEDY, remedy
@@ -33,9 +34,15 @@ class Runner:
         self.temp.mkdir(exist_ok=True)
         self.context = {"runner.temp": str(self.temp), "github.token": "secret", "github.run_id": "1", **context}
 
+    def outputs(self) -> dict[str, str]:
+        """What the last run wrote; a later line of a name counts."""
+        lines = (self.temp / "outputs").read_text().splitlines()
+        return dict(line.split("=", 1) for line in lines)
+
     def run(self, job: str, **inputs: str) -> dict[str, "subprocess.CompletedProcess[str]"]:
         environ = self.world.environ(
             GITHUB_STEP_SUMMARY=str(self.temp / "summary.md"), RUNNER_TEMP=str(self.temp),
+            GITHUB_OUTPUT=str(self.temp / "outputs"),
             GITHUB_API_URL=self.world.forge.url, GITHUB_REPOSITORY="acme/fleet",
         )  # fmt: skip
         action = self.world.folder / "action.yml"
@@ -83,11 +90,41 @@ def test_a_pull_request_is_planned_and_commented_on_and_then_reconciled(world: W
     runner = Runner(world, job)
     before = world.server.tip("main")
     done = runner.run("reconcile")
-    assert (list(done), done["reconcile"].returncode) == (["reconcile"], 0)
+    assert (list(done), done["reconcile"].returncode) == (["reconcile"], 0), done["reconcile"].stderr
     assert world.server.tip("main") != before
+    made = {"changed": "true", "commit": world.server.tip("main"), "held": "4", "findings": "0"}
+    assert runner.outputs() == {**made, "matrix": '{"cluster": []}'}
     ((name, given),) = runner.used
     assert name == "actions/cache"
     assert (Path(given["path"]) / "state.sqlite").is_file()
+
+
+def test_its_outputs_start_a_job_for_each_cluster(world: World) -> None:
+    placement = (
+        "apiVersion: cluster.open-cluster-management.io/v1beta1\nkind: Placement\n"
+        "metadata: {name: web, namespace: shop}\nspec: {tolerations: [{operator: Exists}]}\n"
+    )
+    cluster = (
+        "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\n"
+        "metadata: {{name: {}}}\nspec: {{hubAcceptsClient: true}}\n"
+    )
+    clusters = {f"{name}.yaml": cluster.format(name) for name in ("eu-1", "eu-2")}
+    world.pushed(**clusters, **{"sets.yaml": SETS.format(ns="shop"), "web.yaml": placement})
+    world.server.git("fetch", "--quiet", str(world.fork.path), "topic")
+    world.server.git("update-ref", "refs/heads/main", "FETCH_HEAD")
+    job = world.checked_out(world.server, "main:refs/remotes/origin/main", 0)
+    Repo(job, world.environ()).git("switch", "--quiet", "--create", "main", "--track", "origin/main")
+    runner = Runner(world, job)
+    assert runner.run("reconcile", placement="shop/web")["reconcile"].returncode == 0
+    outputs = runner.outputs()
+    assert outputs["commit"] == world.server.tip("main")
+    assert json.loads(outputs["matrix"]) == {"cluster": ["eu-1", "eu-2"]}
+    assert runner.run("reconcile", placement="shop/web")["reconcile"].returncode == 0
+    again = runner.outputs()
+    assert (again["changed"], again["commit"], again["matrix"]) == ("false", "", outputs["matrix"])
+    Repo(job, world.environ()).git("remote", "set-url", "origin", str(world.folder / "nowhere.git"))
+    assert runner.run("reconcile", placement="shop/none")["reconcile"].returncode == 4
+    assert runner.outputs() == {**again, "held": "0", "findings": "0", "matrix": '{"cluster": []}'}
 
 
 def test_what_is_wrong_fails_and_is_still_said_and_names_are_no_commands(world: World) -> None:
@@ -152,9 +189,11 @@ def scripts(workflow: Path) -> dict[str, str]:
 
 
 def test_its_scripts_are_those_of_the_workflows() -> None:
+    """But that of `reconcile`, which has outputs: in a workflow of one's own the next step can ask muster itself."""
     own = {step["name"]: step["run"] for step in STEPS if "run" in step}
     laid_down = {name: text for workflow in WORKFLOWS for name, text in scripts(workflow).items()}
     assert len(laid_down) == 4
+    assert f"\n{laid_down.pop('reconcile').strip()} -o json >" in own["reconcile"]
     for name, text in laid_down.items():
         assert own[name].strip() == text.strip()
 

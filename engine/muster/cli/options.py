@@ -201,18 +201,22 @@ class _OutputFormat(click.Choice[str]):
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
         """The formats, including templates."""
         usual = super().get_metavar(param, ctx)
-        return f"{usual[:-1]}|{JSONPATH}TEMPLATE|{COLUMNS}SPEC]" if usual and self._templates else usual
+        return (
+            f"{usual[:-1]}|{JSONPATH}TEMPLATE|{JSONPATH_AS_JSON}TEMPLATE|{COLUMNS}SPEC]"
+            if usual and self._templates
+            else usual
+        )
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the format."""
         text = str(value).removeprefix("=")
-        if self._templates and text.startswith((JSONPATH, COLUMNS)):
+        if self._templates and text.startswith((JSONPATH, JSONPATH_AS_JSON, COLUMNS)):
             return text
         return super().convert(text, param, ctx)
 
 
 #: The prefixes of a template and of columns, as in kubectl.
-JSONPATH, COLUMNS = "jsonpath=", "custom-columns="
+JSONPATH, JSONPATH_AS_JSON, COLUMNS = "jsonpath=", "jsonpath-as-json=", "custom-columns="
 
 
 #: `--log-format FORMAT` of commands that go on until they are stopped.

@@ -89,6 +89,10 @@ def test_templates_are_given_an_object_or_a_list(tmp_path: Path, muster: Run) ->
     assert said("cluster", "a", "b", "-o=jsonpath={.items[1].metadata.name}")[:2] == (0, "b")
     accepted = "jsonpath={.status.conditions[?(@.type=='HubAcceptedManagedCluster')].status}"
     assert said("mcl", "a", "-o", accepted)[:2] == (0, "True")
+    code, out, _ = said("clusters", "-o", "jsonpath-as-json={.items[*].metadata.name}")
+    assert (code, json.loads(out)) == (0, ["a", "b"])
+    ranged = "jsonpath-as-json={range .items[*]}{.metadata.labels.region}={end}"
+    assert json.loads(said("clusters", "-o", ranged)[1]) == ["eu", "=", "us", "="]
     for wrong, caret in (("{.a", "^"), ("{.items[7]}", " " * 7 + "^")):
         code, out, err = said("clusters", "-o", f"jsonpath={wrong}")
         assert (code, out) == (2, "")

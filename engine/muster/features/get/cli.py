@@ -42,7 +42,8 @@ def get(
     """Show objects as they are at this instant: inputs and what is derived from them.
 
     On a terminal a table has the columns that fit, with -o wide all of them. Templates are kubectl's:
-    -o jsonpath='{.metadata.name}' for one object, '{.items[*].metadata.name}' for several; and
+    -o jsonpath='{.metadata.name}' for one object, '{.items[*].metadata.name}' for several;
+    -o jsonpath-as-json prints a JSON array of the values; and
     -o custom-columns=NAME:.metadata.name,REGION:.metadata.labels.region. KIND may be all.
 
     With -w objects are printed again when they change: after commits, after agents' pushes, and as time passes.
@@ -124,8 +125,9 @@ def _listing(output: str, order: str | None, *, single: bool, labels: bool) -> "
     try:
         by = None if order is None else parse(_in_braces(order))
         option = "-o jsonpath"
-        if output.startswith(options.JSONPATH):
-            return ListingFormat("jsonpath", parse(output.removeprefix(options.JSONPATH)), single, order=by)
+        if output.startswith((options.JSONPATH, options.JSONPATH_AS_JSON)):
+            form, _, template = output.partition("=")
+            return ListingFormat(form, parse(template), single, order=by)
         option = "-o custom-columns"
         if output.startswith(options.COLUMNS):
             columns = [one.partition(":") for one in output.removeprefix(options.COLUMNS).split(",")]

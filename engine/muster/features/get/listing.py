@@ -13,7 +13,7 @@ from muster.data.kinds import BY_NAME
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mapping_at
 from muster.features.get.jsonpath.template import Template
-from muster.features.get.jsonpath.values import filled
+from muster.features.get.jsonpath.values import filled, found
 from muster.rules.checks.waivers import shown
 from muster.run.run import Run
 
@@ -55,7 +55,10 @@ class ListingFormat:
             objects = sorted(objects, key=lambda body: _sort_key(filled(order, body)))
         if self.template is not None or self.form == "json":
             tree = objects[0] if self.single and len(objects) == 1 else _list(objects)
-            sys.stdout.write(json_text(tree) if self.template is None else filled(self.template, tree))
+            if self.template is not None and self.form == "jsonpath":
+                sys.stdout.write(filled(self.template, tree))
+            else:
+                sys.stdout.write(json_text(tree if self.template is None else found(self.template, tree)))
         elif self.form == "yaml":
             sys.stdout.write(yaml_stream(objects))
         elif self.form == "name":

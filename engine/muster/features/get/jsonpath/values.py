@@ -38,6 +38,11 @@ def filled(template: Template, data: Tree, most: int = MAX_VALUES) -> str:
     return "\n".join(map(inert, text.split("\n")))
 
 
+def found(template: Template, data: Tree, most: int = MAX_VALUES) -> list[Tree]:
+    """Return the values of a template's paths, as `kubectl -o jsonpath-as-json` does. BadTemplate as `filled`."""
+    return list(_PathWalk(template.text, most).values(template.parts, data))
+
+
 class _PathWalk:
     def __init__(self, text: str, most: int) -> None:
         self._text, self._most, self._left = text, most, most
@@ -52,6 +57,16 @@ class _PathWalk:
             else:
                 constant = bool(part) and isinstance(part[-1].what, Constant)
                 yield " ".join(shown(value, constant=constant) for value in self._found(part, [data]))
+
+    def values(self, parts: Sequence[Part], data: Tree) -> Iterator[Tree]:
+        for part in parts:
+            if isinstance(part, str):
+                yield part
+            elif isinstance(part, Range):
+                for value in self._found(part.path, [data]):
+                    yield from self.values(part.body, value)
+            else:
+                yield from self._found(part, [data])
 
     def _found(self, path: Path, values: list[Tree]) -> list[Tree]:
         for step in path:
