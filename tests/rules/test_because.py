@@ -29,6 +29,16 @@ SILENT = {"requested taints", "requested actions", "departures", "pool clusters"
 #: What the example fleet does not have: a cluster without a set that is being removed, with an add-on and a node pool;
 #: a latching taint; and a request that a person approved.
 FURTHER = """
+apiVersion: muster.dev/v1alpha1
+kind: Projection
+metadata: {name: each}
+spec: {forEach: clusters, path: cluster.metadata.name, text: cluster.metadata.name}
+---
+apiVersion: muster.dev/v1alpha1
+kind: Projection
+metadata: {name: list}
+spec: {forEach: all, path: "'list'", text: string(clusters.size())}
+---
 apiVersion: cluster.open-cluster-management.io/v1
 kind: ManagedCluster
 metadata: {name: leaving, deletionTimestamp: "2026-01-01T11:00:00Z", finalizers: [a.b/c]}

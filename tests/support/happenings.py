@@ -2,6 +2,7 @@
 
 # ruff: noqa: E501 - documents
 
+import json
 import random
 from collections.abc import Callable
 from datetime import datetime, timedelta
@@ -311,8 +312,54 @@ def rollout_spec(chance: random.Random) -> Tree:
     return spec
 
 
+# -- projections
+
+_PROJECTION = "apiVersion: muster.dev/v1alpha1\nkind: Projection\nmetadata: {{name: {name}}}\nspec: {spec}\n"
+
+
+def a_projection(living: "Living") -> str:
+    """A Projection comes, changes or goes; some of them cannot be carried out for some clusters, or for any."""
+    chance = living.chance
+    name = chance.choice(("each", "web", "list"))
+    path = f"projections/{name}.yaml"
+    if chance.random() < 0.2 and (living.repo.path / path).exists():
+        return living.puts({path: None}, f"projection {name} goes")
+    select: Tree = chance.choice(
+        ({}, {"matchLabels": {"region": "eu"}}, {"expression": "cluster.metadata.labels.region != 'us'"})
+    )
+    spec: Tree = {"select": select}
+    if name == "list":
+        spec |= {
+            "forEach": "all", "path": chance.choice(("'list.json'", "'other/list.yaml'")),
+            "objects": "clusters.map(c, {'name': c.metadata.name, 'region': c.metadata.labels.region, 'web': placements[?'apps/some'].orValue([]).exists(p, p == c.metadata.name)})",
+        }  # fmt: skip
+    else:
+        spec |= {
+            "forEach": "clusters" if name == "each" else {"placement": chance.choice(("apps/some", "apps/eu", "apps/other"))},
+            "path": chance.choice((
+                "cluster.metadata.name + '.yaml'", "cluster.metadata.name + '.yaml'", "cluster.metadata.labels.region + '/' + cluster.metadata.name + '.yaml'",
+                "cluster.metadata.labels.region + '.yaml'", "(cluster.metadata.name.endsWith('1') ? '../' : '') + cluster.metadata.name + '.yaml'",
+            )),
+            "object": chance.choice((
+                "{'region': cluster.metadata.labels.region, 'up': status(conditions, 'ManagedClusterConditionAvailable')}",
+                "{'cpu': cluster.status.allocatable.cpu, 'taints': cluster.spec.?taints.orValue([]).map(t, t.key)}", "{'whole': cluster}",
+            )),
+        }  # fmt: skip
+    return living.puts({path: _PROJECTION.format(name=name, spec=json.dumps(spec))}, f"projection {name}: {spec}")
+
+
+def a_projected_hand_edit(living: "Living") -> str:
+    """Somebody edits, removes or adds a file of a Projection."""
+    folder = living.repo.path / "derived/projections"
+    files = sorted(str(file.relative_to(living.repo.path)) for file in folder.glob("*/**/*") if file.is_file())
+    path = living.chance.choice([*files, "derived/projections/each/note.txt", "derived/projections/gone/a.yaml"])
+    text = living.chance.choice((None, "a: 1\n")) if path in files else "hand: made\n"
+    return living.puts({path: text}, f"{path} is edited by hand: {text}")
+
+
 #: All of them, as often as they happen among the others.
 MORE: tuple[Callable[["Living"], str], ...] = (
     an_outage, an_outage, a_verdict, a_verdict, a_verdict, an_ignored_folder, a_hand_edit, a_hand_edit, a_name_of_another,
     a_function, a_function, a_function, a_rollout, a_rollout, a_rollout, a_rollout,
+    a_projection, a_projection, a_projection, a_projection, a_projected_hand_edit,
 )  # fmt: skip

@@ -382,6 +382,10 @@ class Code(StrEnum):
         "The derived part of the object, such as a copy of an adapter's report, would be larger or more deeply "
         "nested than a file may be, so the next run could not read it. The object keeps its last derived state, and "
         "a report counts as not sent. It is a warning if only agents report the object.")
+    PROJECTIONS_COLLIDE = ("MUS530", _E, "files of a Projection collide",
+        "A Projection writes several files to one path, to a path and one below it, or to paths that differ by case "
+        "alone, which many file systems cannot hold. All of these files stay as they are, and every other file is "
+        "written. Put the cluster's name into the path.")
     # -- 6xx: advice, which `muster lint` gives
     MATCHES_NOTHING = ("MUS601", _W, "matches no object",
         "A policy's target, or a budget's selector, matches no object of the fleet. This is fine before the first "

@@ -129,7 +129,7 @@ class Held:
 class Failed(NamedTuple):
     """A failed expression of a policy, at a place in its source: for `number` objects, with the failure of the first
     one, `object`. `offset` is the character of the expression where it failed; `cut_off`: it costs too much. `stage` is
-    the name of the stage."""
+    the name of the stage. `hint` says what to do, if it is not what helps most expressions."""
 
     policy: ObjectId
     at: At
@@ -139,6 +139,7 @@ class Failed(NamedTuple):
     cut_off: bool
     number: int = 1
     stage: str = ""
+    hint: str = ""
 
 
 @dataclass(frozen=True, slots=True)
@@ -152,4 +153,13 @@ class Wake:
     pulse: bool = False
 
 
-Outcome: TypeAlias = Decision | Pulse | Held | Wake | Finding
+class ProjectedFile(NamedTuple):
+    """The text of a file that a Projection writes, by the entry of `status.muster.projections` that records it. None:
+    the file stays as it is."""
+
+    object: ObjectId
+    entry: str
+    text: str | None
+
+
+Outcome: TypeAlias = Decision | Pulse | Held | Wake | ProjectedFile | Finding

@@ -188,6 +188,7 @@ POLICY_TEST = Kind(_MUSTER, ("v1alpha1",), "PolicyTest", "policytests")
 WAIVER = Kind(_MUSTER, ("v1alpha1",), "Waiver", "waivers")
 APPROVAL = Kind(_MUSTER, ("v1alpha1",), "Approval", "approvals")
 ROLLOUT = Kind(_MUSTER, ("v1alpha1",), "Rollout", "rollouts", namespaced=True)
+PROJECTION = Kind(_MUSTER, ("v1alpha1",), "Projection", "projections")
 
 ALL: tuple[Kind, ...] = (
     MANAGED_CLUSTER, KARMADA_CLUSTER, LEASE, CSR,
@@ -198,7 +199,7 @@ ALL: tuple[Kind, ...] = (
     VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING,
     FLEET, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, NOTIFICATION_POLICY, DISRUPTION_BUDGET, ADAPTER_REPORT,
     NODE_POOL, POLICY_TEST,
-    WAIVER, APPROVAL, ROLLOUT,
+    WAIVER, APPROVAL, ROLLOUT, PROJECTION,
 )  # fmt: skip
 
 #: The kinds that "cluster" means: Remedies, budgets and taints treat them alike.

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from muster.data.ids import ObjectId
-from muster.data.kinds import MANIFEST_WORK, kind_of
+from muster.data.kinds import MANIFEST_WORK, PROJECTION, kind_of
 
 FOLDER: Final = "derived/"
 #: The file in which a Fleet may name another branch for this folder.
@@ -25,6 +25,7 @@ AUTHORITY: Final = ("signing", "authority")
 SHARDS: Final = (1, 16, 256, 4096)
 
 SUFFIX: Final = ".yaml"
+_PROJECTED: Final = f"{FOLDER}{PROJECTION.folder}/"
 _MOST_BYTES: Final = 255 - len(SUFFIX)  # the limit of ext4, XFS, APFS and NTFS; an object's name may have 253
 _KEPT: Final = 200  # characters of a long name that stay readable
 _DEVICE: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.ASCII)
@@ -51,10 +52,11 @@ SUFFIX_SLIPS: Final = tuple(
 def derived_path(id_: ObjectId, shards: int) -> str:
     """Return the file of an object's derived part: `derived/<folder of the kind>/[<shard>/][<namespace>/]<name>.yaml`.
 
-    `shards` is one of SHARDS; any other number counts as the next smaller one.
+    `shards` is one of SHARDS; any other number counts as the next smaller one. Projections have no shards: the folders
+    beside theirs hold what they write.
     """
     steps = [FOLDER.rstrip("/"), kind_of(id_).folder]
-    if digits := sum(shards >= number for number in SHARDS[1:]):
+    if (digits := sum(shards >= number for number in SHARDS[1:])) and not PROJECTION.has(id_):
         # The works of a set have one name in many namespaces.
         steps.append(_digest(id_.namespace if MANIFEST_WORK.has(id_) else id_.name)[:digits])
     if id_.namespace:
@@ -70,6 +72,18 @@ def is_derived_path(path: str, id_: ObjectId) -> bool:
     return shards in SHARDS and path == derived_path(id_, shards)
 
 
+def projected_path(projection: str, path: str) -> str:
+    """Return the file that a Projection of this name writes at `path` in its folder."""
+    # A name may end as a file does, and that file would be the derived part of the Projection named without the end.
+    folder = file_name(projection) if not projection.endswith(SUFFIX) else file_name(projection.upper())
+    return f"{_PROJECTED}{folder}/{path}"
+
+
+def is_projected(path: str) -> bool:
+    """Is this the path of a file that a Projection writes, and not of a derived part?"""
+    return path.startswith(_PROJECTED) and "/" in path[len(_PROJECTED) :]
+
+
 def file_name(name: str) -> str:
     """Return the name itself, or a shortened name with a digest if some file system could not store it.
 
@@ -82,6 +96,14 @@ def file_name(name: str) -> str:
 
 def _digest(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
+
+
+_STEP: Final = re.compile(r"[A-Za-z0-9_@](?:[-A-Za-z0-9_.@+=,]{0,198}[-A-Za-z0-9_@+=,])?", re.ASCII)
+
+
+def is_portable(step: str) -> bool:
+    """Can every machine write a file or folder of this name? None is hidden, and none means another folder."""
+    return _STEP.fullmatch(step) is not None and _DEVICE.fullmatch(step.lower()) is None
 
 
 _SAFE = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?", re.ASCII)

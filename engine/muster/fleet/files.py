@@ -8,7 +8,7 @@ from functools import cache
 from pathlib import Path
 
 from muster.data.ids import ObjectId
-from muster.data.locations import FOLDER, SUFFIX, SUFFIX_SLIPS
+from muster.data.locations import FOLDER, SUFFIX, SUFFIX_SLIPS, is_projected
 from muster.data.snapshot import LOST, Skipped, Snapshot
 from muster.data.source import Layer, LostFileError, SourceFile
 from muster.data.yaml.problem import Loaded
@@ -81,7 +81,8 @@ def _is_damaged_derived(skipped: Skipped) -> bool:
     """Is this skipped path one that muster writes? Then it is rewritten or removed."""
     # These paths are only a printable form, or are never written, so they cannot be muster's own.
     named = skipped.reason not in ("not-utf8-path", "control-characters", "dotgit")
-    return named and not skipped.ref and skipped.path.startswith(FOLDER) and skipped.path.endswith(SUFFIX)
+    written = skipped.path.endswith(SUFFIX) or is_projected(skipped.path)
+    return named and not skipped.ref and skipped.path.startswith(FOLDER) and written
 
 
 def is_hidden(path: str) -> bool:
@@ -107,6 +108,8 @@ def read_file(reading: FilesRead, source: SourceFile, layer: Layer) -> None:
     data = source.read()
     if layer is Layer.DERIVED:
         reading.derived_files[source.path] = content_id(data)
+        if is_projected(source.path):
+            return  # it is written for others
     elif data.startswith(FILTERED):
         # The content is elsewhere: a pointer or a cipher says nothing about the objects in it.
         reading.findings.append(messages.filtered(source))

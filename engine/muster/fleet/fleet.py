@@ -9,7 +9,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import Self, TypeVar
 
-from muster.data.decision import Decision, Failed, Held, Memory, Outcome, Pulse, Wake
+from muster.data.decision import Decision, Failed, Held, Memory, Outcome, ProjectedFile, Pulse, Wake
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, Kind
@@ -31,7 +31,8 @@ class Beyond:
     names of all clusters of the rest; `conditions`: their condition types. `adapters`: does any adapter report there;
     `derived`: is any file derived there. `asked`: do wide stages run? If not, their results of the last run hold, and
     clusters need to know `lease_floor`. `disrupted`: the standing clusters with a requested disruptive effect; `found`:
-    findings about the rest; `failed`: expressions that failed there.
+    findings about the rest; `failed`: expressions that failed there. `files_unseen`: the files of Projections were not
+    read, so those that are recorded count as present.
     """
 
     standing: frozenset[ObjectId] = frozenset()
@@ -45,6 +46,7 @@ class Beyond:
     disrupted: frozenset[ObjectId] = frozenset()
     found: frozenset[Finding] = frozenset()
     failed: tuple[Failed, ...] = ()
+    files_unseen: bool = False
 
 
 #: A full run has no rest.
@@ -100,8 +102,8 @@ class Fleet(View):
     clusters whose agents still report, by name, with these reports. `undeclared`: objects that are reported and not
     declared. `asked`: the labels that agents request, by cluster; they have no effect until a person sets them.
 
-    Decided, besides what a view has: `pulses`, `wakes`, and after the last stage `texts`, the derived files by object
-    (None: the file is unchanged).
+    Decided, besides what a view has: `pulses`, `wakes`, `projected`, the texts of Projections' files by object and
+    entry of its record, and after the last stage `texts`, the derived files by object (None: the file is unchanged).
     """
 
     settings: Settings = field(kw_only=True)
@@ -115,6 +117,7 @@ class Fleet(View):
     findings: tuple[Finding, ...] = ()
     pulses: tuple[Pulse, ...] = ()
     wakes: tuple[Wake, ...] = ()
+    projected: Mapping[tuple[ObjectId, str], str | None] = field(default_factory=dict)
     texts: Mapping[ObjectId, str | None] = field(default_factory=dict)
 
     # -- parts of a fleet
@@ -152,6 +155,7 @@ class Fleet(View):
         """Return the fleet as the next stage sees it."""
         decisions = list[Decision]()
         pulses, held, wakes, findings = list(self.pulses), list(self.held), list(self.wakes), list(self.findings)
+        projected = dict(self.projected)
         for outcome in outcomes:
             if isinstance(outcome, Pulse):
                 pulses.append(outcome)
@@ -159,13 +163,15 @@ class Fleet(View):
                 held.append(outcome)
             elif isinstance(outcome, Wake):
                 wakes.append(outcome)
+            elif isinstance(outcome, ProjectedFile):
+                projected[outcome.object, outcome.entry] = outcome.text
             elif isinstance(outcome, Finding):
                 findings.append(outcome)
             else:
                 decisions.append(outcome)
         return replace(
             self.with_decisions(decisions), texts={}, pulses=tuple(pulses), held=tuple(held), wakes=tuple(wakes),
-            findings=tuple(findings),
+            findings=tuple(findings), projected=projected,
         )  # fmt: skip
 
 

@@ -10,7 +10,7 @@ import warnings
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Final
 
-from muster.data.locations import FOLDER, SUFFIX_SLIPS, SUFFIXES
+from muster.data.locations import FOLDER, SUFFIX_SLIPS, SUFFIXES, is_projected
 from muster.data.yaml import limits
 
 if TYPE_CHECKING:
@@ -43,8 +43,10 @@ _CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def is_data(path: bytes) -> bool:
-    """Does the name say that the file may contain objects, or was meant to?"""
-    return path.endswith(_SUFFIX_BYTES) or (path.endswith(_SLIP_BYTES) and not path.startswith(_FOLDER_BYTES))
+    """Does the name say that the file may contain objects, or was meant to, or that a Projection wrote it?"""
+    if path.startswith(_FOLDER_BYTES):
+        return path.endswith(_SUFFIX_BYTES) or is_projected(path.decode(errors="replace"))
+    return path.endswith((*_SUFFIX_BYTES, *_SLIP_BYTES))
 
 
 def decode(path: bytes) -> tuple[str, str]:

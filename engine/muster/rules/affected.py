@@ -18,6 +18,7 @@ from muster.data.kinds import (
     CLUSTERS,
     CONDITION_POLICY,
     FLEET,
+    PROJECTION,
     PULSE_POLICY,
     TAINT_EFFECTS,
     Kind,
@@ -41,7 +42,7 @@ _KNOWN: Final = frozenset(("self", "fleet", "params", "variables", "accepted", "
 #: The same for what is decided after the conditions.
 _KNOWN_LATER: Final = _KNOWN | {"conditions"}
 #: An edit of these kinds may affect anything.
-_OF_ALL: Final = (FLEET, PULSE_POLICY, CLUSTER_TAINT_POLICY, *ADMISSION)
+_OF_ALL: Final = (FLEET, PULSE_POLICY, CLUSTER_TAINT_POLICY, PROJECTION, *ADMISSION)
 
 _P = TypeVar("_P", bound="Policy | Remedy | Rollout")
 #: Does an edit affect a cluster?

@@ -6,7 +6,7 @@ from functools import partial
 from typing import TypeVar
 
 from muster.data.finding import Finding
-from muster.data.kinds import ALL, CONDITION_POLICY, PLACEMENT, REMEDY, ROLLOUT
+from muster.data.kinds import ALL, CONDITION_POLICY, PLACEMENT, PROJECTION, REMEDY, ROLLOUT
 from muster.fleet.faults import attempt
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
@@ -19,6 +19,7 @@ from muster.rules.placements.policy import CompiledPlacement, compile_placement
 from muster.rules.policies.environments import Bounds
 from muster.rules.policies.in_force import Compiled
 from muster.rules.policies.policies import P, PolicyKind
+from muster.rules.projections.policy import Projection, compile_projection
 from muster.rules.pulses.policy import PULSE_POLICIES, PulsePolicy
 from muster.rules.remedies.policy import Remedy, compile_remedy
 from muster.rules.rollouts.policy import Rollout, compile_rollout
@@ -45,6 +46,7 @@ def compile_policies(fleet: Fleet) -> Compiled:
         )
         return [policy for _, policy in found]
 
+    projections = _compiled(fleet.of(PROJECTION), lambda obj: compile_projection(obj, of_own), findings)
     conditions, rivals = without_conflicts(policies(CONDITION_POLICIES))
     ordered, circle = in_dependency_order(conditions)
     findings.extend(rivals)
@@ -56,6 +58,7 @@ def compile_policies(fleet: Fleet) -> Compiled:
         NotificationPolicy: tuple(policies(NOTIFICATION_POLICIES)),
         Remedy: _remedies(fleet, findings),
         Rollout: _rollouts(fleet, of_own, findings),
+        Projection: tuple(projection for _, projection in projections),
     }
     return Compiled(compiled, tuple(findings))
 

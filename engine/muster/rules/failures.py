@@ -33,11 +33,12 @@ class HasExpressions(Protocol):
 class PolicyFailure(Exception):  # noqa: N818 - a failure of a policy, not an error of ours
     """A policy's expression failed for an object: which one (`rule` is its name for people), and why."""
 
-    def __init__(self, rule: str, at: At, error: cel.EvaluationError) -> None:
+    def __init__(self, rule: str, at: At, error: cel.EvaluationError, hint: str = "") -> None:
         super().__init__(f"{rule}: {error.message}")
         self.rule = rule
         self.at = at
         self.error = error
+        self.hint = hint
 
 
 _FAILED: Final = (Code.EXPRESSION_FAILED, "guard it with has(...), or with a matchConditions entry")
@@ -59,7 +60,8 @@ class Failures:
         """Record that an expression of `policy` failed for `target`."""
         error = failure.error
         cut_off = isinstance(error, cel.BudgetExceeded)
-        self.seen.append(Failed(policy.id, failure.at, target, error.message, error.offset or 0, cut_off))
+        found = Failed(policy.id, failure.at, target, error.message, error.offset or 0, cut_off, hint=failure.hint)
+        self.seen.append(found)
 
 
 def findings_of(failed: Iterable[Failed], fleet: Fleet) -> Iterator[Finding]:
@@ -73,7 +75,7 @@ def findings_of(failed: Iterable[Failed], fleet: Fleet) -> Iterator[Finding]:
         whom = str(first.object) if count == 1 else f"{count} objects, first for {first.object}"
         code, hint = _CUT_OFF if first.cut_off else _FAILED
         text = f"the expression failed for {whom}: {first.message}"
-        yield finding(code, text, place, hint=hint, object_=id_, excerpt=excerpt)
+        yield finding(code, text, place, hint=first.hint or hint, object_=id_, excerpt=excerpt)
 
 
 def builtin_fault(failed: Iterable[Failed], fleet: Fleet) -> Iterator[Finding]:

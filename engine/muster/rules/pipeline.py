@@ -34,6 +34,7 @@ from muster.rules.placements import stage as placements
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pools import clusters as pool_clusters
 from muster.rules.pools import stage as pools
+from muster.rules.projections import stage as projections
 from muster.rules.pulses import stage as pulses
 from muster.rules.registration import first_day, removal, removals, requests
 from muster.rules.registration import stage as registration
@@ -89,6 +90,8 @@ STAGES: tuple[Stage, ...] = (
     outputs.STAGE,
     pool_clusters.STAGE,
     pools.STAGE,
+    projections.OF_CLUSTERS,
+    projections.OF_FLEET,
     pulses.STAGE,
     budgets.HELD_EFFECTS,
 )

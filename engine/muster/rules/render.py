@@ -4,12 +4,13 @@ from dataclasses import dataclass, field
 
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.locations import derived_path
+from muster.data.locations import derived_path, is_projected
 from muster.data.tree import Tree, is_same
 from muster.data.yaml.emitter import UnwritableError
 from muster.fleet import faults
 from muster.fleet.derived import content_id, derived_body, derived_text
 from muster.fleet.fleet import Fleet
+from muster.fleet.projected import PROJECTIONS, entries_of, recorded_files, records
 
 _YAML = (".yaml", ".yml", ".json")
 
@@ -35,13 +36,34 @@ def render(fleet: Fleet) -> Rendered:
     for id_ in sorted(fleet.decided.keys() - fleet.beyond.standing):
         try:
             _render(fleet, id_, shards, done)
+            _project(fleet, id_, done)
         except UnwritableError as error:
             done.unwritable[id_] = str(error)
-            done.kept.update(path for path in (fleet.derived_paths.get(id_),) if path)
+            _keep(fleet, id_, done)
         except Exception as error:  # noqa: BLE001 - the boundary for files, as `each` is for decisions
             done.findings.append(faults.object_fault(fleet.objects.get(id_) or _Named(id_), error))
-            done.kept.update(path for path in (fleet.derived_paths.get(id_),) if path)
+            _keep(fleet, id_, done)
+    for id_ in fleet.beyond.standing:
+        done.kept.update(recorded_files(fleet.decisions(id_)))
+        done.kept.update(str(record["file"]) for record in entries_of(fleet.previous.get(id_)).values())
     return done
+
+
+def _keep(fleet: Fleet, id_: ObjectId, done: Rendered) -> None:
+    """Leave the files of an object as they are."""
+    done.kept.update(path for path in (fleet.derived_paths.get(id_),) if path)
+    done.kept.update(recorded_files(fleet.decided[id_]))
+
+
+def _project(fleet: Fleet, id_: ObjectId, done: Rendered) -> None:
+    """Render the files of Projections that the object records."""
+    for entry, record in records(fleet.decided[id_]).items():
+        text, path = fleet.projected.get((id_, entry)), record["file"]
+        stands = fleet.beyond.files_unseen and fleet.before(id_, *PROJECTIONS, entry) == record
+        if text is None or stands:
+            done.kept.add(path)
+        else:
+            done.files[path] = text
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,11 +97,12 @@ def _is_written(fleet: Fleet, id_: ObjectId, path: str, body: Tree) -> bool:
 def changed_files(fleet: Fleet, rendered: Rendered) -> dict[str, str | None]:
     """Return the derived files that differ from the snapshot's; None: to be removed.
 
-    Only YAML and JSON files are removed: a person's note under `derived/` stays.
+    Only YAML and JSON files are removed, and all in the folders of Projections: a person's note under `derived/` stays.
     """
     found: dict[str, str | None] = {
         path: text for path, text in rendered.files.items() if fleet.read.derived.get(path) != content_id(text.encode())
     }
     stay = rendered.files.keys() | rendered.kept | {fleet.derived_paths.get(id_) for id_ in fleet.beyond.standing}
-    found.update({path: None for path in fleet.read.derived if path not in stay and path.endswith(_YAML)})
+    gone = (path for path in fleet.read.derived if path not in stay)
+    found.update({path: None for path in gone if path.endswith(_YAML) or is_projected(path)})
     return dict(sorted(found.items()))

@@ -13,7 +13,7 @@ from typing import Any, TypeAlias, TypeVar
 from muster.data.decision import Failed, Memory, Outcome
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import ADAPTER_REPORT, CLUSTER_POOL, FLEET, POLICIES, ROLLOUT, TARGETS, Kind, kind_of
+from muster.data.kinds import ADAPTER_REPORT, CLUSTER_POOL, FLEET, POLICIES, PROJECTION, ROLLOUT, TARGETS, Kind, kind_of
 from muster.data.snapshot import SignerIdentity
 from muster.fleet.faults import is_fault
 from muster.fleet.reports import required_adapters
@@ -22,7 +22,7 @@ from muster.fleet.view import View
 from muster.rules.policies.in_force import FleetWithPolicies, InForce
 
 #: Kinds outside every cluster's neighbourhood: every stage may read their objects.
-_SHARED = frozenset((*POLICIES, FLEET, CLUSTER_POOL, ROLLOUT))
+_SHARED = frozenset((*POLICIES, FLEET, CLUSTER_POOL, ROLLOUT, PROJECTION))
 
 
 class Broadcast:

@@ -302,7 +302,7 @@ def _not_whole(checking: Checking) -> bool:
 
 
 #: Findings about many objects at once. A lost object of an agent may be readable again although no ref moves.
-_OF_MANY: Final = frozenset((Code.DOES_NOT_SETTLE, Code.AGENT_OBJECT_LOST))
+_OF_MANY: Final = frozenset((Code.DOES_NOT_SETTLE, Code.AGENT_OBJECT_LOST, Code.PROJECTIONS_COLLIDE))
 #: What no record of a neighbourhood can contain, because it concerns several.
 NOT_RECORDED: Final[tuple[ChangeRow[Checking], ...]] = (
     ChangeRow("a file is incomplete", Affects.FLEET, _not_whole),

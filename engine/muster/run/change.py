@@ -26,6 +26,7 @@ _QUIET = {
     "report": ("reported", "no longer reported"),
     "clusters": ("with other clusters", "with other clusters"),
     "remedy": ("with another cause", "with another cause"),
+    "file": ("with other files", "without files"),
     "label": ("relabelled", "relabelled"),
     "annotation": ("annotated", "annotated"),
     "cluster": ("with other clusters", "with other clusters"),
@@ -39,6 +40,7 @@ _QUIET_NOUNS = {
     "ClusterPool": "pool",
     "ClusterProfile": "cluster profile",
     "Lease": "lease",
+    "Projection": "projection",
     "Fleet": "fleet",
     "CertificateSigningRequest": "certificate request",
 }

@@ -23,6 +23,7 @@ from muster.data.kinds import (
     MANAGED_CLUSTER,
     NOTIFICATION_POLICY,
     PLACEMENT_DECISION,
+    PROJECTION,
     PULSE_POLICY,
     TAINT_POLICY,
     ListKeys,
@@ -251,6 +252,8 @@ def object_changes(
 
     `source` returns the rule behind a fact; `own_set` is the set that a cluster names by its label, if known.
     """
+    if PROJECTION.has(id_):  # its files say it
+        before, after = before or {}, after or {}
     if before is None or after is None:
         yield Change(id_, None if before is None else _there(id_), None if after is None else _there(id_))
     if after is None:

@@ -13,7 +13,7 @@ from typing import Final, NamedTuple
 
 from muster.data.agentref import cluster_of
 from muster.data.kinds import ADAPTER_REPORT, ALL, CLUSTERS, CSR, LEASE, Kind
-from muster.data.locations import FOLDER, SUFFIX
+from muster.data.locations import FOLDER, SUFFIX, is_projected
 from muster.fleet.shared import OF_CLUSTERS
 from muster.run.homes import CONTEXT
 
@@ -100,7 +100,9 @@ def cut(
     for file in derived:
         kind = _PLURALS.get(file.path.split("/")[1])
         found.adapters = found.adapters or kind is ADAPTER_REPORT
-        if kind in CONTEXT:
+        if is_projected(file.path):
+            found.rest.append(file)
+        elif kind in CONTEXT:
             found.common.append(file)
         elif kind in OF_CLUSTERS and file.path.endswith(SUFFIX):
             homes[_derived_of(kind, file.path, elsewhere)].append(file)

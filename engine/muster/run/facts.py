@@ -15,6 +15,7 @@ from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.clusters import CLUSTER_SET, DENIED, NOT_JOINED, parse_members, state_of
 from muster.fleet.leases import DEFAULT_SECONDS, derived_lease_seconds
 from muster.fleet.objects import by_type
+from muster.fleet.projected import entries_of
 from muster.rules.effects.approval import HELD_BY
 from muster.rules.taints.keys import taint_key, taint_text
 
@@ -192,6 +193,12 @@ def _agent_ref(body: Tree) -> Iterator[Fact]:
         yield Fact("agent ref", text=str(ref))
 
 
+def _projections(body: Tree) -> Iterator[Fact]:
+    """The files that Projections write for an object."""
+    for name, entry in entries_of(body).items():
+        yield Fact("file", name, f"{dig(entry, 'file')} ({dig(entry, 'digest')})")
+
+
 def _claim(body: Tree) -> Iterator[Fact]:
     if dig(body, "kind") != "ClusterClaim":
         return
@@ -228,5 +235,5 @@ def _why_broken(body: Tree) -> str:
 READERS: Final[tuple[Callable[[Tree], Iterator[Fact]], ...]] = (
     _report, _conditions, _taints, _remedies, _rollouts, _rollout, _blocks,
     _held, _pending, _claim, _pool, _pool_cluster, _agent_ref,
-    _generation, _set, _members, _lease,
+    _generation, _set, _members, _lease, _projections,
 )  # fmt: skip

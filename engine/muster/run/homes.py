@@ -25,6 +25,7 @@ from muster.data.kinds import (
     FLEET,
     NOTIFICATION_POLICY,
     POLICIES,
+    PROJECTION,
     ROLLOUT,
     Kind,
     is_cluster,
@@ -36,6 +37,7 @@ from muster.data.times import earliest
 from muster.fleet.fleet import Fleet
 from muster.fleet.neighbourhoods import Homes, homes
 from muster.fleet.objects import Object
+from muster.fleet.projected import recorded_files
 from muster.fleet.shared import OF_CLUSTERS, read_by_others
 from muster.rules.effects.allowance import Allowance
 from muster.rules.failures import OF_FAILURES, in_order
@@ -48,7 +50,7 @@ if TYPE_CHECKING:
     from muster.rules.stages import Context
 
 #: The kinds that every run needs: policies, settings, and approvals.
-CONTEXT: Final = frozenset((*POLICIES, *ADMISSION, NOTIFICATION_POLICY, FLEET, APPROVAL, ROLLOUT))
+CONTEXT: Final = frozenset((*POLICIES, *ADMISSION, NOTIFICATION_POLICY, FLEET, APPROVAL, ROLLOUT, PROJECTION))
 
 
 @dataclass(frozen=True, slots=True)
@@ -193,6 +195,9 @@ def _files(
             by_file[path, ref].add(names.get(cluster, cluster))
         if kind_of(id_) in CONTEXT:
             context.add((path, ref))
+    for id_ in fleet.texts.keys() - standing:
+        for path in recorded_files(fleet.decisions(id_)):
+            by_file[path, ""].add(where.of[id_])
     for key, homes_in_file in by_file.items():
         for home in homes_in_file:
             found[home].names.add(home)

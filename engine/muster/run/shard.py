@@ -225,7 +225,7 @@ class _Deciding:
         common = self.common
         return Beyond(
             standing=self.standing, counts=dict.fromkeys(ALL, _COUNTLESS), adapters=common.adapters,
-            derived=not common.fresh, asked=False, lease_floor=common.lease_floor,
+            derived=not common.fresh, asked=False, lease_floor=common.lease_floor, files_unseen=True,
         )  # fmt: skip
 
     def _own(self, findings: Sequence[Finding]) -> list[Finding]:

@@ -19,6 +19,7 @@ from muster.data.snapshot import Agents
 from muster.fleet.assemble import assemble
 from muster.fleet.files import is_hidden
 from muster.fleet.leases import LEASE_SECONDS
+from muster.fleet.projected import is_as_recorded, records
 from muster.git.errors import RepositoryError, UnreadableError
 from muster.git.history import History
 from muster.git.objects import Objects
@@ -117,6 +118,7 @@ class _Sharded:
         done = self._rest(gathered)
         outcomes = gathered.outcomes_but(done.gone or frozenset())
         self._require_passes(done.settled, outcomes)
+        _require_projected(done.settled, outcomes)
         return joined(done, gathered.kept, outcomes, f"the whole fleet, in {gathered.shards} shards: {why}")
 
     # -- cutting
@@ -225,6 +227,17 @@ class _Sharded:
             raise WholeNeeded("it takes more passes than it may")
         self.twice = True
         raise _Anew
+
+
+def _require_projected(settled: Settled, outcomes: Sequence[NeighbourhoodAnswer]) -> None:
+    """Shards do not see the files of Projections. WholeNeeded if one is not as the last run recorded it."""
+    fleet = settled.first.fleet
+    written = settled.files.keys() | {path for local in outcomes for path in local.files}
+    for id_ in fleet.beyond.standing & fleet.decided.keys():
+        for record in records(fleet.decided[id_]).values():
+            path = record["file"]
+            if path not in written and not is_as_recorded(record, fleet.read.derived.get(path)):
+                raise WholeNeeded("a file of a Projection was changed by hand")
 
 
 def last_lease_floor(common: SharedContext) -> int:

@@ -29,7 +29,7 @@ from muster.run.run import Run
 _CONDITION_FIELDS: Final = frozenset(("when", "expression"))
 _DECISIVE_FIELDS: Final = _CONDITION_FIELDS | {"statusExpression"}
 #: The fields below `status.muster` that are shown.
-_SHOWN: Final = frozenset(("held", "pending", "removed", "agentRef", "rollouts"))
+_SHOWN: Final = frozenset(("held", "pending", "removed", "agentRef", "rollouts", "projections"))
 
 
 class NothingDecided(ValueError):  # noqa: N818 - no error of muster's

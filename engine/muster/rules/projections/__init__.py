@@ -1,0 +1,1 @@
+"""Projections: files for the tools that act on what muster decides."""

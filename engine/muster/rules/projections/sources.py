@@ -1,0 +1,197 @@
+"""What `forEach` of a Projection can name: for what there is a file, and what its expressions see of it.
+
+A source is a row of SOURCES: the types of its variables, and its items with their values. A *gathered* source makes one
+file of all its items.
+"""
+
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Final
+
+from muster.cel.types import STRING, ListType, MapType, Type
+from muster.data.groups import grouped
+from muster.data.ids import ObjectId
+from muster.data.kinds import (
+    CLUSTER_DEPLOYMENT,
+    CLUSTER_POOL,
+    FLEET,
+    MANAGED_CLUSTER,
+    PLACEMENT,
+    PLACEMENT_DECISION,
+    Kind,
+    of_kinds,
+)
+from muster.data.tree import Tree, mapping_at, mappings_at
+from muster.fleet.objects import by_type
+from muster.fleet.settings import Settings
+from muster.fleet.view import View
+from muster.rules.placements.shards import PLACEMENT_LABEL
+from muster.rules.policies.types import condition_type, object_type, spec_type
+
+#: The most conditions of an object, for cost estimates.
+_MOST_CONDITIONS: Final = 128
+
+
+class UnreadInput(Exception):  # noqa: N818 - not an error: the file stays as it is
+    """What a file depends on cannot be read."""
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectionItem:
+    """Something for which there is a file: the name of its entry in the record, the object that it is about, and the
+    values of its variables. `broken`: the object has an error."""
+
+    entry: str
+    about: ObjectId
+    labels: Mapping[str, str]
+    values: Callable[[], Mapping[str, object]]
+    broken: bool = False
+
+
+@dataclass(frozen=True)
+class ProjectionSight:
+    """What Projections see: a view, of one cluster or of what the fleet shares, and the settings."""
+
+    view: View
+    settings: Settings
+
+    def body(self, id_: ObjectId) -> Tree:
+        """An object with this run's decisions, and without muster's bookkeeping; None if there is none."""
+        body = self.view.whole(id_)
+        status = mapping_at(body, "status")
+        if "muster" not in status:
+            return body
+        return {**body, "status": {name: value for name, value in status.items() if name != "muster"}}
+
+    def item(
+        self, id_: ObjectId, entry: str, variable: str, more: Mapping[str, object] | None = None
+    ) -> ProjectionItem:
+        """An item about one object, which its expressions call `variable`."""
+        obj = self.view.objects.get(id_)
+        labels = obj.labels if obj is not None else mapping_at(self.view.whole(id_), "metadata", "labels")
+
+        def values() -> Mapping[str, object]:
+            body = self.body(id_)
+            conditions = by_type(mappings_at(body, "status", "conditions"))
+            return {variable: body, "conditions": conditions, "fleet": self.settings.spec, **(more or {})}
+
+        return ProjectionItem(entry, id_, labels, values, broken=id_ in self.view.broken)
+
+    @cached_property
+    def placements(self) -> Mapping[str, list[str]]:
+        """The names of the clusters that each Placement chose, by NAMESPACE/NAME."""
+        found = dict[str, list[str]]()
+        for id_ in of_kinds(sorted(self.view.decided), PLACEMENT_DECISION):
+            labels = self.view.now(id_, "metadata", "labels") or {}
+            chosen = found.setdefault(f"{id_.namespace}/{labels.get(PLACEMENT_LABEL)}", [])
+            entries = self.view.now(id_, "status", "decisions") or ()
+            chosen.extend(str(entry["clusterName"]) for entry in entries if "clusterName" in entry)
+        return {name: sorted(chosen) for name, chosen in found.items()}
+
+    @cached_property
+    def pools(self) -> Mapping[str, list[ObjectId]]:
+        """The ClusterDeployments of each pool, by NAMESPACE/NAME."""
+        found = (
+            (f"{reference.get('namespace')}/{reference.get('poolName')}", id_)
+            for id_ in of_kinds(sorted({*self.view.objects, *self.view.decided}), CLUSTER_DEPLOYMENT)
+            if (reference := mapping_at(self.view.whole(id_), "spec", "clusterPoolRef"))
+        )
+        return {name: list(ids) for name, ids in grouped(found).items()}
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectionSource:
+    """What `forEach` names. `types` and `item_types` give the variables for a kind of cluster: of the file, and of
+    `select`. `kind`: that of its objects, if there is no choice; `named`: the kind of the object that it names.
+    `of_cluster`: each cluster has its own file, which depends on nothing else."""
+
+    types: Callable[[Kind], dict[str, Type]]
+    items: Callable[[ProjectionSight, Kind, str], Iterator[ProjectionItem]]
+    kind: Kind | None = None
+    named: Kind | None = None
+    of_cluster: bool = False
+    gathered: Callable[[ProjectionSight, list[Mapping[str, object]]], Mapping[str, object]] | None = None
+    _item_types: Callable[[Kind], dict[str, Type]] | None = field(default=None)
+
+    def item_types(self, kind: Kind) -> dict[str, Type]:
+        """The variables of one item."""
+        return (self._item_types or self.types)(kind)
+
+
+def _fleet() -> dict[str, Type]:
+    return {"fleet": spec_type(FLEET)}
+
+
+def _cluster_types(kind: Kind) -> dict[str, Type]:
+    return {
+        "cluster": object_type(kind), "conditions": MapType(STRING, condition_type(), _MOST_CONDITIONS), **_fleet()
+    }  # fmt: skip
+
+
+def _clusters(sight: ProjectionSight, kind: Kind, _named: str) -> Iterator[ProjectionItem]:
+    for obj in sight.view.of(kind):
+        yield sight.item(obj.id, obj.id.name, "cluster")
+
+
+def _all_types(kind: Kind) -> dict[str, Type]:
+    return {
+        "clusters": ListType(object_type(kind)), "placements": MapType(STRING, ListType(STRING)),
+        "pools": MapType(STRING, ListType(object_type(CLUSTER_DEPLOYMENT))), **_fleet(),
+    }  # fmt: skip
+
+
+def _all_items(sight: ProjectionSight, kind: Kind, _named: str) -> Iterator[ProjectionItem]:
+    """Every cluster. One with an error counts as far as it can be read; a list without it would look as if it had
+    gone."""
+    ids = {*(obj.id for obj in sight.view.of(kind)), *filter(kind.has, sight.view.broken)}
+    if not ids <= sight.view.objects.keys() or sight.view.unidentified:
+        raise UnreadInput
+    for id_ in sorted(ids):
+        yield sight.item(id_, id_.name, "cluster", {"placements": sight.placements})
+
+
+def _all_values(sight: ProjectionSight, items: list[Mapping[str, object]]) -> Mapping[str, object]:
+    return {
+        "clusters": [item["cluster"] for item in items], "placements": sight.placements, "fleet": sight.settings.spec,
+        "pools": {name: [sight.body(id_) for id_ in ids] for name, ids in sight.pools.items()},
+    }  # fmt: skip
+
+
+def _placed_types(kind: Kind) -> dict[str, Type]:
+    return {**_cluster_types(kind), "placement": object_type(PLACEMENT), "decisions": ListType(STRING)}
+
+
+def _placed(sight: ProjectionSight, _kind: Kind, named: str) -> Iterator[ProjectionItem]:
+    """The clusters that the Placement chose."""
+    namespace, _, name = named.partition("/")
+    placement, chosen = sight.body(PLACEMENT.id(name, namespace)), sight.placements.get(named, [])
+    for cluster in chosen:
+        id_ = MANAGED_CLUSTER.id(cluster)
+        if id_ in sight.view.objects or id_ in sight.view.broken:
+            yield sight.item(id_, cluster, "cluster", {"placement": placement, "decisions": chosen})
+
+
+def _pool_types(kind: Kind) -> dict[str, Type]:
+    conditions = MapType(STRING, condition_type(), _MOST_CONDITIONS)
+    return {"cluster": object_type(kind), "conditions": conditions, "pool": object_type(CLUSTER_POOL), **_fleet()}
+
+
+def _pooled(sight: ProjectionSight, _kind: Kind, named: str) -> Iterator[ProjectionItem]:
+    """The ClusterDeployments of the pool, until each is gone."""
+    namespace, _, name = named.partition("/")
+    pool = sight.body(CLUSTER_POOL.id(name, namespace))
+    for id_ in sight.pools.get(named, ()):
+        yield sight.item(id_, f"{id_.namespace}/{id_.name}", "cluster", {"pool": pool})
+
+
+#: The sources by name.
+SOURCES: Final[Mapping[str, ProjectionSource]] = {
+    "clusters": ProjectionSource(_cluster_types, _clusters, of_cluster=True),
+    "all": ProjectionSource(
+        _all_types, _all_items, gathered=_all_values,
+        _item_types=lambda kind: {**_cluster_types(kind), "placements": MapType(STRING, ListType(STRING))},
+    ),
+    "placement": ProjectionSource(_placed_types, _placed, kind=MANAGED_CLUSTER, named=PLACEMENT),
+    "pool": ProjectionSource(_pool_types, _pooled, kind=CLUSTER_DEPLOYMENT, named=CLUSTER_POOL),
+}  # fmt: skip
