@@ -30,7 +30,7 @@ def test_every_verb_has_help(verb: str, muster: Run) -> None:
         (("get", "cluster", "shop"), "there is no cluster/shop. did you mean 'shop-1'?"),
         (("describe", "cluster/shop"), "did you mean 'shop-1'?"),
         (("explain", "cluster/shop"), "did you mean 'shop-1'?"),
-        (("explain", "shop-1"), "an object is named by its kind, too, as in cluster/NAME"),
+        (("explain", "nowhere-7"), "an object is named by its kind, too, as in cluster/NAME"),
         (("explain", "mus999"), "no finding has the code mus999"),
         (("plan", "--report", "cluster/shop", "Ready=False"), "there is no cluster/shop. did you mean 'shop-1'?"),
         (("history", "cluster/shop"), "nothing was ever derived for cluster/shop. did you mean 'shop-1'?"),

@@ -7,7 +7,7 @@ Objects that are only in the work tree, or on agents' refs, are not offered. Aft
 
 import os
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
@@ -15,9 +15,9 @@ from typing import TYPE_CHECKING, Final
 import click
 
 from muster.data.codes import CODES
-from muster.data.kinds import CLUSTERS, Kind, kinds_named, words
+from muster.data.kinds import ALL, CLUSTERS, Kind, UnknownKind, kinds_named, words
 from muster.data.locations import FOLDER
-from muster.data.names import did_you_mean
+from muster.data.names import did_you_mean, few
 
 if TYPE_CHECKING:
     from muster.git.process import Git
@@ -76,6 +76,46 @@ def unknown_object(target: str, problem: str = "there is no") -> click.UsageErro
     word, _, name = target.partition("/")
     hint = did_you_mean(name, _names(click.get_current_context(), word))
     return click.UsageError(f"{problem} {target}. {hint}".strip())
+
+
+def with_kinds(target: str, names: Sequence[str] = ()) -> list[str]:
+    """Return what a person named as `KIND/NAME`: a kind and `names` of its objects, or only names.
+
+    A name without a kind means a cluster, else the only object with it. What it cannot mean stays as it is.
+    click.UsageError if it means several objects.
+    """
+    if names and "/" in target:
+        raise click.UsageError(f"{target} names an object already.")
+    if "/" in target or _is_kind(target):
+        return [f"{target}/{name}" for name in names] or [target]
+    return [_with_kind(click.get_current_context(), name) for name in (target, *names)]
+
+
+def _is_kind(word: str) -> bool:
+    try:
+        return bool(kinds_named(word))
+    except UnknownKind:
+        return False
+
+
+def _with_kind(ctx: click.Context, name: str) -> str:
+    if name in _names(ctx, "clusters"):
+        return f"clusters/{name}"
+    found = [f"{kind.schema}/{one}" for kind in _derived_kinds(ctx) for one in _names(ctx, kind.schema)
+             if one.rpartition("/")[2] == name]  # fmt: skip
+    if len(found) > 1:
+        raise click.UsageError(f"{name} is one of {few(found)}: name one.")
+    return found[0] if found else name
+
+
+def _derived_kinds(ctx: click.Context) -> Iterator[Kind]:
+    from muster.git.repository import open_repository
+
+    with suppress(Exception):
+        git = open_repository(ctx.params.get("repo") or Path(), os.environ).git
+        listing = git.output("ls-tree", "-z", "--name-only", "--full-tree", "HEAD", FOLDER)
+        folders = {os.fsdecode(one).rpartition("/")[2] for one in listing.split(b"\0") if one}
+        yield from (kind for kind in ALL if kind.folder in folders)
 
 
 def codes(_ctx: click.Context, _param: click.Parameter, incomplete: str) -> list[str]:

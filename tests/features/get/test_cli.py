@@ -151,3 +151,18 @@ def test_objects_of_every_kind(muster: Run) -> None:
     assert code == 0
     assert {"managedcluster", "placement", "clusterpool", "fleet"} <= {line.partition("/")[0] for line in out.split()}
     assert muster("get", "all/web", "--repo", EXAMPLE, "--worktree")[0] == 2
+
+
+def test_a_name_needs_no_kind_where_it_can_only_mean_one(tmp_path: Path, muster: Run) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({str(path.relative_to(EXAMPLE)): path.read_bytes() for path in EXAMPLE.rglob("*") if path.is_file()})
+
+    def names(*arguments: str) -> str:
+        return muster("get", *arguments, "-o", "name", "--repo", repo.path)[1]
+
+    assert names("prod-eu-1", "prod-us-2") == "managedcluster/prod-eu-1\nmanagedcluster/prod-us-2\n"
+    assert names("web") == "placement/shop/web\n"
+    for verb, rest in (("describe", ()), ("explain", ("taints",)), ("history", ())):
+        assert muster(verb, "prod-us-2", *rest, "--repo", repo.path)[0] == 0
+    code, _, err = muster("get", "validation", "--repo", repo.path)
+    assert (code, "validation is one of adapterreport/edge-eu-1/validation, " in err) == (2, True), err

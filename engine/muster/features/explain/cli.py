@@ -52,6 +52,7 @@ def explain(
     if page is not None:
         sys.stdout.write(page)
         return 0
+    (target,) = completion.with_kinds(target)
     is_named = options.object_matcher(target)
     with supposed.over(replace(source.reading(), state=state), state, source.now) as reading:
         return _explain(reading, is_named, target, field, source.now, output)
@@ -114,9 +115,7 @@ def describe(target: str, names: Sequence[str], source: options.Source, output: 
     """
     from muster.features.explain.description import described_yaml, description
 
-    if names and "/" in target:
-        raise click.UsageError(f"{target} names an object already.")
-    targets = [f"{target}/{name}" for name in names] or [target]
+    targets = completion.with_kinds(target, names)
     named = [(one, options.object_matcher(one)) for one in targets]
     reading, run = source.evaluated(options.wanted(*targets))
     ids = [options.find_one(run, one, is_named) for one, is_named in named]

@@ -53,9 +53,7 @@ def get(
 
     if namespace and all_namespaces:
         raise click.UsageError("-n names one namespace, -A all of them.")
-    if names and "/" in target:
-        raise click.UsageError(f"{target} names an object already.")
-    targets = [f"{target}/{name}" for name in names] or [target]
+    targets = completion.with_kinds(target, names)
     query = ObjectQuery(targets, namespace, _selector(selector))
     listing = _listing(output, order, single=len(targets) == 1 and "/" in targets[0], labels=labels)
     if watch:

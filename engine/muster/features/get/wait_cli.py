@@ -70,6 +70,7 @@ def command(
 
     if source.rev or source.worktree:
         raise click.UsageError("wait follows the branch that is checked out: not with --rev or --worktree.")
+    (target,) = completion.with_kinds(target)
     options.object_matcher(target)
 
     def show(run: "Run") -> None:

@@ -43,6 +43,7 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
 
     repository = open_repository(repo, os.environ)
     commit = evaluated_commit(repository, resolve(repository, rev or "HEAD"))
+    (target,) = completion.with_kinds(target)
     with options.usage_errors(UnknownKind):
         ids = object_ids(target)
     start = later(now, -since) or datetime.min.replace(tzinfo=now.tzinfo)
