@@ -28,8 +28,8 @@ from tests.support.upstream import crds
 
 BUILT = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "muster-tests" / "bin"
 _PLACES = (os.environ.get("KUBEBUILDER_ASSETS"), os.environ["PATH"], str(BUILT))
-_PATH = os.pathsep.join(place for place in _PLACES if place)
-BINARIES = {name: shutil.which(name, path=_PATH) for name in ("etcd", "kube-apiserver")}
+SEARCH_PATH = os.pathsep.join(place for place in _PLACES if place)
+BINARIES = {name: shutil.which(name, path=SEARCH_PATH) for name in ("etcd", "kube-apiserver")}
 MISSING = [name for name, found in BINARIES.items() if found is None]
 needs_hub = pytest.mark.skipif(bool(MISSING), reason=f"{' and '.join(MISSING)} not installed (make servers)")
 
