@@ -117,8 +117,8 @@ def all_conditions(body: Tree, _now: datetime) -> str:
 def placement_reason(body: Tree, _now: datetime) -> str:
     """Why a Placement is misconfigured; else why it is satisfied or not."""
     wrong = condition(body, "PlacementMisconfigured")
-    said = wrong if wrong.get("status") == "True" else condition(body, "PlacementSatisfied")
-    return str(said.get("reason") or "-")
+    condition_shown = wrong if wrong.get("status") == "True" else condition(body, "PlacementSatisfied")
+    return str(condition_shown.get("reason") or "-")
 
 
 def decided_clusters(body: Tree, _now: datetime) -> str:

@@ -153,12 +153,12 @@ def evaluate_reading(
     """
     from muster.run.evaluate import evaluate_snapshot
 
-    asked = reading.question(now) if wanted is not None else None
-    kept = reading.kept() if asked is not None else None
-    if asked is not None and kept is not None and wanted is not None:
+    question = reading.question(now) if wanted is not None else None
+    kept = reading.kept() if question is not None else None
+    if question is not None and kept is not None and wanted is not None:
         from muster.run.incremental import answer
 
-        run = answer(replace(asked, witness=witness), kept, wanted=wanted).settled.first
+        run = answer(replace(question, witness=witness), kept, wanted=wanted).settled.first
     else:
         run = evaluate_snapshot(reading.snapshot, now, witness=witness)
     reading.require_heard(run)
@@ -186,8 +186,8 @@ def settle_reading(reading: FleetReading, now: datetime, workers: "Workers") -> 
     from muster.run.incremental import answer
     from muster.run.settle import settle
 
-    if (asked := reading.question(now)) is not None:
-        return answer(asked, reading.kept(), workers).settled
+    if (question := reading.question(now)) is not None:
+        return answer(question, reading.kept(), workers).settled
     if reading.repository is None:
         return settle(reading.snapshot, now)
     return settle(reading.snapshot, now, Remembered(reading.repository).memory)

@@ -223,10 +223,10 @@ def _decided_deployment(body: Tree) -> dict[str, Tree]:
         return {}
     spec = {name: value for name, value in mapping_at(body, "spec").items() if name not in PROVISIONED}
     metadata = _metadata_fields(body, "creationTimestamp", "deletionTimestamp", "labels", "annotations")
-    asked = [c.get("lastTransitionTime") for c in mappings_at(body, "status", _CONDITIONS)
+    times = [c.get("lastTransitionTime") for c in mappings_at(body, "status", _CONDITIONS)
              if c.get("type") == "Hibernating"]  # fmt: skip
     # The hub requested the power state at this time: timeouts of a start or a stop count from it.
-    own = {"powerStateSince": asked[0]} if asked and isinstance(asked[0], str) else {}
+    own = {"powerStateSince": times[0]} if times and isinstance(times[0], str) else {}
     return {"metadata": metadata, "spec": spec, "status": {"muster": own} if own else {}}
 
 

@@ -80,13 +80,13 @@ def _stated_digest(part: Part) -> Tree:
 def human_decision(obj: Object, before: Tree) -> HumanDecision | None:
     """A person's decision about a request, with the digest of the request that existed when it was first made."""
     conditions = by_type(c for part in obj.parts for c in mappings_at(part.body, "status", "conditions"))
-    said = [conditions[type_] for type_ in DECISION_TYPES if type_ in conditions]
-    if not said:
+    decisions = [conditions[type_] for type_ in DECISION_TYPES if type_ in conditions]
+    if not decisions:
         return None
     for part in obj.parts:
         if not part.source.ref and isinstance(meant := _stated_digest(part), str):
-            return HumanDecision(digest_of(said), meant)
-    digest, known = digest_of(said), mapping_at(before, *DECIDED, "word")
+            return HumanDecision(digest_of(decisions), meant)
+    digest, known = digest_of(decisions), mapping_at(before, *DECIDED, "word")
     same = known.get("said") == digest and isinstance(known.get("request"), str)
     return HumanDecision(digest, known["request"] if same else request_digest(obj))
 
@@ -146,10 +146,10 @@ def is_denied(conditions: Mapping[str, Tree]) -> bool:
 
 def is_approved(conditions: Mapping[str, Tree]) -> bool:
     """Do these conditions approve the request, and none denies it?"""
-    said = {
+    types = {
         type_ for type_ in DECISION_TYPES if type_ in conditions and conditions[type_].get("status", "True") == "True"
     }
-    return said == {"Approved"}
+    return types == {"Approved"}
 
 
 def with_bound_decisions(
@@ -173,8 +173,8 @@ def with_bound_decisions(
         word = human_decision(obj, before)
         if word is None:
             vouchers = vouching_requests(obj, previous, identities)
-            said = mapping_at(before, *DECIDED)
-            ended = said.get("request") == digest and "denied" in said and "word" not in said
+            recorded = mapping_at(before, *DECIDED)
+            ended = recorded.get("request") == digest and "denied" in recorded and "word" not in recorded
             if vouchers and (ended or not refused.isdisjoint(vouchers)):
                 kept[id_] = _with_denial(obj)
             continue
@@ -207,9 +207,9 @@ def requests_denied_by_people(parts: Iterable[Part]) -> frozenset[ObjectId]:
 def _with_denial(obj: Object) -> Object:
     """The request as if people had denied it."""
     message = "A request that vouched for it was denied."
-    said = {"type": "Denied", "status": "True", "reason": "VoucherDenied", "message": message}
+    condition = {"type": "Denied", "status": "True", "reason": "VoucherDenied", "message": message}
     body = _without_conditions({"status": {}, **obj.body}, DECISION_TYPES)
-    conditions = [*mappings_at(body, "status", "conditions"), said]
+    conditions = [*mappings_at(body, "status", "conditions"), condition]
     return replace(obj, body={**body, "status": {**body["status"], "conditions": conditions}})
 
 

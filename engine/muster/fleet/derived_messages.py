@@ -19,10 +19,10 @@ if TYPE_CHECKING:
 def skipped_derived(skip: Skipped) -> Finding:
     """A path under derived/ that was not read."""
     message = SKIPPED_TEXTS.get(skip.reason, ("the path was skipped ({detail})", ""))[0]
-    told = message.format(detail=skip.detail or skip.reason)
+    text = message.format(detail=skip.detail or skip.reason)
     return finding(
         Code.DERIVED_DAMAGED,
-        f"the derived file cannot be read and will be rewritten: {told}",
+        f"the derived file cannot be read and will be rewritten: {text}",
         Place(skip.path),
         hint="nothing under derived/ is written by hand",
     )

@@ -87,7 +87,7 @@ def rename_conditions(previous: dict[ObjectId, Tree], policies: Iterable[Object]
 
 def _renamed(id_: ObjectId, body: Tree, names: Mapping[str, str]) -> Tree:
     conditions = mappings_at(body, "status", "conditions")
-    there = {condition.get("type") for condition in conditions}
+    types = {condition.get("type") for condition in conditions}
     # Karmada has its own Ready: the reason tells it from the adapters'.
     others = id_.kind == KARMADA_CLUSTER.name
     kept: dict[str, Tree] = {}
@@ -96,11 +96,11 @@ def _renamed(id_: ObjectId, body: Tree, names: Mapping[str, str]) -> Tree:
         new = names.get(type_, type_)
         if type_ in _SEED:
             pass  # today's names have no other meaning
-        elif new in there or (others and type_ == "Ready" and not _of_adapters(condition)):
+        elif new in types or (others and type_ == "Ready" and not _of_adapters(condition)):
             new = type_
         if new != type_ or type_ not in kept:
             kept[new] = condition if new == type_ else {**condition, "type": new}
-    if kept.keys() == there:
+    if kept.keys() == types:
         return body
     return {**body, "status": {**mapping_at(body, "status"), "conditions": list(kept.values())}}
 

@@ -92,15 +92,15 @@ class _Fetch:
 
     def run(self) -> None:
         listed = {self._space + name: oid for name, oid in self._listed()}
-        there = {ref: oid for ref, oid in listed.items() if self._is_given(ref)}
+        given = {ref: oid for ref, oid in listed.items() if self._is_given(ref)}
         known = refusals(self._repository)
         why = f"it takes far more than {self._limits.max_bytes} bytes and {self._limits.max_files} files to fetch it"
-        refused = {ref: Refusal(oid, why) for ref, oid in there.items() if known.get(ref) == (oid, why)}
-        refused.update((ref, Refusal(listed[ref], _NOT_GIVEN)) for ref in sorted(listed.keys() - there.keys())[:_TOLD])
+        refused = {ref: Refusal(oid, why) for ref, oid in given.items() if known.get(ref) == (oid, why)}
+        refused.update((ref, Refusal(listed[ref], _NOT_GIVEN)) for ref in sorted(listed.keys() - given.keys())[:_TOLD])
         wanted = {
-            ref: oid for ref, oid in there.items() if self._here.get(ref) != oid and ref not in refused
+            ref: oid for ref, oid in given.items() if self._here.get(ref) != oid and ref not in refused
         }  # fmt: skip
-        self._move(dict.fromkeys(self._here.keys() - there.keys()))  # first: a branch may take the place of a folder
+        self._move(dict.fromkeys(self._here.keys() - given.keys()))  # first: a branch may take the place of a folder
         try:
             for batch, arrived in self._fetch_batches(wanted):
                 if arrived:

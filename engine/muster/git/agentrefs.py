@@ -158,8 +158,8 @@ def recorded_clusters(repository: Repository, commit: str) -> frozenset[str]:
 
     A quick look, to know what to fetch; the decision reads the files themselves (`muster.fleet.agent_refs`).
     """
-    said = grep_lines(repository, "^ +agentRef: ", commit, *_PLACES)
-    return frozenset(os.fsdecode(name) for name in _RECORD.findall(said))
+    lines = grep_lines(repository, "^ +agentRef: ", commit, *_PLACES)
+    return frozenset(os.fsdecode(name) for name in _RECORD.findall(lines))
 
 
 def newest_commit_time(repository: Repository, refs: Collection[AgentRef], now: datetime) -> datetime | None:
@@ -251,10 +251,10 @@ def _count(refs: Sequence[AgentRef]) -> str:
 
 def _known(repository: Repository, revision: str) -> Callable[[str], bool]:
     """Return a test whether a cluster is named in people's files, is or was in the fleet, or was removed from it."""
-    said = grep_lines(repository, ".", revision, *_PEOPLES) + grep_lines(
+    lines = grep_lines(repository, ".", revision, *_PEOPLES) + grep_lines(
         repository, ".", revision, f"{FOLDER}{FLEET.plural}"
     )
-    words = {word.rstrip(b".-").decode() for word in _WORD.findall(said)}
+    words = {word.rstrip(b".-").decode() for word in _WORD.findall(lines)}
     listing = repository.git.run(
         "grep", "-l", "-z", "-e", ACCEPTED, revision, "--", f"{FOLDER}{MANAGED_CLUSTER.plural}"
     )

@@ -89,16 +89,16 @@ def agent_refs(
     """
     done = repository.git.run("for-each-ref", "--format=%(objectname) %(refname)", _LOCAL, _REMOTE, FROM)
     unfetched, where = refusals(repository), common_directory(repository)
-    asked = _RefsQuestion(done.stdout, done.stderr, unfetched, settings)
-    if (last := _last.get(where)) is not None and last[0] == asked:
+    question = _RefsQuestion(done.stdout, done.stderr, unfetched, settings)
+    if (last := _last.get(where)) is not None and last[0] == question:
         return last[1]
-    refs, contested = _group_refs(repository, asked)
+    refs, contested = _group_refs(repository, question)
     dates = _commit_dates(repository, [ref for same in contested for ref in same])
     latest = int(((present or wall_clock()) + CLOCK_SKEW).timestamp())
     chosen_refs = (ref for same in contested for ref in _choose_ref(same, dates, latest))
     found = tuple(sorted((*refs, *chosen_refs), key=lambda ref: ref.name))
     if not contested:  # the choice depends on the clock, too
-        _last[where] = asked, found
+        _last[where] = question, found
     return found
 
 
@@ -125,8 +125,8 @@ def _group_refs(repository: Repository, asked: _RefsQuestion) -> tuple[list[Agen
         if remote_of(name) and remote_of(name) not in known:
             continue  # of a repository that the Fleet does not name any more
         (relays if relay_of(name) in settings.relays else listed).append((commit, name))
-    there = {name for _, name in (*listed, *relays)}
-    listed += [("", name) for name in unfetched if name not in there and remote_of(name) in {"", *known}]
+    names = {name for _, name in (*listed, *relays)}
+    listed += [("", name) for name in unfetched if name not in names and remote_of(name) in {"", *known}]
     refs, by_cluster = list[AgentRef](), dict[str, list[AgentRef]]()
     for commit, name in listed:
         if not resembles(name) and not speaks_for(name):

@@ -27,10 +27,10 @@ _RECORD: Final = ("status", "muster", "settings")
 
 def fleet_spec(repository: Repository, revision: str) -> dict[str, Tree]:
     """Return the Fleet's spec. LostObjectError if the repository has lost a file that may hold it."""
-    said = blob_at(
+    content = blob_at(
         repository, revision, FLEET_FILE
     )  # which is cached, because the branch of derived/ was looked up in it
-    for fleet in _fleets([said] if said is not None and len(said) <= MAX_BLOB_BYTES else []):
+    for fleet in _fleets([content] if content is not None and len(content) <= MAX_BLOB_BYTES else []):
         return mapping_at(fleet, "spec")
     listing = repository.git.run("ls-tree", "-r", "-z", "--name-only", revision, f"{FOLDER}{FLEET.plural}/")
     paths = [os.fsdecode(path) for path in listing.stdout.split(b"\0") if path and b"\n" not in path]
@@ -95,23 +95,23 @@ DEFAULTS: Final = AgentSettings()
 
 def agent_settings(repository: Repository, revision: str = "HEAD") -> AgentSettings:
     """Return what the Fleet of a revision says about agents."""
-    said = mapping_at(fleet_spec(repository, revision), "agents")
+    spec = mapping_at(fleet_spec(repository, revision), "agents")
     limits = AgentLimits(
-        _positive(said.get("maxBytes"), DEFAULT_LIMITS.max_bytes),
-        _positive(said.get("maxFiles"), DEFAULT_LIMITS.max_files),
+        _positive(spec.get("maxBytes"), DEFAULT_LIMITS.max_bytes),
+        _positive(spec.get("maxFiles"), DEFAULT_LIMITS.max_files),
     )
     remotes = {
         str(entry["name"]): AgentRemote(str(entry["name"]), str(entry["url"]), _mandate(entry))
-        for entry in mappings_at(said, "remotes")
+        for entry in mappings_at(spec, "remotes")
         if is_valid_name(str(entry.get("name"))) and _URL.fullmatch(str(entry.get("url")))
     }
     relays = {
         str(entry["name"]): _mandate(entry)
-        for entry in mappings_at(said, "relays")
+        for entry in mappings_at(spec, "relays")
         if is_valid_name(str(entry.get("name")))
     }
     known = tuple(remotes[name] for name in sorted(remotes))
-    return AgentSettings(limits, known, relays, said.get("signing") == "required")
+    return AgentSettings(limits, known, relays, spec.get("signing") == "required")
 
 
 def is_valid_name(name: str) -> bool:

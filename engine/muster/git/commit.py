@@ -199,8 +199,8 @@ def _is_no_folder(full: bytes) -> bool:
 
 
 def _filters(git: Git, paths: Iterable[bytes]) -> set[str]:
-    asked = b"".join(path + b"\0" for path in paths)
-    listing = git.run("check-attr", "-z", "--stdin", "filter", stdin=asked).stdout.decode(errors="replace").split("\0")
+    names = b"".join(path + b"\0" for path in paths)
+    listing = git.run("check-attr", "-z", "--stdin", "filter", stdin=names).stdout.decode(errors="replace").split("\0")
     return {value for value in listing[2::3] if value not in ("unspecified", "unset")}
 
 

@@ -49,8 +49,8 @@ def _push_urls(repository: Repository, remote: str) -> list[str]:
         return os.fsdecode(done.stdout).splitlines()
     listing = repository.git.run("config", "-z", "--get-regexp", r"^url\..*\.(push)?insteadof$").stdout
     rules = [entry.partition("\n") for entry in os.fsdecode(listing).split("\0") if entry]
-    bases = ((key.removeprefix("url.").rpartition(".")[0], said) for key, _, said in rules)
-    return [base + remote.removeprefix(said) for base, said in bases if remote.startswith(said)]
+    bases = ((key.removeprefix("url.").rpartition(".")[0], prefix) for key, _, prefix in rules)
+    return [base + remote.removeprefix(prefix) for base, prefix in bases if remote.startswith(prefix)]
 
 
 def _may_come_along(repository: Repository, url: str) -> bool:
@@ -120,8 +120,8 @@ def upstream(repository: Repository, branch: str, known: Collection[str] | None 
 
     None without a remote, or with several of which none is `origin`. `known` are the remotes, if the caller has asked.
     """
-    said = repository.git.run("config", "-z", "--get-regexp", r"^branch\.").stdout
-    settings = dict(os.fsdecode(one).split("\n", 1) for one in said.split(b"\0") if b"\n" in one)
+    listing = repository.git.run("config", "-z", "--get-regexp", r"^branch\.").stdout
+    settings = dict(os.fsdecode(one).split("\n", 1) for one in listing.split(b"\0") if b"\n" in one)
     remote, merge = settings.get(f"branch.{branch}.remote"), settings.get(f"branch.{branch}.merge")
     if remote and remote != "." and merge and merge.startswith("refs/heads/"):
         return Upstream(remote, merge.removeprefix("refs/heads/"))

@@ -113,8 +113,8 @@ class _Hasher:
         if answer.endswith(b"\n"):
             return answer.decode().strip()
         self._process = None
-        said = self._complaints.wait() if self._complaints else ""
-        raise UnreadableError(f"git cannot store it: {complaint(said, reap(process))}")
+        text = self._complaints.wait() if self._complaints else ""
+        raise UnreadableError(f"git cannot store it: {complaint(text, reap(process))}")
 
     def stop(self) -> None:
         if self._process is not None:

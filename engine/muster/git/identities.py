@@ -86,11 +86,11 @@ def certificates_at(repository: Repository, revision: str) -> Mapping[str, Seque
     authority, only those that it signed."""
     from muster.git.signatures.certificate import issued_of
 
-    said = grep_lines(repository, "^ +certificate: ", revision, f"{FOLDER}{CSR.plural}")
+    lines = grep_lines(repository, "^ +certificate: ", revision, f"{FOLDER}{CSR.plural}")
     named = dig(fleet_spec(repository, revision), *AUTHORITY)
     authority = named if isinstance(named, str) else ""
     found: defaultdict[str, list[Issued]] = defaultdict(list)
-    for text in _CERTIFICATE.findall(said):
+    for text in _CERTIFICATE.findall(lines):
         try:
             one = issued_of(base64.b64decode(text, validate=True), authority)
         except ValueError:

@@ -162,11 +162,11 @@ def _taken(path: Path, descriptor: int) -> Journal | None:
     """Take the note over; None where it is held, is gone, or is nobody's note."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-        here, there = os.fstat(descriptor), path.lstat()
-        if not os.path.samestat(here, there) or here.st_uid != os.geteuid():
+        held, at_path = os.fstat(descriptor), path.lstat()
+        if not os.path.samestat(held, at_path) or held.st_uid != os.geteuid():
             return None
         if path.suffix == ".new":
-            if seconds_since(here.st_mtime) > _UNNAMED_SECONDS:
+            if seconds_since(held.st_mtime) > _UNNAMED_SECONDS:
                 path.unlink()
             return None
         text = os.read(descriptor, _MOST_BYTES)

@@ -188,18 +188,18 @@ class StderrTail:
     """
 
     def __init__(self, process: "Process") -> None:
-        self._read_output = b""
+        self._tail = b""
         self._thread = threading.Thread(target=self._listen, args=(os.dup(process.stderr.fileno()),), daemon=True)
         self._thread.start()
 
     def wait(self) -> str:
         """Return the last part of the text, once the process has ended."""
         self._thread.join()
-        return self._read_output.decode(errors="backslashreplace")
+        return self._tail.decode(errors="backslashreplace")
 
     def _listen(self, descriptor: int) -> None:
         while piece := os.read(descriptor, _LAST_BYTES):
-            self._read_output = (self._read_output + piece)[-_LAST_BYTES:]
+            self._tail = (self._tail + piece)[-_LAST_BYTES:]
         os.close(descriptor)
 
 
@@ -289,9 +289,9 @@ def stream_output(git: Git, *arguments: str) -> Iterator[bytes]:
         whole = True
     finally:
         status = reap(process)
-        said = complaints.wait()
+        text = complaints.wait()
     if whole and status:
-        raise explain(subcommand(arguments), said, status)
+        raise explain(subcommand(arguments), text, status)
 
 
 def subcommand(arguments: tuple[str, ...]) -> str:

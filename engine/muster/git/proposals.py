@@ -79,13 +79,13 @@ class Branches:
         """Does a branch contain nothing of people's beyond the branch it is proposed to?"""
         file = approval_file(topic)
         log = read_log(self.repository, f"{head}..{tip}", no_merges=True, trailer=TRAILER)
-        said = [one.trailers for one in log]
-        if not said:
+        digests = [one.trailers for one in log]
+        if not digests:
             return True
         base = merge_base(self.repository, tip, head, ask=False)
         content = blob_at(self.repository, tip, file)
         return (
-            all(said) and content is not None and _digest(content) in said
+            all(digests) and content is not None and _digest(content) in digests
             and {change.path for change in changed_paths(self.repository, base, tip)} == {file}
         )  # fmt: skip
 

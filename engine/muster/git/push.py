@@ -173,9 +173,9 @@ def push_ref(
     """
     require_no_programs(repository, remote)
     lease = f"--force-with-lease={ref}:{expected or ''}"
-    told = tuple(f"--push-option={option}" for option in options)
-    done = remote_command(repository, (*_PUSH, lease, *told), remote, (f"{new}:{ref}",), limit_seconds)
-    if told and done.status and _NO_OPTIONS in done.stderr:
+    push_options = tuple(f"--push-option={option}" for option in options)
+    done = remote_command(repository, (*_PUSH, lease, *push_options), remote, (f"{new}:{ref}",), limit_seconds)
+    if push_options and done.status and _NO_OPTIONS in done.stderr:
         done = remote_command(repository, (*_PUSH, lease), remote, (f"{new}:{ref}",), limit_seconds)
     for status in _STATUS.finditer(done.stdout.decode(errors="backslashreplace")):
         if status["ref"] == ref:
@@ -226,8 +226,8 @@ def _outcome(status: re.Match[str], done: Completed, new: str) -> Pushed | Moved
         return Pushed(new)
     found = _REASON.search(status["summary"])
     reason = found["reason"] if found else status["summary"]
-    said = [line.removeprefix("remote:").strip() for line in done.stderr.splitlines() if line.startswith("remote:")]
-    text = "\n".join(said).strip()
+    lines = [line.removeprefix("remote:").strip() for line in done.stderr.splitlines() if line.startswith("remote:")]
+    text = "\n".join(lines).strip()
     # A server that forbids this kind of push altogether also says "non-fast-forward", but in its own name.
     if status["summary"].startswith("[remote rejected]") and reason == "non-fast-forward":
         return Rejected(reason, text)

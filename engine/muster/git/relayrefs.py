@@ -86,8 +86,8 @@ def agent_commits(objects: Objects, folders: Sequence[tuple[str, bytes]]) -> dic
 
     Left out are those whose tree is not exactly the folder's files: then it is the relay's word, and not the agent's.
     """
-    keep_command = [(oid, _split_folder(raw, len(oid) // 2)) for oid, raw in folders]
-    found = [(oid, blob, rest) for oid, (blob, rest) in keep_command if blob]
+    split = [(oid, _split_folder(raw, len(oid) // 2)) for oid, raw in folders]
+    found = [(oid, blob, rest) for oid, (blob, rest) in split if blob]
     texts = objects.read([blob for _, blob, _ in found])
     return {
         oid: text.content for (oid, _, rest), text in zip(found, texts, strict=True)

@@ -94,8 +94,8 @@ def list_paths(git: Git, commit: str, paths: Sequence[bytes]) -> Iterator[Entry]
     for start in range(0, len(paths), AT_ONCE):
         named = paths[start : start + AT_ONCE]
         listing = git.output("ls-tree", "-z", "-l", "--full-tree", commit, "--", *map(os.fsdecode, named))
-        asked = frozenset(named)  # for a directory with a trailing slash, git lists its content
-        yield from (entry for entry in _entries(listing) if entry.path in asked and entry.mode != _DIRECTORY_LISTED)
+        wanted = frozenset(named)  # for a directory with a trailing slash, git lists its content
+        yield from (entry for entry in _entries(listing) if entry.path in wanted and entry.mode != _DIRECTORY_LISTED)
 
 
 def _entries(listing: bytes) -> Iterator[Entry]:

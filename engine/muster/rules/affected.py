@@ -143,12 +143,12 @@ class _Condition:
             return True
         self.scopes.clock.reset()
         try:
-            said = evaluate_policy(self.new, self.scopes.for_policy(self.new, self.scopes.base(obj), obj.id))
+            statement = evaluate_policy(self.new, self.scopes.for_policy(self.new, self.scopes.base(obj), obj.id))
         except PolicyFailure:
             return True
-        if said is None or decided is None:
-            return (said is None) is not (decided is None)
-        return (said.status, said.reason, said.message) != tuple(
+        if statement is None or decided is None:
+            return (statement is None) is not (decided is None)
+        return (statement.status, statement.reason, statement.message) != tuple(
             decided.get(n) for n in ("status", "reason", "message")
         )
 

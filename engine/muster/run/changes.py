@@ -227,7 +227,7 @@ def _fact(label: str, values: dict[str, str]) -> Fact | None:
 def changes(fleet: Fleet) -> list[Change]:
     """Return what this run changes, sorted by object and field."""
     found = list(placement_changes(fleet))
-    told = {change.object for change in found}
+    placed = {change.object for change in found}
     for id_ in sorted({*fleet.previous, *fleet.decided} - fleet.beyond.standing):
         if fleet.texts.get(id_, "") is None:
             continue  # its file stays
@@ -235,7 +235,7 @@ def changes(fleet: Fleet) -> list[Change]:
         after = derived_body(id_, fleet.decisions(id_))
         if before != after and id_.kind != PLACEMENT_DECISION.name:
             own = object_changes(id_, before, after, partial(source_of, fleet, id_), set_of(fleet, id_))
-            found.extend(c for c in own if c.fact.sort not in UNTOLD or id_ not in told)
+            found.extend(c for c in own if c.fact.sort not in UNTOLD or id_ not in placed)
     return sorted(found, key=lambda change: (change.object, change.field))
 
 
@@ -327,10 +327,10 @@ def summary(found: Iterable[Change]) -> str:
             counted.setdefault(change.word, {}).setdefault(change.noun, set()).add(change.object)
         else:
             rest.append(change)
-    told = {id_ for by_noun in counted.values() for ids in by_noun.values() for id_ in ids}
-    quiet = [change for change in rest if change.object not in told and change.quiet_word]
+    counted_ids = {id_ for by_noun in counted.values() for ids in by_noun.values() for id_ in ids}
+    quiet = [change for change in rest if change.object not in counted_ids and change.quiet_word]
     for change in quiet:
-        if not told or change.object.kind not in _SILENT:
+        if not counted_ids or change.object.kind not in _SILENT:
             counted.setdefault(change.quiet_word, {}).setdefault(change.noun, set()).add(change.object)
     terms = [
         _count(len(by_noun[noun]), noun, word)

@@ -91,16 +91,16 @@ class Processes:
 
     def decide(self, shards: Iterable[Shard]) -> Iterator[tuple[Shard, Answered | None]]:
         """Yield each shard with its answer; None if it killed its workers."""
-        left, asked = iter(shards), dict[Future[Answered], Shard]()
+        left, pending = iter(shards), dict[Future[Answered], Shard]()
         while True:
-            while len(asked) < self._count * _AHEAD and (shard := next(left, None)) is not None:
-                asked[self._submit(shard)] = shard
-            if not asked:
+            while len(pending) < self._count * _AHEAD and (shard := next(left, None)) is not None:
+                pending[self._submit(shard)] = shard
+            if not pending:
                 return
-            done, _ = wait(asked, return_when=FIRST_COMPLETED)
+            done, _ = wait(pending, return_when=FIRST_COMPLETED)
             lost = []
             for future in done:
-                shard = asked.pop(future)
+                shard = pending.pop(future)
                 try:
                     answered = future.result()
                 except BrokenProcessPool:
@@ -108,8 +108,8 @@ class Processes:
                 else:
                     yield shard, answered
             if lost:
-                lost.extend(asked.values())
-                asked.clear()
+                lost.extend(pending.values())
+                pending.clear()
                 yield from ((shard, self._alone(shard)) for shard in lost)
 
     def _alone(self, shard: Shard) -> Answered | None:

@@ -49,23 +49,23 @@ class OnDask:
         """Yield each shard with its answer; None if it killed its workers."""
         from distributed import wait
 
-        client, left, asked = self._client, iter(shards), dict["Future[Answered]", Shard]()
+        client, left, pending = self._client, iter(shards), dict["Future[Answered]", Shard]()
         assert client is not None
         self._require_workers(client)
         while True:
             most = max(sum(client.nthreads().values()), 1) * _AHEAD
-            while len(asked) < most and (shard := next(left, None)) is not None:
-                asked[client.submit(self._decide, shard, pure=False)] = shard
-            if not asked:
+            while len(pending) < most and (shard := next(left, None)) is not None:
+                pending[client.submit(self._decide, shard, pure=False)] = shard
+            if not pending:
                 return
             try:
                 with client.as_current():
-                    wait(list(asked), timeout=_PATIENCE_SECONDS, return_when="FIRST_COMPLETED")
+                    wait(list(pending), timeout=_PATIENCE_SECONDS, return_when="FIRST_COMPLETED")
             except TimeoutError:
                 self._require_workers(client)
                 continue
-            for future in [future for future in asked if future.done()]:
-                yield asked.pop(future), self._result(future)
+            for future in [future for future in pending if future.done()]:
+                yield pending.pop(future), self._result(future)
 
     def _result(self, future: "Future[Answered]") -> Answered | None:
         from distributed import KilledWorker

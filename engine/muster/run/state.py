@@ -298,7 +298,7 @@ class RunState:
             "SELECT said, count(*), min(object) FROM failures "  # SQLite takes `said` from the row with the minimum
             "WHERE home NOT IN (SELECT id FROM chosen) GROUP BY stage, policy, place"
         )
-        yield from (kept(Failed, said)._replace(number=count) for said, count, _ in rows)
+        yield from (kept(Failed, failure)._replace(number=count) for failure, count, _ in rows)
 
     def failing(self) -> set[int]:
         """The neighbourhoods in which any expression failed."""

@@ -33,10 +33,10 @@ def of(value: Any) -> OptionalValue:
 def of_non_zero(meter: Meter, site: int, value: Any) -> OptionalValue:
     """`optional.ofNonZeroValue(x)`: an optional with the value, but empty for null, false, 0 and empty values."""
     if isinstance(value, timedelta):
-        there = different_at(meter, site, value, _NO_TIME)
+        present = different_at(meter, site, value, _NO_TIME)
     else:
-        there = isinstance(value, (TypeValue, datetime, OptionalValue)) or bool(value)
-    return OptionalValue(value, present=True) if there else NONE
+        present = isinstance(value, (TypeValue, datetime, OptionalValue)) or bool(value)
+    return OptionalValue(value, present=True) if present else NONE
 
 
 @LIBRARY.plain("optional_none  optional.none  () -> optional_type(A)", weight=4)

@@ -11,7 +11,7 @@ from functools import cached_property
 
 from muster import cel
 from muster.data.decision import OF_ITSELF, Because, Decision, Path
-from muster.data.kinds import ADAPTER_REPORT, BY_GROUP_KIND, LEASE
+from muster.data.kinds import ADAPTER_REPORT, LEASE, kind_of_body
 from muster.data.tree import Tree, dig, mappings_at
 from muster.fleet.leases import GRACE_FACTOR
 from muster.fleet.neighbourhoods import cluster_of
@@ -76,7 +76,7 @@ def evaluate(expression: str, documents: list[Tree], now: datetime) -> Evaluated
 
 def _objects(documents: Iterable[Tree]) -> Iterator[Object]:
     for body in documents:
-        kind = BY_GROUP_KIND.get((str(body.get("apiVersion")).rpartition("/")[0], str(body.get("kind"))))
+        kind = kind_of_body(body)
         if kind is not None:
             name, namespace = dig(body, "metadata", "name"), dig(body, "metadata", "namespace")
             yield Object(kind.id(str(name or ""), str(namespace or "")), body, ())

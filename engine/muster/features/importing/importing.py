@@ -103,20 +103,20 @@ _HEADER: Final = "Secrets on the hub that pools need. muster reads no Secrets, s
 def needed(fleet: Fleet, parts: Iterable[Part]) -> list[str]:
     """Return the Secrets, as `Secret/namespace/name`, that imported pools name and the Fleet does not."""
     known = fleet.settings.get("pools", "externalDependencies")
-    told = set(known) if isinstance(known, list) else set[object]()
+    listed = set(known) if isinstance(known, list) else set[object]()
     found = {
         f"Secret/{part.id.namespace}/{name}"
         for part in parts
         if CLUSTER_POOL.has(part.id) and not _misses(part)
         for _, name in secrets_of(Pool.of(part.id, part.body, deleting=False))
     }
-    return sorted(found - told)
+    return sorted(found - listed)
 
 
 def _misses(part: Part) -> bool:
     """Whether the hub said that something is missing."""
-    said = mappings_at(part.body, "status", "conditions")
-    return any((c.get("type"), c.get("status")) == ("MissingDependencies", "True") for c in said)
+    conditions = mappings_at(part.body, "status", "conditions")
+    return any((c.get("type"), c.get("status")) == ("MissingDependencies", "True") for c in conditions)
 
 
 def fleet_part(fleet: Fleet, names: list[str]) -> str | None:

@@ -111,8 +111,8 @@ def _deployment(rest: Tree, derived: Tree) -> Sorted:
     if derived:
         return Sorted(report=rest if _says(rest) else None, derived=derived)
     spec = mapping_at(rest, "spec")
-    said = {name: spec[name] for name in sorted(PROVISIONED) if name in spec}
-    report = {"spec": said} if said else {}
+    reported = {name: spec[name] for name in sorted(PROVISIONED) if name in spec}
+    report = {"spec": reported} if reported else {}
     if status := mapping_at(rest, "status"):
         report["status"] = status
     wish = _put(rest, "spec", {name: value for name, value in spec.items() if name not in PROVISIONED})

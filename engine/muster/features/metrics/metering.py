@@ -90,12 +90,12 @@ class Meter:
         values.add(metrics.PULSES, amount=publication.published)
         for sink, reasons in publication.failures.items():
             values.add(metrics.PULSE_FAILURES, sink, amount=len(reasons))
-        told = publication.told
+        deliveries = publication.told
         for type_ in metrics.SINK_TYPES:
-            values.add(metrics.NOTICES, type_, amount=told.sent[type_])
-            values.add(metrics.NOTICE_FAILURES, type_, amount=told.refused[type_])
-        values.put(metrics.NOTICES_WAITING, [((type_,), told.waiting[type_]) for type_ in metrics.SINK_TYPES])
-        values.put(metrics.NOTICES_OLDEST, [((), told.oldest.timestamp())] if told.oldest else [])
+            values.add(metrics.NOTICES, type_, amount=deliveries.sent[type_])
+            values.add(metrics.NOTICE_FAILURES, type_, amount=deliveries.refused[type_])
+        values.put(metrics.NOTICES_WAITING, [((type_,), deliveries.waiting[type_]) for type_ in metrics.SINK_TYPES])
+        values.put(metrics.NOTICES_OLDEST, [((), deliveries.oldest.timestamp())] if deliveries.oldest else [])
 
     def fell_back(self, doing: str, _error: Exception) -> None:
         """Count a fault of muster that only cost time."""

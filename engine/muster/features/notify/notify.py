@@ -78,9 +78,9 @@ def _notify(
     result = Publication()
     if memory.upto != tip:
         notices = list(_since(repository, memory.upto, tip, run.now)) if memory.upto else []
-        told = messages(_fleet_of(repository, done, notices), notices, memory.messages.values(), run.now)
-        memory.messages = {message.id: message for message in told if message.id not in memory.done}
-        if lost := [message for message in told if message.id in memory.messages.keys() - bounded(told)]:
+        found = messages(_fleet_of(repository, done, notices), notices, memory.messages.values(), run.now)
+        memory.messages = {message.id: message for message in found if message.id not in memory.done}
+        if lost := [message for message in found if message.id in memory.messages.keys() - bounded(found)]:
             result.failures["memory"] = [f"{len(lost)} messages that no sink accepted for long are given up"]
             for message in lost:
                 memory.finish(message)

@@ -137,14 +137,14 @@ def _next(url: str, headers: Mapping[str, str]) -> str:
         " events", again=False,
     )  # fmt: skip
     try:
-        there = urljoin(url, location)
-        address(there, "http", "https")
-        is_elsewhere = origin(there) != origin(url)
+        target = urljoin(url, location)
+        address(target, "http", "https")
+        is_elsewhere = origin(target) != origin(url)
     except (ValueError, DeliveryError) as error:
         raise elsewhere from error
     if is_elsewhere:
         raise elsewhere
-    return there
+    return target
 
 
 def origin(url: str) -> tuple[str, str | None, int | None]:

@@ -151,5 +151,5 @@ def _read(plan: Path) -> Planned:
 
 def _print_details(repository: Repository, done: ReconcileResult) -> None:
     """Print how the run was made, and the age of agents' refs."""
-    said = (f"looked at {done.looked_at}", *done.how, age_line(repository, done.heard, done.instant.now))
-    say(*filter(None, said), err=True)
+    lines = (f"looked at {done.looked_at}", *done.how, age_line(repository, done.heard, done.instant.now))
+    say(*filter(None, lines), err=True)

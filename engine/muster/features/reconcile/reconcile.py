@@ -125,8 +125,8 @@ def _message(
     try:
         return commit_message(last, settled.changes, notes), frozenset()
     except Exception as error:  # noqa: BLE001 - the boundary for texts, as `each` is for decisions
-        told = stage_fault("writing the commit message", error, "the commit has a plain one")
-        return plain_message(last, len(settled.files)), frozenset((told,))
+        fault = stage_fault("writing the commit message", error, "the commit has a plain one")
+        return plain_message(last, len(settled.files)), frozenset((fault,))
 
 
 def _late(question: Question, state: RunState | None) -> timedelta | None:

@@ -128,12 +128,12 @@ def _run(fleet: "FleetWithPolicies", query: _TestQuery, tests: "Collection[Objec
     if output == "junit":
         from muster.cli.reports import Case, junit_text
 
-        told = [Case(o.test, o.case or o.test, o.place, "\n".join(o.failures)) for o in results]
+        reported = [Case(o.test, o.case or o.test, o.place, "\n".join(o.failures)) for o in results]
         for one in covered.policies if covered is not None else ():
             text = "\n".join(f"{branch.place}: {branch}" for branch in one.missing)
             place = one.missing[0].place if one.missing else Place("")
-            told.append(Case("coverage", str(one.policy), place, text if lacking else "", "" if lacking else text))
-        sys.stdout.write(junit_text("muster test", told))
+            reported.append(Case("coverage", str(one.policy), place, text if lacking else "", "" if lacking else text))
+        sys.stdout.write(junit_text("muster test", reported))
         return int(bool(bad) or not results or lacking)
     if output == "json":
         from muster.cli.documents import json_text

@@ -6,7 +6,7 @@ from typing import TypeAlias
 
 from muster.data.agentref import agent_ref, short_name
 from muster.data.ids import ObjectId
-from muster.data.kinds import BY_GROUP_KIND, BY_NAME
+from muster.data.kinds import BY_NAME, kind_of_body
 from muster.data.locations import derived_path
 from muster.data.snapshot import Agents, Skipped, Snapshot
 from muster.data.source import SourceFile
@@ -95,9 +95,7 @@ def objects_of(known: Objects, bodies: Iterable[Tree]) -> dict[ObjectId, Tree]:
     """Merge objects into known ones, field by field."""
     laid = dict(known)
     for body in bodies:
-        kind = BY_GROUP_KIND.get((str(body["apiVersion"]).rpartition("/")[0], body["kind"])) or BY_NAME.get(
-            body["kind"]
-        )
+        kind = kind_of_body(body) or BY_NAME.get(body["kind"])
         if kind is None:
             continue
         id_ = kind.id(body["metadata"]["name"], dig(body, "metadata", "namespace") or "")

@@ -19,7 +19,10 @@ def touched_findings(fleet: Fleet, files: Collection[str]) -> list[Finding]:
     """
     names = set(files)
     always = _LOST if ".musterignore" in names else _FLEET_WIDE
-    there = {*fleet.objects, *(id_ for found in fleet.read.foreign.values() for one in found for id_ in _ids(one.id))}
+    declared = {
+        *fleet.objects,
+        *(id_ for found in fleet.read.foreign.values() for one in found for id_ in _ids(one.id)),
+    }
     objects = {id_ for id_, obj in fleet.objects.items() if any(part.source.path in names for part in obj.parts)}
     policies = frozenset(_policies(fleet, names, objects))
     return [
@@ -30,7 +33,7 @@ def touched_findings(fleet: Fleet, files: Collection[str]) -> list[Finding]:
         or found.code in always
         or (
             found.code == Code.ADMISSION_REFUSED
-            and (found.policy in policies or (found.object not in there and found not in fleet.beyond.found))
+            and (found.policy in policies or (found.object not in declared and found not in fleet.beyond.found))
         )
     ]
 

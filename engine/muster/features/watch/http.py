@@ -154,10 +154,10 @@ def _password(request: HttpRequest) -> str:
     """The password of basic authentication, which is the token; any user name will do."""
     scheme, _, text = request.headers.get("authorization", "").partition(" ")
     try:
-        said = base64.b64decode(text.strip(), validate=True).decode() if scheme.lower() == "basic" else ""
+        credentials = base64.b64decode(text.strip(), validate=True).decode() if scheme.lower() == "basic" else ""
     except (binascii.Error, ValueError):
         return ""
-    return said.partition(":")[2]
+    return credentials.partition(":")[2]
 
 
 def _well(well: bool, why: str) -> Response:  # noqa: FBT001

@@ -66,10 +66,9 @@ class Watcher:
     """The state of one watch: the last refs, and when to run again.
 
     With a remote, its branch is fetched every `interval` and commits are pushed there. Without one only the agents'
-    refs are fetched, if the repository has a remote and agents use refs. File sinks write below
-    `sink_dir`. With `state`, only what changed and what is due is looked at;
-    `workers` decide the whole fleet where it has to be. With an `authority`, what is approved is signed. `observers`
-    are told of each look.
+    refs are fetched, if the repository has a remote and agents use refs. File sinks write below `sink_dir`. With
+    `state`, runs are incremental; `workers` make full runs. With an `authority`, approved requests are signed.
+    `observers` are called about each run.
     """
 
     def __init__(
@@ -109,8 +108,7 @@ class Watcher:
             seen = self._state()
             if not fetching and seen == self._seen and (self._due is None or now < self._due):
                 return
-            for line in recover(self.repository):
-                self.say(f"{format_time(now)} {line}")
+            self._print(now, *recover(self.repository))
             done = reconcile(
                 self.repository, self._present, branch=self.branch, remote=self._remote, attempts=branch_attempts(),
                 freshness=self._freshness, state=self._kept, workers=self._workers,
@@ -120,8 +118,7 @@ class Watcher:
             publication = publish_due(self.repository, done.settled.last, self._remote, folder=self._sink_dir)
             notified = notify_due(self.repository, done, self._remote)
             for sent in (publication, notified):
-                for line in (*sent.lines(), *(found.message for found in sent.faults)):
-                    self.say(f"{format_time(done.settled.last.now)} {line}")
+                self._print(done.settled.last.now, *sent.lines(), *(found.message for found in sent.faults))
             self._sign(done)
             self._propose(done)
             run_maintenance(self.repository, in_thread=True)
@@ -136,13 +133,17 @@ class Watcher:
         except RepositoryError as error:
             self._back_off(error)
             if (trouble := _NUMBER.sub("", error.message)) != self._trouble:
-                self.say(f"{format_time(self._present())} {error.message}" + (f" ({error.hint})" if error.hint else ""))
+                self._print(self._present(), error.message + (f" ({error.hint})" if error.hint else ""))
             self._trouble = trouble
         except Exception as error:  # noqa: BLE001 - watch survives everything but a signal
             self._back_off(error)
-            self.say(f"{format_time(self._present())} a fault in muster, not in your fleet: {fault_text(error)}")
+            self._print(self._present(), f"a fault in muster, not in your fleet: {fault_text(error)}")
         if self._fetches:
             self._next_fetch = self._present() + self._interval
+
+    def _print(self, instant: datetime, *lines: str) -> None:
+        for line in lines:
+            self.say(f"{format_time(instant)} {line}")
 
     def _sign(self, done: ReconcileResult) -> None:
         """Sign approved requests, if the run changed derived files of requests."""
@@ -155,16 +156,14 @@ class Watcher:
             self.repository, self._authority, self._present, branch=self.branch, remote=self._remote,
             attempts=branch_attempts(), freshness=self._freshness,
         )  # fmt: skip
-        for line in (*signed.changes, *signed.refused):
-            self.say(f"{format_time(self._present())} {line}")
+        self._print(self._present(), *map(str, signed.changes), *signed.refused)
         self._signs = False
 
     def _propose(self, done: ReconcileResult) -> None:
         """Propose effects that wait for approval, and print what is new."""
         proposed = propose(self.repository, done, self.branch, self._remote)
         news = [str(one) for one in proposed.proposals if one.state.value]
-        for line in (*news, *(line for line in proposed.troubles if line not in self._unproposed)):
-            self.say(f"{format_time(done.settled.last.now)} {line}")
+        self._print(done.settled.last.now, *news, *(line for line in proposed.troubles if line not in self._unproposed))
         self._unproposed = frozenset(proposed.troubles)
 
     def _mind_the_clock(self, now: datetime) -> None:
@@ -214,31 +213,30 @@ class Watcher:
             return None
 
     def _tell(self, done: ReconcileResult) -> None:
-        looked_at = (f"looked at {done.looked_at}",) if self._kept is not None else ()
-        for line in (*looked_at, *done.how) if self._verbose else ():
-            self.say(f"{format_time(done.settled.last.now)} {line}")
+        now, lines = done.settled.last.now, list[str]()
+        if self._verbose:
+            lines += [*((f"looked at {done.looked_at}",) if self._kept is not None else ()), *done.how]
         if done.commit:
-            self.say(f"{format_time(done.settled.last.now)} {done.commit[:12]} {summary(done.settled.changes)}")
+            lines.append(f"{done.commit[:12]} {summary(done.settled.changes)}")
         if done.waits and self._verbose:
-            self.say(f"{format_time(done.settled.last.now)} {waiting_text(done.settled, format_time(done.waits))}")
+            lines.append(waiting_text(done.settled, format_time(done.waits)))
         if done.followed:
-            self.say(f"{format_time(done.settled.last.now)} {done.followed}")
+            lines.append(done.followed)
         if done.left_behind:
-            self.say(f"{format_time(done.settled.last.now)} the local branch stays behind: {done.left_behind}")
-        findings = waivers.shown(done.settled.findings, done.settled.last.now)
+            lines.append(f"the local branch stays behind: {done.left_behind}")
+        self._print(now, *lines)
+        findings = waivers.shown(done.settled.findings, now)
         restless = {found.object: found.message for found in findings if found.code == Code.DOES_NOT_SETTLE}
-        for id_, message in restless.items():
-            if id_ not in self._restless:
-                self.say(f"{format_time(done.settled.last.now)} {message}")
+        self._print(now, *(message for id_, message in restless.items() if id_ not in self._restless))
         self._restless = frozenset(restless)
         errors = [found for found in findings if found.fails and found.code != Code.DOES_NOT_SETTLE]
         if errors and done.commit:
             self.say(f"  {len(errors)} errors; see muster validate")
         standing = [found for found in findings if is_any_fault(found) or (self._verbose and not found.fails)]
-        lines = {f"  {found.code}: {found.message}": None for found in standing}
-        for line in [line for line in lines if line not in self._standing][:_MAX_PRINTED]:
-            self.say(line)
-        self._standing = frozenset(lines)
+        texts = {f"  {found.code}: {found.message}": None for found in standing}
+        for text in [text for text in texts if text not in self._standing][:_MAX_PRINTED]:
+            self.say(text)
+        self._standing = frozenset(texts)
 
 
 def _accounted(done: ReconcileResult) -> object:

@@ -183,5 +183,7 @@ def _damaged(reading: FilesRead, search: Search, broken: frozenset[ObjectId], *,
 
 
 def _any_cluster_is_gone(search: Search) -> bool:
-    there = (search.declared, search.broken, search.reading.broken)
-    return any(id_ for id_ in search.previous if kind_of(id_) in CLUSTERS and not any(id_ in known for known in there))
+    present = (search.declared, search.broken, search.reading.broken)
+    return any(
+        id_ for id_ in search.previous if kind_of(id_) in CLUSTERS and not any(id_ in known for known in present)
+    )

@@ -166,8 +166,8 @@ def by_history(search: Search, past: Past, left_out: Iterable[Skipped], ignored:
         if path in before:
             search.keep(path, "ignored", search.lost(_held(before[path])), certain=True)
     for skip in left_out:
-        there = past.before((skip.path,)) or past.below(skip.path)
-        for path, versions in there.items():
+        earlier = past.before((skip.path,)) or past.below(skip.path)
+        for path, versions in earlier.items():
             search.keep(path, skip.reason, search.lost(_held(versions)), certain=True)
 
 

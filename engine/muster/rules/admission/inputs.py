@@ -120,8 +120,8 @@ class AdmissionInputs:
         """`request.userInfo`: the last author of the object, by git."""
         if self.fleet.read.authors is None:
             return UNKNOWN_USER
-        there = request.object.parts if request.object is not None else ()
-        files = {part.source.path: part.source.oid for part in there if not part.source.ref}
+        parts = request.object.parts if request.object is not None else ()
+        files = {part.source.path: part.source.oid for part in parts if not part.source.ref}
         if request.object is None and request.old is not None:
             files = {part.source.path: "" for part in request.old.parts if not part.source.ref}
         author = self.fleet.read.authors.of(files) if files else None

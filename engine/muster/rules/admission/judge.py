@@ -54,8 +54,8 @@ def _reads_other_objects(obj: Object) -> bool:
         return _mentions(obj.spec)
     rules = mappings_at(obj.spec, "matchConstraints", "resourceRules")
     named = {resource for rule in rules for resource in _named(rule)}
-    asked = {operation for rule in rules for operation in rule.get("operations") or ("*",)}
-    return not named or not named <= _RESOURCES or not asked <= _OF_WHAT_IS_THERE
+    operations = {operation for rule in rules for operation in rule.get("operations") or ("*",)}
+    return not named or not named <= _RESOURCES or not operations <= _OF_WHAT_IS_THERE
 
 
 def _named(rule: Tree) -> Iterator[tuple[str, str]]:
@@ -113,11 +113,11 @@ def admit(fleet: Fleet, admissions: Admissions, base: Fleet | None, witness: Wit
                 found = list(_of_request(surroundings, admissions, replace(request, object=left)))
         yield from found
 
-    asked = (request for request in requests(fleet, base) if matched(request.resource))
-    known = each(asked if base is None else _in_force(base, asked), evaluate)
-    foreign = each(foreign_requests(foreigners, earlier, matched_kinds), lambda asked: evaluate(asked.request()))
-    said = (*known, *foreign)
-    return Admission(objects, tuple(invalid_reports), said, _places(fleet, matched_kinds, admissions))
+    matching = (request for request in requests(fleet, base) if matched(request.resource))
+    known = each(matching if base is None else _in_force(base, matching), evaluate)
+    foreign = each(foreign_requests(foreigners, earlier, matched_kinds), lambda one: evaluate(one.request()))
+    findings = (*known, *foreign)
+    return Admission(objects, tuple(invalid_reports), findings, _places(fleet, matched_kinds, admissions))
 
 
 def _matched_kinds(now: ForeignObjects, base: ForeignObjects | None, admissions: Admissions) -> list[Resource]:

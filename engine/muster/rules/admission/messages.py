@@ -98,8 +98,8 @@ def refused(
     place = place_of(obj.parts, at) if obj else place_of(binding.parts, NAME)
     gone = "" if obj else f"{id_} cannot be removed: "
     text = f"{gone}{' '.join(message.split())}"
-    told = finding(Code.ADMISSION_REFUSED, text, place, hint=f"{policy} says so", object_=id_, severity=severity)
-    return replace(told, policy=policy)
+    refusal = finding(Code.ADMISSION_REFUSED, text, place, hint=f"{policy} says so", object_=id_, severity=severity)
+    return replace(refusal, policy=policy)
 
 
 def audit_annotations(

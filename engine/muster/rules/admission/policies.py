@@ -35,16 +35,16 @@ def no_authorizer(policy: Object, first: Finding) -> Finding:
 def matches_nothing(policy: Object, match: Match, named: Iterable[str], known: Iterable[str]) -> Finding:
     """A policy in force matches no object of the repository and no known kind."""
     if not any(rule.matchable for rule in match.rules):
-        said = "matches only subresources or CONNECT, which files never request"
+        problem = "matches only subresources or CONNECT, which files never request"
         hint = "name the resource itself, or take the policy out of the repository"
     else:
         names = sorted(named)
-        said = f"matches nothing: no object and no known kind is one of {', '.join(names)}"
+        problem = f"matches nothing: no object and no known kind is one of {', '.join(names)}"
         candidates = tuple(known)
         near = (name for name in names if nearest(name, candidates))
         hint = next((did_you_mean(name, candidates) for name in near), "") or "look at apiGroups, resources and scope"
     return finding_at(
-        policy, ("spec", "matchConstraints", "resourceRules"), Code.ADMISSION_MATCHES_NOTHING, f"{policy.id} {said}",
+        policy, ("spec", "matchConstraints", "resourceRules"), Code.ADMISSION_MATCHES_NOTHING, f"{policy.id} {problem}",
         hint,
     )  # fmt: skip
 

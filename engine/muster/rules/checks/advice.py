@@ -55,8 +55,8 @@ def _targets(fleet: Fleet, policy: Policy) -> Iterator[Finding]:
     selected = [obj for obj in objects if policy.target.selects(obj)]
     kinds = " or ".join(kind.name for kind in policy.target.kinds)
     if not selected:
-        there = f"of {len(objects)} there are" if objects else "and there is none"
-        message = f"{policy.id} targets no {kinds}, {there}"
+        objects_text = f"of {len(objects)} there are" if objects else "and there is none"
+        message = f"{policy.id} targets no {kinds}, {objects_text}"
         yield finding_at(
             policy.source, ("spec", "target"), Code.MATCHES_NOTHING, message, "compare its selector with their labels"
         )

@@ -38,9 +38,9 @@ def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision | W
         of = MANAGED_CLUSTER.id(add_on.id.namespace)
         cluster = view.now(of, *_OF_CLUSTER)
         if isinstance(cluster, dict) and cluster.get("status") == "Unknown":
-            said = ("Unknown", cluster["reason"], cluster["message"])
+            statement = ("Unknown", cluster["reason"], cluster["message"])
             yield condition_decision(
-                view, add_on.id, _AVAILABLE, said, Because("add-ons", (Input(_OF_CLUSTER, of),), _UNKNOWN), now
+                view, add_on.id, _AVAILABLE, statement, Because("add-ons", (Input(_OF_CLUSTER, of),), _UNKNOWN), now
             )
         elif lease := leases.get(LEASE.id(add_on.id.name, add_on.id.namespace)):
             yield from _leased(view, add_on, lease, now)

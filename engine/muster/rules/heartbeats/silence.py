@@ -196,8 +196,8 @@ def record_sights(view: View, _context: Context, now: datetime) -> Iterator[Deci
 def _record_sight(view: View, now: datetime, cluster: Object) -> Iterator[Decision]:
     lease = leases_by_cluster(view).get(cluster.id.name)
     if cluster.spec.get("syncMode") == "Pull" and renew_time(lease) is None:
-        said = digest_of([view.reported(cluster.id).get(_READY), dig(cluster.body, "status", "probe")])[:16]
-        yield Decision(cluster.id, _SIGHT_PATH, {"said": said, "at": _since(view, cluster, said, now)}, _NO_LEASE)
+        digest = digest_of([view.reported(cluster.id).get(_READY), dig(cluster.body, "status", "probe")])[:16]
+        yield Decision(cluster.id, _SIGHT_PATH, {"said": digest, "at": _since(view, cluster, digest, now)}, _NO_LEASE)
 
 
 def _since(view: View, cluster: Object, said: str, now: datetime) -> Tree:

@@ -85,8 +85,8 @@ def _quiet_hours(obj: Object, compiler: Compiler) -> QuietHours | None:
         )
         return None
     days = frozenset(map(DAYS.index, quiet.get("days") or DAYS))
-    told = frozenset(quiet.get("except", ["critical"]))
-    return QuietHours(zone, time.fromisoformat(quiet["from"]), time.fromisoformat(quiet["to"]), days, told)
+    exempt = frozenset(quiet.get("except", ["critical"]))
+    return QuietHours(zone, time.fromisoformat(quiet["from"]), time.fromisoformat(quiet["to"]), days, exempt)
 
 
 NOTIFICATION_POLICIES: Final = PolicyKind(NOTIFICATION_POLICY, _notification_policy, {"change": CHANGE})

@@ -159,16 +159,16 @@ def _scheduled(
     because = Because("placements", (Input(("spec",), id_),), _summary(chosen))
     yield from _decisions(shared, schedule, id_, shards, because)
     yield from _numbers(id_, shards, because, task.horizon(choice, chosen.others))
-    said = satisfied(task.eligible, task.spec.cluster_sets, task.spec.wanted, len(choice.selected))
-    yield from _conditions(shared, id_, said, misconfigured(""), now)
+    satisfaction = satisfied(task.eligible, task.spec.cluster_sets, task.spec.wanted, len(choice.selected))
+    yield from _conditions(shared, id_, satisfaction, misconfigured(""), now)
     yield from _left(schedule, id_, choice.selected, chosen)
 
 
 def _summary(chosen: Scheduled) -> str:
     found, wanted = chosen.task.eligible, chosen.task.spec.wanted
     passing = len(chosen.choice.tolerated.passing)
-    asked = "all" if wanted is None else str(wanted)
-    return f"{asked} wanted: {len(found.available)} available, {len(found.matching)} match, {passing} tolerated"
+    wanted_text = "all" if wanted is None else str(wanted)
+    return f"{wanted_text} wanted: {len(found.available)} available, {len(found.matching)} match, {passing} tolerated"
 
 
 def _unscheduled(
@@ -185,8 +185,8 @@ def _unscheduled(
     if not paused:
         sets = tuple(dig(obj.spec, "clusterSets") or ())
         found = eligible(schedule.candidates, obj.id.namespace, sets, (), frozenset(selected))
-        said = satisfied(found, sets, compiled.wanted, len(selected))
-        yield from _conditions(shared, obj.id, said, misconfigured(compiled.error), now)
+        satisfaction = satisfied(found, sets, compiled.wanted, len(selected))
+        yield from _conditions(shared, obj.id, satisfaction, misconfigured(compiled.error), now)
     else:
         for type_, before in shared.conditions_before(obj.id).items():
             yield unchanged_condition(obj.id, type_, before, because)
@@ -245,8 +245,8 @@ def _numbers(
 def _conditions(
     shared: Shared, id_: ObjectId, enough: PlacementCondition, sound: PlacementCondition, now: datetime
 ) -> Iterator[Decision]:
-    for type_, said, because in ((SATISFIED, enough, _BECAUSE), (MISCONFIGURED, sound, _SCHEDULABLE)):
-        yield condition_decision(shared, id_, type_, said, because, now)
+    for type_, statement, because in ((SATISFIED, enough, _BECAUSE), (MISCONFIGURED, sound, _SCHEDULABLE)):
+        yield condition_decision(shared, id_, type_, statement, because, now)
 
 
 def _left(schedule: Schedule, id_: ObjectId, selected: frozenset[str], chosen: Scheduled | None) -> Iterator[Decision]:

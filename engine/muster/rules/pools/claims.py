@@ -138,8 +138,8 @@ def _with_cluster(claim: Claim, cluster: Cluster | None, fate: ClaimDecision, ru
     if not cluster.claim or cluster.frozen:
         return fate
     if cluster.claim != claim.name:
-        said = (_CONFLICT,) if rules.names_conflicts else ()
-        return ClaimDecision(said=said, lifetime=fate.lifetime, cleared=True, horizon=fate.horizon)
+        conditions = (_CONFLICT,) if rules.names_conflicts else ()
+        return ClaimDecision(said=conditions, lifetime=fate.lifetime, cleared=True, horizon=fate.horizon)
     running = _IS_RUNNING if cluster.power == RUNNING else _RESUMING
     return ClaimDecision(said=(_CLAIMED, running), lifetime=fate.lifetime, owns=cluster, horizon=fate.horizon)
 

@@ -52,8 +52,10 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[ClusterStatem
         if (fault := attempt(cluster, lambda cluster=cluster: one_cluster.state(cluster))) is not None:  # type: ignore[misc]
             yield fault
     seen = view.with_decisions(decision for by_path in ledger.entries.values() for decision in by_path.values())
-    asked = [_as_policies_see_it(view, cluster, now) for cluster in clusters if not (cluster.deleting and cluster.pool)]
-    for outcome in of_objects(seen, asked, context, now):
+    judged = [
+        _as_policies_see_it(view, cluster, now) for cluster in clusters if not (cluster.deleting and cluster.pool)
+    ]
+    for outcome in of_objects(seen, judged, context, now):
         if not isinstance(outcome, Decision):
             yield outcome
         elif outcome.path[-1][0] not in _STATED:
@@ -68,8 +70,8 @@ def power_requested_since(view: View, cluster: Cluster, now: datetime) -> dateti
 
 
 def _as_policies_see_it(view: View, cluster: Cluster, now: datetime) -> Object:
-    asked = {ASKED: format_time(power_requested_since(view, cluster, now))}
-    status = {**cluster.body.get("status", {}), "muster": asked}
+    target = {ASKED: format_time(power_requested_since(view, cluster, now))}
+    status = {**cluster.body.get("status", {}), "muster": target}
     obj = view.objects.get(cluster.id)
     return Object(cluster.id, {**cluster.body, "status": status}, obj.parts if obj is not None else ())
 
@@ -103,16 +105,19 @@ class _OneCluster:
             for name in (TO_RUNNING, TO_HIBERNATING):
                 fields.pop(("spec", name), None)
             fields |= {("spec", name): value for name, value in self._inherited(cluster).items() if name not in own}
-        conditions, asked = self.view.conditions_before(cluster.id), power_requested_since(self.view, cluster, self.now)
+        conditions, requested = (
+            self.view.conditions_before(cluster.id),
+            power_requested_since(self.view, cluster, self.now),
+        )
         for path, value in fields.items():
-            self.ledger.set(cluster.id, path, value, of_cluster(cluster, path, value, conditions, asked))
+            self.ledger.set(cluster.id, path, value, of_cluster(cluster, path, value, conditions, requested))
 
     def _power(self, cluster: Cluster) -> None:
         before = self.view.conditions_before(cluster.id)
         power = power_view(cluster, before, self.now, keeps_failures=self.rules.keeps_failures)
         path, wanted = ("status", "conditions", ("Hibernating",)), ("spec", "powerState")
-        for type_, said in {**_stated_before(cluster, before), **power.stated}.items():
-            self.ledger.add(unchanged_condition(cluster.id, type_, said, _POWER))
+        for type_, stated in {**_stated_before(cluster, before), **power.stated}.items():
+            self.ledger.add(unchanged_condition(cluster.id, type_, stated, _POWER))
         state = power.state or (self.view.before(cluster.id, "status", "powerState") if cluster.fake else None)
         if state is not None:
             self.ledger.set(cluster.id, ("status", "powerState"), state, _POWER)
@@ -121,8 +126,8 @@ class _OneCluster:
         else:
             self.ledger.wake(cluster.id, wanted, _HIBERNATE_AFTER, power.horizon)
         # Without a pool, the power state is a person's: the time in the cluster's own status counts.
-        asked = None if cluster.pool is None else power_requested_since(self.view, cluster, self.now)
-        wait = wait_of(cluster, self._limits(cluster), power, asked, self.rules)
+        requested = None if cluster.pool is None else power_requested_since(self.view, cluster, self.now)
+        wait = wait_of(cluster, self._limits(cluster), power, requested, self.rules)
         if wait is None:
             return
         if self.now >= wait.deadline:

@@ -138,11 +138,11 @@ def synchronize(stock: Stock, pool: Pool, buckets: Buckets, exists: Iterable[str
             stock.put(replace(item, cluster="", pool="").stating(AVAILABLE, _FREE, stock.now))
     for cluster in buckets:
         _restore(stock, pool, cluster, names)
-    for members, said in ((buckets.broken, _BROKEN), ((*buckets.standby, *buckets.assignable), _SUCCEEDED)):
+    for members, statement in ((buckets.broken, _BROKEN), ((*buckets.standby, *buckets.assignable), _SUCCEEDED)):
         for cluster in members:
             held = present.get(cluster.customization)
             if held is not None:
-                stock.put(stock.items[held].stating(APPLIED, said, stock.now))
+                stock.put(stock.items[held].stating(APPLIED, statement, stock.now))
     items = [stock.items[id_] for id_ in present.values()]
     return Inventory(
         free=tuple(sorted((item for item in items if not item.cluster), key=lambda item: item.order(stock.now))),

@@ -32,10 +32,10 @@ def hub_version(view: View, pool: Pool, clusters: Iterable[Cluster], version: st
     if book is not None:
         known = dig(book, "hubVersion")
         return known if any(cluster.version == dig(known, "hash") for cluster in clusters) else None
-    said = view.conditions_before(pool.id).get(_CURRENT)
-    if said is None:
+    condition = view.conditions_before(pool.id).get(_CURRENT)
+    if condition is None:
         return None  # no hub controlled the pool
-    stale = _called_stale(said)
+    stale = _called_stale(condition)
     hashes = {cluster.version for cluster in unclaimed if cluster.name not in stale and not cluster.deleting}
     if len(hashes) != 1 or version in hashes:
         return None

@@ -268,9 +268,9 @@ class _PoolPass:
         return known if isinstance(known, list) else []
 
     def _failure(self, cluster: Cluster) -> Tree:
-        said = self.decided[cluster.id]["Broken"]
+        condition = self.decided[cluster.id]["Broken"]
         at = format_time(self.world.now)
-        return {"cluster": cluster.name, "at": at, "reason": said["reason"], "message": said["message"]}
+        return {"cluster": cluster.name, "at": at, "reason": condition["reason"], "message": condition["message"]}
 
     def _shown(self) -> Tree:
         counts = Counter(shown_bucket(cluster, self.decided[cluster.id]).value for cluster in self.clusters)

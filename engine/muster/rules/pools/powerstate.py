@@ -100,8 +100,8 @@ def power_view(cluster: Cluster, before: Conditions, now: datetime, *, keeps_fai
     if annotated(cluster.body, f"{HIVE}/reconcile-pause"):
         return silent
     writer = _Writer(reported, before, now)
-    said = (before.get("Hibernating", {}), reported.get("Hibernating", {}))
-    failed = next((one for one in said if one.get("reason") in FAILURES), None)
+    conditions = (before.get("Hibernating", {}), reported.get("Hibernating", {}))
+    failed = next((one for one in conditions if one.get("reason") in FAILURES), None)
     if cluster.deleting and keeps_failures and failed is not None:
         return writer.view("Unknown", ("Ready", "Unknown", *_DELETED)).with_condition("Hibernating", failed)
     if cluster.deleting:

@@ -112,8 +112,8 @@ def _await_report(world: PoolsPass, claim: ObjectId) -> None:
     later."""
     before = world.fleet.previous[claim]
     world.ledger.set_all(claim, carried(before), AWAITED)
-    for type_, said in world.fleet.conditions_before(claim).items():
-        world.ledger.add(unchanged_condition(claim, type_, said, AWAITED))
+    for type_, condition in world.fleet.conditions_before(claim).items():
+        world.ledger.add(unchanged_condition(claim, type_, condition, AWAITED))
     if (lifetime := dig(before, "status", "lifetime")) is not None:
         world.ledger.set(claim, ("status", "lifetime"), lifetime, AWAITED)
 
@@ -134,8 +134,8 @@ def _carry_out(world: PoolsPass, claim: Claim, fate: ClaimDecision) -> None:
     lifetime = before_it if claim.deleting or unread or same else fate.lifetime
     if lifetime is not None:
         ledger.set(claim.id, ("status", "lifetime"), lifetime, _CLAIMS)
-    for said in fate.said:
-        ledger.add(condition_decision(world.fleet, claim.id, said.type, said[1:], _CLAIMS, world.now))
+    for statement in fate.said:
+        ledger.add(condition_decision(world.fleet, claim.id, statement.type, statement[1:], _CLAIMS, world.now))
     for type_ in (PENDING, CLUSTER_RUNNING):
         if type_ in before and ledger.value(claim.id, ("status", "conditions", (type_,))) is None:
             ledger.add(unchanged_condition(claim.id, type_, before[type_], of_condition(before[type_])))

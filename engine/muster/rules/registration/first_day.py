@@ -68,9 +68,9 @@ def _is_healthy(view: View, obj: Object) -> bool:
     reported = view.reported(obj.id)
     if status == "True" or dig(reported.get(obj.kind.headline), "status") == "True":
         return True
-    said = {**reported, **view.conditions(obj.id)}
+    conditions = {**reported, **view.conditions(obj.id)}
     return not status and any(
-        condition.get("status") == "True" for type_, condition in said.items() if type_ not in _FORMALITIES
+        condition.get("status") == "True" for type_, condition in conditions.items() if type_ not in _FORMALITIES
     )
 
 

@@ -63,10 +63,10 @@ def stage(view: View, _context: Context, now: datetime) -> Iterator[Decision]:
     for obj in going:
         kind = next((kind for kind in _RESOURCES if obj.id.name in left[kind]), None)
         if kind is None:
-            said = ("True", "NoResource", "No cleaned resource in cluster ns.")
+            statement = ("True", "NoResource", "No cleaned resource in cluster ns.")
         else:
-            said = ("False", "ResourceRemaining", _remaining(kind, left[kind][obj.id.name]))
-        yield condition_decision(view, obj.id, DELETING, said, _BECAUSE, now)
+            statement = ("False", "ResourceRemaining", _remaining(kind, left[kind][obj.id.name]))
+        yield condition_decision(view, obj.id, DELETING, statement, _BECAUSE, now)
 
 
 def _remaining(kind: Kind, objects: list[Object]) -> str:

@@ -68,14 +68,14 @@ def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Fi
 def _acceptance(view: View, obj: Object, now: datetime) -> Decision | None:
     before = view.conditions_before(obj.id).get(ACCEPTED)
     if is_accepted(obj):
-        said = ("True", "HubClusterAdminAccepted", "Accepted by hub cluster admin")
+        statement = ("True", "HubClusterAdminAccepted", "Accepted by hub cluster admin")
     elif before is not None and before.get("status") == "True":
-        said = ("False", "HubClusterAdminDenied", "Denied by hub cluster admin")
+        statement = ("False", "HubClusterAdminDenied", "Denied by hub cluster admin")
     elif before is not None:  # it was denied before, for the recorded reason
-        said = ("False", str(before.get("reason", "")), str(before.get("message", "")))
+        statement = ("False", str(before.get("reason", "")), str(before.get("message", "")))
     else:
         return None
-    return condition_decision(view, obj.id, ACCEPTED, said, _BECAUSE, now)
+    return condition_decision(view, obj.id, ACCEPTED, statement, _BECAUSE, now)
 
 
 def _automatically(view: View, obj: Object, now: datetime) -> Iterator[Decision]:
@@ -97,7 +97,7 @@ def _joined(view: View, obj: Object, lease: Tree, now: datetime, *, certificates
     """Upstream's agent writes this condition itself: it counts if no certificate is needed, and is kept when the agent
     is gone."""
     reported = view.reported(obj.id).get(JOINED)
-    said = reported if not certificates and reported is not None and reported.get("status") == "True" else None
+    earlier = reported if not certificates and reported is not None and reported.get("status") == "True" else None
     known = view.conditions_before(obj.id).get(JOINED)
     spoke = renew_time(lease) is not None or bool(view.reported(obj.id))
     certified = not certificates or obj.id.name in view.once(_with_certificates)
@@ -105,11 +105,11 @@ def _joined(view: View, obj: Object, lease: Tree, now: datetime, *, certificates
         because = Because("registration", (Input(("spec", "hubAcceptsClient")), _report_input(lease)), _JOINED)
     elif known is not None:
         because = _JOINED_BEFORE
-    elif said is not None:
+    elif earlier is not None:
         because = Because("registration", (Input(("status", "conditions", (JOINED,))),), _REPORTED)
     else:
         return
-    decided = condition(known or said, "True", JOINED, "Managed cluster joined", now=now)
+    decided = condition(known or earlier, "True", JOINED, "Managed cluster joined", now=now)
     yield Decision(obj.id, ("status", "conditions", (JOINED,)), decided, because)
 
 
@@ -157,10 +157,10 @@ def verify(view: View, context: Context, now: datetime) -> Iterator[Decision | F
             known = SignerIdentity("", "RefGone", f"agents/{obj.id.name} is gone")
         if known is None or (obj.kind is MANAGED_CLUSTER and obj.id not in context.lost and not is_accepted(obj)):
             return
-        said = ("True", "SignatureVerified", f"What its agent says is signed by {known.user}.")
+        statement = ("True", "SignatureVerified", f"What its agent says is signed by {known.user}.")
         if known.reason:
-            said = ("False", known.reason, f"Not received: {known.doubt}.")
-        yield condition_decision(view, obj.id, VERIFIED, said, _SIGNED, now)
+            statement = ("False", known.reason, f"Not received: {known.doubt}.")
+        yield condition_decision(view, obj.id, VERIFIED, statement, _SIGNED, now)
 
     yield from each(view.of(*CLUSTERS), verified)
     yield from each((obj for obj in retained_clusters(view, context) if obj.id in context.lost), verified)

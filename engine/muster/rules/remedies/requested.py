@@ -61,8 +61,8 @@ class Index:
             for cluster in remedy.clusters or ():
                 named.setdefault(cluster, []).append(remedy)
         types = frozenset(match.type for remedy in everywhere for match in remedy.matches)
-        asked = tuple(remedy for remedy in everywhere if remedy.expressions)
-        return cls(tuple(everywhere), asked, {name: tuple(found) for name, found in named.items()}, types)
+        conditional = tuple(remedy for remedy in everywhere if remedy.expressions)
+        return cls(tuple(everywhere), conditional, {name: tuple(found) for name, found in named.items()}, types)
 
     def matching(self, cluster: str, statuses: Mapping[str, str]) -> list[Remedy]:
         """The Remedies that act on a cluster by its conditions alone, given as status by type."""
@@ -143,13 +143,13 @@ class Remedies:
         statuses = {type_: str(condition.get("status")) for type_, condition in conditions.items()}
         pairs, known = self._before(obj)
         standing = dict(self._unchanged(obj, pairs, known))
-        asked = {remedy.id: remedy for remedy in self.index.matching(obj.id.name, statuses)}
-        asked.update((remedy.id, remedy) for remedy in self.index.expressive(obj.id.name))
-        asked.update((self._by_name[name].id, self._by_name[name]) for name in standing)
+        matching = {remedy.id: remedy for remedy in self.index.matching(obj.id.name, statuses)}
+        matching.update((remedy.id, remedy) for remedy in self.index.expressive(obj.id.name))
+        matching.update((self._by_name[name].id, self._by_name[name]) for name in standing)
         wanted, grounds, stale_types = set(self._retained(pairs)), {}, set[str]()
-        doubt = self.stale_inputs.about(obj) if asked else None
+        doubt = self.stale_inputs.about(obj) if matching else None
         scope: Variables | None = None
-        for remedy in asked.values():
+        for remedy in matching.values():
             assert doubt is not None
             name, before = remedy.id.name, standing.get(remedy.id.name)
             held = frozenset(matched(remedy, statuses))
@@ -171,7 +171,7 @@ class Remedies:
                 continue
             grounds[name] = ground
         could = (pair for pair in pairs if pair[1] in standing and pair[0] in self._by_name[pair[1]].actions)
-        at_once = frozenset(action for remedy in asked.values() if remedy.immediate for action in remedy.actions)
+        at_once = frozenset(action for remedy in matching.values() if remedy.immediate for action in remedy.actions)
         return RequestedActions(
             obj.id, frozenset(wanted), grounds, frozenset(could), frozenset(stale_types), at_once,
             self.scopes.clock.horizon,

@@ -122,8 +122,8 @@ def _of_adapter(view: View, reports: list[Object], situation: Situation) -> Iter
         obj.id: spec_digest(obj.spec) for obj, verdict in verdicts
         if verdict.in_time and not (counts and counts.holder == obj.id and same_report(counts.spec, obj.spec))
     }  # fmt: skip
-    said = {obj.id: verdict for obj, verdict in verdicts}
-    yield from _records(view, counts, situation.stored, said, digests)
+    by_id = {obj.id: verdict for obj, verdict in verdicts}
+    yield from _records(view, counts, situation.stored, by_id, digests)
 
 
 def _was_read(view: View, obj: Object) -> bool:
@@ -165,9 +165,9 @@ def _why(view: View, counts: Accepted, before: Accepted | None, said: Mapping[Ob
 
 def _verdict_condition(view: View, obj: Object, verdict: Verdict, now: datetime) -> Decision:
     """The condition with the verdict: no report is discarded silently."""
-    said = ("True" if verdict.accepted else "False", verdict.reason, verdict.message)
+    statement = ("True" if verdict.accepted else "False", verdict.reason, verdict.message)
     because, generation = Because(f"reports#{verdict.reason}", _JUDGED), obj.spec["observed_generation"]
-    return condition_decision(view, obj.id, ACCEPTED, said, because, now, verdict.horizon, generation)
+    return condition_decision(view, obj.id, ACCEPTED, statement, because, now, verdict.horizon, generation)
 
 
 def _situation(

@@ -114,8 +114,8 @@ def _over(written: Tree, wanted: Tree) -> Tree:
 
 def was_denied(view: View, id_: ObjectId) -> bool:
     """Was the cluster accepted once, and is no longer?"""
-    said = view.now(id_, "status", "conditions", (ACCEPTED,))
-    return isinstance(said, dict) and said.get("status") == "False"
+    condition = view.now(id_, "status", "conditions", (ACCEPTED,))
+    return isinstance(condition, dict) and condition.get("status") == "False"
 
 
 def _as_it_was(shared: Shared, name: str) -> Decision | None:
@@ -135,14 +135,14 @@ def _is_lost(shared: Shared, id_: ObjectId) -> bool:
 
 
 def _emptiness(shared: Shared, name: str, members: int, now: datetime) -> Decision:
-    said = (*(("False", "ClustersSelected") if members else ("True", "NoClusterMatched")), members_text(members))
-    return condition_decision(shared, MANAGED_CLUSTER_SET.id(name), _SET_EMPTY, said, _MEMBERS, now)
+    statement = (*(("False", "ClustersSelected") if members else ("True", "NoClusterMatched")), members_text(members))
+    return condition_decision(shared, MANAGED_CLUSTER_SET.id(name), _SET_EMPTY, statement, _MEMBERS, now)
 
 
 def _bound(shared: Shared, obj: Object, sets: Sets, now: datetime) -> Decision:
     exists = obj.spec.get("clusterSet") in sets
-    said = ("True", "ClusterSetBound", "") if exists else ("False", "ClusterSetNotFound", "")
-    return condition_decision(shared, obj.id, "Bound", said, _BINDING, now)
+    statement = ("True", "ClusterSetBound", "") if exists else ("False", "ClusterSetNotFound", "")
+    return condition_decision(shared, obj.id, "Bound", statement, _BINDING, now)
 
 
 MEMBERSHIP = Local("membership", membership, derives=(((MANAGED_CLUSTER,), (("metadata", "labels"),)),))

@@ -2,7 +2,7 @@
 that can fail, and invariants that do not hold.
 
 An expression becomes a formula over all objects that its types allow (`translate`); a policy becomes formulas of its
-outcomes (`rules`); the solver is target for a counterexample (`questions`). There are three answers:
+outcomes (`rules`); the solver searches for a counterexample (`questions`). There are three answers:
 
 - A counterexample: muster's own evaluator has confirmed it. What it does not confirm is not reported.
 - None exists: what the translation does not know may be anything, so there is none for the policy either.

@@ -181,7 +181,7 @@ class _Questions:
         return _TargetKind(kind, formulas, broken, Solver(formulas.world, self.most_steps))
 
     def answers(self) -> Proof:
-        """RuleCondition them, and return the proof."""
+        """Answer them, and return the proof."""
         if any(not target.is_possible() for target in self.targets):
             self.proof.undecided.append("its inputs contradict each other")
         elif self.targets and not self.proof.undecided:

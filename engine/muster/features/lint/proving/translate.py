@@ -328,9 +328,9 @@ _OVER_LISTS = frozenset(("all", "exists", "exists_one", "existsOne", "filter", "
 def _quantified(parts: list[tuple[Formula, Formula, Formula]], *, decisive: bool) -> Result:
     """Join parts (present, fails, true): a part with the `decisive` value decides, else a failing one."""
     decided = some(
-        both(there, negation(fails), truth if decisive else negation(truth)) for there, fails, truth in parts
+        both(present, negation(fails), truth if decisive else negation(truth)) for present, fails, truth in parts
     )
-    failed = some(both(there, fails) for there, fails, _ in parts)
+    failed = some(both(present, fails) for present, fails, _ in parts)
     return Result(both(negation(decided), failed), ((True, Bool(decided if decisive else negation(decided))),))
 
 
