@@ -140,7 +140,7 @@ _LEADING_NUMBER = re.compile(r"-?[0-9]+")
 
 
 def _right_type(value: Tree, wanted: Tree) -> str:
-    """How to write a scalar of the right type; empty where it cannot be told."""
+    """How to write a scalar of the right type; empty if it cannot be told."""
     if wanted == "string" and _is_scalar(value):
         return f"quote it: {_quoted(value)}"
     if wanted == "boolean" and isinstance(value, str) and (meant := _YES_AND_NO.get(value.lower())):

@@ -98,7 +98,7 @@ class Journal:
 
 @contextmanager
 def noted(repository: Repository, note: JournalNote) -> Iterator[Journal]:
-    """Hold a note while the block runs; one of refs stays where that ends in an exception. RepositoryError where none
+    """Hold a note while the block runs; one of refs stays where that ends in an exception. RepositoryError if none
     can be written."""
     folder = common_directory(repository) / _FOLDER
     name = uuid.uuid4().hex
@@ -159,7 +159,7 @@ def left_by_the_dead(repository: Repository) -> Iterator[Journal]:
 
 
 def _taken(path: Path, descriptor: int) -> Journal | None:
-    """Take the note over; None where it is held, is gone, or is nobody's note."""
+    """Take the note over; None if it is held, is gone, or is nobody's note."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         held, at_path = os.fstat(descriptor), path.lstat()

@@ -92,7 +92,7 @@ class Remembered:
 
     @cached_property
     def memory(self) -> Memory:
-        """The last pulse of each object and policy. RepositoryError where the remote's cannot be had."""
+        """The last pulse of each object and policy. RepositoryError if the remote's cannot be had."""
         if self.remote is None:
             return decoded(files_of(self.repository, self.at) if self.at else {}).published
         return read_memory(self.repository, self.remote).published

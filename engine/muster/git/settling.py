@@ -28,7 +28,7 @@ _MOST_BYTES: Final = 1 << 28
 def settle(lent: LentIndex, old: str, new: str, object_format: str) -> int:
     """Put the work tree and its index right; return in how many paths they were not.
 
-    RepositoryError or OSError where that cannot be done now: a commit is gone, the disk is full.
+    RepositoryError or OSError if that cannot be done now: a commit is gone, the disk is full.
     """
     git = lent.git
     changes = [one for one in changes_between(git, old, new) if not _is_submodule(one)]
@@ -126,7 +126,7 @@ class _Files:
 
 
 def _file_at(root: bytes, path: bytes) -> _WorkTreeState | None:
-    """What lies at a path; None where nothing does. OSError where it is nothing that git writes."""
+    """What lies at a path; None if nothing does. OSError if it is nothing that git writes."""
     for folder in reversed(list(folders_of(path))):
         try:
             mode = os.lstat(root + b"/" + folder).st_mode

@@ -108,8 +108,8 @@ class Builder:
 
     `root` is the current document's tree as far as it has been built, also after an error; `line` the 1-based
     line of its first key; `started` the 1-based line where the document itself begins; `faults` what is wrong
-    with it; `nodes` the number of values so far, counted up to `limits.NODES`: where `most` values may be read, from
-    so many fewer on; `nulls` whether the document has a null in it. With `of_go`, what Go's YAML leaves bare is a text.
+    with it; `nodes` the number of values so far, counted up to `limits.NODES`, beginning higher if fewer (`most`) may
+    be read; `nulls` whether the document has a null in it. With `of_go`, what Go's YAML leaves bare is a text.
     """
 
     __slots__ = ("faults", "get", "line", "most", "nodes", "nulls", "of_go", "root", "started")
@@ -126,7 +126,7 @@ class Builder:
     def next_document(self) -> bool:
         """Build the next document into `root` (None for an empty one); False at the end of the stream.
 
-        Raises yaml.YAMLError where libyaml gives up, AbandonError where this does.
+        Raises yaml.YAMLError if libyaml gives up, AbandonError if this does.
         """
         self.root, self.faults, self.nulls = None, [], False
         event = self.get()
@@ -257,7 +257,7 @@ def _number(builder: Builder, event: Any) -> Tree:
 
 
 def _complex_key(builder: Builder, event: Any, depth: int) -> str:
-    """Note a key that is no scalar, read over it and return a stand-in."""
+    """Note a key that is no scalar, skip it and return a stand-in."""
     if event.__class__ is AliasEvent:
         builder.note(event, messages.alias(str(event.anchor)))
     else:
@@ -284,7 +284,7 @@ def _check_properties(builder: Builder, event: Any) -> None:
 
 
 def _check_collection(builder: Builder, event: Any, depth: int) -> None:
-    """Note what is wrong with a mapping or list as such. Raises AbandonError where it must not be entered."""
+    """Note what is wrong with a mapping or list as such. Raises AbandonError if it must not be entered."""
     if event.anchor is not None or event.tag is not None:
         _check_properties(builder, event)
     if depth > _DEPTH:

@@ -24,7 +24,7 @@ def set_value(text: str, document_index: int, path: Path, value: Tree) -> str:
     """Return `text` with `value` at `path`, making parents that are missing.
 
     A mapping that replaces a mapping changes only the fields that differ. A list's length as the last step
-    appends. Raises EditError where the document cannot be read, a parent is neither a mapping nor a list, or the
+    appends. Raises EditError if the document cannot be read, a parent is neither a mapping nor a list, or the
     text cannot be edited safely.
     """
     expected = _with(_body(text, document_index), path, _valid(value), path)
@@ -47,7 +47,7 @@ def append(text: str, document_index: int, path: Path, item: Tree) -> str:
 def remove(text: str, document_index: int, path: Path) -> str:
     """Return `text` without the field or item at `path`. A parent that is left empty stays, as `{}` or `[]`.
 
-    Raises EditError where nothing stands there, and as `set_value` does.
+    Raises EditError if nothing stands there, and as `set_value` does.
     """
     before = _body(text, document_index)
     if not path:
@@ -60,7 +60,7 @@ def remove(text: str, document_index: int, path: Path) -> str:
 
 
 def _set(text: str, index: int, path: Path, value: Tree, *, one_line: bool = False) -> str:
-    """Splice `value` in, field by field where both the old and the new value are mappings with content."""
+    """Splice `value` in; field by field if the old and the new value are both mappings with content."""
     old = _at(_body(text, index), path)
     if not (isinstance(old, dict) and isinstance(value, dict) and old and value):
         return Splicer(text, index, one_line=one_line).set(path, value)
@@ -74,7 +74,7 @@ def _set(text: str, index: int, path: Path, value: Tree, *, one_line: bool = Fal
 
 
 def _remove(text: str, index: int, path: Path, *, one_line: bool = False) -> str:
-    """Splice one child out, or the brackets of an empty collection in where it was the only one."""
+    """Splice one child out; the only child is replaced by an empty collection."""
     parent = _at(_body(text, index), path[:-1])
     splicer = Splicer(text, index, one_line=one_line)
     return splicer.set(path[:-1], type(parent)()) if len(parent) == 1 else splicer.remove(path)
@@ -87,7 +87,7 @@ class _Edit(Protocol):
 
 
 def _proven(text: str, index: int, expected: Tree, edit: _Edit) -> str:
-    """Return the edited text once it is sure that it says `expected`, and elsewhere what it said before."""
+    """Return the edited text if it loads as `expected`, with all other documents unchanged. Else raise EditError."""
     if not isinstance(expected, dict):
         raise EditError("a document is a mapping, it cannot be anything else")
     before = _load(text)
@@ -119,7 +119,7 @@ def _candidates(text: str, edit: _Edit) -> Iterator[str]:
 
 
 def _valid(value: Tree) -> Tree:
-    """Return the value. EditError where it could not be read back."""
+    """Return the value. EditError if it could not be read back."""
     try:
         emit({"value": value})
     except (ValueError, TypeError) as error:
@@ -132,7 +132,7 @@ def _load(text: str) -> Loaded:
 
 
 def _body(text: str, index: int) -> dict[str, Tree]:
-    """Return the document's tree. EditError where it cannot be read."""
+    """Return the document's tree. EditError if it cannot be read."""
     loaded = _load(text)
     for document in loaded.documents:
         if document.index == index:
@@ -150,7 +150,7 @@ def _has(tree: Tree, step: Step) -> bool:
 
 
 def _at(tree: Tree, path: Path) -> Tree:
-    """Return the value at `path`, None where there is none."""
+    """Return the value at `path`, None if there is none."""
     for step in path:
         if not _has(tree, step):
             return None
@@ -159,7 +159,7 @@ def _at(tree: Tree, path: Path) -> Tree:
 
 
 def _with(tree: Tree, path: Path, value: Tree, whole: Path) -> Tree:
-    """Return a copy of `tree` with `value` at `path`. EditError where the path leads through a scalar."""
+    """Return a copy of `tree` with `value` at `path`. EditError if the path leads through a scalar."""
     if not path:
         return value
     step, rest = path[0], path[1:]

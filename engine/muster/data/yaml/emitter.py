@@ -1,16 +1,14 @@
 """Deterministic YAML: the same tree gives the same bytes, and every reader reads the same tree back.
 
-Block style, and on one line what is nested deeper than asked for: an indentation of 60 levels makes a deep tree fifty
-times its size. Keys in the order given, lists at the level of their key, no line folding, no aliases, no tags. A
-string stands plain only if readers of YAML 1.1 and 1.2 agree that it is that string, so times, `1e3`, `on`, `0x1` and
-`1:30` are quoted; PyYAML's own dumper leaves `624e769365028171` bare, which other readers take for infinity. It is
-also ten times as fast as that dumper.
+Block style, with deeply nested collections on one line: an indentation of 60 levels makes a tree fifty times larger.
+Keys keep their order, lists are at the level of their key; no line folding, aliases or tags. A string is plain only if
+readers of YAML 1.1 and 1.2 agree that it is that string, so times, `1e3`, `on`, `0x1` and `1:30` are quoted. PyYAML's
+dumper leaves `624e769365028171` bare, which other readers take for infinity, and takes ten times as long.
 
-The text of a file that muster or an agent writes: one that whoever reads the repository can read back.
+`file_text` writes whole files of muster or an agent, which every reader of the repository can read back.
 
-What is written may repeat what others sent, at any size and depth. So what is deep stands on one line, and in a large
-file all that is nested at all: the text is then about as long as what it repeats. What is still beyond what is read of
-one file is not written.
+They may repeat data of others, of any size and depth. So deep collections are on one line, and in a large file all
+nested ones: the text is then about as long as the data. A file that would still exceed the limits is not written.
 """
 
 import re
@@ -104,7 +102,7 @@ def quoted(text: str) -> str:
 
 
 def inline(text: str) -> str:
-    """Return `text` on one line: plain where every reader agrees that it is this string, else quoted."""
+    """Return `text` on one line: plain if every reader agrees that it is this string, else quoted."""
     if _PLAIN.fullmatch(text) and not (len(text) <= _LONGEST_RESERVED and text.lower() in _RESERVED):
         return text
     return quoted(text)
@@ -154,7 +152,7 @@ def _sequence(lines: list[str], items: list[Tree], lead: str, indent: str, depth
 
 
 def _string(text: str, indent: str) -> str:
-    """Return a string value: a literal block where that is safe and has lines to show, else on one line."""
+    """Return a string value: a literal block if it has several lines and that is safe, else one line."""
     if "\n" not in text or not _LITERAL.fullmatch(text) or text.endswith(("\n\n", " ")):
         return inline(text)
     below = f"\n{indent}  "
@@ -221,13 +219,13 @@ _LARGE_BLOCK_DEPTH: Final = 4
 
 
 class UnwritableError(ValueError):
-    """A tree of which no readable file could be made; the text says why."""
+    """A tree cannot be written as a readable file; the text says why."""
 
 
 def file_text(tree: Tree, *, header: str = "") -> str:
     """Return the text of a file with one document, after `header` as comment lines.
 
-    UnwritableError where it would be beyond what is read of one file: its size, its depth, the number of its values.
+    UnwritableError if it would be beyond what is read of one file: its size, its depth, the number of its values.
     """
     try:
         text = emit(tree, header=header, block_depth=_BLOCK_DEPTH)

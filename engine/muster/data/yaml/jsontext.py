@@ -1,4 +1,4 @@
-"""JSON files, which libyaml reads as the flow style of YAML, and the two places where that is not quite so.
+"""JSON files, which libyaml reads as the flow style of YAML, with two exceptions.
 
 A `.json` file that only YAML would read (comments, single quotes, a comma too many) is refused here, because
 every other reader of the file will refuse it. And JSON writes characters beyond U+FFFF as two surrogate escapes,
@@ -25,7 +25,7 @@ NO_SHIFTS: Shifts = MappingProxyType({})
 
 
 class _NotJsonError(ValueError):
-    """`NaN` or `Infinity` was met, which Python's parser takes although JSON does not."""
+    """The text has `NaN` or `Infinity`, which Python's parser accepts although JSON does not."""
 
 
 def check(data: bytes) -> Fault | None:

@@ -165,7 +165,7 @@ _SEARCHED = 5_000  # documents that are searched for identities where a file is 
 
 
 def first_body(data: bytes, label: str) -> Tree:
-    """Return the body of a file's first document; None where it holds none that can be read. `label`: as below."""
+    """Return the body of a file's first document; None if it holds none that can be read. `label`: as below."""
     documents = load_documents(data, label).documents
     return documents[0].body if documents else None
 
@@ -220,7 +220,7 @@ class _Reading:
         self.closed = False
 
     def read(self, chunk: Chunk, shifts: jsontext.Shifts = jsontext.NO_SHIFTS) -> bool:
-        """Read a chunk's documents. False where it is broken in a way that hides what follows in it."""
+        """Read a chunk's documents. False if it is broken in a way that hides what follows in it."""
         if self.closed:
             self.lose(chunk.data)
             return True

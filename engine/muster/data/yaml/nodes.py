@@ -58,7 +58,7 @@ class Node:
         return self.style == "" and self.start.offset == self.end.offset
 
     def child(self, step: Step) -> int | None:
-        """Return the index of a step's item, the first where a key stands twice; None where there is none."""
+        """Return the index of a step's item, the first where a key stands twice; None if there is none."""
         if isinstance(step, str):
             return next((index for index, key in enumerate(self.keys) if key.text == step), None)
         is_item = self.style is None and not self.mapping and 0 <= step < len(self.items)

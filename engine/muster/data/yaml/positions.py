@@ -1,4 +1,4 @@
-"""Where in a file a field stands: for messages about values, found by reading the file again on demand."""
+"""The places of fields in files: for messages about values, found by reading the file again on demand."""
 
 import unicodedata
 from collections.abc import Iterable
@@ -15,7 +15,7 @@ _TAB = 4
 def excerpt(data: bytes, line: int, column: int) -> str:
     """Return line `line` of the file and, on a second line, a caret below its character `column` (both 1-based).
 
-    Long lines are cut around the caret, control characters are escaped and wide characters counted. Empty where
+    Long lines are cut around the caret, control characters are escaped and wide characters counted. Empty if
     the file has no such line. Bytes that are not UTF-8 show as U+FFFD.
     """
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n", line)

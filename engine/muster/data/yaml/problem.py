@@ -11,9 +11,9 @@ from muster.data.tree import Tree
 
 
 class DocumentIdentity(NamedTuple):
-    """Which object a document seems to be, as far as it could be read; empty where it could not.
+    """Which object a document seems to be, as far as it could be read; empty if it could not.
 
-    Good for one purpose: to know which object keeps its last state while its file is broken.
+    It only serves to know which object keeps its last state while its file is broken.
     """
 
     api_version: str = ""

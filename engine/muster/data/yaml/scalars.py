@@ -1,8 +1,8 @@
-"""Where in the file a character of a scalar's value stands.
+"""The places in the file of a scalar value's characters.
 
 An expression or a template is read from a YAML scalar, and a message about it must point into the file: past
 indentation, folded line breaks, doubled quotes and escapes. Each style is one generator of the positions of the value's
-characters, in the order of the value; a character that folding made (a space, a newline) stands where its line ends.
+characters, in the order of the value; a character from folding (a space, a newline) has the place of its line's end.
 """
 
 import re
@@ -25,7 +25,7 @@ _COLLECTION_STARTS: Final = re.compile(r"\s*(?:[-?]\s+)*")
 
 
 def position_in_scalar(lines: Sequence[str], start: Position, style: str | None, offset: int) -> Position:
-    """Return where the value's character at `offset` stands.
+    """Return the place of the value's character at `offset`.
 
     `lines` are the file's, without their ends; `start` is the scalar's start mark, an anchor or a tag before it
     included; `style` is PyYAML's: None or an empty string for plain, else one of `' " | >`. An offset behind the
@@ -48,7 +48,7 @@ def position_in_scalar(lines: Sequence[str], start: Position, style: str | None,
 
 
 def _skip_properties(lines: Sequence[str], start: Position) -> Position:
-    """Return where the scalar itself begins: behind its anchor and tag, which may stand on a line before."""
+    """Return where the scalar itself begins: after its anchor and tag, which may be on an earlier line."""
     line, column = start
     while line <= len(lines):
         text = lines[line - 1]

@@ -1,15 +1,14 @@
-"""Reading many files that look alike: the strict loader reads one of each shape, and the rest are filled in.
+"""Reading many similar files: the strict loader reads one of each shape, and the values of the others are filled in.
 
-What agents and muster write differs from cluster to cluster in values, hardly ever in structure. So a file's text is
-split into values, where those take the rest of a line behind `: ` and are plainly one scalar, and what is between them:
-its shape. The strict loader reads a shape once, with a stand-in for each value, and what it gives becomes a function
-from values to documents. Files of a known shape then cost a fifteenth of reading them, and equal values are one object.
+The files of agents and of muster differ from cluster to cluster in values, rarely in structure. So a file's text is
+split into values, which take the rest of a line after `: ` and are certainly one scalar, and the text between them, its
+shape. The strict loader reads a shape once, with a stand-in for each value, and the result becomes a function from
+values to documents. Files of a known shape then cost a fifteenth of reading them, and equal values are one object.
 
-Why that gives what the strict loader would: a shape counts only where each stand-in came out as a leaf of its own, so
-the scalar ends with its line, continues nothing and is continued by nothing, and where nothing is in flow style, in
-which a comma within a value would mean something. There, one scalar may stand for another. All that is refused is
-refused of the shape; what a value means is asked of `muster.data.yaml.builder`, as the loader asks. On any doubt the
-file goes to the strict loader. Places are found by reading a file again, as ever.
+The result is that of the strict loader: a shape is used only if each stand-in is a leaf of its own, so that the scalar
+ends with its line and continues nothing, and if nothing is in flow style, where a comma in a value has a meaning.
+There, one scalar can replace another. The loader's checks apply to the shape, and `muster.data.yaml.builder` gives the
+meaning of each value. In any doubt the strict loader reads the file. Places are found by reading a file again.
 """
 
 import re
@@ -27,29 +26,29 @@ from muster.data.yaml.problem import Document, Loaded
 #: A value that takes the rest of its line: plain, as far as one set of characters can say, or in quotes and without
 #: escapes. Nested repetitions would take three times as long.
 _VALUES: Final = re.compile(r""": ([A-Za-z0-9_/][A-Za-z0-9_./,;()%+=@': -]*|"[^"\\\n]*"|'[^'\n]*')$""", re.MULTILINE)
-#: What plain values may be, or the line is more than a key and a scalar.
+#: The form of plain values; with any other, the line is more than a key and a scalar.
 _PLAIN: Final = re.compile(r"[^ :]+(?::[^ :]+)*(?: [^ :]+(?::[^ :]+)*)*")
 _HEADER: Final = re.compile(r"(?:#[^\n]*\n)*")
 _PRINTABLE: Final = bytes([0x0A, *range(0x20, 0x7F)])
-_MOST_BYTES: Final = 1 << 14  # larger files are rarely alike, and shapes are kept
+_MOST_BYTES: Final = 1 << 14  # larger files are rarely similar, and shapes are cached
 _MOST_SHAPES: Final = 1024
 _MOST_VALUES: Final = 1 << 16
-_SIGHTS: Final = 3  # of a shape, before it is learnt, which takes as long as reading a few files
-#: What stands in for values while a shape is learnt; a shape that has such a text in it is not one.
+_SIGHTS: Final = 3  # how often a shape must occur: learning it takes as long as reading a few files
+#: The stand-ins for values while a shape is learnt; a text that contains one is no shape.
 _STAND_IN: Final = "Value-%d-of-a-shape"
 _MARK: Final = "-of-a-shape"
 
 
 class _Shape(NamedTuple):
-    """How values become documents, and whether muster writes such a file, but for how it writes each value."""
+    """How values become documents, and whether the file has the form that muster writes, apart from its values."""
 
     fill: Callable[[list[Tree]], tuple[Document, ...]]
     emitted: bool
 
 
 class _Meanings(dict[str, Tree]):
-    """What the text of a value means. KeyError for what is not known to be one scalar, or is null; NumberError for what
-    the strict loader refuses. `unusual` are those that muster writes in another way."""
+    """The meanings of values' texts. KeyError for a text that may not be one scalar, or is null; NumberError for one
+    that the strict loader rejects. `unusual` are the texts that muster writes in another way."""
 
     def __init__(self) -> None:
         super().__init__()
@@ -76,7 +75,7 @@ class _Meanings(dict[str, Tree]):
 
 
 class Shapes:
-    """The shapes that were met so far. None is one that the strict loader has to read each time."""
+    """The shapes so far. The strict loader reads files whose shape is None."""
 
     def __init__(self) -> None:
         self._shapes: dict[str, _Shape | None] = {}
@@ -84,7 +83,7 @@ class Shapes:
         self._meanings = _Meanings()
 
     def load(self, data: bytes, label: str) -> Loaded:
-        """Return what `load_documents` returns for the file, which is mostly what it gave for one that looks alike."""
+        """Return what `load_documents` returns for the file, from its shape if possible."""
         if len(data) > _MOST_BYTES or source.is_json(label) or data.translate(None, _PRINTABLE):
             return load_documents(data, label)
         pieces = _VALUES.split(data.decode("ascii"))
@@ -99,7 +98,7 @@ class Shapes:
         return Loaded(documents, emitted=shape.emitted and self._meanings.unusual.isdisjoint(values))
 
     def _met(self, between: str) -> _Shape | None:
-        """Learn a shape that is met often enough."""
+        """Learn a shape that occurs often enough."""
         if between in self._shapes:
             return None
         if len(self._seen) >= _MOST_SHAPES:
@@ -113,7 +112,7 @@ class Shapes:
 
 
 def _learnt(between: str) -> _Shape | None:
-    """The shape of files with this text between their values; None where one value may not stand for another."""
+    """The shape of files with this text between their values; None if values cannot be replaced."""
     pieces = between.split("\0")
     text = pieces[0] + "".join(f": {_STAND_IN % number}{piece}" for number, piece in enumerate(pieces[1:]))
     bare = text.replace("[]", "").replace("{}", "")
@@ -133,14 +132,14 @@ def _learnt(between: str) -> _Shape | None:
 
 
 def _is_emitted(text: str, loaded: Loaded) -> bool:
-    """Whether a text is what is written of its one document, after the comment lines with which it begins."""
+    """Has the text, after its first comment lines, the form that muster writes for its one document?"""
     header = _HEADER.match(text)
     assert header is not None
     return len(loaded.documents) == 1 and file_text(loaded.documents[0].body) == text[header.end() :]
 
 
 def _leaves(tree: Tree) -> Iterator[str]:
-    """Yield every text of a tree; those of keys are marked as such, and so are no leaves that stand for a value."""
+    """Yield every text of a tree. Keys get a colon, so that they never equal a stand-in."""
     if isinstance(tree, dict):
         for key, value in tree.items():
             yield f"{key}:"
@@ -153,7 +152,7 @@ def _leaves(tree: Tree) -> Iterator[str]:
 
 
 def _expression(tree: Tree, stand_ins: dict[str, str]) -> str:
-    """A tree as Python: its texts and numbers as they are, a value's place in the list of values for its stand-in."""
+    """Return a tree as a Python expression, in which stand-ins are items of the list of values."""
     if isinstance(tree, dict):
         return f"{{{', '.join(f'{key!r}: {_expression(value, stand_ins)}' for key, value in tree.items())}}}"
     if isinstance(tree, list):

@@ -160,7 +160,7 @@ class Splicer:
         return lines[0][column + 3 :], lines[1:]
 
     def _scalar_like(self, node: Node, value: Tree) -> str:
-        """Return a string in the quotes that the old scalar has; empty where that is not possible."""
+        """Return a string in the quotes that the old scalar has; empty if that is not possible."""
         if not isinstance(value, str) or "\n" in value:
             return ""
         if node.style == '"':
@@ -170,7 +170,7 @@ class Splicer:
         return ""
 
     def _flow_gap(self, slot: _Slot) -> str:
-        """Return what must stand between a key in braces and a value where none was written."""
+        """Return the text needed between a key in braces without a value, and its new value."""
         if not slot.node.is_empty or slot.parent is None or not slot.parent.mapping:
             return ""
         between = self.text[slot.parent.keys[slot.position].end.offset : slot.node.start.offset]

@@ -39,13 +39,13 @@ def obstacle(root: Path, path: str) -> str:
 
 
 def create(root: Path, path: str, text: str) -> None:
-    """Write a new file, and the folders on the way. FileExistsError where something is there; OSError for the rest."""
+    """Write a new file, and the folders on the way. FileExistsError if something is there; OSError for the rest."""
     with folder_of(root, path) as folder, os.fdopen(os.open(_name(path), _NEW, 0o666, dir_fd=folder), "wb") as file:
         file.write(text.encode())
 
 
 def replace(root: Path, path: str, text: str) -> None:
-    """Write a file anew. OSError where that cannot be."""
+    """Write a file anew. OSError if that cannot be."""
     with folder_of(root, path) as folder:
         try:
             with os.fdopen(os.open(_HALF, _NEW, 0o666, dir_fd=folder), "wb") as file:

@@ -120,7 +120,7 @@ def _misses(part: Part) -> bool:
 
 
 def fleet_part(fleet: Fleet, names: list[str]) -> str | None:
-    """Return a file that names Secrets to muster; None where the Fleet has a list, which one file alone can hold."""
+    """Return a file that names Secrets to muster; None if the Fleet has a list, which one file alone can hold."""
     if fleet.settings.get("pools", "externalDependencies"):
         return None
     own = next((id_ for id_ in sorted(fleet.objects) if FLEET.has(id_)), None)

@@ -140,7 +140,7 @@ def _late(question: Question, state: RunState | None) -> timedelta | None:
 
 @dataclass(frozen=True, slots=True)
 class _Run:
-    """A run that is to land: what was asked and found, and the message of its commit; empty where there is none.
+    """A run that is to land: what was asked and found, and the message of its commit; empty if there is none.
     `listened`: when agents were heard, by the monotonic clock; `kept`: the state has what was found; `waits`: until
     when there is no commit, although something follows."""
 

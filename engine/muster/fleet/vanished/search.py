@@ -89,7 +89,7 @@ class Search:
             self.findings.append(messages.vanished(file, state, lost, certain=certain))
 
     def _blame(self, file: str, lost: Sequence[ObjectId]) -> bool:
-        """Make what is wrong with the file an error that names what the file held; False where nothing was found."""
+        """Make what is wrong with the file an error that names what the file held; False if nothing was found."""
         found = self.reading.findings
         places = [at for at, one in enumerate(found) if one.file == file and one.code in messages.UNREADABLE]
         for at in places:
