@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from muster.cli.completion import unknown_object
+from muster.data.ids import ObjectId
 from muster.data.kinds import UnknownKind
 from muster.data.times import parse_time, try_duration
 from muster.data.tree import Tree
@@ -24,7 +25,6 @@ from muster.git.clock import wall_clock
 if TYPE_CHECKING:
     from muster.cli.reading import FleetReading
     from muster.data.finding import Finding
-    from muster.data.ids import ObjectId
     from muster.run.incremental import Wanted
     from muster.run.run import Run
     from muster.run.workers import Workers
@@ -242,7 +242,7 @@ def usage_errors(*errors: type[Exception]) -> Iterator[None]:
         raise click.UsageError(str(error)) from error
 
 
-def object_matcher(target: str) -> "Callable[[ObjectId], bool]":
+def object_matcher(target: str) -> Callable[[ObjectId], bool]:
     """Return a test for the id that `KIND/[NAMESPACE/]NAME` names. click.UsageError if it names no kind or no
     object."""
     from muster.cli.select import id_matcher
@@ -254,7 +254,7 @@ def object_matcher(target: str) -> "Callable[[ObjectId], bool]":
     return is_named
 
 
-def find_one(run: "Run", target: str, is_named: "Callable[[ObjectId], bool]") -> "ObjectId":
+def find_one(run: "Run", target: str, is_named: Callable[[ObjectId], bool]) -> ObjectId:
     """Return the object of a run that `target` names. click.UsageError if there is none, or more than one."""
     named = sorted(id_ for id_ in {*run.fleet.objects, *run.fleet.decided} if is_named(id_))
     if len(named) != 1:

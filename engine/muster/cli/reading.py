@@ -29,10 +29,10 @@ from muster.git.push import fetch_missing
 from muster.git.repository import Repository, branch_tip, current_branch, open_repository, resolve
 from muster.git.snapshot import CommitSnapshot, staged_snapshot
 from muster.git.status import UnknownChangesError, work_tree_changes
+from muster.rules.policies.lazy import Witness
 from muster.run.question import COMMITTED, FileSource, Question, read_work_tree
 
 if TYPE_CHECKING:
-    from muster.rules.policies.lazy import Witness
     from muster.run.incremental import Wanted
     from muster.run.run import Run, Settled
     from muster.run.state import RunState
@@ -144,7 +144,7 @@ def _seen(repository: Repository, commit: str, freshness: Freshness) -> str:
 
 
 def evaluate_reading(
-    reading: FleetReading, now: datetime, wanted: "Wanted | None", witness: "Witness | None" = None
+    reading: FleetReading, now: datetime, wanted: "Wanted | None", witness: Witness | None = None
 ) -> "Run":
     """Evaluate once. RepositoryError if agents' refs are missing.
 

@@ -2,17 +2,13 @@
 
 from dataclasses import dataclass
 from datetime import datetime, timedelta
-from typing import TYPE_CHECKING
 
 from muster.cli.instants import Instant
 from muster.git.agentrefs import AgentRefs
-from muster.run.answer import Figures, figures
+from muster.run.answer import Figures, RunAnswer, figures
 from muster.run.question import Question
+from muster.run.run import Settled
 from muster.run.state import RunState
-
-if TYPE_CHECKING:
-    from muster.run.answer import RunAnswer
-    from muster.run.run import Settled
 
 
 @dataclass(frozen=True, slots=True)
@@ -29,14 +25,14 @@ class ReconcileResult:
     question that the run answered.
     """
 
-    settled: "Settled"
+    settled: Settled
     question: Question
     heard: AgentRefs
     instant: Instant
     commit: str | None
     attempts: int
     tip: str | None
-    found: "RunAnswer"
+    found: RunAnswer
     pushed: bool = False
     left_behind: str = ""
     followed: str = ""

@@ -10,7 +10,7 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import Final, TypeAlias
 
 from muster.data.agentref import is_cluster_name
 from muster.git.entries import DIRECTORY, REGULAR
@@ -19,10 +19,7 @@ from muster.git.fastimport import keep_command
 from muster.git.objects import GitObject, Objects, commit_tree, format_of, object_id, tree_of
 from muster.git.paths import printable
 from muster.git.repository import Repository, common_directory
-from muster.git.trees import raw_entries
-
-if TYPE_CHECKING:
-    from muster.git.trees import AgentEntry
+from muster.git.trees import AgentEntry, raw_entries
 
 COMMIT: Final = ".commit"
 #: A relay carries plain names only, so none is `.git`, `.gitmodules` or `.gitattributes` on any file system.
@@ -55,7 +52,7 @@ def check_paths(paths: Iterable[str]) -> None:
             raise ValueError(f"{path!r} lies below a file")
 
 
-def copy_commands(folder: str, tree: str, files: "Sequence[AgentEntry]") -> list[bytes]:
+def copy_commands(folder: str, tree: str, files: Sequence[AgentEntry]) -> list[bytes]:
     """Return the commands that write the files of an agent's `tree` one by one: a tree is never taken over as the agent
     made it. ValueError if a relay does not carry one of them."""
     for one in files:

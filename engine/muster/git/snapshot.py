@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final
 from muster.data.locations import FOLDER
 from muster.data.snapshot import Agents, Over, Skipped, Snapshot
 from muster.data.source import SourceFile
-from muster.git.agents import AgentFiles
+from muster.git.agents import AgentFiles, AgentRef
 from muster.git.authors import CommitAuthors, authors_on_head
 from muster.git.derivedbranch import evaluated_commit
 from muster.git.entries import Entry, choose, is_relevant
@@ -24,7 +24,6 @@ from muster.git.trees import find_entries, list_index, list_tree
 
 if TYPE_CHECKING:
     from muster.git.agentrefs import AgentRefs
-    from muster.git.agents import AgentRef
 
 #: Up to so many paths, git is asked for them by name: it compares every entry of the index with each of them.
 _FEW: Final = 50
@@ -66,7 +65,7 @@ class CommitSnapshot(_EntriesSnapshot):
         self,
         repository: Repository,
         commit: str,
-        agent_refs: "Sequence[AgentRef]" = (),
+        agent_refs: Sequence[AgentRef] = (),
         agents: Agents | None = None,
         only: Collection[str] | None = None,
     ) -> None:

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import TYPE_CHECKING, Final, Generic, TypeVar
+from typing import Final, Generic, TypeVar
 
 from muster.data.codes import Code
 from muster.data.finding import Finding
@@ -22,6 +22,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.neighbourhoods import Homes, homes
 from muster.fleet.reports import required_adapters
 from muster.fleet.settings import Settings
+from muster.git.agents import AgentRef
 from muster.git.changes import PathChange, changed_paths
 from muster.git.derivedbranch import has_ancestor
 from muster.git.entries import LINK, SUBMODULE
@@ -38,9 +39,6 @@ from muster.run.question import Question, WholeNeeded, default_home, names_of, r
 from muster.run.records import RunRecord, digest
 from muster.run.run import Run
 from muster.run.state import RunState
-
-if TYPE_CHECKING:
-    from muster.git.agents import AgentRef
 
 M = TypeVar("M")
 
@@ -103,7 +101,7 @@ class Since:
         return refs_by_name(self.tips) if self.refs_differ else {}
 
     @cached_property
-    def moved_refs(self) -> "tuple[AgentRef, ...]":
+    def moved_refs(self) -> tuple[AgentRef, ...]:
         """The refs that were added or moved."""
         refs = self.question.refs if self.refs_differ else ()
         return tuple(ref for ref in refs if self.refs_before.get(ref.name) != self.refs_now[ref.name])

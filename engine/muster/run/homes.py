@@ -10,7 +10,7 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from sys import intern
-from typing import TYPE_CHECKING, Final
+from typing import Final
 
 from muster.data.agentref import cluster_of
 from muster.data.codec import encode
@@ -41,13 +41,11 @@ from muster.fleet.projected import recorded_files
 from muster.fleet.shared import OF_CLUSTERS, read_by_others
 from muster.rules.effects.allowance import Allowance
 from muster.rules.failures import OF_FAILURES, in_order
+from muster.rules.stages import Context
 from muster.run.figures import last_words, status_of, status_total
 from muster.run.question import default_home
 from muster.run.records import StoredSummary, body_of, decisions_of, digest, failure_row, kept, stored
 from muster.run.state import File, Home
-
-if TYPE_CHECKING:
-    from muster.rules.stages import Context
 
 #: The kinds that every run needs: policies, settings, and approvals.
 CONTEXT: Final = frozenset((*POLICIES, *ADMISSION, NOTIFICATION_POLICY, FLEET, APPROVAL, ROLLOUT, PROJECTION))
@@ -131,7 +129,7 @@ class KeptNeighbourhoods:
 
 def keep(
     fleet: Fleet,
-    context: "Context | None",
+    context: Context | None,
     now: datetime,
     findings: Iterable[Finding],
     *,
@@ -233,7 +231,7 @@ def _home_of(finding: Finding, of: Mapping[ObjectId, str], by_file: Mapping[tupl
     return own if own is not None and (own in homes or not homes) else min(homes, default=None)
 
 
-def _home(fleet: Fleet, context: "Context | None", name: str, gathered: _Gathered) -> Home:
+def _home(fleet: Fleet, context: Context | None, name: str, gathered: _Gathered) -> Home:
     ids = gathered.ids
     sound = [fleet.objects[id_] for id_ in ids if id_ in fleet.objects and id_ not in fleet.broken]
     shared = name == "" or not all(kind_of(id_) in OF_CLUSTERS for id_ in ids)

@@ -11,7 +11,6 @@ runs (`Muster-Allow-Removal`) must be read by a run, so an answer never holds ac
 """
 
 import sqlite3
-from typing import TYPE_CHECKING
 
 from muster.data.locations import FOLDER
 from muster.data.tree import dig
@@ -20,17 +19,15 @@ from muster.git.errors import RepositoryError
 from muster.git.history import has_run_trailers, touched_between
 from muster.git.repository import is_ancestor
 from muster.run.affected import data_of
+from muster.run.answer import RunAnswer
 from muster.run.homes import read_summaries
 from muster.run.look import run_part
 from muster.run.part import FleetPart, Rest, Touched
 from muster.run.question import Question, WholeNeeded
-
-if TYPE_CHECKING:
-    from muster.run.answer import RunAnswer
-    from muster.run.state import RunState
+from muster.run.state import RunState
 
 
-def holds_at(question: Question, found: "RunAnswer", state: "RunState | None", commit: str) -> bool:
+def holds_at(question: Question, found: RunAnswer, state: RunState | None, commit: str) -> bool:
     """Does an answer also hold at a later `commit`? False if that is not known.
 
     `state` has the answer (`RunAnswer.remember`). RepositoryError if git fails.
@@ -52,7 +49,7 @@ def holds_at(question: Question, found: "RunAnswer", state: "RunState | None", c
         return False
 
 
-def _apart(question: Question, found: "RunAnswer", state: "RunState", commit: str, paths: frozenset[str]) -> bool:
+def _apart(question: Question, found: RunAnswer, state: RunState, commit: str, paths: frozenset[str]) -> bool:
     """Are the objects in some files, before and after, independent of what the run wrote?"""
     facts = state.facts()
     if facts is None or (facts.commit, facts.now) != (question.commit, question.second):

@@ -14,13 +14,13 @@ import click
 from muster.cli import completion, options
 from muster.cli.outcome import report, reported_findings
 from muster.cli.progress import working
+from muster.data.ids import ObjectId
 from muster.data.source import Place
 from muster.data.times import age, later
 from muster.features.whatif.options import Supposed, supposed_options
 
 if TYPE_CHECKING:
     from muster.cli.reading import FleetReading
-    from muster.data.ids import ObjectId
     from muster.features.history.history import ObjectHistory
 
 #: How far back `describe` looks for transitions.
@@ -59,7 +59,7 @@ def explain(
 
 
 def _explain(
-    reading: "FleetReading", is_named: "Callable[[ObjectId], bool]", target: str, field: str, now: datetime, output: str
+    reading: "FleetReading", is_named: Callable[[ObjectId], bool], target: str, field: str, now: datetime, output: str
 ) -> int:
     from muster.cli.documents import json_text
     from muster.cli.reading import evaluate_reading
@@ -128,7 +128,7 @@ def describe(target: str, names: Sequence[str], source: options.Source, output: 
     return report([one for one in reported_findings(run) if one.object in ids])
 
 
-def _past(reading: "FleetReading", id_: "ObjectId", source: options.Source) -> "ObjectHistory | None":
+def _past(reading: "FleetReading", id_: ObjectId, source: options.Source) -> "ObjectHistory | None":
     """The recent transitions of an object; None without git history."""
     from muster.features.history.history import history
 

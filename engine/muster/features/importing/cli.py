@@ -3,6 +3,7 @@
 import os
 import sys
 from collections import Counter
+from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,17 +13,15 @@ from muster.cli import options
 from muster.cli.outcome import report
 from muster.cli.progress import working
 from muster.cli.reading import snapshot_of, worktree_root
+from muster.data.finding import Finding
 from muster.data.groups import grouped
+from muster.data.ids import ObjectId
 from muster.data.printable import printable
 from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.git.errors import RepositoryError
 
 if TYPE_CHECKING:
-    from datetime import datetime
-
-    from muster.data.finding import Finding
-    from muster.data.ids import ObjectId
     from muster.features.importing.importing import Import
 
 _MOST_NAMED = 5
@@ -115,12 +114,12 @@ def format_newest(done: "Import") -> str:
     return format_time(done.newest) if done.newest else ""
 
 
-def _times(moments: "list[datetime]") -> str:
+def _times(moments: list[datetime]) -> str:
     more = len(moments) - _MOST_NAMED
     return ", ".join(map(format_time, moments[:_MOST_NAMED])) + (f" and {more} more" if more > 0 else "")
 
 
-def _names(ids: "list[ObjectId]") -> str:
+def _names(ids: list[ObjectId]) -> str:
     """How many, and which where they are few."""
     if len(ids) > _MOST_NAMED:
         return str(len(ids))

@@ -11,12 +11,12 @@ import click
 from muster.cli import options
 from muster.cli.progress import working
 from muster.cli.reading import snapshot_of
+from muster.data.finding import Finding
+from muster.data.snapshot import Snapshot
+from muster.rules.policies.in_force import FleetWithPolicies
 
 if TYPE_CHECKING:
-    from muster.data.finding import Finding
-    from muster.data.snapshot import Snapshot
     from muster.features.lint.proving.questions import Proof
-    from muster.rules.policies.in_force import FleetWithPolicies
 
 
 @click.command()
@@ -84,8 +84,8 @@ def _sums(proofs: "list[Proof]") -> str:
 
 
 def _with_waivers(
-    found: "list[Finding]", fleet: "FleetWithPolicies", snapshot: "Snapshot", now: datetime, *, proved: bool
-) -> "list[Finding]":
+    found: list[Finding], fleet: FleetWithPolicies, snapshot: Snapshot, now: datetime, *, proved: bool
+) -> list[Finding]:
     """Apply waivers, and add advice about them. If there are any, a run is made: only it finds some of what they
     silence."""
     from muster.rules.checks.waivers import PROVED, shown, waiver_advice, waivers_in

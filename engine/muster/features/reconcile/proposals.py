@@ -17,6 +17,7 @@ from enum import Enum
 from typing import TYPE_CHECKING, Final
 
 from muster.data.agentref import approval_file, proposal_branch
+from muster.data.decision import Held
 from muster.data.groups import grouped
 from muster.data.kinds import APPROVAL, FLEET, ROLLOUT
 from muster.data.times import format_time
@@ -28,12 +29,11 @@ from muster.git.errors import Moved, Rejected, RepositoryError
 from muster.git.forges import GITLAB, forge_of, request_page, url_of
 from muster.git.proposals import Branches
 from muster.git.repository import Repository
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.changes import plain
 
 if TYPE_CHECKING:
     from muster.cli.reconcile_result import ReconcileResult
-    from muster.data.decision import Held
-    from muster.rules.policies.in_force import FleetWithPolicies
 
 _HEADER: Final = (
     "Proposed by muster. Merging it approves exactly these effects; effects that are removed from it still wait."
@@ -99,17 +99,17 @@ def propose(repository: Repository, done: "ReconcileResult", branch: str, remote
     return proposed
 
 
-def _asks(fleet: "FleetWithPolicies") -> bool:
+def _asks(fleet: FleetWithPolicies) -> bool:
     stages = (stage for obj in fleet.of(ROLLOUT) for stage in mappings_at(obj.body, "spec", "stages"))
     return bool(fleet.settings.get("approval", "topics")) or any(stage.get("approval") is True for stage in stages)
 
 
-def _asked(fleet: "FleetWithPolicies") -> bool:
+def _asked(fleet: FleetWithPolicies) -> bool:
     """Did the Fleet ask for approval in the last run?"""
     return any(dig(fleet.previous.get(obj.id), *RECORD, "approval", "topics") for obj in fleet.of(FLEET))
 
 
-def _wanted(held: "Sequence[Held]") -> dict[str, list["Held"]]:
+def _wanted(held: Sequence[Held]) -> dict[str, list[Held]]:
     """The effects in the Approval of each topic: those that wait, and approved ones that have not happened yet. Topics
     without waiting effects are left out."""
     by_topic = grouped((one.wait.topic, one) for one in held if one.wait is not None)
@@ -130,7 +130,7 @@ class _Proposing:
     forge: str
     proposed: Proposed
 
-    def all(self, wanted: dict[str, list["Held"]]) -> None:
+    def all(self, wanted: dict[str, list[Held]]) -> None:
         """Make, update and withdraw proposals."""
         tips = self.branches.tips()
         for topic in sorted({*tips, *wanted}):
@@ -142,7 +142,7 @@ class _Proposing:
             elif tip is not None and self._is_ours(topic, tip):
                 self._move(topic, None, tip, ProposalState.WITHDRAWN, 0)
 
-    def _propose(self, topic: str, held: list["Held"], tip: str | None) -> None:
+    def _propose(self, topic: str, held: list[Held], tip: str | None) -> None:
         waiting = sum(one.wait is not None and not one.wait.approved for one in held)
         try:
             content = file_text(_approval(topic, held), header=_HEADER)
@@ -191,7 +191,7 @@ class _Proposing:
         )  # fmt: skip
 
 
-def _approval(topic: str, held: list["Held"]) -> Tree:
+def _approval(topic: str, held: list[Held]) -> Tree:
     effects = [
         {"object": str(one.object), "effect": one.effect, "since": format_time(one.wait.since)}
         for one in held if one.wait is not None
@@ -203,7 +203,7 @@ def _subject(topic: str, waiting: int) -> str:
     return f"Approve 1 effect: {topic}" if waiting == 1 else f"Approve {waiting} effects: {topic}"
 
 
-def _message(topic: str, held: list["Held"]) -> Iterator[str]:
+def _message(topic: str, held: list[Held]) -> Iterator[str]:
     waiting = [one for one in held if one.wait is not None and not one.wait.approved]
     yield _subject(topic, len(waiting))
     yield ""

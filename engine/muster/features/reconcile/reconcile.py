@@ -29,23 +29,23 @@ from muster.git.landing import Tips, find_tips, land
 from muster.git.landing_derived import commit_to_evaluate, find_derived_tips, land_derived
 from muster.git.pulse_memory import Remembered
 from muster.git.repository import Repository
+from muster.run.answer import RunAnswer
+from muster.run.change import Change
 from muster.run.changes import commit_message, plain_message, summary
 from muster.run.collector import without_collection
 from muster.run.incremental import answer
 from muster.run.progress import RunStep, doing
 from muster.run.question import Question
+from muster.run.run import Settled
 from muster.run.state import RunState
 
 if TYPE_CHECKING:
-    from muster.run.answer import RunAnswer
-    from muster.run.change import Change
-    from muster.run.run import Settled
     from muster.run.workers import Workers
 
 _HOUR: Final = timedelta(hours=1)
 
 
-def waits_until(repository: Repository, commit: str, settled: "Settled") -> datetime | None:
+def waits_until(repository: Repository, commit: str, settled: Settled) -> datetime | None:
     """Return when the result may be committed; None: at once."""
     last = settled.last
     most = last.fleet.settings.most_commits
@@ -55,13 +55,13 @@ def waits_until(repository: Repository, commit: str, settled: "Settled") -> date
     return min(instants) + _HOUR if len(instants) == most else None
 
 
-def waiting_text(settled: "Settled", until: str) -> str:
+def waiting_text(settled: Settled, until: str) -> str:
     """A line about the changes that wait."""
     changes: Iterable[Change] = settled.changes
     return f"waits until {until} (Fleet.spec.derived.maxCommitsPerHour): {summary(changes)}"
 
 
-def _is_loss(change: "Change") -> bool:
+def _is_loss(change: Change) -> bool:
     """Does a headline condition stop being True?"""
     was, now = change.was, change.now
     return (
@@ -114,7 +114,7 @@ def reconcile(
 
 
 def _message(
-    settled: "Settled", commit: str, notes: Sequence[str] = (), decided: str = ""
+    settled: Settled, commit: str, notes: Sequence[str] = (), decided: str = ""
 ) -> tuple[str, frozenset[Finding]]:
     """The message of what follows from a commit; where muster fails to write it, a plain one, and the finding that
     says so. `decided` is the commit that was looked at, where people have committed more since: what they did to files
@@ -145,8 +145,8 @@ class _Run:
     when there is no commit, although something follows."""
 
     question: Question
-    found: "RunAnswer"
-    settled: "Settled"
+    found: RunAnswer
+    settled: Settled
     instant: Instant
     tips: Tips
     apart: Tips | None

@@ -15,14 +15,14 @@ from muster.cli.outcome import report, say
 from muster.cli.progress import working
 from muster.cli.reading import snapshot_of, worktree_root
 from muster.cli.stopping import until_stopped
+from muster.data.ids import ObjectId
 from muster.data.locations import FOLDER, SUFFIXES
 from muster.data.source import Place
+from muster.data.tree import Tree
+from muster.rules.policies.in_force import FleetWithPolicies
 
 if TYPE_CHECKING:
-    from muster.data.ids import ObjectId
-    from muster.data.tree import Tree
     from muster.features.test.coverage import Coverage
-    from muster.rules.policies.in_force import FleetWithPolicies
 
 
 @dataclass(frozen=True, slots=True)
@@ -71,7 +71,7 @@ def command(
     return _run(_fleet(repo, rev), query)
 
 
-def _fleet(repo: Path, rev: str | None) -> "FleetWithPolicies":
+def _fleet(repo: Path, rev: str | None) -> FleetWithPolicies:
     from muster.run.checking import check_snapshot
 
     with working("reading the fleet"):
@@ -114,7 +114,7 @@ def _is_read(path: Path) -> bool:
     return path.suffix in SUFFIXES and ".git" not in path.parts and not path.as_posix().startswith(FOLDER)
 
 
-def _run(fleet: "FleetWithPolicies", query: _TestQuery, tests: "Collection[ObjectId] | None" = None) -> int:
+def _run(fleet: FleetWithPolicies, query: _TestQuery, tests: Collection[ObjectId] | None = None) -> int:
     """Run tests (None: all), tell how it went, and return the exit code."""
     from muster.features.test.coverage import Coverage
     from muster.features.test.policytest import run_tests
@@ -171,7 +171,7 @@ def _tell(covered: "Coverage") -> None:
     click.echo(f"{covered.percent:5.1f} % of {covered.total:3} branches covered")
 
 
-def _document(covered: "Coverage") -> "Tree":
+def _document(covered: "Coverage") -> Tree:
     return {
         "percent": covered.percent,
         "branches": covered.total,

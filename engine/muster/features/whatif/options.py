@@ -13,10 +13,10 @@ import click
 from muster.cli import options
 from muster.cli.completion import unknown_object
 from muster.cli.options import FILE_THERE
+from muster.data.ids import ObjectId
 
 if TYPE_CHECKING:
     from muster.cli.reading import FleetReading
-    from muster.data.ids import ObjectId
     from muster.features.whatif.rehearsal import Rehearsal
     from muster.features.whatif.supposing import Supposition
 
@@ -113,7 +113,7 @@ def _put(supposition: "Supposition", file: Path, root: Path | None) -> None:
         supposition.put(file.name, data)
 
 
-def _one(supposition: "Supposition", target: str) -> "ObjectId":
+def _one(supposition: "Supposition", target: str) -> ObjectId:
     is_named = options.object_matcher(target)
     named = sorted(id_ for id_ in supposition.fleet.objects if is_named(id_))
     if len(named) != 1:

@@ -7,7 +7,7 @@ and these imports would take most of its time.
 from collections.abc import Callable, Iterable, Iterator
 from dataclasses import replace
 from functools import partial
-from typing import TYPE_CHECKING, TypeAlias
+from typing import TypeAlias
 
 from muster.data.codes import Code, Severity
 from muster.data.finding import Finding
@@ -32,11 +32,9 @@ from muster.rules.checks.lints import (
 )
 from muster.rules.checks.waivers import waiver_findings
 from muster.rules.policies.in_force import NOTHING, Compiled, FleetWithPolicies
+from muster.rules.policies.lazy import Witness
 from muster.rules.remedies.policy import Remedy, lint_remedy
 from muster.rules.taints.lint import decided_taints, repeated_taints, taint_policy_findings
-
-if TYPE_CHECKING:
-    from muster.rules.policies.lazy import Witness
 
 _Lint: TypeAlias = Callable[[Fleet], Iterable[Finding]]
 #: A fault in one leaves out no other.
@@ -64,7 +62,7 @@ def remedies_only(fleet: Fleet) -> Compiled:
 
 def validate(
     fleet: Fleet, base: Fleet | None = None, policies: Callable[[Fleet], Compiled] = every_policy,
-    witness: "Witness | None" = None,
+    witness: Witness | None = None,
 ) -> FleetWithPolicies:  # fmt: skip
     """Return the fleet with its policies compiled and every invalid object among the broken ones.
 
