@@ -60,7 +60,6 @@ THROUGH = {
         "git/test_notice_memory.py": "notices",
         "rules/checks/test_waivers.py": "groups",
         "rules/test_because.py": "decision",
-        "test_main.py": "deferred",
     },
     "features": {
         "features/sync/test_cli.py": "sync/sync",

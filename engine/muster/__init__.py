@@ -8,9 +8,9 @@ The library comes first; every command is a thin wrapper over it:
 Importing the package costs nothing: what is used is loaded on first use.
 """
 
+from importlib import import_module
 from typing import TYPE_CHECKING
 
-from muster.data.deferred import deferred
 from muster.version import __version__
 
 if TYPE_CHECKING:
@@ -21,8 +21,14 @@ if TYPE_CHECKING:
 
 __all__ = ["Finding", "Run", "Severity", "__version__", "evaluate"]
 
-__getattr__ = deferred(__name__, {
-    "muster.run.evaluate": ("evaluate",),
-    "muster.run.run": ("Run",),
-    "muster.data.finding": ("Finding", "Severity"),
-})  # fmt: skip
+_MODULES = {
+    "evaluate": "muster.run.evaluate", "Run": "muster.run.run",
+    "Finding": "muster.data.finding", "Severity": "muster.data.finding",
+}  # fmt: skip
+
+
+def __getattr__(name: str) -> object:
+    if name not in _MODULES:
+        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    found = globals()[name] = getattr(import_module(_MODULES[name]), name)
+    return found
