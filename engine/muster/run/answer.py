@@ -13,7 +13,16 @@ from muster.data.kinds import is_cluster
 from muster.rules.effects.allowance import Allowance, Usage
 from muster.rules.failures import OF_FAILURES
 from muster.rules.heartbeats.durations import LeaseFloor
-from muster.run.figures import TOTAL_PREFIX, last_words, sorted_words, status_named, status_of
+from muster.run.figures import (
+    ROLLOUT_PREFIX,
+    TOTAL_PREFIX,
+    last_words,
+    rollout_named,
+    rollout_totals,
+    sorted_words,
+    status_named,
+    status_of,
+)
 from muster.run.homes import KeptNeighbourhoods
 from muster.run.provisional import Provisional
 from muster.run.question import Question, names_of, tips_of, withheld_of
@@ -72,9 +81,11 @@ def facts_of(question: Question, run: Run, totals: Mapping[str, int], loose: Ite
 @dataclass(frozen=True, slots=True)
 class Figures:
     """`clusters`: the number of each kind in each state (`muster.fleet.clusters`), `none` if nothing is decided.
+    `rollouts`: the number of clusters of each Rollout in each state.
     `words`: see `muster.run.state.RunState.words`."""
 
     clusters: Mapping[tuple[str, str], int]
+    rollouts: Mapping[tuple[str, str], int]
     usage: tuple[Usage, ...]
     words: Mapping[str, "array[int]"]
 
@@ -85,9 +96,13 @@ def figures(answer: "RunAnswer", state: "RunState | None") -> Figures:
     if facts is None:  # then it has evaluated the whole fleet
         clusters = Counter(status_of(run.fleet, id_) for id_ in run.fleet.objects if is_cluster(id_))
         usage = run.context.broadcast(Allowance).usage if run.context else ()
-        return Figures(clusters, usage, sorted_words([last_words(run.fleet, run.fleet.objects.keys())]))
+        ids = filter(is_cluster, run.fleet.decided)
+        rollouts = Counter(rollout_named(name) for id_ in ids for name in rollout_totals(run.fleet, id_))
+        return Figures(clusters, rollouts, usage, sorted_words([last_words(run.fleet, run.fleet.objects.keys())]))
     clusters = Counter({status_named(name): n for name, n in facts.totals.items() if name.startswith(TOTAL_PREFIX)})
-    return Figures(clusters, facts.usage, _kept_words(answer, state))
+    named = {name: n for name, n in facts.totals.items() if name.startswith(ROLLOUT_PREFIX)}
+    rollouts = Counter({rollout_named(name): n for name, n in named.items()})
+    return Figures(clusters, rollouts, facts.usage, _kept_words(answer, state))
 
 
 def _kept_words(answer: "RunAnswer", state: "RunState | None") -> Mapping[str, "array[int]"]:

@@ -15,9 +15,11 @@ from muster.data.tree import dig
 from muster.fleet.clusters import state_of
 from muster.fleet.leases import leased_cluster, leases_by_cluster, renew_time
 from muster.fleet.view import View
+from muster.rules.rollouts.policy import PATH as ROLLOUTS
 from muster.run.state import HOW
 
 TOTAL_PREFIX: Final = "status "
+ROLLOUT_PREFIX: Final = "rollout "
 
 
 def sorted_words(found: Iterable[Mapping[str, Iterable[int]]]) -> Mapping[str, "array[int]"]:
@@ -38,6 +40,18 @@ def status_total(kind: str, status: str) -> str:
 def status_named(name: str) -> tuple[str, str]:
     kind, _, status = name.removeprefix(TOTAL_PREFIX).partition(" ")
     return kind, status
+
+
+def rollout_totals(view: View, id_: ObjectId) -> Iterator[str]:
+    """Yield the names of the totals that count a cluster in its Rollouts: `rollout shop/web Succeeded`."""
+    for path, decision in view.decisions(id_).items():
+        if path[:3] == ROLLOUTS and len(path) == 4 and decision.value is not None:
+            yield f"{ROLLOUT_PREFIX}{path[3]} {dig(decision.value, 'state')}"
+
+
+def rollout_named(name: str) -> tuple[str, str]:
+    rollout, _, state = name.removeprefix(ROLLOUT_PREFIX).partition(" ")
+    return rollout, state
 
 
 def last_words(view: View, ids: Collection[ObjectId]) -> dict[str, list[int]]:

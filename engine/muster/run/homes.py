@@ -42,7 +42,7 @@ from muster.fleet.shared import OF_CLUSTERS, read_by_others
 from muster.rules.effects.allowance import Allowance
 from muster.rules.failures import OF_FAILURES, in_order
 from muster.rules.stages import Context
-from muster.run.figures import last_words, status_of, status_total
+from muster.run.figures import last_words, rollout_totals, status_of, status_total
 from muster.run.question import default_home
 from muster.run.records import StoredSummary, body_of, decisions_of, digest, failure_row, kept, stored
 from muster.run.state import File, Home
@@ -264,6 +264,7 @@ def _totals(fleet: Fleet, ids: Collection[ObjectId], sound: Iterable[Object], ga
     found["derived"] = sum(id_ in fleet.texts for id_ in ids)
     found["held"] = len(gathered.held)
     found.update(status_total(*status_of(fleet, id_)) for id_ in ids if is_cluster(id_) and id_ in fleet.objects)
+    found.update(name for id_ in ids if is_cluster(id_) for name in rollout_totals(fleet, id_))
     return {name: count for name, count in sorted(found.items()) if count}
 
 

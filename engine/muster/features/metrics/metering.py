@@ -114,6 +114,7 @@ class Meter:
         values.put(metrics.FINDINGS, [((severity.value,), known[severity.value]) for severity in Severity])
         found = done.figures
         values.put(metrics.CLUSTERS, found.clusters.items())
+        values.put(metrics.ROLLOUTS, found.rollouts.items())
         values.put(metrics.DISRUPTED, [((one.budget,), one.disrupted) for one in found.usage])
         values.put(metrics.ALLOWED, [((one.budget,), one.allowed) for one in found.usage])
         values.heard(found.words)

@@ -93,6 +93,12 @@ CLUSTERS = Measure(
     " accepted cluster's agent has not joined yet, and none if nothing is decided.",
     ("kind", "status"),
 )  # fmt: skip
+ROLLOUTS = Measure(
+    "muster_rollout_clusters", Sort.GAUGE,
+    "Clusters that have a revision from a Rollout, by its namespace and name, and their state: Progressing, Succeeded,"
+    " Failed or TimeOut.",
+    ("rollout", "state"),
+)  # fmt: skip
 HELD = Measure(
     "muster_held_effects", Sort.GAUGE, "Disruptive effects that are held back, by rule and effect.",
     ("rule", "effect"),
@@ -161,7 +167,7 @@ FINDINGS = Measure("muster_findings", Sort.GAUGE, "Findings of the fleet, by sev
 
 METRICS: Final = (
     BUILD, RUNS, FAILURES, RUN_SECONDS, STAGE_SECONDS, LAST_LOOK, LAST_RUN, LAST_SUCCESS, COMMITS, DECISIONS,
-    CLUSTERS, HELD, DISRUPTED, ALLOWED, WORDS, LATE, NEXT, PULSES_QUEUED, PULSES, PULSE_FAILURES, NOTICES,
+    CLUSTERS, ROLLOUTS, HELD, DISRUPTED, ALLOWED, WORDS, LATE, NEXT, PULSES_QUEUED, PULSES, PULSE_FAILURES, NOTICES,
     NOTICE_FAILURES, NOTICES_WAITING, NOTICES_OLDEST, ATTEMPTS, RETRIES, FALLBACKS, FINDINGS,
 )  # fmt: skip
 
