@@ -11,7 +11,7 @@ files of the clusters that it moves, and one more.
 """
 
 from collections import Counter
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
@@ -30,6 +30,7 @@ from muster.fleet.view import View
 from muster.rules.effects.allowance import Allowance
 from muster.rules.effects.approval import ROLLOUT_EFFECT, ROLLOUT_TOPIC
 from muster.rules.placements.shards import GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL, DecisionShard
+from muster.rules.policies.selectors import Facets
 from muster.rules.rollouts.policy import ROLLBACK, ClusterRollout, Rollout, RolloutStage
 from muster.rules.rollouts.progress import RolloutMoves, entries_of
 from muster.rules.rollouts.step import (
@@ -246,30 +247,33 @@ class _RolloutDecision:
             yield rollout.stages[0], groups
             return
         group_of = {name: group.name for group in self.groups for name in group.clusters}
-        left, found = dict.fromkeys(sorted(self.objects)), []
+        labels = Facets({name: obj.labels for name, obj in self.objects.items()})
+        left, found = labels.everything, []
         for one in rollout.stages:
-            names = [name for name in left if one.selects(self.objects[name].labels, group_of[name])]
-            for name in names:
-                del left[name]
+            names = left & labels.selected(one.selector)
+            if one.groups:
+                names = frozenset(name for name in names if group_of[name] in one.groups)
+            left -= names
             found.append((one, (DecisionGroup("", 0, self._sorted(one, names)),)))
         self.skipped = len(left)
-        for name in left:
+        for name in sorted(left):
             if name in self.entries:
                 self._move(name, None)
         yield from reversed(found) if self.backwards else found
 
     skipped = 0
 
-    def _sorted(self, one: RolloutStage, names: Sequence[str]) -> tuple[str, ...]:
-        values = {name: self.objects[name].labels.get(one.sort_by, "") for name in names} if one.sort_by else {}
+    def _sorted(self, one: RolloutStage, names: Iterable[str]) -> tuple[str, ...]:
+        if not one.sort_by:
+            return tuple(sorted(names, reverse=self.backwards))
+        values = {name: self.objects[name].labels.get(one.sort_by, "") for name in names}
         whole = all(value.isascii() and value.isdigit() for value in values.values() if value)
 
         def key(name: str) -> tuple[bool, int, str, str]:
-            value = values.get(name, "")
+            value = values[name]
             return (not value, int(value) if value and whole else 0, value, name)
 
-        ordered = sorted(names, key=key)
-        return tuple(reversed(ordered)) if self.backwards else tuple(ordered)
+        return tuple(sorted(names, key=key, reverse=self.backwards))
 
     # -- the step
 
