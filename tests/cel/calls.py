@@ -44,7 +44,7 @@ _PLAIN: Final[Mapping[str, tuple[str, ...]]] = {
     "uint": ("0u", "2u"),
     "double": ("0.0", "1.5"),
     "bool": ("true", "false"),
-    "string": ("'a'", "'2026'", "'%s'", "'Europe/Berlin'"),
+    "string": ("'a'", "'2026'", "'%s'", "'Europe/Berlin'", "'Thu-Sat 00:00-12:00'"),
     "bytes": ("b'a'",),
     "null_type": ("null",),
     "number": ("1", "2.5"),

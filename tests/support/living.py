@@ -191,7 +191,7 @@ class Living:
             self.nothing, self.a_label, self.a_status, self.a_report, self.meddling, self.two_in_one_file, self.a_return, self.a_typo_in_a_spec,
             self.an_agent_leaves, self.a_score, self.a_node_pool, self.a_certificate, self.a_taint_policy,
             self.a_taint_policy, self.a_condition_policy, self.a_condition_policy, self.a_policy, self.a_budget, self.an_admission_policy, self.many_leave, self.many_are_let_go, self.many_are_let_go,
-            self.approvals_are_asked_for, self.an_approval, self.an_approval, *(partial(happening, self) for happening in MORE),
+            self.approvals_are_asked_for, self.an_approval, self.an_approval, self.a_calendar, *(partial(happening, self) for happening in MORE),
         ]  # fmt: skip
         if self.ahead and self.chance.random() < 0.8:
             return self.ahead.pop(0)()
@@ -308,13 +308,24 @@ class Living:
         when = self.chance.choice((
             "self.metadata.labels.region == 'us'", "self.metadata.labels.region == 'eu'", "false", "self.metadata.labels.zone == 'a'",
             "status(conditions, 'ManagedClusterConditionAvailable') == 'False'", "status(reported, 'Ready') == 'False'",
-            "now > timestamp('2026-01-01T12:30:00Z')", "'zone' in self.metadata.labels", "variables.far",
+            "now > timestamp('2026-01-01T12:30:00Z')", "'zone' in self.metadata.labels", "variables.far", "calendar('hours')",
+            "!window('12:05-13:00; 14:00-20:00 in Europe/Berlin')",
         ))  # fmt: skip
         kind = self.chance.choice(("ManagedCluster", "ManagedCluster", "Cluster"))
         effect = self.chance.choice(("NoSelect", "PreferNoSelect")) if kind == "ManagedCluster" else "NoSchedule"
         return self._put(
             {"policies/taint.yaml": TAINT_POLICY.format(kind=kind, when=when, effect=effect)}, f"taint when {when}"
         )
+
+    def a_calendar(self) -> str:
+        """Windows that a taint policy may ask for; now and then with a mistake."""
+        if self.chance.random() < 0.2 and (self.repo.path / "calendar.yaml").exists():
+            return self._put({"calendar.yaml": None}, "no more calendar")
+        window = self.chance.choice(('from: "12:01"', 'days: Fri, to: "12:30"', "days: Sat-Mon", "days: Fry", ""))
+        zone = self.chance.choice(("UTC", "Europe/Berlin", "-03:30"))
+        spec = f'{{timeZone: "{zone}", windows: [{{{window}}}], except: ["2026-01-02"]}}'
+        text = f"apiVersion: muster.dev/v1alpha1\nkind: Calendar\nmetadata: {{name: hours}}\nspec: {spec}\n"
+        return self._put({"calendar.yaml": text}, f"Calendar {spec}")
 
     def a_condition_policy(self) -> str:
         when = self.chance.choice((

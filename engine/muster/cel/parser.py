@@ -50,6 +50,8 @@ _ARITIES = {
     "all": (2, 3), "exists": (2, 3), "exists_one": (2, 3), "existsOne": (2, 3), "filter": (2,), "map": (2, 3),
     "transformList": (3, 4), "transformMap": (3, 4), "transformMapEntry": (3, 4),
 }  # fmt: skip
+#: Macros without a receiver that read `now`, with their numbers of arguments.
+_OF_NOW = {"window": (1, 2), "calendar": (1,)}
 
 
 def parse(text: str) -> ast.Node:
@@ -270,9 +272,22 @@ class _Translator:
         name, args = self.name(token), self.arguments(tree)
         if name == "has" and len(args) == 1 and tree.data == "ident_arg":
             return self.has(args[0], token.start_pos, depth)
+        if len(args) in _OF_NOW.get(name, ()) and tree.data == "ident_arg":
+            return self.of_now(name, token, args, depth)
         number = self.take_id()
         dot = "." if tree.data == "dot_ident_arg" else ""
         return ast.Call(number, token.start_pos, dot + name, None, tuple(self.node(arg, depth) for arg in args))
+
+    def of_now(self, name: str, token: Tree, args: list[Tree], depth: int) -> ast.Node:
+        """Expand `window(text)` to `now.inWindow(text)` and `calendar(name)` to `now.inWindow(calendars[name])`."""
+        number, offset = self.take_id(), token.start_pos
+        now = ast.Ident(self.take_id(), offset, "now")
+        if name == "window":
+            windows = tuple(self.node(arg, depth) for arg in args)
+        else:
+            index, calendars = self.take_id(), ast.Ident(self.take_id(), offset, "calendars")
+            windows = (ast.IndexNode(index, offset, calendars, self.node(args[0], depth)),)
+        return ast.Call(number, offset, "inWindow", now, windows)
 
     def has(self, tree: Tree, offset: int, depth: int) -> ast.Node:
         number = self.take_id()

@@ -14,6 +14,7 @@ from muster import cel
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
     ADMISSION,
+    CALENDAR,
     CLUSTER_TAINT_POLICY,
     CLUSTERS,
     CONDITION_POLICY,
@@ -42,7 +43,7 @@ _KNOWN: Final = frozenset(("self", "fleet", "params", "variables", "accepted", "
 #: The same for what is decided after the conditions.
 _KNOWN_LATER: Final = _KNOWN | {"conditions"}
 #: An edit of these kinds may affect anything.
-_OF_ALL: Final = (FLEET, PULSE_POLICY, CLUSTER_TAINT_POLICY, PROJECTION, *ADMISSION)
+_OF_ALL: Final = (FLEET, PULSE_POLICY, CLUSTER_TAINT_POLICY, PROJECTION, CALENDAR, *ADMISSION)
 
 _P = TypeVar("_P", bound="Policy | Remedy | Rollout")
 #: Does an edit affect a cluster?

@@ -6,11 +6,12 @@ from functools import partial
 from typing import TypeVar
 
 from muster.data.finding import Finding
-from muster.data.kinds import ALL, CONDITION_POLICY, PLACEMENT, PROJECTION, REMEDY, ROLLOUT
+from muster.data.kinds import ALL, CALENDAR, CONDITION_POLICY, PLACEMENT, PROJECTION, REMEDY, ROLLOUT
 from muster.fleet.faults import attempt
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.vocabulary import type_of
+from muster.rules.calendars.calendar import Calendar, compile_calendar
 from muster.rules.conditions import conflicts as messages
 from muster.rules.conditions.conflicts import without_conflicts
 from muster.rules.conditions.policy import CONDITION_POLICIES, ConditionPolicy, in_dependency_order
@@ -35,7 +36,8 @@ def compile_policies(fleet: Fleet) -> Compiled:
     """
     findings: list[Finding] = []
     of_all = Bounds(fleet.settings.expression_cost)
-    of_own = replace(of_all, known=known_conditions(fleet))
+    calendars = frozenset(obj.id.name for obj in fleet.of(CALENDAR))
+    of_own = replace(of_all, known=known_conditions(fleet), calendars=calendars)
 
     def policies(sort: PolicyKind[P]) -> list[P]:
         """Only a fleet's own policies are checked for unknown conditions: built-in ones may read conditions the fleet
@@ -59,6 +61,7 @@ def compile_policies(fleet: Fleet) -> Compiled:
         Remedy: _remedies(fleet, findings),
         Rollout: _rollouts(fleet, of_own, findings),
         Projection: tuple(projection for _, projection in projections),
+        Calendar: tuple(one for _, one in _compiled(fleet.of(CALENDAR), compile_calendar, findings)),
     }
     return Compiled(compiled, tuple(findings))
 

@@ -11,6 +11,7 @@ from muster.cel.checker import messages
 from muster.cel.checker.messages import IssueMessage
 from muster.cel.errors import EvaluationError
 from muster.cel.library.registry import lookup
+from muster.cel.runtime import windows
 from muster.cel.types import (
     BOOL,
     BYTES,
@@ -65,6 +66,8 @@ def literal_type(value: ast.LiteralValue) -> Type:
 
 def failing_literal(function: str, operands: tuple[ast.Node, ...]) -> tuple[ast.Node, IssueMessage] | None:
     """Return a literal operand that always makes the call fail, and the message; None if there is none."""
+    if function == "inWindow":
+        return _failing_window(operands[1:])
     if function in _READERS and len(operands) == 1:
         culprit, arguments = operands[0], [_text(operands[0])]
     elif function in _PATTERNS and len(operands) > 1:
@@ -75,6 +78,19 @@ def failing_literal(function: str, operands: tuple[ast.Node, ...]) -> tuple[ast.
         return None
     reason = _failure(function, arguments)
     return None if reason is None else (culprit, messages.always_fails(reason))
+
+
+def _failing_window(operands: tuple[ast.Node, ...]) -> tuple[ast.Node, IssueMessage] | None:
+    """Return a literal with windows, or their time zone, that has a mistake."""
+    for node, read in zip(operands, (windows.parse, windows.zone), strict=False):
+        text = _text(node)
+        try:
+            if text is not None:
+                read(text)
+        except windows.WindowError as error:
+            fact = messages.always_fails(error.message).text
+            return node, IssueMessage(fact, messages.did_you_mean(error.word, error.known()))
+    return None
 
 
 def repeated_key(node: ast.MapNode) -> tuple[ast.Node, IssueMessage] | None:

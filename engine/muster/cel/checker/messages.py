@@ -139,6 +139,8 @@ def unknown_key(owner: str, key: str, known: Iterable[str]) -> IssueMessage:
     """A key of a map that is not known to be written: a typo, or nothing writes it yet."""
     names = sorted(known)
     hint = did_you_mean(key, names) or (f"known keys are {_listed(names)}" if names else "no key is known")
+    if owner == "calendars":
+        return IssueMessage(f"no Calendar is called {key!r}", hint, is_warning=True)
     return IssueMessage(f"nothing is known to set {owner}['{key}']", hint, is_warning=True)
 
 

@@ -1,41 +1,22 @@
 """Parts of timestamps and durations, such as `getHours()`, with time zones."""
 
-import re
 from collections.abc import Callable
-from datetime import datetime, timedelta, timezone, tzinfo
-from functools import lru_cache
+from datetime import datetime, timedelta
 from typing import Any
-from zoneinfo import ZoneInfo
 
 from muster.cel.declarations import TimeUse
 from muster.cel.errors import EvaluationError
 from muster.cel.library.registry import Library
 from muster.cel.runtime.budget import Meter, spend
-from muster.cel.runtime.describe import no_overload, shown
+from muster.cel.runtime.describe import no_overload
 from muster.cel.runtime.temporal import EPOCH, SECOND, instant_ns, rate_of, span_ns
 from muster.cel.runtime.watching import WATCHING, watch
+from muster.cel.runtime.windows import WindowError, zone
 
 LIBRARY = Library("parts of times")
 
-_OFFSET = re.compile(r"([+-]?)(\d\d?):(\d\d)", re.ASCII)
-
-
 WITH_ZONE, UNKNOWN_ZONE = 30, 1_500
 """Units of converting to a time zone, and of searching for one that does not exist."""
-
-
-@lru_cache(maxsize=2_048)
-def zone(name: str) -> tzinfo:
-    """Return the time zone of an IANA name, or of an offset such as `-08:00`."""
-    if match := _OFFSET.fullmatch(name):
-        hours, minutes = int(match[2]), int(match[3])
-        if hours < 24 and minutes < 60:
-            offset = timedelta(hours=hours, minutes=minutes)
-            return timezone(-offset if match[1] == "-" else offset)
-    try:
-        return ZoneInfo(name or "UTC")
-    except (ValueError, OSError, LookupError):
-        raise EvaluationError(f"{shown(name)} is not a time zone such as Europe/Berlin or +02:00") from None
 
 
 def _local(value: datetime, where: str | None) -> datetime:
@@ -44,6 +25,8 @@ def _local(value: datetime, where: str | None) -> datetime:
         return plain_value
     try:
         return plain_value.astimezone(zone(where))
+    except WindowError as error:
+        raise EvaluationError(error.message) from None
     except OverflowError:
         raise EvaluationError("timestamp out of range in this time zone") from None
 
@@ -88,9 +71,9 @@ def _pay_for_zone(meter: Meter, site: int, name: str) -> None:
     """Pay for a time zone. One that does not exist costs more: each time, all directories are searched."""
     try:
         zone(name)
-    except EvaluationError:
+    except WindowError as error:
         spend(meter, site, UNKNOWN_ZONE)
-        raise
+        raise EvaluationError(error.message) from None
     spend(meter, site, WITH_ZONE)
 
 

@@ -50,8 +50,8 @@ Call = TypeVar("Call", bound=Callable[..., Any])
 
 _OPERATORS = "operators"
 _LIBRARIES = (
-    "standard", "calendar", "strings", "lists", "sets", "mathematics", "optionals", "encoders", "regexes", "network",
-    "quantity", "semver", "urls",
+    "standard", "calendar", "windows", "strings", "lists", "sets", "mathematics", "optionals", "encoders", "regexes",
+    "network", "quantity", "semver", "urls",
 )  # fmt: skip
 _LONG = (str, bytes, list, dict)
 _CERTAIN = {"bool", "int", "uint", "double", "string", "bytes", "list", "timestamp", "duration"}

@@ -65,7 +65,7 @@ def evaluate(expression: str, documents: list[Tree], now: datetime) -> Evaluated
         known = {obj.id: obj for obj in reversed(objects)}
         decided = {id_: _decided(obj) for id_, obj in known.items()}
         view = View(known, {id_: obj.body for id_, obj in known.items()}, decided=decided)
-        variables = _FileSight(view, DEFAULTS, clock, GRACE_FACTOR, objects).base(target)
+        variables = _FileSight(view, DEFAULTS, clock, GRACE_FACTOR, {}, objects).base(target)
         variables |= {"params": {}, "variables": {}}
     variables["now"] = clock.now
     program = cel.compile(expression, environment)

@@ -35,11 +35,12 @@ _GENEROSITY = 10
 
 @dataclass(frozen=True, slots=True)
 class Bounds:
-    """Limits for all expressions of a fleet: `max_cost` in units, and the `known` condition types; if empty, none is
-    checked."""
+    """Limits for all expressions of a fleet: `max_cost` in units, the `known` condition types and the names of
+    `calendars`; if empty, none is checked."""
 
     max_cost: int | None = None
     known: frozenset[str] = frozenset()
+    calendars: frozenset[str] | None = None
 
 
 UNBOUNDED = Bounds()
@@ -64,7 +65,10 @@ def policy_environment(
             **(further or {}),
         },
         functions=fleet_functions(condition_type()),
-        known_keys=dict.fromkeys(CONDITION_MAPS, bounds.known) if bounds.known else {},
+        known_keys={
+            **(dict.fromkeys(CONDITION_MAPS, bounds.known) if bounds.known else {}),
+            **({} if bounds.calendars is None else {"calendars": bounds.calendars}),
+        },
         max_cost=bounds.max_cost,
         max_estimate=None if bounds.max_cost is None else bounds.max_cost * _GENEROSITY,
     )

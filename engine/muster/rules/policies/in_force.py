@@ -10,6 +10,7 @@ from muster.data.kinds import Kind
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import grace_factor
 from muster.fleet.settings import Settings
+from muster.rules.calendars.calendar import Calendar
 from muster.rules.policies.lazy import Witness, cost_share
 
 P = TypeVar("P")
@@ -49,6 +50,16 @@ class InForce:
     counts: Mapping[Kind, int]
     witness: "Witness | None" = None
     _shares: dict[tuple[Kind, ...], int] = field(default_factory=dict)
+
+    @property
+    def calendars_by_name(self) -> Mapping[str, Calendar]:
+        """The sound Calendars."""
+        return {calendar.id.name: calendar for calendar in self.compiled.of(Calendar)}
+
+    @property
+    def calendars(self) -> Mapping[str, str]:
+        """The Calendars as text, by name, for expressions."""
+        return {name: calendar.text for name, calendar in self.calendars_by_name.items()}
 
     def share(self, kinds: tuple[Kind, ...]) -> int:
         """The cost units that a policy over objects of these kinds may take for each."""

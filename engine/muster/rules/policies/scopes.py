@@ -22,7 +22,7 @@ class Scopes(StageInputs):
     @classmethod
     def of(cls, view: View, rules: InForce, now: datetime) -> "Scopes":
         """Prepare for the objects of a view at an instant."""
-        return cls(view, rules.settings, cel.Clock(now), rules.grace, rules)
+        return cls(view, rules.settings, cel.Clock(now), rules.grace, rules.calendars, rules)
 
     def for_policy(self, policy: Policy, base: Mapping[str, object], about: ObjectId) -> PolicyScope:
         """The base with the policy's own `params` and `variables`, and its cost limit for one object."""

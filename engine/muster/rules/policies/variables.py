@@ -71,6 +71,7 @@ class StageInputs:
     settings: Settings
     clock: cel.Clock
     factor: int
+    calendars: Mapping[str, str]
 
     @cached_property
     def leases(self) -> Mapping[str, Tree]:
@@ -188,6 +189,8 @@ VARIABLES: Final[Mapping[str, Variable]] = {
     "generation": Variable(lambda _: INT, lambda sight, obj, _: generation_of(sight.view, obj.id)),
     "fleet": Variable(lambda _: spec_type(FLEET), lambda sight, _, __: sight.settings.spec),
     "now": Variable(lambda _: TIMESTAMP, lambda sight, _, __: sight.clock.now),
+    # Calendars as text, for `calendar(name)`.
+    "calendars": Variable(lambda _: MapType(STRING, STRING), lambda sight, _, __: sight.calendars),
     # The start of the present report of a Karmada cluster without a Lease; now for others.
     "heard": Variable(
         lambda _: TIMESTAMP,

@@ -23,7 +23,7 @@ from muster.rules.policies.expressions import Compiler, handles_silence_itself
 
 #: The possible statuses of a condition.
 STATUSES = ("True", "False", "Unknown")
-_VARIABLES = ("self", "reported", "previous", "conditions", "fleet", "now")
+_VARIABLES = ("self", "reported", "previous", "conditions", "fleet", "now", "calendars")
 
 #: The only action that is carried out, as in Karmada: no traffic to the cluster.
 TRAFFIC_CONTROL = "TrafficControl"

@@ -1,0 +1,1 @@
+"""Calendars: when work is welcome. Windows of the week, holidays, and freezes."""
