@@ -335,14 +335,14 @@ def a_projection(living: "Living") -> str:
         }  # fmt: skip
     else:
         spec |= {
-            "forEach": "clusters" if name == "each" else {"placement": chance.choice(("apps/some", "apps/eu", "apps/other"))},
+            "forEach": "clusters" if name == "each" else chance.choice(({"placement": "apps/some"}, {"placement": "apps/eu"}, {"placement": "apps/other"}, {"rollout": "apps/web"})),
             "path": chance.choice((
                 "cluster.metadata.name + '.yaml'", "cluster.metadata.name + '.yaml'", "cluster.metadata.labels.region + '/' + cluster.metadata.name + '.yaml'",
                 "cluster.metadata.labels.region + '.yaml'", "(cluster.metadata.name.endsWith('1') ? '../' : '') + cluster.metadata.name + '.yaml'",
             )),
             "object": chance.choice((
                 "{'region': cluster.metadata.labels.region, 'up': status(conditions, 'ManagedClusterConditionAvailable')}",
-                "{'cpu': cluster.status.allocatable.cpu, 'taints': cluster.spec.?taints.orValue([]).map(t, t.key)}", "{'whole': cluster}",
+                "{'cpu': cluster.status.allocatable.cpu, 'taints': cluster.spec.?taints.orValue([]).map(t, t.key)}", "{'whole': cluster}", "{'rollouts': rollouts}",
             )),
         }  # fmt: skip
     return living.puts({path: _PROJECTION.format(name=name, spec=json.dumps(spec))}, f"projection {name}: {spec}")

@@ -367,7 +367,7 @@ class Living:
         """A person approves one half of what waits."""
         entries = [
             {"object": f"{body['kind']}/{body['metadata']['name']}", "effect": entry["effect"], "since": entry["since"]}
-            for file in sorted((self.repo.path / "derived").rglob("*.yaml"))
+            for file in sorted((self.repo.path / "derived").rglob("*.yaml")) if "projections" not in file.parts
             if (body := yaml.load(file.read_text(), Loader=yaml.BaseLoader))
             for entry in mappings_at(body, "status", "muster", "held") if "since" in entry
         ]  # fmt: skip

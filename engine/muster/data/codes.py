@@ -206,7 +206,8 @@ class Code(StrEnum):
         "namespace keeps its chosen clusters.")
     UNKNOWN_SET_OR_POOL = ("MUS233", _W, "unknown set or pool",
         "An object names a ManagedClusterSet or a ClusterPool that is not in the fleet, and selects nothing with "
-        "it. The hint has the nearest name. `muster lint` reports it, and `muster validate` with --rev or --base.")
+        "it; or a Projection names such a pool, Placement or Rollout, and writes nothing. The hint has the nearest "
+        "name. `muster lint` reports it, and `muster validate` with --rev or --base.")
     SET_NOT_BOUND = ("MUS234", _W, "set that is not bound",
         "A Placement selects clusters from the sets that a ManagedClusterSetBinding binds to its namespace. The "
         "named set is not bound there, or no set is, so it selects no cluster.")

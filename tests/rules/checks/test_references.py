@@ -38,6 +38,12 @@ SOUND = {
 }
 
 
+PROJECTION = (
+    "apiVersion: muster.dev/v1alpha1\nkind: Projection\nmetadata: {name: p}\n"
+    "spec: {forEach: {placement: shop/web}, path: cluster.metadata.name, text: \"'x'\"}\n"
+)
+
+
 def placement(spec: Tree, namespace: str = "shop") -> str:
     return document("Placement", "web", spec, namespace)
 
@@ -72,6 +78,8 @@ def repo(tmp_path: Path) -> Repo:
         ({"w.yaml": selecting({"matchLabels": {"regoin": "eu"}})}, ["MUS235", "requires the label 'regoin'", "did you mean 'region'?"]),
         ({"w.yaml": selecting({"matchExpressions": [{"key": "regoin", "operator": "Exists"}]})}, ["MUS235"]),
         ({"w.yaml": selecting({"matchExpressions": [{"key": "regoin", "operator": "DoesNotExist"}]})}, []),
+        ({"p.yaml": PROJECTION, "w.yaml": placement({}).replace("name: web", "name: wbe")}, ["MUS233: Projection/p names Placement 'shop/web'", "did you mean 'shop/wbe'?"]),
+        ({"p.yaml": PROJECTION, "w.yaml": placement({})}, []),
         ({"c.yaml": document("ClusterClaim", "c", {"clusterPoolName": "ci"}, "pools")}, ["MUS233: ClusterClaim/pools/c names ClusterPool 'ci'"]),
     ],
 )  # fmt: skip

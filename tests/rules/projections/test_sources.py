@@ -5,6 +5,7 @@ from pathlib import Path
 import yaml
 
 from tests.rules.projections.repository import ProjectionRepository, fleet
+from tests.rules.rollouts.world import RolloutWorld
 
 
 def test_every_cluster_with_its_conditions_and_taints(tmp_path: Path) -> None:
@@ -110,3 +111,39 @@ def test_the_clusters_of_a_pool(tmp_path: Path) -> None:
     assert len(names) == 2
     for name in names:
         assert found[f"dev/{name}.tfvars.json"] == {"name": name, "domain": "example.com", "size": 2}
+
+
+class _RolledOut(ProjectionRepository, RolloutWorld):
+    """A Rollout whose places Projections write out."""
+
+
+def test_the_revision_that_each_cluster_should_have(tmp_path: Path) -> None:
+    world = _RolledOut(tmp_path)
+    world.runs("v1", "a", canary="true")
+    world.runs("v1", "b")
+    world.rollout("v1", {"name": "canary", "selector": {"matchLabels": {"canary": "true"}}}, {"name": "rest"})
+    name = "cluster.metadata.name + '.yaml'"
+    world.projection(
+        "web", each={"rollout": "apps/web"}, path=name, object="{'path': './web/' + rollout.revision, 'all': rollout}"
+    )
+    world.projection("each", each="clusters", path=name, object="{'path': rollouts[?'apps/web'].revision.orValue('')}")
+    world.projection(
+        "placed", each={"placement": "apps/web"}, path=name, object="{'path': has(rollout.state) ? rollout.state : ''}"
+    )
+    world.projection(
+        "list", each="all", path="'list.json'",
+        object="{'revisions': clusters.filter(c, c.metadata.name in rollouts['apps/web']).map(c, "
+        "c.metadata.name + ' ' + rollouts['apps/web'][c.metadata.name].revision)}",
+    )  # fmt: skip
+    found = world.documents()
+    assert found["web/a.yaml"]["path"] == "./web/v1"
+    assert found["web/a.yaml"]["all"].keys() == {"revision", "stage", "state", "since", "gate"}
+    assert "web/b.yaml" not in found, "its turn has not come"
+    assert [found[f"each/{name}.yaml"]["path"] for name in "ab"] == ["v1", ""]
+    assert [found[f"placed/{name}.yaml"]["path"] for name in "ab"] == ["Progressing", ""]
+    assert found["list/list.json"] == {"revisions": ["a v1"]}
+    for second in (1, 2):
+        world.files(second)
+    assert sorted(path for path in world.files(3) if path.startswith("web/")) == ["web/a.yaml", "web/b.yaml"]
+    world.write("rollout.yaml", None)
+    assert not [path for path in world.files(4) if path.startswith("web/")]

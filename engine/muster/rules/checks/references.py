@@ -1,4 +1,5 @@
-"""References to objects that do not exist: a set, a binding, a pool, a label that no cluster has.
+"""References to objects that do not exist: a set, a binding, a pool, a Projection's source, a label that no
+cluster has.
 
 Such a reference is valid, because a later commit may add the object. Until then it selects nothing, so it is a warning.
 The checks read the whole fleet: `muster lint`, `muster validate --rev` and `muster validate --base` run them.
@@ -16,6 +17,7 @@ from muster.data.kinds import (
     MANAGED_CLUSTER_SET,
     MANAGED_CLUSTER_SET_BINDING,
     PLACEMENT,
+    PROJECTION,
     Kind,
 )
 from muster.data.names import did_you_mean
@@ -25,6 +27,8 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.placements.spec import NO_SELECT, Toleration
+from muster.rules.projections.policy import for_each
+from muster.rules.projections.sources import SOURCES
 from muster.rules.rollouts.lint import rollout_findings
 
 _UNREACHABLE: Final = "cluster.open-cluster-management.io/unreachable"
@@ -43,6 +47,8 @@ def reference_findings(fleet: Fleet) -> Iterator[Finding]:
         pools.setdefault(obj.id.namespace, set()).add(obj.id.name)
     for obj in _written(fleet, CLUSTER_CLAIM):
         yield from _named(obj, ("spec", "clusterPoolName"), "ClusterPool", pools.get(obj.id.namespace, ()))
+    for obj in _written(fleet, PROJECTION):
+        yield from _source(fleet, obj)
     labels = {str(name) for obj in fleet.of(MANAGED_CLUSTER) for name in obj.labels}
     for obj in _written(fleet, MANAGED_CLUSTER_SET):
         yield from _labels(obj, ("spec", "clusterSelector", "labelSelector"), labels)
@@ -74,6 +80,15 @@ def _named(obj: Object, at: At, kind: str, known: Iterable[str]) -> Iterator[Fin
     if isinstance(name, str) and name and name not in known:
         message = f"{obj.id} names {kind} {name!r}, which does not exist"
         yield finding_at(obj, at, Code.UNKNOWN_SET_OR_POOL, message, did_you_mean(name, known))
+
+
+def _source(fleet: Fleet, obj: Object) -> Iterator[Finding]:
+    """The object that a Projection names, if it does not exist."""
+    source, _ = for_each(obj)
+    kind = SOURCES[source].named
+    if kind is not None:
+        known = {f"{one.id.namespace}/{one.id.name}" for one in fleet.of(kind)}
+        yield from _named(obj, ("spec", "forEach", source), kind.name, known)
 
 
 def _placement(

@@ -9,7 +9,7 @@ from dataclasses import dataclass, field
 from functools import cached_property
 from typing import Final
 
-from muster.cel.types import STRING, ListType, MapType, Type
+from muster.cel.types import STRING, TIMESTAMP, FieldType, ListType, MapType, ObjectType, Type
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
@@ -19,6 +19,7 @@ from muster.data.kinds import (
     MANAGED_CLUSTER,
     PLACEMENT,
     PLACEMENT_DECISION,
+    ROLLOUT,
     Kind,
     of_kinds,
 )
@@ -28,9 +29,15 @@ from muster.fleet.settings import Settings
 from muster.fleet.view import View
 from muster.rules.placements.shards import PLACEMENT_LABEL
 from muster.rules.policies.types import condition_type, object_type, spec_type
+from muster.rules.rollouts.policy import PATH, ClusterRollout, Rollout
 
 #: The most conditions of an object, for cost estimates.
 _MOST_CONDITIONS: Final = 128
+#: A cluster's place in a Rollout. Without fields until it gets a revision.
+_ROLLOUT: Final = ObjectType(
+    "rollout",
+    {**dict.fromkeys(("revision", "stage", "state", "gate"), FieldType(STRING)), "since": FieldType(TIMESTAMP)},
+)
 
 
 class UnreadInput(Exception):  # noqa: N818 - not an error: the file stays as it is
@@ -51,10 +58,11 @@ class ProjectionItem:
 
 @dataclass(frozen=True)
 class ProjectionSight:
-    """What Projections see: a view, of one cluster or of what the fleet shares, and the settings."""
+    """What Projections see: a view, of one cluster or of what the fleet shares, the settings, and the Rollouts."""
 
     view: View
     settings: Settings
+    compiled: tuple[Rollout, ...]
 
     def body(self, id_: ObjectId) -> Tree:
         """An object with this run's decisions, and without muster's bookkeeping; None if there is none."""
@@ -74,9 +82,27 @@ class ProjectionSight:
         def values() -> Mapping[str, object]:
             body = self.body(id_)
             conditions = by_type(mappings_at(body, "status", "conditions"))
-            return {variable: body, "conditions": conditions, "fleet": self.settings.spec, **(more or {})}
+            known = {variable: body, "conditions": conditions, "fleet": self.settings.spec, "rollouts": self.steps(id_)}
+            return {**known, **(more or {})}
 
         return ProjectionItem(entry, id_, labels, values, broken=id_ in self.view.broken)
+
+    def steps(self, id_: ObjectId) -> Mapping[str, Mapping[str, object]]:
+        """A cluster's place in each Rollout that has given it a revision, by NAMESPACE/NAME."""
+        found = dict[str, Mapping[str, object]]()
+        for path, decision in self.view.decisions(id_).items():
+            if path[:-1] == PATH and (entry := ClusterRollout.read(decision.value)) is not None:
+                found[str(path[-1])] = {**entry.entry(), "since": entry.since}
+        return dict(sorted(found.items()))
+
+    @cached_property
+    def rollouts(self) -> Mapping[str, Mapping[str, Mapping[str, object]]]:
+        """The places of all clusters, by Rollout and cluster."""
+        found: dict[str, dict[str, Mapping[str, object]]] = {rollout.key: {} for rollout in self.compiled}
+        for id_ in of_kinds(sorted(self.view.decided), MANAGED_CLUSTER):
+            for key, step in self.steps(id_).items():
+                found.setdefault(key, {})[id_.name] = step
+        return found
 
     @cached_property
     def placements(self) -> Mapping[str, list[str]]:
@@ -124,8 +150,9 @@ def _fleet() -> dict[str, Type]:
 
 
 def _cluster_types(kind: Kind) -> dict[str, Type]:
+    conditions = MapType(STRING, condition_type(), _MOST_CONDITIONS)
     return {
-        "cluster": object_type(kind), "conditions": MapType(STRING, condition_type(), _MOST_CONDITIONS), **_fleet()
+        "cluster": object_type(kind), "conditions": conditions, "rollouts": MapType(STRING, _ROLLOUT), **_fleet()
     }  # fmt: skip
 
 
@@ -137,7 +164,8 @@ def _clusters(sight: ProjectionSight, kind: Kind, _named: str) -> Iterator[Proje
 def _all_types(kind: Kind) -> dict[str, Type]:
     return {
         "clusters": ListType(object_type(kind)), "placements": MapType(STRING, ListType(STRING)),
-        "pools": MapType(STRING, ListType(object_type(CLUSTER_DEPLOYMENT))), **_fleet(),
+        "pools": MapType(STRING, ListType(object_type(CLUSTER_DEPLOYMENT))),
+        "rollouts": MapType(STRING, MapType(STRING, _ROLLOUT)), **_fleet(),
     }  # fmt: skip
 
 
@@ -155,21 +183,38 @@ def _all_values(sight: ProjectionSight, items: list[Mapping[str, object]]) -> Ma
     return {
         "clusters": [item["cluster"] for item in items], "placements": sight.placements, "fleet": sight.settings.spec,
         "pools": {name: [sight.body(id_) for id_ in ids] for name, ids in sight.pools.items()},
+        "rollouts": sight.rollouts,
     }  # fmt: skip
 
 
 def _placed_types(kind: Kind) -> dict[str, Type]:
-    return {**_cluster_types(kind), "placement": object_type(PLACEMENT), "decisions": ListType(STRING)}
+    own = {"placement": object_type(PLACEMENT), "decisions": ListType(STRING), "rollout": _ROLLOUT}
+    return {**_cluster_types(kind), **own}
 
 
 def _placed(sight: ProjectionSight, _kind: Kind, named: str) -> Iterator[ProjectionItem]:
     """The clusters that the Placement chose."""
     namespace, _, name = named.partition("/")
-    placement, chosen = sight.body(PLACEMENT.id(name, namespace)), sight.placements.get(named, [])
+    placement, chosen = PLACEMENT.id(name, namespace), sight.placements.get(named, [])
+    body, rollout = sight.body(placement), next((one.key for one in sight.compiled if one.placement == placement), "")
     for cluster in chosen:
         id_ = MANAGED_CLUSTER.id(cluster)
         if id_ in sight.view.objects or id_ in sight.view.broken:
-            yield sight.item(id_, cluster, "cluster", {"placement": placement, "decisions": chosen})
+            step = sight.steps(id_).get(rollout, {})
+            yield sight.item(id_, cluster, "cluster", {"placement": body, "decisions": chosen, "rollout": step})
+
+
+def _rollout_types(kind: Kind) -> dict[str, Type]:
+    return {**_cluster_types(kind), "rollout": _ROLLOUT}
+
+
+def _rolled_out(sight: ProjectionSight, _kind: Kind, named: str) -> Iterator[ProjectionItem]:
+    """The clusters to which the Rollout has given a revision."""
+    for id_ in of_kinds(sorted({*sight.view.decided, *sight.view.broken}), MANAGED_CLUSTER):
+        if id_ in sight.view.broken:
+            yield sight.item(id_, id_.name, "cluster")
+        elif step := sight.steps(id_).get(named):
+            yield sight.item(id_, id_.name, "cluster", {"rollout": step})
 
 
 def _pool_types(kind: Kind) -> dict[str, Type]:
@@ -193,5 +238,6 @@ SOURCES: Final[Mapping[str, ProjectionSource]] = {
         _item_types=lambda kind: {**_cluster_types(kind), "placements": MapType(STRING, ListType(STRING))},
     ),
     "placement": ProjectionSource(_placed_types, _placed, kind=MANAGED_CLUSTER, named=PLACEMENT),
+    "rollout": ProjectionSource(_rollout_types, _rolled_out, kind=MANAGED_CLUSTER, named=ROLLOUT),
     "pool": ProjectionSource(_pool_types, _pooled, kind=CLUSTER_DEPLOYMENT, named=CLUSTER_POOL),
 }  # fmt: skip

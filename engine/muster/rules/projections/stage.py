@@ -35,6 +35,7 @@ from muster.rules.policies.scopes import Scopes
 from muster.rules.projections.files import UnfitError, check_path, object_text, objects_text, plain_text
 from muster.rules.projections.policy import Projection
 from muster.rules.projections.sources import ProjectionItem, ProjectionSight, UnreadInput
+from muster.rules.rollouts.policy import Rollout
 from muster.rules.stages import Context, Local, ObjectBroadcast, Wide
 
 _AT_PATH: Final[At] = ("spec", "path")
@@ -70,7 +71,8 @@ class Projector:
     @classmethod
     def of(cls, view: View, context: Context, now: datetime) -> "Projector":
         """Prepare for the objects of a view."""
-        return cls(ProjectionSight(view, context.rules.settings), Scopes.of(view, context.rules, now))
+        compiled = context.rules.compiled.of(Rollout)
+        return cls(ProjectionSight(view, context.rules.settings, compiled), Scopes.of(view, context.rules, now))
 
     def selects(self, projection: Projection, item: ProjectionItem, values: Mapping[str, object]) -> bool:
         """Is there a file for the item? Raises PolicyFailure."""
