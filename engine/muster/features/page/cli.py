@@ -14,7 +14,7 @@ from muster.fleet.faults import is_any_fault
 @click.command()
 @click.argument("folder", metavar="DIR", type=options.FOLDER)
 @options.source_options
-@click.option("--title", metavar="TEXT", help="The page's title.  [default: the name of the repository's folder]")
+@click.option("--title", metavar="TEXT", help="The page's title.  [default: the Fleet's name, else the folder's]")
 @click.option(
     "--link", metavar="URL", help="The URL of a file, with {commit} and {path}.  [default: of GitHub or GitLab]"
 )

@@ -21,6 +21,7 @@ from muster.data.kinds import (
 )
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.features.page.card import card
 from muster.fleet.clusters import CLUSTER_SET, parse_members, state_of
 from muster.fleet.fleet import sorted_objects
 from muster.fleet.neighbourhoods import homes
@@ -50,6 +51,12 @@ class ClusterDetails:
         """The details of one cluster."""
         ordered = sorted(self._by_name[name], key=lambda id_: (not is_cluster(id_), id_.kind, id_.namespace, id_.name))
         return [_object(self._run, id_, self._files.get(id_, ())) for id_ in ordered]
+
+    def card(self, name: str) -> Tree:
+        """What the cluster's page says first."""
+        home = self._by_name[name]
+        obj = next(obj for obj in self._run.fleet.clusters() if obj.id.name == name)
+        return card(self._run, obj, home)
 
 
 def _files(run: Run) -> Mapping[ObjectId, list[tuple[str, str]]]:

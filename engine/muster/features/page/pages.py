@@ -85,7 +85,8 @@ class FleetSite:
         some = self._names[first : first + _IN_A_FILE]
         details = self._details if self._ask_details is None else ClusterDetails(self._ask_details(some))
         return _call("details", {
-            name: {"objects": details.of(name), "history": list(self._latest(name))} for name in some
+            name: {"card": details.card(name), "objects": details.of(name), "history": list(self._latest(name))}
+            for name in some
         })  # fmt: skip
 
     def _latest(self, name: str) -> Iterator[Tree]:

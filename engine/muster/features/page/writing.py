@@ -12,6 +12,7 @@ import click
 from muster.cli.options import Source
 from muster.cli.progress import working
 from muster.cli.reading import FleetReading
+from muster.data.kinds import FLEET
 from muster.data.tree import Tree
 from muster.features.page.pages import FleetSite, site_of
 from muster.run.run import Run
@@ -27,13 +28,14 @@ def write_site(
 ) -> tuple[int, FleetReading, Run]:
     """Write the page of a fleet, and with `forecast` what happens in that time; return the number of its files.
 
-    `title` is by default the repository's name; `link` as in `site_of`. click.UsageError if the folder has other
-    content.
+    `title` is by default the Fleet's name, else the repository's; `link` as in `site_of`. click.UsageError if the
+    folder has other content.
     """
     _require_own(folder)
     reading, run = source.evaluated()
     upcoming = _upcoming(reading, source.now, forecast) if forecast else None
-    title = title or source.repo.resolve().name.removesuffix(".git")
+    fleets = [obj.id.name for obj in run.fleet.of(FLEET) if obj.parts]
+    title = title or next(iter(fleets), "") or source.repo.resolve().name.removesuffix(".git")
     with working("writing the page"):
         count = _put(folder, site_of(run, reading.repository, title, link, upcoming=upcoming))
     return count, reading, run

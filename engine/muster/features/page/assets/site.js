@@ -146,8 +146,13 @@ const muster = {
 
   table(titles, rows) {
     const head = muster.make("thead", {}, muster.make("tr", {}, ...titles.map((t) => muster.make("th", { scope: "col" }, t))));
-    const body = rows.map((row) => muster.make("tr", {}, ...row.map((cell) => muster.make("td", {}, cell))));
-    return muster.make("table", {}, head, muster.make("tbody", {}, ...body));
+    const cells = (row) => row.map((cell, i) => {
+      const made = muster.make("td", {}, cell);
+      made.dataset.title = titles[i];
+      return made;
+    });
+    return muster.make("table", { className: "plain" }, head,
+      muster.make("tbody", {}, ...rows.map((row) => muster.make("tr", {}, ...cells(row)))));
   },
 
   tiles(entries) {
@@ -204,6 +209,7 @@ const VIEWS = {
     const fleet = muster.data.fleet;
     const rows = fleet.clusters;
     const of = (status) => rows.filter((row) => row[STATUS] === status).length;
+    const waiting = rows.filter((row) => row[STATUS] === "" && row[ACCEPTED] === "no").length;
     const errors = fleet.findings.filter((one) => one.severity === "error").length;
     const reasons = new Map();
     for (const held of fleet.held) reasons.set(held.reason, [...(reasons.get(held.reason) || []), held]);
@@ -215,6 +221,8 @@ const VIEWS = {
         [of("False"), "not available", "#/clusters?q=status:False", "bad"],
         ...[["Denied", "denied"], ["NotJoined", "not joined"]].filter(([state]) => of(state))
           .map(([state, words]) => [of(state), words, `#/clusters?q=status:${state}`, "apart"]),
+        ...[[waiting, "waiting to be let in", "#/clusters?q=accepted:no"], [of("") - waiting, "not reported", "#/clusters"]]
+          .filter(([count]) => count).map((tile) => [...tile, "apart"]),
         [fleet.held.length, "effects held", "#/clusters?q=held:t", "held"],
         [errors, "errors", "#/findings", errors ? "bad" : ""],
         [fleet.findings.length - errors, "warnings", "#/findings"],
@@ -256,22 +264,25 @@ const VIEWS = {
         if (location.hash === `#/cluster/${encodeURIComponent(name)}`) VIEWS.cluster([name]);
       });
     }
-    const facts = [["status", muster.status(row[STATUS])], ["reason", row[REASON] || "-"], ["since", row[SINCE] || "-"],
-      ["region", row[REGION] || "-"], ["set", row[SET] || "-"], ["accepted", row[ACCEPTED]], ["taints", row[TAINTS] || "-"],
-      ["held", row[HELD] || "-"]];
-    const objects = found.objects.map((one) => muster.make("section", {},
-      muster.make("h3", {}, one.id),
-      muster.make("p", { className: "soft" }, ...one.files.flatMap((file, i) => [i ? ", " : "", muster.file(file)])),
-      one.fields.length ? muster.table(["field", "value", "why", "until"], one.fields.map((field) => [
-        muster.make("code", {}, field.field), value(field.value),
-        muster.make("span", {}, muster.make("code", {}, field.rule), field.why ? ` ${field.why}` : ""), field.until,
-      ])) : muster.make("p", { className: "soft" }, "Nothing is decided of it.")));
-    const past = found.history.length ? muster.make("section", {}, muster.make("h3", {}, "History"),
-      muster.table(["when", "what", "commit"], found.history.map((one) => [one.time, one.subject, muster.commit(one.commit)]))) : null;
-    const chosen = (muster.data.placements || []).filter((one) => one.chosen.some((c) => c.cluster === name));
-    muster.show(name, muster.table(facts.map(([title]) => title), [facts.map(([, cell]) => cell)]),
-      chosen.length ? muster.make("p", {}, "Chosen by ", ...chosen.flatMap((one, i) => [i ? ", " : "", placementLink(one)])) : null,
-      past, ...objects);
+    const held = fleet.held.filter((one) => one.object.endsWith(`/${name}`));
+    const reports = fleet.adapters.filter((one) => one.cluster === name);
+    muster.show(name, statusCard(row, found.card), ...held.length ? [held.map((one) => one.reason)].map((reasons) => muster.make("p", { className: "held" },
+      `Held back: ${held.map((one) => one.effect).join(", ")}. ${[...new Set(reasons)].join(" ")}.`)) : [],
+      section("Conditions", ["condition", "status", "since", "why"], found.card.conditions.map((one) => [
+        one.type, muster.status(one.status), one.since ? age(one.since) : "-",
+        folded(one.message || one.reason || "-", [["reason", one.reason], ["decided by", one.rule || "a report"],
+          ["because", one.why], ["holds until", one.until], ["since", one.since]])])),
+      section("Taints", ["taint", "since", "put by"], found.card.taints.map((one) => [
+        muster.make("code", {}, one.taint), one.since ? age(one.since) : "-", one.rule ? folded(one.rule, [["because", one.why], ["until", one.until]]) : "a person"])),
+      placementsOf(name),
+      section("Reports", ["object", "adapter", "available", "observed", "counts"], reports.map((one) => [
+        one.object, one.adapter, muster.status(one.available), one.observed ? age(one.observed) : "-", muster.status(one.accepted)])),
+      section("Add-ons", ["add-on", "available"], found.card.addons.map(([addon, status]) => [addon, muster.status(status)])),
+      section("Works", ["work", "applied", "available"], found.card.works.map(([work, ...all]) => [work, ...all.map(muster.status)])),
+      section("Capacity", ["resource", "capacity", "allocatable"], found.card.capacity),
+      section("History", ["when", "what", "commit"], found.history.map((one) => [one.time, one.subject, muster.commit(one.commit)])),
+      muster.make("h3", {}, "Everything decided"), ...found.objects.map(decidedFields),
+      muster.make("details", {}, muster.make("summary", {}, "YAML"), muster.make("pre", {}, found.card.yaml)));
     if (!muster.data.placements) muster.load("data/placements.js", "placements", () => muster.route());
     return undefined;
   },
@@ -349,6 +360,56 @@ const VIEWS = {
     ])) : muster.make("p", {}, "Nothing is wrong."));
   },
 };
+
+/** A section with a table; nothing where there are no rows. */
+function section(title, titles, rows) {
+  return rows.length ? muster.make("section", {}, muster.make("h3", {}, title), muster.table(titles, rows)) : null;
+}
+
+/** A text under which more can be unfolded. */
+function folded(text, facts) {
+  const told = facts.filter(([, fact]) => fact);
+  if (!told.length) return text;
+  return muster.make("details", {}, muster.make("summary", {}, text), muster.make("dl", {}, ...told.flatMap(([name, fact]) => [
+    muster.make("dt", {}, name), muster.make("dd", {}, fact)])));
+}
+
+const STATES = { True: "Available", False: "Not available", Unknown: "Unknown", Denied: "Denied", NotJoined: "Not joined" };
+
+/** Is it fine, and if not, why: its state in a word, since when, why in a sentence, and what changes next. */
+function statusCard(row, card) {
+  const { lease, next } = card;
+  const facts = [
+    ["last heartbeat", lease.renewed ? `${age(lease.renewed)} ago${lease.seconds ? `, one each ${lease.seconds} s` : ""}` : "none"],
+    ["Unknown without another by", row[STATUS] === "True" ? lease.expires : ""],
+    ["changes next", next ? `${next.what} of ${next.object}, at ${next.at}` : "nothing without new input"],
+    ["version", card.version], ["region", row[REGION]], ["set", row[SET]], ["accepted", row[ACCEPTED]],
+    ["labels", Object.entries(card.labels).map(([key, text]) => `${key}=${text}`).join(", ")],
+  ];
+  return muster.make("section", { className: `card ${row[STATUS]}-card` },
+    muster.make("p", { className: "state" }, muster.make("strong", { className: row[STATUS] }, STATES[row[STATUS]] || "Nothing is known"),
+      row[SINCE] ? ` for ${age(row[SINCE])}` : ""),
+    card.why ? muster.make("p", {}, card.why) : null,
+    muster.make("dl", {}, ...facts.filter(([, fact]) => fact).flatMap(([name, fact]) => [muster.make("dt", {}, name), muster.make("dd", {}, fact)])));
+}
+
+/** The Placements that chose a cluster, and why others did not. */
+function placementsOf(name) {
+  const rows = (muster.data.placements || []).flatMap((one) => [
+    ...one.chosen.filter((c) => c.cluster === name).map((c) => [placementLink(one), muster.make("span", { className: "good" }, "chosen"), c.why]),
+    ...one.left.filter((c) => c.cluster === name).map((c) => [placementLink(one), muster.make("span", { className: "soft" }, "not chosen"), c.why])]);
+  return section("Placements", ["placement", "choice", "why"], rows);
+}
+
+/** Every decided field of an object, with its rule. */
+function decidedFields(one) {
+  return muster.make("details", {}, muster.make("summary", {}, one.id),
+    muster.make("p", { className: "soft" }, ...one.files.flatMap((file, i) => [i ? ", " : "", muster.file(file)])),
+    one.fields.length ? muster.table(["field", "value", "why", "until"], one.fields.map((field) => [
+      muster.make("code", {}, field.field), value(field.value),
+      muster.make("span", {}, muster.make("code", {}, field.rule), field.why ? ` ${field.why}` : ""), field.until,
+    ])) : muster.make("p", { className: "soft" }, "Nothing is decided of it."));
+}
 
 /** Availability over time, read when it is looked at; while it is read again, what it was stands. */
 function over(place) {

@@ -1,0 +1,99 @@
+"""What a cluster's page says first: how the cluster is, why, what changes next, and what is known of it."""
+
+from collections.abc import Iterable, Iterator
+
+from muster.cli.cells import condition, short_label
+from muster.data.decision import Decision, Path
+from muster.data.ids import ObjectId
+from muster.data.kinds import LEASE, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK
+from muster.data.times import format_time
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.data.yaml.emitter import emit
+from muster.fleet.objects import Object
+from muster.run.run import Run
+
+
+def card(run: Run, obj: Object, ids: Iterable[ObjectId]) -> Tree:
+    """Return the card of a cluster; `ids` are its objects, the cluster among them."""
+    home = list(ids)
+    body = run.fleet.whole(obj.id)
+    lease = next((run.fleet.whole(id_) for id_ in home if LEASE.has(id_)), None)
+    headline = run.fleet.decisions(obj.id).get(("status", "conditions", (obj.kind.headline,)))
+    expires = headline.horizon if headline is not None else None
+    return {
+        "why": str(condition(body, obj.kind.headline).get("message") or ""),
+        "next": _next(run, home),
+        "version": str(dig(body, "status", "version", "kubernetes") or dig(body, "status", "kubernetesVersion") or ""),
+        "lease": {
+            "renewed": str(dig(lease, "spec", "renewTime") or ""),
+            "seconds": dig(lease, "spec", "leaseDurationSeconds") or dig(body, "spec", "leaseDurationSeconds"),
+            "expires": format_time(expires) if expires else "",
+        },
+        "capacity": _capacity(body),
+        "conditions": list(_conditions(run, obj, body)),
+        "taints": list(_taints(run, obj, body)),
+        "addons": [_line(run, id_, "Available") for id_ in home if MANAGED_CLUSTER_ADD_ON.has(id_)],
+        "works": [_line(run, id_, "Applied", "Available") for id_ in home if MANIFEST_WORK.has(id_)],
+        "labels": {str(name): str(text) for name, text in mapping_at(body, "metadata", "labels").items()},
+        "yaml": emit(body),
+    }
+
+
+def _next(run: Run, home: Iterable[ObjectId]) -> Tree:
+    """The first thing that time alone may change."""
+    due = [
+        (decision.horizon, str(id_), _name(path))
+        for id_ in home for path, decision in run.fleet.decisions(id_).items() if decision.horizon is not None
+    ]  # fmt: skip
+    if not due:
+        return None
+    at, object_, what = min(due)
+    return {"at": format_time(at), "object": object_, "what": what}
+
+
+def _name(path: Path) -> str:
+    last = path[-1]
+    return short_label(":".join(filter(None, last)) if isinstance(last, tuple) else last)
+
+
+def _capacity(body: Tree) -> Tree:
+    capacity, left = mapping_at(body, "status", "capacity"), mapping_at(body, "status", "allocatable")
+    return [[name, str(capacity.get(name, "-")), str(left.get(name, "-"))] for name in sorted({*capacity, *left})]
+
+
+def _conditions(run: Run, obj: Object, body: Tree) -> Iterator[Tree]:
+    decided = run.fleet.decisions(obj.id)
+    for one in mappings_at(body, "status", "conditions"):
+        type_ = str(one.get("type"))
+        yield {
+            "type": type_, "status": str(one.get("status") or ""), "reason": str(one.get("reason") or ""),
+            "message": str(one.get("message") or ""), "since": str(one.get("lastTransitionTime") or ""),
+            **_because(decided.get(("status", "conditions", (type_,)))),
+        }  # fmt: skip
+
+
+def _taints(run: Run, obj: Object, body: Tree) -> Iterator[Tree]:
+    decided = run.fleet.decisions(obj.id)
+    declared = {(one.get("key"), one.get("effect")) for one in mappings_at(obj.body, "spec", "taints")}
+    for one in mappings_at(body, "spec", "taints"):
+        key, effect = str(one.get("key")), str(one.get("effect"))
+        rule = next((
+            decision for path, decision in decided.items()
+            if path[:2] == ("spec", "taints") and isinstance(path[-1], tuple) and {key, effect} <= {*path[-1]}
+        ), None)  # fmt: skip
+        value = f"={one['value']}" if one.get("value") else ""
+        because = _because(None if (key, effect) in declared else rule)
+        yield {"taint": f"{key}{value}:{effect}", "since": str(one.get("timeAdded") or ""), **because}
+
+
+def _because(decision: Decision | None) -> dict[str, Tree]:
+    """The rule behind a decision, its reason, and until when it holds; empty for what others wrote."""
+    if decision is None:
+        return {"rule": "", "why": "", "until": ""}
+    until = format_time(decision.horizon) if decision.horizon else ""
+    return {"rule": decision.because.rule, "why": decision.because.text, "until": until}
+
+
+def _line(run: Run, id_: ObjectId, *types: str) -> Tree:
+    body = run.fleet.whole(id_)
+    return [id_.name, *(str(condition(body, type_).get("status") or "") for type_ in types)]
