@@ -202,7 +202,7 @@ def test_expressions_stand_in_no_script_and_everything_used_is_pinned() -> None:
     for step in STEPS:
         assert "${{" not in step.get("run", "")
     pins: dict[str, str] = {}
-    for path in (ACTION, *WORKFLOWS, *(ROOT / "docs").glob("*.md")):
+    for path in (ACTION, *WORKFLOWS, *(ROOT / "docs").rglob("*.md")):
         for name, pin in re.findall(r"uses: (actions/[\w-]+)@(.*)", path.read_text()):
             assert re.fullmatch(r"[0-9a-f]{40}  # v\d+\.\d+\.\d+", pin), (path, name)
             assert pins.setdefault(name, pin) == pin, (path, name)

@@ -1,6 +1,7 @@
 """The pages of docs/act/ with Projections: their files, of the example fleet, as the tools read them."""
 
 import json
+import os
 import re
 import shutil
 import subprocess
@@ -17,9 +18,13 @@ from tests.support.git import Repo
 
 PAGES = Path(__file__).parents[3] / "docs/act"
 NOON = "2026-01-01T12:00:00Z"
+PATH = f"{os.environ['PATH']}:/usr/sbin"
 needs = {
-    name: pytest.mark.skipif(shutil.which(name) is None, reason=f"{name} is not installed (make servers)")
-    for name in ("kubectl", "promtool")
+    name: pytest.mark.skipif(
+        shutil.which(name, path=f"{os.environ['PATH']}:/usr/sbin") is None,
+        reason=f"{name} is not installed (make servers)",
+    )
+    for name in ("kubectl", "promtool", "haproxy")
 }
 
 
@@ -81,6 +86,28 @@ def test_prometheus(muster: Run, tmp_path: Path) -> None:
     targets = json.loads(written(repo, "prometheus")["targets.json"])
     (one,) = [one for one in targets if one["labels"]["cluster"] == "prod-eu-1"]
     assert one["labels"] == {"cluster": "prod-eu-1", "region": "eu", "serves_web": "true"}
+
+
+@needs["haproxy"]
+def test_haproxy(muster: Run, tmp_path: Path) -> None:
+    repo = projected(muster, tmp_path, "load-balancers")
+    page = (PAGES / "load-balancers.md").read_text(encoding="utf-8")
+    (own,) = re.findall(r"^```haproxy\n(.*?)^```$", page, re.M | re.S)
+    (tmp_path / "haproxy.cfg").write_text(own)
+    assert "server prod-eu-1 " in checked_by_haproxy(repo, tmp_path)
+    dies(repo, "prod-eu-1")
+    assert muster("reconcile", "--repo", repo.path, "--now", LATER)[0] == 0
+    text = checked_by_haproxy(repo, tmp_path)
+    assert "server prod-eu-2 " in text
+    assert "prod-eu-1" not in text
+
+
+def checked_by_haproxy(repo: Repo, folder: Path) -> str:
+    path = repo.path / "derived/projections/haproxy/web.cfg"
+    command = ["haproxy", "-c", "-f", str(folder / "haproxy.cfg"), "-f", str(path)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, env={**os.environ, "PATH": PATH})
+    assert done.returncode == 0, done.stderr
+    return path.read_text()
 
 
 def test_backstage(muster: Run, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import os
 import sys
+from collections.abc import Callable
+from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -10,11 +12,13 @@ import click
 from muster.agents.identity.options import identity_errors
 from muster.cli import options
 from muster.cli.exits import FINDINGS
-from muster.cli.outcome import report, reported_findings
+from muster.cli.outcome import report, reported_findings, say
 
 if TYPE_CHECKING:
+    from muster.features.export.endpoints import Routing
     from muster.fleet.fleet import Fleet
     from muster.fleet.objects import Object
+    from muster.run.run import Run
 
 
 @click.group()
@@ -29,31 +33,89 @@ def command() -> None:
               help="For which load balancer: nginx, or what a plug-in adds.")  # fmt: skip
 @click.option("--listen", type=click.IntRange(1, 65535), default=80, show_default=True, metavar="PORT",
               help="Where the load balancer listens.")  # fmt: skip
-def endpoints(ingress: str | None, source: options.Source, format_: str, listen: int) -> int:
+@click.option("--out", type=options.FILE, metavar="FILE", help="Write FILE instead of standard output.")
+@click.option("--reload", "reload_", default="", metavar="COMMAND", help="With --out: run this after FILE has changed.")
+@click.option("--follow", is_flag=True, help="With --out: go on until stopped, and write FILE when it changes.")
+@click.option("--remote", metavar="NAME", help="With --follow: follow the branch of this remote.")
+@click.option("--interval", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True,
+              metavar="SECONDS", help="With --remote: how often to fetch.")  # fmt: skip
+def endpoints(
+    ingress: str | None, source: options.Source, format_: str, listen: int, out: Path | None, reload_: str,
+    follow: bool, remote: str | None, interval: float,
+) -> int:  # fmt: skip
     """Print the configuration of a load balancer for one MultiClusterIngress, or for all.
 
     Addresses come from EndpointSlices in the clusters of status.serviceLocations; those in
     status.trafficBlockClusters get no requests.
+
+    With --follow a load balancer follows the fleet: FILE is replaced as a whole, and COMMAND is run again until it
+    succeeds.
     """
-    from muster.data.kinds import ENDPOINT_SLICE, MULTI_CLUSTER_INGRESS
+    from muster.cli.following import TryAgainError
     from muster.data.names import did_you_mean
-    from muster.features.export.endpoints import load_balancer, load_balancers, routing
+    from muster.features.export.configfile import ConfigFile
+    from muster.features.export.endpoints import load_balancer, load_balancers
 
     if format_ not in load_balancers():
         hint = did_you_mean(format_, load_balancers())
         raise click.UsageError(f"no load balancer is called {format_!r}. {hint}".strip())
+    if out is None and (follow or reload_):
+        raise click.UsageError("--follow and --reload need --out FILE.")
+    if follow and (source.rev or source.worktree):
+        raise click.UsageError("--follow follows the branch that is checked out: not with --rev or --worktree.")
+    file = None if out is None else ConfigFile(out, reload_)
+
+    def rendered(run: "Run") -> str:
+        found = _routing(run, ingress)
+        for problem in found.problems:
+            click.echo(f"warning: {problem}", err=True)
+        return load_balancer(format_)(found, listen)
+
+    if follow and file is not None:
+        _follow(source, remote, interval, lambda run: file.put(rendered(run)), out)
+        return 0
     reading, run = source.evaluated()
     reading.print_age(source.now, err=True)
-    if doubtful := [kind.plural for kind in (MULTI_CLUSTER_INGRESS, ENDPOINT_SLICE) if run.fleet.uncertain(kind)]:
+    try:
+        text = rendered(run)
+        if file is None:
+            sys.stdout.write(text)
+        else:
+            file.put(text)
+    except TryAgainError as error:
         report(reported_findings(run))
-        click.echo(f"error: some {' and '.join(doubtful)} cannot be read, and their requests would be lost: nothing is "
-                   "printed", err=True)  # fmt: skip
+        click.echo(str(error), err=True)
         return FINDINGS
-    found = routing(run.fleet, _ingresses(run.fleet, ingress))
-    sys.stdout.write(load_balancer(format_)(found, listen))
-    for problem in found.problems:
-        click.echo(f"warning: {problem}", err=True)
     return report(reported_findings(run))
+
+
+def _routing(run: "Run", ingress: str | None) -> "Routing":
+    """The routes of a run. TryAgainError if some of their objects cannot be read."""
+    from muster.cli.following import TryAgainError
+    from muster.data.kinds import ENDPOINT_SLICE, MULTI_CLUSTER_INGRESS
+    from muster.features.export.endpoints import routing
+
+    if doubtful := [kind.plural for kind in (MULTI_CLUSTER_INGRESS, ENDPOINT_SLICE) if run.fleet.uncertain(kind)]:
+        raise TryAgainError(f"error: some {' and '.join(doubtful)} cannot be read, and their requests would be lost: "
+                            "nothing is printed")  # fmt: skip
+    return routing(run.fleet, _ingresses(run.fleet, ingress))
+
+
+def _follow(
+    source: options.Source, remote: str | None, interval: float, put: "Callable[[Run], bool]", out: Path | None
+) -> None:
+    """Call `put` with each run of the branch, and say when it did something."""
+    from muster.cli.following import FollowedFleet, follow
+
+    given = click.get_current_context().get_parameter_source("now")
+    fixed = given is not click.core.ParameterSource.DEFAULT
+    fleet = FollowedFleet(source, None, remote, timedelta(seconds=interval), fixed)
+
+    def show(run: "Run") -> None:
+        if put(run):
+            say(f"{(run.commit or '')[:12]}: wrote {out}")
+
+    follow(fleet, show)
 
 
 @command.command()
