@@ -80,6 +80,7 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "cache": Verb("features.cache.cli", "Show or drop what is kept between runs."),
     },
     "Connect": {
+        "join": Verb("agents.join.cli", "Print what runs an agent in a cluster."),
         "heartbeat": Verb("agents.heartbeat.cli", "Renew a cluster's lease and report its status."),
         "report": Verb("agents.report.cli", "Report on an object as one of its adapters."),
         "detect": Verb("agents.detect.cli", "Probe something in a cluster repeatedly, and report its condition."),

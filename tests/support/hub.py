@@ -183,7 +183,7 @@ def path_of(body: Tree) -> str:
     """Where the server has an object: kinds of muster's registry, and those that tests make besides."""
     group, _, version = body["apiVersion"].rpartition("/")
     kind = BY_GROUP_KIND.get((group, body["kind"]))
-    plural = kind.plural if kind else f"{body['kind'].lower()}s"
+    plural = kind.plural if kind else f"{body['kind'].lower()}s".replace("ys", "ies")
     namespace = body["metadata"].get("namespace")
     inside = f"/namespaces/{namespace}" if namespace else ""
     return f"{f'/apis/{group}' if group else '/api'}/{version}{inside}/{plural}/{body['metadata']['name']}"

@@ -31,7 +31,7 @@ def with_automatic_acceptance(
     """Return the objects with `hubAcceptsClient` set on clusters that the settings accept now or accepted before."""
     found = dict(objects)
     for id_, obj in objects.items():
-        if MANAGED_CLUSTER.has(id_) and not _has_human_answer(obj):
+        if MANAGED_CLUSTER.has(id_) and not has_human_answer(obj):
             if not (settings.auto_accept or dig(previous.get(id_), "metadata", "annotations", ACCEPTED_ON)):
                 continue
             if not obj.deleting and isinstance(obj.body.get("spec", {}), dict):
@@ -41,7 +41,7 @@ def with_automatic_acceptance(
 
 def is_accepted_automatically(obj: Object) -> bool:
     """Is the cluster accepted by the fleet's settings, without a person's decision?"""
-    return obj.spec.get(_FIELD) is True and not _has_human_answer(obj)
+    return obj.spec.get(_FIELD) is True and not has_human_answer(obj)
 
 
 def removed_clusters(previous: Mapping[ObjectId, Tree]) -> frozenset[str]:
@@ -68,7 +68,7 @@ def is_only_reported(id_: ObjectId, parts: Iterable[Part], before: Tree, removed
     return accepted is not None
 
 
-def _has_human_answer(obj: Object) -> bool:
+def has_human_answer(obj: Object) -> bool:
     """Did a person set `hubAcceptsClient`?"""
     return any(not part.source.ref and dig(part.body, "spec", _FIELD) is not None for part in obj.parts)
 

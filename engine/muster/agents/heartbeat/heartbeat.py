@@ -95,11 +95,17 @@ class Heartbeat:
 
     def run(self, say: Callable[[str], None], complain: Callable[[str], None]) -> None:
         """Report until `wait` returns True. A failure of the cluster never delays the renewal of the Lease."""
-        failures, trouble = 0, ""
+        failures, trouble, waited, told = 0, "", "", ""
         while True:
             began = self.monotonic()
             try:
-                say(self._beat(patient=False))
+                done, waits = self._beat(patient=False), self._waits_for()
+                if waits and waits != waited:
+                    since = format_time(self.now())
+                    say(f"since {since} it {waits}")
+                if done != told or not waits:
+                    say(done)
+                waited, told = waits, done
                 failures, trouble = 0, ""
                 due = began + self.pause()
             except RepositoryError as error:
@@ -110,6 +116,16 @@ class Heartbeat:
                 failures += 1
             if self.wait(max(0.0, due - self.monotonic())):
                 return
+
+    def _waits_for(self) -> str:
+        """What the agent waits for and what to do in the fleet's repository; empty for nothing."""
+        request = self.rotation.asks_with if self.rotation is not None else ""
+        if self._hub is None or not self._hub.accepted:
+            asks = f" and for the certificate {request}" if request else ""
+            return f"waits to be accepted{asks}: muster accept --clusters {self.ref.cluster}"
+        if self.rotation is not None and self.rotation.current is None and request:
+            return f"waits for the certificate {request}: muster sign"
+        return ""
 
     def period(self) -> float:
         """Seconds from one renewal to the next."""

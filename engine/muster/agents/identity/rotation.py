@@ -27,6 +27,7 @@ from muster.data.tree import Tree
 from muster.data.yaml.emitter import file_text
 from muster.fleet.leases import CLUSTER_NAME
 from muster.git.errors import IdentityError
+from muster.rules.policies.csr import key_fingerprint
 
 #: The folder of an agent's requests on its ref.
 FOLDER: Final = "requests/"
@@ -66,6 +67,14 @@ class Rotation:
     def current(self) -> AgentIdentity | None:
         """The agent's current identity; None without a valid certificate."""
         return self._current
+
+    @property
+    def asks_with(self) -> str:
+        """The name of the pending request and the fingerprint of its key; empty if none is pending."""
+        if self._pending is None:
+            return ""
+        fingerprint = key_fingerprint(base64.b64encode(self._pending.pem).decode())
+        return f"{self._pending.object_name(self.cluster)} with the key {fingerprint}"
 
     def request_names(self) -> tuple[str, ...]:
         """The names of the requests whose answers matter."""

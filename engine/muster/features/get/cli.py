@@ -10,11 +10,15 @@ import click
 
 from muster.cli import completion, options
 from muster.cli.outcome import report, reported_findings
+from muster.cli.table import print_table
 from muster.data.tree import Tree, mapping_at
 
 if TYPE_CHECKING:
     from muster.features.get.listing import ListingFormat
     from muster.run.run import Run
+
+#: Instead of a kind: who waits to be let in, and the kinds that this is read from.
+WAITING, WAITING_KINDS = "waiting", ("managedclusters", "certificatesigningrequests")
 
 
 @click.command()
@@ -44,7 +48,8 @@ def get(
     On a terminal a table has the columns that fit, with -o wide all of them. Templates are kubectl's:
     -o jsonpath='{.metadata.name}' for one object, '{.items[*].metadata.name}' for several;
     -o jsonpath-as-json prints a JSON array of the values; and
-    -o custom-columns=NAME:.metadata.name,REGION:.metadata.labels.region. KIND may be all.
+    -o custom-columns=NAME:.metadata.name,REGION:.metadata.labels.region. KIND may be all, or waiting: the clusters and
+    certificate requests that wait for you, with the key of each and the command to run.
 
     With -w objects are printed again when they change: after commits, after agents' pushes, and as time passes.
     """
@@ -53,7 +58,10 @@ def get(
 
     if namespace and all_namespaces:
         raise click.UsageError("-n names one namespace, -A all of them.")
-    targets = completion.with_kinds(target, names)
+    who_waits = target.casefold() == WAITING
+    if who_waits and (names or watch):
+        raise click.UsageError("waiting is a list of its own: without names and -w.")
+    targets = list(WAITING_KINDS) if who_waits else completion.with_kinds(target, names)
     query = ObjectQuery(targets, namespace, _selector(selector))
     listing = _listing(output, order, single=len(targets) == 1 and "/" in targets[0], labels=labels)
     if watch:
@@ -61,14 +69,21 @@ def get(
     reading, run = source.evaluated(options.wanted(*targets))
     objects = query.of(run)
     try:
-        listing.print(objects, run.now)
+        if who_waits:
+            from muster.features.get.waiting import COLUMNS, waiting, waiting_rows
+
+            objects = waiting(objects, run.fleet.objects)
+        if who_waits and objects and output in ("table", "wide"):
+            print_table(COLUMNS, waiting_rows(objects, run.now), wide=output == "wide")
+        elif objects or not who_waits or not listing.is_table:
+            listing.print(objects, run.now)
     except BadTemplate as error:
         raise click.UsageError(f"-o {listing.form}: {error}") from error
     if listing.is_table:
         for line in held_lines(run.held, objects):
             click.echo(line)
         if not objects:
-            click.echo(f"no {', '.join(targets)} here", err=True)
+            click.echo("nobody waits" if who_waits else f"no {', '.join(targets)} here", err=True)
     reading.print_age(source.now, err=not listing.is_table)
     return report(reported_findings(run))
 

@@ -6,6 +6,7 @@ no policy can approve it; nothing in it is executed or trusted.
 
 import base64
 import binascii
+import hashlib
 from collections.abc import Mapping
 
 from muster.cel.types import STRING, ListType, ObjectType, required
@@ -67,6 +68,19 @@ def agent_of(request: Decoded) -> str:
     group, groups = f"{GROUP}{cluster}", set(request["organizations"])
     sound = request["pemType"] == "CERTIFICATE REQUEST" and {group} <= groups <= {group, f"{GROUP}managed-clusters"}
     return cluster if sound else ""
+
+
+def key_fingerprint(text: str) -> str:
+    """Return the fingerprint of the key in a request, as ssh-keygen writes it; empty if the request cannot be read."""
+    from asn1crypto import pem
+    from asn1crypto.csr import CertificationRequest
+
+    try:
+        _, _, der = pem.unarmor(base64.b64decode("".join(text.split()), validate=True))
+        key = CertificationRequest.load(der, strict=True)["certification_request_info"]["subject_pk_info"].dump()
+    except (ValueError, TypeError):
+        return ""
+    return f"SHA256:{base64.b64encode(hashlib.sha256(key).digest()).decode().rstrip('=')}"
 
 
 def _content(text: str) -> Decoded:

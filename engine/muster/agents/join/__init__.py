@@ -1,0 +1,1 @@
+"""`muster join`: what a cluster needs to run an agent."""

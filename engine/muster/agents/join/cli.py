@@ -1,0 +1,81 @@
+"""`muster join`: print what runs an agent in its cluster."""
+
+import shlex
+import sys
+from pathlib import Path
+
+import click
+
+from muster.agents.join.manifests import EXTRAS, NAME, AgentSetup, helm_chart, manifests, port_of, systemd_unit
+from muster.cli.documents import yaml_stream
+from muster.cli.options import FOLDER
+from muster.cli.outcome import say
+from muster.data.agentref import is_cluster_name
+from muster.version import __version__
+
+
+@click.command()
+@click.option("--cluster", required=True, metavar="NAME", help="The agent's cluster.")
+@click.option("--relay", metavar="URL", help="The relay that takes the agent's reports over HTTP.")
+@click.option("--remote", metavar="URL", help="The repository that the agent pushes to instead.")
+@click.option("--with", "extras", multiple=True, type=click.Choice(list(EXTRAS)),
+              help=f"Also: {'; '.join(f'{name}: {what}' for name, what in EXTRAS.items())}.")  # fmt: skip
+@click.option("--secret", default=NAME, show_default=True, metavar="NAME",
+              help="The Secret with the key token, or credentials for a repository.")  # fmt: skip
+@click.option("--own-authority", is_flag=True, help="The Secret has ca.crt, which signed the relay's certificate.")
+@click.option("--namespace", default=NAME, show_default=True, metavar="NAME", help="The namespace to make.")
+@click.option("--image", default=f"muster-agent:{__version__}", show_default=True, metavar="IMAGE",
+              envvar="MUSTER_IMAGE", show_envvar=True, help="The image of deploy/agent/Containerfile.")  # fmt: skip
+@click.option("--csr", is_flag=True, help="Print the command that asks for a certificate instead.")
+@click.option("--chart", type=FOLDER, metavar="DIR", help="Write a Helm chart to this directory instead.")
+@click.option("--systemd", is_flag=True, help="Print a systemd unit for a machine beside the cluster instead.")
+def command(
+    cluster: str, relay: str | None, remote: str | None, extras: tuple[str, ...], secret: str, own_authority: bool,
+    namespace: str, image: str, csr: bool, chart: Path | None, systemd: bool,
+) -> int:  # fmt: skip
+    """Print the objects that run an agent in a cluster: muster join --cluster c1 --relay URL | kubectl apply -f -
+
+    They are a Namespace at the level restricted, a ServiceAccount with the least rights, a NetworkPolicy and a
+    Deployment. The Secret is yours to make; the command says how. Then see who asks with muster get waiting.
+    """
+    if not is_cluster_name(cluster):
+        raise click.UsageError(f"{cluster!r} is not a valid name of a cluster.")
+    if (relay is None) == (remote is None):
+        raise click.UsageError("Give --relay or --remote.")
+    if own_authority and relay is None:
+        raise click.UsageError("--own-authority needs --relay.")
+    if sum((csr, systemd, chart is not None)) > 1:
+        raise click.UsageError("--csr, --systemd and --chart exclude each other.")
+    if "remedies" in extras and relay is not None:
+        raise click.UsageError("--with remedies needs --remote: detectors report to the repository.")
+    address = relay or remote or ""
+    setup = AgentSetup(
+        cluster, address, relay is not None, image, namespace, secret, frozenset(extras), own_authority,
+        port_of(address),
+    )  # fmt: skip
+    if csr:
+        say(shlex.join(["muster", *setup.arguments(".", inside=False), "--identity=./identity"]))
+        return 0
+    if systemd:
+        sys.stdout.write(systemd_unit(setup))
+    elif chart is not None:
+        for path, text in helm_chart(setup).items():
+            (chart / path).parent.mkdir(parents=True, exist_ok=True)
+            (chart / path).write_text(text, encoding="utf-8")
+    else:
+        sys.stdout.write(yaml_stream(manifests(setup)))
+    for line in _next_steps(setup, systemd=systemd):
+        say(line, err=True)
+    return 0
+
+
+def _next_steps(setup: AgentSetup, *, systemd: bool) -> list[str]:
+    """What the user does next, as commands."""
+    keys = ["token" if setup.relay else "credentials", *(["ca.crt"] if setup.own_authority else [])]
+    if systemd:
+        first = f"# put {', '.join(['kubeconfig', *keys])} into /etc/muster/{setup.cluster}, readable by root only"
+    else:
+        files = " ".join(f"--from-file={key}" for key in keys)
+        first = f"kubectl create secret generic {setup.secret} --namespace {setup.namespace} {files}"
+    return ["# then, in the cluster:", first, "# then, in the fleet's repository:", "muster get waiting",
+            f"muster accept --clusters {setup.cluster}"]  # fmt: skip

@@ -1,0 +1,226 @@
+"""What runs an agent in its cluster: Kubernetes objects at the level `restricted`, a Helm chart and a systemd unit, all
+of the same command.
+
+The agent may ask for the health and version of the API server and for its own Deployment; each extra adds the rights
+that it needs and no more. Credentials come from a Secret that the user makes, with the key `token` for a relay,
+`credentials` (a line of git-credential-store) for a repository, and `ca.crt` for a relay with an authority of its own.
+"""
+
+import shlex
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass
+from typing import Final
+from urllib.parse import urlsplit
+
+from muster.agents.heartbeat.facts import ADD_ON_NAMESPACE
+from muster.cli.documents import yaml_stream
+from muster.data.tree import Tree
+from muster.data.yaml.emitter import emit
+from muster.version import __version__
+
+NAME: Final = "muster-agent"
+#: Extras that can be asked for, and what each adds.
+EXTRAS: Final = {
+    "capacity": "capacity and allocatable of the nodes", "claims": "ClusterClaims", "addons": "Leases of add-ons",
+    "remedies": "a detector of DNS failures on each node",
+}  # fmt: skip
+_DETECTOR: Final = "muster-detector"
+_SECRETS: Final = "/var/run/secrets/muster"
+_RBAC: Final = "rbac.authorization.k8s.io"
+_TEMPORARY: Final = "/tmp"  # noqa: S108 - of the container
+_UID: Final = 65532
+_DNS, _HTTPS, _API_SERVER, _SSH = 53, 443, 6443, 22
+
+
+@dataclass(frozen=True, slots=True)
+class AgentSetup:
+    """An agent to run. `relay`: `address` is a relay's, not a repository's; `own_authority`: the Secret has `ca.crt`;
+    `port`: where the address listens."""
+
+    cluster: str
+    address: str
+    relay: bool
+    image: str = f"muster-agent:{__version__}"
+    namespace: str = NAME
+    secret: str = NAME
+    extras: frozenset[str] = frozenset()
+    own_authority: bool = False
+    port: int = _HTTPS
+
+    def arguments(self, secrets: str, *, inside: bool = True) -> list[str]:
+        """The agent's command line, with its credentials in the folder `secrets`."""
+        found = ["heartbeat", f"--cluster={self.cluster}"]
+        if self.relay:
+            found += [f"--relay={self.address}", f"--token-file={secrets}/token"]
+            found += [f"--relay-ca={secrets}/ca.crt"] if self.own_authority else []
+        else:
+            found.append(f"--remote={self.address}")
+        if inside:
+            found.append(f"--deployment={self.namespace}/{NAME}")
+        return [*found, "--every"]
+
+
+def port_of(address: str) -> int:
+    """Return the port of a URL; 22 for ssh in either form, 443 if nothing says otherwise."""
+    parts = urlsplit(address)
+    try:
+        port = parts.port
+    except ValueError:
+        port = None
+    of_scheme = {"http": 80, "ssh": _SSH, "git": 9418}.get(parts.scheme, _HTTPS if parts.scheme else _SSH)
+    return port or of_scheme
+
+
+def manifests(setup: AgentSetup) -> list[Tree]:
+    """Return the objects to apply in the cluster."""
+    return [
+        _body("v1", "Namespace", setup.namespace, "", labels={
+            f"pod-security.kubernetes.io/{mode}": "restricted" for mode in ("enforce", "warn")
+        }),
+        _body("v1", "ServiceAccount", NAME, setup.namespace),
+        *_roles(setup),
+        _network_policy(setup),
+        _workload("Deployment", NAME, setup, setup.arguments(_SECRETS)),
+        *([_workload("DaemonSet", _DETECTOR, setup, [
+            "detect", f"--cluster={setup.cluster}", "--kind=ManagedCluster", f"--remote={setup.address}",
+            "--dns=kubernetes.default.svc.cluster.local",
+        ])] if "remedies" in setup.extras else []),
+    ]  # fmt: skip
+
+
+def helm_chart(setup: AgentSetup) -> Mapping[str, str]:
+    """Return the files of a Helm chart, whose default values are those of `setup`."""
+    values = {"cluster": setup.cluster, "address": setup.address, "image": setup.image, "secret": setup.secret,
+              "namespace": setup.namespace}  # fmt: skip
+    asked = {name: f"{{{{ .Values.{name} }}}}" for name in values}
+    template = AgentSetup(
+        asked["cluster"], asked["address"], setup.relay, asked["image"], asked["namespace"], asked["secret"],
+        setup.extras, setup.own_authority, setup.port,
+    )  # fmt: skip
+    chart = {"apiVersion": "v2", "name": NAME, "description": "Reports a cluster to its muster fleet",
+             "type": "application", "version": __version__, "appVersion": __version__}  # fmt: skip
+    rendered = yaml_stream(manifests(template))
+    return {"Chart.yaml": emit(chart), "values.yaml": emit(values), "templates/agent.yaml": rendered}
+
+
+def systemd_unit(setup: AgentSetup) -> str:
+    """Return a unit for a machine beside the cluster, with the kubeconfig and the credentials in /etc/muster."""
+    command = ["/usr/local/bin/muster", *setup.arguments("%d", inside=False), "--kubeconfig=%d/kubeconfig"]
+    loaded = ["kubeconfig", "token" if setup.relay else "credentials", *(["ca.crt"] if setup.own_authority else [])]
+    lines = [f"LoadCredential={name}:/etc/muster/{setup.cluster}/{name}" for name in loaded]
+    if not setup.relay:
+        entries = _git_environment("$CREDENTIALS_DIRECTORY")
+        lines += [f"Environment='{one['name']}={one['value']}'" for one in entries if one["name"] != "HOME"]
+    return f"""\
+# The agent of {setup.cluster}: write it to /etc/systemd/system/muster-agent-{setup.cluster}.service, then
+# systemctl enable --now muster-agent-{setup.cluster}.service
+[Unit]
+Description=Report the cluster {setup.cluster} to its fleet
+Wants=network-online.target
+After=network-online.target
+
+[Service]
+Type=exec
+{chr(10).join(lines)}
+Environment=HOME={_TEMPORARY}
+ExecStart={shlex.join(command)}
+Restart=always
+RestartSec=10s
+DynamicUser=yes
+CapabilityBoundingSet=
+NoNewPrivileges=yes
+ProtectSystem=strict
+ProtectHome=yes
+PrivateTmp=yes
+PrivateDevices=yes
+ProtectKernelTunables=yes
+ProtectControlGroups=yes
+RestrictAddressFamilies=AF_INET AF_INET6 AF_UNIX
+RestrictNamespaces=yes
+LockPersonality=yes
+SystemCallArchitectures=native
+SystemCallFilter=@system-service
+UMask=0077
+
+[Install]
+WantedBy=multi-user.target
+"""
+
+
+def _roles(setup: AgentSetup) -> Iterator[Tree]:
+    # The own server: every user may ask for these anyway unless an administrator has changed that.
+    rules: list[Tree] = [{"nonResourceURLs": ["/healthz", "/livez", "/version"], "verbs": ["get"]}]
+    if "capacity" in setup.extras:
+        rules.append({"apiGroups": [""], "resources": ["nodes"], "verbs": ["list"]})
+    if "claims" in setup.extras:
+        group = "cluster.open-cluster-management.io"
+        rules.append({"apiGroups": [group], "resources": ["clusterclaims"], "verbs": ["list"]})
+    yield from _role("ClusterRole", rules, setup, "")
+    own = {"apiGroups": ["apps"], "resources": ["deployments"], "resourceNames": [NAME], "verbs": ["get"]}
+    yield from _role("Role", [own], setup, setup.namespace)
+    if "addons" in setup.extras:
+        leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["list"]}
+        yield _body("v1", "Namespace", ADD_ON_NAMESPACE, "")
+        yield from _role("Role", [leases], setup, ADD_ON_NAMESPACE)
+
+
+def _role(kind: str, rules: list[Tree], setup: AgentSetup, namespace: str) -> Iterator[Tree]:
+    yield {**_body(f"{_RBAC}/v1", kind, NAME, namespace), "rules": rules}
+    yield {
+        **_body(f"{_RBAC}/v1", f"{kind}Binding", NAME, namespace),
+        "roleRef": {"apiGroup": _RBAC, "kind": kind, "name": NAME},
+        "subjects": [{"kind": "ServiceAccount", "name": NAME, "namespace": setup.namespace}],
+    }
+
+
+def _network_policy(setup: AgentSetup) -> Tree:
+    tcp = sorted({_DNS, _HTTPS, _API_SERVER, setup.port})
+    ports = [{"port": _DNS, "protocol": "UDP"}, *({"port": port, "protocol": "TCP"} for port in tcp)]
+    spec = {"podSelector": {}, "policyTypes": ["Ingress", "Egress"], "egress": [{"ports": ports}]}
+    return {**_body("networking.k8s.io/v1", "NetworkPolicy", NAME, setup.namespace), "spec": spec}
+
+
+def _workload(kind: str, name: str, setup: AgentSetup, arguments: list[str]) -> Tree:
+    labels = {"app.kubernetes.io/name": name}
+    agent = name == NAME
+    spec: Tree = {"selector": {"matchLabels": labels}, "template": {
+        "metadata": {"labels": labels},
+        "spec": {
+            "serviceAccountName": NAME, "automountServiceAccountToken": agent,
+            "securityContext": {
+                "runAsNonRoot": True, "runAsUser": _UID, "runAsGroup": _UID, "fsGroup": _UID,
+                "seccompProfile": {"type": "RuntimeDefault"},
+            },
+            "containers": [{
+                "name": "agent", "image": setup.image, "args": arguments,
+                "env": [{"name": "HOME", "value": _TEMPORARY}] if setup.relay else _git_environment(_SECRETS),
+                "securityContext": {
+                    "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
+                    "capabilities": {"drop": ["ALL"]},
+                },
+                "resources": {"requests": {"cpu": "20m", "memory": "64Mi"}, "limits": {"memory": "256Mi"}},
+                "volumeMounts": [{"name": "tmp", "mountPath": _TEMPORARY},
+                                 {"name": "credentials", "mountPath": _SECRETS, "readOnly": True}],
+            }],
+            "volumes": [{"name": "tmp", "emptyDir": {"sizeLimit": "256Mi"}},
+                        {"name": "credentials", "secret": {"secretName": setup.secret, "defaultMode": 0o440}}],
+        },
+    }}  # fmt: skip
+    if kind == "Deployment":  # of two agents at once each would take the other's ref for a rival's
+        spec = {"replicas": 1, "strategy": {"type": "Recreate"}, **spec}
+    return {**_body("apps/v1", kind, name, setup.namespace), "spec": spec}
+
+
+def _git_environment(secrets: str) -> list[Tree]:
+    """Have git read credentials from a file that it must not write."""
+    helper = f'!f() {{ test "$1" != get || git credential-store --file="{secrets}/credentials" get; }}; f'
+    entries = {"HOME": _TEMPORARY, "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_COUNT": "1",
+               "GIT_CONFIG_KEY_0": "credential.helper", "GIT_CONFIG_VALUE_0": helper}  # fmt: skip
+    return [{"name": name, "value": value} for name, value in entries.items()]
+
+
+def _body(api: str, kind: str, name: str, namespace: str, labels: Mapping[str, str] | None = None) -> dict[str, Tree]:
+    metadata: dict[str, Tree] = {"name": name, **({"namespace": namespace} if namespace else {})}
+    if labels:
+        metadata["labels"] = labels
+    return {"apiVersion": api, "kind": kind, "metadata": metadata}

@@ -1,0 +1,151 @@
+"""What `muster join` prints: a real API server accepts it under strict validation, and its rights suffice."""
+
+import json
+import os
+import subprocess
+import sys
+from dataclasses import replace
+from pathlib import Path
+
+import pytest
+import yaml
+
+from muster.agents.heartbeat.facts import ADD_ON_NAMESPACE
+from muster.agents.join.manifests import EXTRAS, NAME, AgentSetup, helm_chart, manifests, port_of, systemd_unit
+from muster.agents.kube.apiserver import ApiError, ApiServer, Login
+from muster.data.tree import Tree
+from tests.support.commandline import Run, muster
+from tests.support.git import Repo, new_repository
+from tests.support.hub import Hub, needs_hub
+from tests.support.hub import hub as hub
+
+__all__ = ["muster"]  # a fixture
+SETUP = AgentSetup("edge", "https://relay.example:8443", relay=True, port=8443)
+PUSHING = replace(SETUP, address="https://git.example/fleet.git", relay=False, port=443, extras=frozenset(EXTRAS))
+
+
+def by_kind(setup: AgentSetup) -> dict[str, Tree]:
+    return {f"{body['kind']}/{body['metadata']['name']}": body for body in manifests(setup)}
+
+
+@pytest.mark.parametrize(
+    ("address", "port"),
+    [("https://a", 443), ("http://a", 80), ("https://a:8443/x", 8443), ("git@a:fleet.git", 22), ("ssh://a/f", 22),
+     ("https://a:x", 443)],
+)  # fmt: skip
+def test_the_port_of_an_address(address: str, port: int) -> None:
+    assert port_of(address) == port
+
+
+def test_without_extras_there_are_no_rights_on_nodes() -> None:
+    found = by_kind(SETUP)
+    assert "DaemonSet/muster-detector" not in found
+    assert found["ClusterRole/muster-agent"]["rules"] == [
+        {"nonResourceURLs": ["/healthz", "/livez", "/version"], "verbs": ["get"]}
+    ]
+    ports = {one["port"] for one in found["NetworkPolicy/muster-agent"]["spec"]["egress"][0]["ports"]}
+    assert ports == {53, 443, 6443, 8443}
+    container = found["Deployment/muster-agent"]["spec"]["template"]["spec"]["containers"][0]
+    assert container["args"] == [
+        "heartbeat", "--cluster=edge", "--relay=https://relay.example:8443",
+        "--token-file=/var/run/secrets/muster/token", "--deployment=muster-agent/muster-agent", "--every",
+    ]  # fmt: skip
+
+
+@pytest.mark.parametrize("setup", [SETUP, PUSHING])
+def test_the_chart_says_the_same(setup: AgentSetup) -> None:
+    """The template has nothing but values in it, so a replacement renders it as Helm does."""
+    files = helm_chart(setup)
+    text = files["templates/agent.yaml"]
+    for name, value in yaml.safe_load(files["values.yaml"]).items():
+        text = text.replace(f"{{{{ .Values.{name} }}}}", value)
+    assert list(yaml.safe_load_all(text)) == manifests(setup)
+    assert yaml.safe_load(files["Chart.yaml"])["apiVersion"] == "v2"
+
+
+def test_the_unit_says_the_same(tmp_path: Path) -> None:
+    unit = systemd_unit(replace(SETUP, own_authority=True))
+    line = next(line for line in unit.splitlines() if line.startswith("ExecStart="))
+    assert line == (
+        "ExecStart=/usr/local/bin/muster heartbeat --cluster=edge --relay=https://relay.example:8443 "
+        "--token-file=%d/token --relay-ca=%d/ca.crt --every --kubeconfig=%d/kubeconfig"
+    )
+    assert "LoadCredential=ca.crt:/etc/muster/edge/ca.crt" in unit
+    assert "GIT_CONFIG_KEY_0=credential.helper" in systemd_unit(PUSHING)
+
+
+@needs_hub
+@pytest.mark.parametrize("setup", [SETUP, PUSHING])
+def test_a_real_server_accepts_all_of_it_at_the_level_restricted(hub: Hub, setup: AgentSetup) -> None:
+    for body in manifests(setup):
+        hub.apply(body)
+    for workload in (body for body in manifests(setup) if body["kind"] in ("Deployment", "DaemonSet")):
+        # The controllers do not run here: the pods that they would make are what the level is asked about.
+        template = workload["spec"]["template"]
+        metadata = {"name": "probe", "namespace": NAME, **template["metadata"]}
+        pod = {"apiVersion": "v1", "kind": "Pod", "metadata": metadata, "spec": template["spec"]}
+        hub.request("POST", f"/api/v1/namespaces/{NAME}/pods?dryRun=All&fieldValidation=Strict", pod)
+
+
+def token(hub: Hub) -> str:
+    """A token of the agent's ServiceAccount."""
+    path = f"/api/v1/namespaces/{NAME}/serviceaccounts/{NAME}/token"
+    body = {"apiVersion": "authentication.k8s.io/v1", "kind": "TokenRequest", "spec": {}}
+    return str(hub.request("POST", path, body)["status"]["token"])
+
+
+@needs_hub
+def test_the_agent_runs_with_the_token_of_its_account_and_nothing_more(hub: Hub, tmp_path: Path, muster: Run) -> None:
+    extras = frozenset(("capacity", "addons"))
+    setup = replace(PUSHING, extras=extras)
+    for body in manifests(setup):
+        hub.apply(body)
+    deployment = by_kind(setup)["Deployment/muster-agent"]
+    hub.apply(
+        {**deployment, "spec": None, "status": {"replicas": 1, "readyReplicas": 1, "availableReplicas": 1}}
+        | {"spec": deployment["spec"]},
+        status=True,
+    )
+    hub.apply({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n1"}})
+    hub.apply({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease",
+               "metadata": {"name": "dns", "namespace": ADD_ON_NAMESPACE}, "spec": {}})  # fmt: skip
+    (tmp_path / "token").write_text(token(hub))
+    config = {
+        "current-context": "c", "contexts": [{"name": "c", "context": {"cluster": "k", "user": "u"}}],
+        "clusters": [{"name": "k", "cluster": {"server": hub.url, "certificate-authority": str(hub.certificate)}}],
+        "users": [{"name": "u", "user": {"tokenFile": "token"}}],
+    }  # fmt: skip
+    (tmp_path / "kubeconfig").write_text(json.dumps(config))
+    repo = fleet(tmp_path)
+    arguments = [one for one in setup.arguments("") if one != "--every" and not one.startswith("--remote=")]
+    beat = (*arguments, f"--remote={repo.path}", f"--kubeconfig={tmp_path / 'kubeconfig'}")
+    assert muster(*beat) == (0, "edge: asked to join\n", "")
+    muster("accept", "--repo", repo.path, "--branch", "main", "--clusters", "edge")
+    muster("reconcile", "--repo", repo.path, "--branch", "main", "--now", "2026-01-01T00:00:00Z")
+    assert muster(*beat) == (0, "edge: renewed, ManagedClusterConditionAvailable is True\n", "")
+    assert "addons/dns.yaml" in repo.git("ls-tree", "-r", "--name-only", "refs/heads/agents/edge")
+    server = ApiServer(hub.url, Login(token=token(hub)), hub.certificate)
+    for path in ("/api/v1/secrets", "/api/v1/namespaces/default/pods", "/apis/apps/v1/deployments"):
+        with pytest.raises(ApiError) as caught:
+            server.get_json(path)
+        assert caught.value.status == 403
+
+
+def fleet(folder: Path) -> Repo:
+    seed = new_repository(folder / "seed")
+    seed.commit({"fleet.yaml": "{apiVersion: muster.dev/v1alpha1, kind: Fleet, metadata: {name: f}}\n"})
+    bare = new_repository(folder / "fleet.git", bare=True)
+    seed.git("push", "--quiet", str(bare.path), "main")
+    return bare
+
+
+def test_an_agent_of_a_relay_needs_no_git(tmp_path: Path) -> None:
+    """As in the agent's image: no git on the PATH."""
+    (tmp_path / "token").write_text("t")
+    done = subprocess.run(
+        [sys.executable, "-m", "muster", "heartbeat", "--cluster=edge", "--relay=http://127.0.0.1:1",
+         f"--token-file={tmp_path / 'token'}", "--api-server=http://127.0.0.1:1"],
+        env={**os.environ, "PATH": str(tmp_path), "GIT_PYTHON_REFRESH": "quiet"}, capture_output=True, text=True,
+        check=False,
+    )  # fmt: skip
+    assert (done.returncode, "the relay does not answer" in done.stderr) == (4, True), done.stderr
