@@ -154,6 +154,7 @@ THROUGH = {
             "taints/cluster_stage taints/keys taints/lint taints/policy taints/requested taints/stage "
             "traffic/stage"
         ),
+        "rules/works/test_stage.py": "works/messages works/sets",
     },
     "run": {
         "cli/test_progress.py": "progress",

@@ -267,7 +267,7 @@ def _states() -> Iterable[bytes]:
         known = Home(
             "one", frozenset(("one", "alias")), frozenset((File("a.yaml"), File("policies/b.yaml", context=True))),
             shared=False, troubled=True, due=1, settled=2, digest="d",
-            summary=encode(StoredSummary((), (), (), ())), totals={"clusters": 1},
+            summary=encode(StoredSummary((), (), (), (), ())), totals={"clusters": 1},
             findings=(Finding(Code.FIELD_SET_TWICE, Severity.ERROR, "x"),), words={"lease": [1]},
         )  # fmt: skip
         state.replace(RunRecord("x", 1), [known], None)

@@ -75,6 +75,13 @@ apiVersion: muster.dev/v1alpha1
 kind: Rollout
 metadata: {name: web, namespace: shop}
 spec: {placementRef: {name: web}, revision: v1}
+---
+apiVersion: work.open-cluster-management.io/v1alpha1
+kind: ManifestWorkReplicaSet
+metadata: {name: web, namespace: shop}
+spec:
+  manifestWorkTemplate: {workload: {manifests: [{apiVersion: v1, kind: ConfigMap, metadata: {name: web}}]}}
+  placementRefs: [{name: web}]
 """
 
 

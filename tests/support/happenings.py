@@ -357,9 +357,87 @@ def a_projected_hand_edit(living: "Living") -> str:
     return living.puts({path: text}, f"{path} is edited by hand: {text}")
 
 
+# -- works
+
+
+_SET = (
+    "apiVersion: work.open-cluster-management.io/v1alpha1\nkind: ManifestWorkReplicaSet\nmetadata: {{name: {name}, namespace: apps{more}}}\nspec:\n"
+    "  manifestWorkTemplate:\n    workload: {{manifests: [{{apiVersion: v1, kind: ConfigMap, metadata: {{name: web}}, data: {{v: '{version}'}}}}]}}\n"
+    "{rules}  placementRefs: [{refs}]\n"
+)
+_RULES = "    manifestConfigs: [{resourceIdentifier: {resource: configmaps, name: web}, conditionRules: [{type: CEL, condition: Progressing, celExpressions: ['false']}]}]\n"
+
+
+def a_set_of_works(living: "Living") -> str:
+    """A set of works comes, changes or goes; time passes, and agents report."""
+    chance, name = living.chance, living.chance.choice(("web", "web", "db"))
+    if chance.random() < 0.1:
+        return living.puts({f"apps/works-{name}.yaml": None}, f"the set {name} goes")
+    bodies = [
+        f"maxConcurrency: {chance.choice((0, 1, 2, '40%'))}", f"maxFailures: {chance.choice((0, 1, '50%'))}",
+        f"minSuccessTime: {chance.choice(('0s', '1m', '10m'))}", f"progressDeadline: {chance.choice(('None', '2m', '20m'))}",
+    ]  # fmt: skip
+    if chance.random() < 0.2:
+        bodies.append(f"mandatoryDecisionGroups: [{{groupIndex: {chance.choice((0, 0, 1))}}}]")
+    refs = []
+    for placement in chance.sample(("some", "eu", "other"), chance.choice((1, 1, 2))):
+        type_ = chance.choice(("All", "Progressive", "Progressive", "ProgressivePerGroup"))
+        body = {"All": f"all: {{{bodies[3]}}}", "Progressive": f"progressive: {{{', '.join(bodies)}}}"}.get(
+            type_, f"progressivePerGroup: {{{', '.join(bodies[1:])}}}"
+        )
+        refs.append(f"{{name: {placement}, rolloutStrategy: {{type: {type_}, {body}}}}}")
+    more = chance.choice(("", "", ", labels: {a: b}", ", annotations: {muster.dev/paused: 'true'}"))
+    text = _SET.format(
+        name=name, more=more, version=chance.choice("123"), rules=chance.choice(("", _RULES)), refs=", ".join(refs)
+    )
+    more_to_come = (
+        a_work_report,
+        a_work_report,
+        a_work_report,
+        partial(later, seconds=61),
+        partial(later, seconds=601),
+    )
+    living.ahead += [partial(chance.choice(more_to_come), living) for _ in range(chance.randint(3, 8))]
+    return living.puts({f"apps/works-{name}.yaml": text}, f"the set {name}: {text}")
+
+
+def a_work_report(living: "Living") -> str:
+    """An agent reports a work that its cluster has, of this or another generation."""
+    chance, found = living.chance, sorted((living.repo.path / "derived").glob("manifestworks/**/*.yaml"))
+    if not found:
+        return living.nothing()
+    body = yaml.safe_load(chance.choice(found).read_text())
+    cluster, work = body["metadata"]["namespace"], body["metadata"]["name"]
+    generation = chance.choice((body["metadata"]["generation"],) * 4 + (1,))
+    types = [("Applied", chance.choice(("True", "True", "True", "False"))), ("Available", "True")]
+    types += [
+        (type_, chance.choice(statuses)) for type_, statuses in (
+            ("Progressing", ("True", "False", "False", "Unknown")), ("Degraded", ("True", "False", "False"))
+        ) if chance.random() < 0.4
+    ]  # fmt: skip
+    since = format_time(living.now - timedelta(seconds=chance.choice((0, 10, 600))))
+    conditions = [
+        {
+            "type": t,
+            "status": s,
+            "reason": "R",
+            "observedGeneration": generation,
+            **({"lastTransitionTime": since} if chance.random() < 0.8 else {}),
+        }
+        for t, s in types
+    ]
+    report = {
+        "apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
+        "metadata": {"name": work, "namespace": cluster}, "status": {"conditions": conditions},
+    }  # fmt: skip
+    living.reports_work(cluster, work, yaml.safe_dump(report))
+    return f"{cluster} reports {work} of generation {generation}: {types}"
+
+
 #: All of them, as often as they happen among the others.
 MORE: tuple[Callable[["Living"], str], ...] = (
     an_outage, an_outage, a_verdict, a_verdict, a_verdict, an_ignored_folder, a_hand_edit, a_hand_edit, a_name_of_another,
     a_function, a_function, a_function, a_rollout, a_rollout, a_rollout, a_rollout,
     a_projection, a_projection, a_projection, a_projection, a_projected_hand_edit,
+    a_set_of_works, a_set_of_works, a_set_of_works, a_work_report,
 )  # fmt: skip

@@ -117,6 +117,7 @@ class Living:
     undone: list[tuple[str, str]] = field(default_factory=list)
     silent: dict[str, Collection[str]] = field(default_factory=dict)
     ahead: list[Callable[[], str]] = field(default_factory=list)
+    works: dict[str, dict[str, str]] = field(default_factory=dict)
 
     @classmethod
     def small(cls, folder: Path, seed: int, count: int = 16) -> Self:
@@ -473,6 +474,14 @@ class Living:
         """The agent of a cluster renews its lease."""
         self._speak(name)
 
+    def reports_work(self, name: str, work: str, text: str) -> None:
+        """The agent of a cluster reports a work."""
+        if name.startswith("c") and int(name[1:4]) % 2:
+            self.works.setdefault(name, {})[f"works/{work}.yaml"] = text
+            self._speak(name)
+        else:
+            self.repo.commit({f"reports/works/{name}-{work}.yaml": text})
+
     def says_ill(self, name: str) -> None:
         """The agent of a cluster says that it is not available."""
         self._speak(name, observed(name, healthy=False))
@@ -515,7 +524,7 @@ class Living:
             self.repo.commit({f"{folder}/lease.yaml": lease(name, self.now), f"{folder}/observed.yaml": text})
 
     def _push(self, name: str, files: dict[str, str]) -> None:
-        self.repo.commit_to(f"refs/heads/agents/{name}", files)
+        self.repo.commit_to(f"refs/heads/agents/{name}", {**files, **self.works.get(name, {})})
 
 
 def told(settled: Settled) -> dict[str, object]:

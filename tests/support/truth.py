@@ -19,6 +19,7 @@ from muster.fleet.faults import is_fault
 from muster.fleet.leases import leased_cluster, renew_time
 from muster.rules.policies.adapters import owner_cluster
 from muster.rules.policies.in_force import FleetWithPolicies
+from muster.rules.works.work import is_silent
 from muster.run.explained import Read
 from muster.run.run import Run
 
@@ -145,6 +146,19 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "latched until conditions remove it": _always,
     "what counts of the adapter on the object, for the reports to come": lambda said: (
         said.value is None or _accepted_report(said)
+    ),
+    "how far its works are": lambda said: said.there and not said.kept,
+    "the template of its set when its turn came": lambda said: bool(said.fleet.now(said.id, "metadata", "labels")),
+    "no placement of its set chooses the cluster, or the set is gone": lambda said: said.value is None,
+    "nothing can be decided about the set, so it keeps its last status": lambda said: said.there,
+    "its cluster is silent, so it neither succeeds nor soaks": lambda said: (
+        is_silent(said.fleet, said.id.namespace) and said.value["rollout"]["state"] in ("Progressing", "Failed")
+    ),
+    "its report or its cluster cannot be read, so it keeps its last state": lambda said: (
+        said.kept or said.fleet.unidentified
+    ),
+    "(not reported|not applied|degraded|Progressing is reported|applied).*, since .*": lambda said: (
+        said.decision.because.text.endswith(f"since {said.value['rollout']['since']}")
     ),
     "the (cluster|cluster's provisioner|cluster's agents).* reports? through this ref": (
         lambda said: said.id.name in said.fleet.refs.speaking

@@ -344,6 +344,23 @@ class Code(StrEnum):
         "The trailer Muster-Allow-Removal names clusters, separated by commas, that the same commit removes. A "
         "number, `all`, or a cluster that another commit removes has no effect: such a permission could be used by "
         "a later mistake.")
+    STRATEGY_CANNOT_BE_FOLLOWED = ("MUS430", _E, "rollout strategy cannot be followed",
+        "A rolloutStrategy of a ManifestWorkReplicaSet has an unknown type, an unreadable deadline or size, or names a "
+        "decision group that its Placement does not have. The rollout is held: no cluster gets the template, works "
+        "that exist stay as they are, and the condition PlacementRolledOut is False with the reason Stopped. Open "
+        "Cluster Management skips a group that it does not know, and so rolls out without the canary.")
+    CLUSTER_CHOSEN_TWICE = ("MUS431", _W, "cluster chosen by several placements",
+        "Several placements of a ManifestWorkReplicaSet choose one cluster. The cluster has one work of the set, and "
+        "follows the rolloutStrategy of the first placement that chooses it.")
+    NO_LIMIT_OF_CONCURRENCY = ("MUS432", _W, "no limit of concurrency",
+        "A maxConcurrency of 0 means all clusters at once, as in Open Cluster Management.")
+    NO_PROGRESSING_RULE = ("MUS433", _W, "no rule for Progressing",
+        "A ManifestWorkReplicaSet is rolled out step by step, and no conditionRules of its template derive "
+        "Progressing. A cluster then counts as done as soon as its work is applied and available.")
+    WORK_SET_REFUSED = ("MUS434", _E, "refused ManifestWorkReplicaSet",
+        "The webhook of Open Cluster Management refuses the object: its template has no manifests, one without a name "
+        "or with a generateName, one manifest twice, or more than 500 KiB; or its namespace and name are too long for "
+        "a label together. The set keeps its last state and its works.")
     # -- 5xx: derived state
     NOT_A_DERIVED_PART = ("MUS502", _W, "not a derived part",
         "Files under derived/ are muster's: one document per file, the derived part of the object after which the "

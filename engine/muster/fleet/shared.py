@@ -2,15 +2,27 @@
 
 Objects outside of neighbourhoods are included as they are. Of a cluster's objects only what a summary holds is
 included, with this run's decisions: the cluster, the scores that placements use, and the Lease of a silent cluster. Of
-the last run's derived parts only the cluster's existence, but all of a broken cluster's, which holds.
+derived works, only some decisions are (`READ_OF_WORKS`). Of the last run's derived parts only the cluster's existence,
+but all of a broken cluster's, which holds.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
 from typing import Final
 
+from muster.data.decision import Decision, Path
 from muster.data.ids import ObjectId
-from muster.data.kinds import ADD_ON_PLACEMENT_SCORE, BESIDE_CLUSTERS, CLUSTERS, CSR, LEASE, is_cluster, kind_of
+from muster.data.kinds import (
+    ADD_ON_PLACEMENT_SCORE,
+    BESIDE_CLUSTERS,
+    CLUSTERS,
+    CSR,
+    LEASE,
+    MANIFEST_WORK,
+    is_cluster,
+    kind_of,
+    of_kinds,
+)
 from muster.data.tree import Tree, dig
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import leased_cluster
@@ -22,6 +34,10 @@ OF_CLUSTERS: Final = frozenset((*CLUSTERS, *BESIDE_CLUSTERS, LEASE, CSR))
 #: Kinds of those that others may read.
 _READ: Final = (*CLUSTERS, ADD_ON_PLACEMENT_SCORE)
 _HIDDEN: Final = frozenset((kind.group, kind.name) for kind in OF_CLUSTERS.difference(_READ))
+#: Those of which others do not even read the decisions.
+_UNDECIDED: Final = _HIDDEN - {(MANIFEST_WORK.group, MANIFEST_WORK.name)}
+#: The decisions about a derived work that others may read.
+READ_OF_WORKS: Final[tuple[Path, ...]] = (("metadata", "labels"), ("metadata", "annotations"), ("status", "muster"))
 _SCORE: Final = (ADD_ON_PLACEMENT_SCORE.group, ADD_ON_PLACEMENT_SCORE.name)
 _LEASE: Final = (LEASE.group, LEASE.name)
 
@@ -46,7 +62,7 @@ class Shared(View):
             objects={**objects, **leases} if leases else objects,
             previous={**previous, **broken} if broken else previous, broken=fleet.broken,
             unidentified=fleet.unidentified,
-            decided={id_: found for id_, found in fleet.decided.items() if (id_.group, id_.kind) not in _HIDDEN},
+            decided={id_: found for id_, found in fleet.decided.items() if (id_.group, id_.kind) not in _UNDECIDED},
             held=fleet.held, departed=frozenset(fleet.departed), undeclared=fleet.undeclared,
         )  # fmt: skip
         by_kind = {kind: found for kind, found in fleet.by_kind.items() if kind not in _HIDDEN}
@@ -66,6 +82,14 @@ def read_by_others(view: View, sound: Iterable[Object]) -> Iterator[Object]:
     # The Lease of a cluster that reports would change with every heartbeat.
     silent = _silent(view, clusters)
     yield from (obj for obj in leases if leased_cluster(obj) in silent)
+
+
+def derived_works(view: View, ids: Iterable[ObjectId]) -> Iterator[tuple[ObjectId, Mapping[Path, Decision]]]:
+    """Yield the derived works among some objects, with what others may read of each."""
+    for id_ in sorted(of_kinds(ids, MANIFEST_WORK)):
+        decided = view.decisions(id_)
+        if read := {path: decided[path] for path in READ_OF_WORKS if path in decided}:
+            yield id_, read
 
 
 def _leases_of_silent(fleet: Fleet) -> Iterator[Object]:

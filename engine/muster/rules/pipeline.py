@@ -52,6 +52,8 @@ from muster.rules.taints import stage as taints
 from muster.rules.taints.cluster_policy import ClusterTaintPolicies
 from muster.rules.taints.cluster_policy import taint_policies as taint_policies_of
 from muster.rules.traffic import stage as traffic
+from muster.rules.works import stage as works
+from muster.rules.works import states as work_states
 
 STAGES: tuple[Stage, ...] = (
     retention.STAGE,
@@ -84,9 +86,12 @@ STAGES: tuple[Stage, ...] = (
     traffic.STAGE,
     sets.MEMBERSHIP,
     sets.STAGE,
+    work_states.STAGE,
     placements.STAGE,
     rollouts.STAGE,
     rollout_progress.MOVES,
+    works.SETS,
+    works.STAGE,
     outputs.STAGE,
     pool_clusters.STAGE,
     pools.STAGE,
@@ -189,6 +194,7 @@ def context_of(fleet: FleetWithPolicies, now: datetime) -> Context:
     known = (
         durations.LeaseFloor(fleet.beyond.lease_floor),
         ClusterTaintPolicies(taint_policies_of(fleet)),
+        works.WorkOrders(),
         Allowance(budgets_of(fleet), (), now, Approvals.of(fleet)),
     )
     return Context.of(fleet, (one.object for one in removals.held_removals(fleet)), known)

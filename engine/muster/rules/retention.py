@@ -23,6 +23,7 @@ from muster.data.kinds import (
     FLEET,
     LEASE,
     MANAGED_CLUSTER_SET,
+    MANIFEST_WORK,
     PLACEMENT_DECISION,
     SIG_PLACEMENT_DECISION,
     ListKeys,
@@ -46,7 +47,10 @@ _REMOVED = Because("kept", OF_ITSELF, "no file declares the cluster any more, bu
 _MISSING = Because("kept", OF_ITSELF, "an unreadable file may hold this object, so it stays unchanged")
 _ANNOTATIONS: Path = ("metadata", "annotations")
 #: Kinds of objects that muster itself declares.
-_OWN = (LEASE, MANAGED_CLUSTER_SET, PLACEMENT_DECISION, CLUSTER_DEPLOYMENT, SIG_PLACEMENT_DECISION, CLUSTER_PROFILE)
+_OWN = (
+    LEASE, MANAGED_CLUSTER_SET, PLACEMENT_DECISION, CLUSTER_DEPLOYMENT, SIG_PLACEMENT_DECISION, CLUSTER_PROFILE,
+    MANIFEST_WORK,
+)  # fmt: skip
 
 
 def stage(view: View, context: Context, _now: datetime) -> Iterator[Decision]:

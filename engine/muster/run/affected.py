@@ -407,6 +407,16 @@ def _rollouts_moved(deciding: Deciding) -> frozenset[int]:
     return frozenset(part.state.of_names(moves))
 
 
+def _works_ordered(deciding: Deciding) -> frozenset[int]:
+    """The clusters whose works a set changes."""
+    from muster.rules.works.stage import WorkOrders  # a check never asks this
+
+    part = deciding.part
+    assert deciding.run.context is not None
+    orders = deciding.run.context.broadcast(WorkOrders).by_cluster
+    return frozenset(part.state.of_names(orders)) - part.chosen if orders and not part.near else frozenset()
+
+
 def _price_changed(deciding: Deciding) -> bool:
     """The cost limit of a policy for one object depends on the number of objects, in powers of two."""
     part, settings = deciding.part, deciding.run.fleet.settings
@@ -459,6 +469,7 @@ AFTER_DECIDING: Final[tuple[ChangeRow[Deciding], ...]] = (
     ChangeRow("a wide stage decides a cluster", Affects.FLEET, _decided_elsewhere),
     ChangeRow("a budget allows something else", Affects.NEIGHBOURHOODS, _budgets_moved),
     ChangeRow("a rollout moves a cluster", Affects.NEIGHBOURHOODS, _rollouts_moved),
+    ChangeRow("a set changes works", Affects.NEIGHBOURHOODS, _works_ordered),
     ChangeRow("policies cost more or less than before", Affects.FLEET, _price_changed),
     ChangeRow("the first or the last of its kind", Affects.FLEET, _first_or_last),
     ChangeRow("a cluster's summary changed", Affects.SHARED, _summary_changed),

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
+from itertools import chain
 from sys import intern
 from typing import Final
 
@@ -38,7 +39,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.neighbourhoods import Homes, homes
 from muster.fleet.objects import Object
 from muster.fleet.projected import recorded_files
-from muster.fleet.shared import OF_CLUSTERS, read_by_others
+from muster.fleet.shared import OF_CLUSTERS, derived_works, read_by_others
 from muster.rules.effects.allowance import Allowance
 from muster.rules.failures import OF_FAILURES, in_order
 from muster.rules.stages import Context
@@ -53,8 +54,9 @@ CONTEXT: Final = frozenset((*POLICIES, *ADMISSION, NOTIFICATION_POLICY, FLEET, A
 
 @dataclass(frozen=True, slots=True)
 class Summary:
-    """The summary of a neighbourhood: objects that others may read, and what was `decided` about each; held effects;
-    the clusters with a requested disruptive effect, held or not; and those that `asked` what budgets allow.
+    """The summary of a neighbourhood: objects that others may read, and what was `decided` about each; the same of
+    derived `works`; held effects; the clusters with a requested disruptive effect, held or not; and those that `asked`
+    what budgets allow.
 
     A large fleet has as many at once as clusters, nearly all with one object: hence no mappings.
     """
@@ -64,10 +66,12 @@ class Summary:
     held: tuple[Held, ...]
     disrupted: frozenset[ObjectId]
     asked: frozenset[ObjectId]
+    works: tuple[tuple[ObjectId, Mapping[Path, Decision]], ...] = ()
 
     def decisions(self) -> Iterator[tuple[ObjectId, Mapping[Path, Decision]]]:
         """Yield each object's decisions."""
-        return ((obj.id, decided) for obj, decided in zip(self.objects, self.decided, strict=True))
+        of_objects = ((obj.id, decided) for obj, decided in zip(self.objects, self.decided, strict=True))
+        return chain(of_objects, self.works) if self.works else of_objects
 
     @property
     def pressed(self) -> frozenset[ObjectId]:
@@ -88,8 +92,9 @@ def _summary(found: StoredSummary) -> Summary:
         id_ = ObjectId(intern(group), intern(kind), namespace, name)
         objects.append(Object(id_, body_of(one), ()))
         decided.append(decisions_of(one._replace(id=id_)))
+    works = tuple((id_ := ObjectId(*one.id), decisions_of(one._replace(id=id_))) for one in found.works)
     disrupted, asked = frozenset(found.disrupted) or _NONE, frozenset(found.asked) or _NONE
-    return Summary(tuple(objects), tuple(decided), found.held, disrupted, asked)
+    return Summary(tuple(objects), tuple(decided), found.held, disrupted, asked, works)
 
 
 _NONE: Final[frozenset[ObjectId]] = frozenset()
@@ -242,6 +247,7 @@ def _home(fleet: Fleet, context: Context | None, name: str, gathered: _Gathered)
         tuple(sorted(gathered.held, key=repr)),
         tuple(sorted(context.disrupted & ids)) if context else (),
         tuple(sorted(context.broadcast(Allowance).asked & ids)) if context else (),
+        () if shared or troubled else tuple(stored(id_, {}, decided) for id_, decided in derived_works(fleet, ids)),
     ))  # fmt: skip
     either = [*gathered.horizons, *gathered.pulses]
     return Home(

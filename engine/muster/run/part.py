@@ -209,8 +209,9 @@ class FleetPart:
         present.update(id_[:2] for id_ in self.standing.difference(fleet.broken).intersection(fleet.objects))
         left = {kind: totals[f"kind {kind_name(kind)}"] - present[kind.group, kind.name] for kind in ALL}
         shards = self.rest.shards
+        works = (id_ for summary in self.summaries.values() for id_, _ in summary.works)
         return Beyond(
-            standing=self.standing.union(self.summarised),
+            standing=self.standing.union(self.summarised, works),
             counts={kind: count for kind, count in left.items() if count > 0},
             clusters=frozenset(id_.name for id_ in self.summarised if is_cluster(id_)),
             conditions=frozenset(

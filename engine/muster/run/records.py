@@ -76,6 +76,7 @@ class StoredSummary(NamedTuple):
     held: tuple[Held, ...]
     disrupted: tuple[ObjectId, ...]
     asked: tuple[ObjectId, ...]
+    works: tuple[StoredObject, ...]
 
 
 def kept(type_: type[T], data: bytes) -> T:

@@ -12,7 +12,14 @@ from typing import TypeAlias
 from muster.data.codes import Code, Severity
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import CLUSTER_TAINT_POLICY, KARMADA_CLUSTER, PLACEMENT, REMEDY, is_cluster
+from muster.data.kinds import (
+    CLUSTER_TAINT_POLICY,
+    KARMADA_CLUSTER,
+    MANIFEST_WORK_REPLICA_SET,
+    PLACEMENT,
+    REMEDY,
+    is_cluster,
+)
 from muster.fleet.acceptance import with_automatic_acceptance
 from muster.fleet.faults import attempt, each, guarded, is_fault
 from muster.fleet.fleet import Fleet
@@ -90,6 +97,10 @@ def validate(
     broken.update(errors_of((*admissions.findings, *admission.refused)) & fleet.objects.keys())
     checked = replace(checked, objects=admission.objects)
     compiled, found = _with_placements(checked, compiled)
+    if checked.of(MANIFEST_WORK_REPLICA_SET):
+        from muster.rules.works.checks import strategy_findings
+
+        found = [*found, *guarded("checking strategies", partial(strategy_findings, checked), "one check is left out")]
     findings.extend(found)
     broken.update(one.object for one in found if one.object and is_fault(one))
     return FleetWithPolicies.by(compiled, replace(checked, broken=frozenset(broken), findings=tuple(findings)))
@@ -148,6 +159,10 @@ def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
         lints = (*lints, partial(lint_ingresses, remedies=compiled.of(Remedy)))
     if fleet.of(CLUSTER_TAINT_POLICY):
         yield from each(fleet.of(CLUSTER_TAINT_POLICY), lambda obj: taint_policy_findings(obj, fleet.settings))
+    if fleet.of(MANIFEST_WORK_REPLICA_SET):
+        from muster.rules.works.checks import refusals
+
+        yield from each(fleet.of(MANIFEST_WORK_REPLICA_SET), refusals)
     for lint in lints:
         yield from guarded("checking the fleet", partial(lint, fleet), "one check is left out")
 

@@ -1,11 +1,12 @@
-"""The last run's choice: the PlacementDecisions under `derived/`, by Placement."""
+"""PlacementDecisions by Placement: those of the last run, under `derived/`, and those of this run."""
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
 from muster.data.ids import ObjectId
-from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION
+from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION, of_kinds
 from muster.data.tree import Tree, dig, mappings_at
+from muster.fleet.derived import derived_body
 from muster.fleet.view import View
 
 PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
@@ -30,10 +31,18 @@ class DecisionShard:
 
 def previous_shards(view: View) -> Mapping[ObjectId, tuple[DecisionShard, ...]]:
     """Return the last run's decisions by Placement, ordered by group and name."""
+    return _by_placement((id_, view.previous[id_]) for id_ in of_kinds(view.previous, PLACEMENT_DECISION))
+
+
+def decided_shards(view: View) -> Mapping[ObjectId, tuple[DecisionShard, ...]]:
+    """Return this run's decisions in the same form."""
+    decided = of_kinds(view.decided, PLACEMENT_DECISION)
+    return _by_placement((id_, derived_body(id_, view.decisions(id_))) for id_ in decided)
+
+
+def _by_placement(decisions: Iterable[tuple[ObjectId, Tree]]) -> Mapping[ObjectId, tuple[DecisionShard, ...]]:
     found: dict[ObjectId, list[DecisionShard]] = {}
-    for id_, body in view.previous.items():
-        if not PLACEMENT_DECISION.has(id_):
-            continue
+    for id_, body in decisions:
         owner = dig(body, "metadata", "labels", PLACEMENT_LABEL)
         if isinstance(owner, str) and owner:
             found.setdefault(PLACEMENT.id(owner, id_.namespace), []).append(_shard(id_, body))

@@ -1,0 +1,1 @@
+"""Works: the ManifestWorks of ManifestWorkReplicaSets, rolled out cluster by cluster."""

@@ -1,0 +1,279 @@
+"""One ManifestWorkReplicaSet: who gets its template now, and what its status says.
+
+Source: ocm `manifestworkreplicaset_deploy_reconcile.go` and `_status_reconcile.go`. Deliberate differences: a cluster
+has one work of a set, whichever of its placements choose it; a work goes when no placement chooses its cluster,
+whatever template it has; a strategy that cannot be followed holds the works as they are; a rollout that is not complete
+says whether it is stopped, soaking or waiting.
+"""
+
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Final, NamedTuple
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import MANIFEST_WORK, PLACEMENT
+from muster.data.times import earliest, format_time
+from muster.data.tree import Tree, mapping_at, mappings_at
+from muster.fleet.objects import Object
+from muster.rules.generations import spec_digest
+from muster.rules.placements.shards import DecisionShard
+from muster.rules.rollouts.step import (
+    PROGRESSING,
+    SUCCEEDED,
+    TO_APPLY,
+    ClusterStatus,
+    DecisionGroup,
+    Step,
+    groups_of,
+    next_step,
+)
+from muster.rules.rollouts.strategy import StrategyError, read_strategy
+from muster.rules.works.work import COUNTED, OWNER, PLACEMENT_NAME, Work, owner_label, work_name
+
+VERIFIED, ROLLED_OUT, APPLIED = "PlacementVerified", "PlacementRolledOut", "ManifestworkApplied"
+#: The annotation of a set whose rollout is to stand still.
+PAUSED: Final = "muster.dev/paused"
+_MOST_NAMED: Final = 10
+
+
+@dataclass(frozen=True, slots=True)
+class WorkOrder:
+    """What is to become of a work: `labels` None: it goes; `spec` None: only its labels change."""
+
+    id: ObjectId
+    labels: Mapping[str, str] | None
+    spec: Tree = None
+
+
+@dataclass(frozen=True, slots=True)
+class DecidedPlacement:
+    """A Placement as a set reads it: its decisions, and the length of its decision groups (None: not said)."""
+
+    shards: Sequence[DecisionShard]
+    group_length: int | None = None
+
+
+class Said(NamedTuple):
+    """The content of a condition."""
+
+    status: str
+    reason: str
+    message: str = ""
+
+
+@dataclass(slots=True)
+class SetResult:
+    """What follows for a set. `placed` False: a placement is missing, so the rest of its status stays as it was.
+
+    `repeated`: clusters that several placements choose, with the one that counts; `errors`: strategies that cannot be
+    followed, by the number of their placement.
+    """
+
+    orders: list[WorkOrder] = field(default_factory=list)
+    conditions: dict[str, Said] = field(default_factory=dict)
+    status: dict[str, Tree] = field(default_factory=dict)
+    rollout: Tree = None
+    placed: bool = True
+    horizon: datetime | None = None
+    repeated: dict[str, str] = field(default_factory=dict)
+    errors: dict[int, StrategyError] = field(default_factory=dict)
+
+
+@dataclass(slots=True)
+class _SetProgress:
+    """How far the rollout is, over all placements."""
+
+    selected: int = 0
+    done: int = 0
+    soaking: list[ClusterStatus] = field(default_factory=list)
+    failed: list[str] = field(default_factory=list)
+    stopped: list[str] = field(default_factory=list)
+    counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("total", *map(_counted, COUNTED)), 0))
+    summaries: list[Tree] = field(default_factory=list)
+
+
+def decide_set(
+    obj: Object, works: Mapping[str, list[Work]], placements: Mapping[ObjectId, DecidedPlacement],
+    is_silent: Callable[[str], bool], now: datetime,
+) -> SetResult:  # fmt: skip
+    """Decide one pass over a set that is not being deleted. `works`: its derived works by cluster."""
+    return _Pass(obj, works, is_silent, now).result(placements)
+
+
+class _Pass:
+    """One pass over a set."""
+
+    def __init__(
+        self, obj: Object, works: Mapping[str, list[Work]], is_silent: Callable[[str], bool], now: datetime
+    ) -> None:
+        self.obj, self.is_silent, self.now = obj, is_silent, now
+        self.template: Tree = obj.spec["manifestWorkTemplate"]
+        self.revision = spec_digest(self.template)
+        self.paused = obj.annotations.get(PAUSED) == "true"
+        self.works = {cluster: found[0] for cluster, found in works.items()}
+        self.placed: dict[str, str] = {}
+        self.found, self.progress = SetResult(), _SetProgress()
+        for work in (work for found in works.values() for work in found[1:]):
+            self.found.orders.append(WorkOrder(work.id, None))
+
+    def result(self, placements: Mapping[ObjectId, DecidedPlacement]) -> SetResult:
+        refs = mappings_at(self.obj.spec, "placementRefs")
+        for number, ref in enumerate(refs):
+            choice = placements.get(PLACEMENT.id(str(ref["name"]), self.obj.id.namespace))
+            if choice is None:
+                self._remove(keeping={str(one["name"]) for one in refs})
+                self.found.placed = False
+                self.found.conditions[VERIFIED] = Said("False", "PlacementDecisionNotFound")
+                return self.found
+            self._placement(number, str(ref["name"]), choice, mapping_at(ref, "rolloutStrategy"))
+        self._remove()
+        self._conclude()
+        return self.found
+
+    def _remove(self, keeping: Container[str | None] = ()) -> None:
+        """Remove the works of clusters that no placement chooses, but for those `keeping` these placements' labels."""
+        gone = (work for cluster, work in self.works.items() if cluster not in self.placed)
+        self.found.orders += [
+            WorkOrder(work.id, None) for work in gone if work.labels.get(PLACEMENT_NAME) not in keeping
+        ]
+
+    def _placement(self, number: int, name: str, choice: DecidedPlacement, strategy: Tree) -> None:
+        groups = self._own_groups(name, choice.shards)
+        clusters = [cluster for group in groups for cluster in group.clusters]
+        before = {cluster: self.works[cluster] for cluster in clusters if cluster in self.works}
+        existing = {cluster: work for cluster, work in before.items() if work.revision == self.revision}
+        applied: frozenset[str] = frozenset()
+        try:
+            next_of = partial(
+                next_step, read_strategy(strategy), groups, now=self.now, group_length=choice.group_length
+            )
+            statuses = [work.status for work in existing.values()]
+            stale = {cluster: work.status for cluster, work in before.items() if cluster not in existing}
+            step = next_of(statuses, stale=stale.values())
+            turn = frozenset() if self.paused else step.to_apply
+            applied = turn - existing.keys()
+            if applied:  # as the next pass will see it: the instant at which time changes it depends on that
+                statuses += map(self._status_of_new, sorted(applied))
+                step = next_of(statuses, stale=(status for cluster, status in stale.items() if cluster not in applied))
+            self._apply(name, before, existing, turn)
+            self._progressed(step, existing)
+        except StrategyError as error:
+            self._apply(name, before, existing, applied)
+            self.found.errors[number] = error
+            self.progress.stopped.append(f"the strategy of placement {name} cannot be followed: {error.message}")
+        self._count(name, choice, clusters, existing, applied)
+
+    def _status_of_new(self, cluster: str) -> ClusterStatus:
+        """How a cluster is doing that gets the template now."""
+        return ClusterStatus(cluster, PROGRESSING if self.is_silent(cluster) else TO_APPLY, self.now)
+
+    def _own_groups(self, name: str, shards: Sequence[DecisionShard]) -> list[DecisionGroup]:
+        """The decision groups without clusters that an earlier placement has."""
+        groups = []
+        for group in groups_of(shards):
+            for cluster in group.clusters:
+                if (first := self.placed.setdefault(cluster, name)) != name:
+                    self.found.repeated[cluster] = first
+            own = tuple(cluster for cluster in group.clusters if self.placed[cluster] == name)
+            groups.append(DecisionGroup(group.name, group.index, own))
+        return groups
+
+    def _apply(self, name: str, before: Mapping[str, Work], existing: Mapping[str, Work], turn: frozenset[str]) -> None:
+        """Order works for the clusters whose turn it is."""
+        labels = {**self.obj.labels, OWNER: owner_label(self.obj.id), PLACEMENT_NAME: name}
+        for cluster, work in before.items():
+            if cluster not in turn and work.labels.get(PLACEMENT_NAME) != name:
+                self._order(work.id, {**work.labels, PLACEMENT_NAME: name})
+            elif cluster in turn and (cluster not in existing or work.labels != labels):
+                self._order(work.id, labels, None if cluster in existing else self.template)
+        for cluster in sorted(turn - before.keys()):
+            self._order(MANIFEST_WORK.id(work_name(self.obj.id), cluster), labels, self.template)
+
+    def _order(self, id_: ObjectId, labels: Mapping[str, str], spec: Tree = None) -> None:
+        self.found.orders.append(WorkOrder(id_, dict(sorted(labels.items())), spec))
+
+    def _count(
+        self, name: str, choice: DecidedPlacement, clusters: Sequence[str], existing: Mapping[str, Work],
+        applied: frozenset[str],
+    ) -> None:  # fmt: skip
+        total = len(existing) + len(applied)
+        counts = {"total": total} | {
+            _counted(type_): sum(type_ in work.true for work in existing.values()) for type_ in COUNTED
+        }
+        groups, selected = len({shard.index for shard in choice.shards}), len(clusters)
+        text = f"{groups} ({total} / {selected} clusters applied)"
+        self.progress.summaries.append({"name": name, "availableDecisionGroups": text, "summary": counts})
+        self.progress.selected += selected
+        for key, number in counts.items():
+            self.progress.counts[key] += number
+
+    def _progressed(self, step: Step, existing: Mapping[str, Work]) -> None:
+        progress = self.progress
+        soaking = [status for status in step.rolling if status.soaking]
+        succeeded = sum(work.status.state == SUCCEEDED for work in existing.values())
+        progress.soaking += soaking
+        progress.done += succeeded - len(soaking)
+        progress.failed += step.failures
+        if step.breach:
+            progress.stopped.append(f"{_number(len(step.failures), 'cluster')} failed: {_names(step.failures)}")
+        self.found.horizon = earliest(self.found.horizon, step.next)
+
+    def _conclude(self) -> None:
+        found, progress = self.found, self.progress
+        total = progress.counts["total"]
+        found.status = {"summary": progress.counts, "placementSummary": progress.summaries}
+        found.conditions[VERIFIED] = Said("True", "AsExpected") if total else Said("False", "PlacementDecisionEmpty")
+        found.conditions[ROLLED_OUT] = self._rolled_out()
+        found.conditions[APPLIED] = _applied(progress.counts)
+        known = {
+            "revision": self.revision, "selected": progress.selected, "done": progress.done,
+            "soaking": len(progress.soaking), "until": _soaked(progress.soaking),
+            "failed": sorted(progress.failed)[:_MOST_NAMED], "stopped": bool(progress.stopped) or None,
+        }  # fmt: skip
+        found.rollout = {name: value for name, value in known.items() if value or name in ("selected", "done")}
+
+    def _rolled_out(self) -> Said:
+        progress = self.progress
+        if progress.stopped:
+            return Said("False", "Stopped", "; ".join(progress.stopped))
+        if progress.selected and progress.done == progress.selected:
+            return Said("True", "Complete")
+        if not progress.selected:
+            return Said("False", "Progressing", "no placement chooses a cluster")
+        if self.paused:
+            return Said("False", "Waiting", f"the annotation {PAUSED} is set")
+        if progress.soaking and progress.done + len(progress.soaking) == progress.selected:
+            return Said(
+                "False", "Soaking", f"{_number(len(progress.soaking), 'cluster')} until {_soaked(progress.soaking)}"
+            )
+        return Said("False", "Progressing")
+
+
+def _applied(counts: Mapping[str, int]) -> Said:
+    if not counts["total"]:
+        return Said("False", "PlacementDecisionEmpty")
+    if counts["available"] == counts["total"] and not counts["progressing"] and not counts["degraded"]:
+        return Said("True", "AsExpected")
+    return Said("False", "Processing" if counts["progressing"] and not counts["degraded"] else "NotAsExpected")
+
+
+def _soaked(statuses: Iterable[ClusterStatus]) -> str | None:
+    """When the last of them has soaked."""
+    instants = [status.until for status in statuses if status.until is not None]
+    return format_time(max(instants)) if instants else None
+
+
+def _counted(type_: str) -> str:
+    """A condition's field in a summary."""
+    return type_.lower()
+
+
+def _number(count: int, noun: str) -> str:
+    return f"{count} {noun}{'' if count == 1 else 's'}"
+
+
+def _names(names: Sequence[str]) -> str:
+    more = len(names) - _MOST_NAMED
+    return ", ".join((*sorted(names)[:_MOST_NAMED], *([f"{more} more"] if more > 0 else [])))

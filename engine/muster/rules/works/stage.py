@@ -1,0 +1,184 @@
+"""ManifestWorkReplicaSets: a wide stage decides each set and orders works; a local one carries the orders out.
+
+A set reads summaries: the state of each of its works, and the decisions of its placements. A work belongs to its
+cluster's neighbourhood. So orders are a broadcast, and a run that has not looked at an ordered cluster looks at it next
+(`muster.run.affected`).
+"""
+
+from collections.abc import Iterator, Mapping
+from dataclasses import dataclass, field
+from datetime import datetime
+from functools import partial
+from typing import Final
+
+from muster.data.decision import OF_ITSELF, Because, Decision, Input
+from muster.data.finding import Finding
+from muster.data.groups import grouped
+from muster.data.ids import ObjectId
+from muster.data.kinds import MANIFEST_WORK, MANIFEST_WORK_REPLICA_SET, PLACEMENT, of_kinds
+from muster.data.times import format_time
+from muster.data.tree import mappings_at
+from muster.fleet.faults import each
+from muster.fleet.objects import Object
+from muster.fleet.shared import Shared
+from muster.fleet.view import View
+from muster.rules.generations import DIGEST, spec_digest
+from muster.rules.placements.scheduling import placements_of
+from muster.rules.placements.shards import clusters_of, decided_shards
+from muster.rules.rollouts.step import TO_APPLY
+from muster.rules.stages import METADATA, SPEC, STATUS, Broadcast, Context, Local, Wide
+from muster.rules.transitions import condition_decision, unchanged_condition
+from muster.rules.works import messages
+from muster.rules.works.messages import GROUPS
+from muster.rules.works.sets import (
+    APPLIED,
+    DecidedPlacement,
+    SetResult,
+    WorkOrder,
+    decide_set,
+)
+from muster.rules.works.states import state_decision, work_body
+from muster.rules.works.work import (
+    BOOK,
+    OWNER,
+    ROLLOUT,
+    Work,
+    because_of,
+    book,
+    is_silent,
+    is_valid_owner,
+    owner_label,
+    works_by_owner,
+)
+
+_ROLLOUT: Final = (*BOOK, ROLLOUT)
+_PLACED: Final = Because("works", (Input(("spec", "placementRefs")),), "how far its works are")
+_KEPT: Final = Because("kept", OF_ITSELF, "nothing can be decided about the set, so it keeps its last status")
+_GONE: Final = Because("works", OF_ITSELF, "no placement of its set chooses the cluster, or the set is gone")
+
+
+@dataclass(frozen=True, slots=True)
+class WorkOrders(Broadcast):
+    """What is to become of works, by cluster. Clusters without a change are not in it."""
+
+    by_cluster: Mapping[str, tuple[WorkOrder, ...]] = field(default_factory=dict)
+
+
+def decide_sets(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Finding | WorkOrders]:
+    """Decide every set, and order its works."""
+    works = works_by_owner(shared)
+    sets = shared.of(MANIFEST_WORK_REPLICA_SET)
+    orders: list[WorkOrder] = []
+    placements = _placements(shared, context) if sets else {}
+    yield from each(sets, partial(_set, shared, works, placements, orders, now))
+    known = {owner_label(id_) for id_ in of_kinds(shared.objects, MANIFEST_WORK_REPLICA_SET)}
+    if not shared.uncertain(MANIFEST_WORK_REPLICA_SET):
+        gone = (found for owner, found in works.items() if owner not in known)
+        orders += [WorkOrder(work.id, None) for by_cluster in gone for work in _all(by_cluster)]
+    by_cluster = grouped((order.id.namespace, order) for order in orders)
+    yield WorkOrders({cluster: tuple(sorted(found, key=lambda o: o.id)) for cluster, found in by_cluster.items()})
+
+
+def _placements(shared: Shared, context: Context) -> Mapping[ObjectId, DecidedPlacement]:
+    """The Placements that exist, also those that cannot be read now: they keep their decisions."""
+    decided, compiled = decided_shards(shared), placements_of(context.rules)
+    known = {*of_kinds(shared.objects, PLACEMENT), *(id_ for id_ in decided if shared.uncertain(PLACEMENT))}
+    found = {}
+    for id_ in known:
+        shards = decided.get(id_, ())
+        spec = compiled[id_].spec if id_ in compiled else None
+        length = spec.group_length(len(clusters_of(shards))) if spec is not None else None
+        found[id_] = DecidedPlacement(shards, length)
+    return found
+
+
+def _set(
+    shared: Shared, works: Mapping[str, Mapping[str, list[Work]]], placements: Mapping[ObjectId, DecidedPlacement],
+    orders: list[WorkOrder], now: datetime, obj: Object,
+) -> Iterator[Decision | Finding]:  # fmt: skip
+    own = works.get(owner_label(obj.id), {})
+    if obj.deleting:
+        orders += [WorkOrder(work.id, None) for work in _all(own)]
+        yield from _status_before(shared, obj.id)
+    elif not is_valid_owner(owner_label(obj.id)):
+        yield from _status_before(shared, obj.id)
+        said = ("False", "InvalidManifestWorkName", messages.invalid_owner(owner_label(obj.id)))
+        yield condition_decision(shared, obj.id, APPLIED, said, _PLACED, now)
+    else:
+        result = decide_set(obj, own, placements, partial(is_silent, shared), now)
+        yield from _results(shared, obj, result, now)
+        orders += result.orders
+
+
+def _results(shared: Shared, obj: Object, result: SetResult, now: datetime) -> Iterator[Decision | Finding]:
+    if not result.placed:
+        yield from _status_before(shared, obj.id)
+    for name, value in result.status.items():
+        yield Decision(obj.id, ("status", name), value, _PLACED)
+    for type_, said in result.conditions.items():
+        yield condition_decision(shared, obj.id, type_, said, _PLACED, now, result.horizon)
+    if result.rollout is not None:
+        yield Decision(obj.id, _ROLLOUT, result.rollout, _PLACED, result.horizon)
+    if result.repeated:
+        yield messages.chosen_twice(obj, result.repeated)
+    for number, error in result.errors.items():
+        if error.path[:1] == (GROUPS,):  # a check finds all else
+            yield from messages.missing_group(obj, number, error, shared.objects)
+
+
+def _status_before(shared: Shared, id_: ObjectId) -> Iterator[Decision]:
+    """The status that the last run derived."""
+    for name in ("summary", "placementSummary"):
+        if (value := shared.before(id_, "status", name)) is not None:
+            yield Decision(id_, ("status", name), value, _KEPT)
+    for type_, known in shared.conditions_before(id_).items():
+        yield unchanged_condition(id_, type_, known, _KEPT)
+    if (known := shared.before(id_, *_ROLLOUT)) is not None:
+        yield Decision(id_, _ROLLOUT, known, _KEPT)
+
+
+def _all(by_cluster: Mapping[str, list[Work]]) -> Iterator[Work]:
+    return (work for works in by_cluster.values() for work in works)
+
+
+def carry_out(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
+    """Carry out the orders about works of the clusters that this run looks at."""
+    orders = context.broadcast(WorkOrders).by_cluster
+    here = {id_.namespace or id_.name for ids in (view.objects, view.previous) for id_ in ids} if orders else set()
+    for cluster in sorted(here & orders.keys()):
+        for order in orders[cluster]:
+            yield from _order(view, order, now)
+
+
+def _order(view: View, order: WorkOrder, now: datetime) -> Iterator[Decision]:
+    decided = view.decisions(order.id)
+    if order.labels is None:
+        for path in decided:
+            yield Decision(order.id, path, None, _GONE)
+        return
+    because = because_of(order.labels[OWNER])
+    yield Decision(order.id, ("metadata", "labels"), dict(order.labels), because)
+    if order.spec is None:
+        return
+    yield Decision(order.id, ("metadata", "annotations"), {DIGEST: spec_digest(order.spec)}, because)
+    generation = _generation(view, order.id)
+    yield Decision(order.id, ("metadata", "generation"), generation, because)
+    for path in decided:
+        if path[0] == "spec" and path[1] not in order.spec:
+            yield Decision(order.id, path, None, because)
+    for name, value in order.spec.items():
+        yield Decision(order.id, ("spec", name), value, because)
+    written = book(TO_APPLY, now, (), format_time(now))
+    yield state_decision(view, order.id, work_body(generation, order.spec, written), now)
+
+
+def _generation(view: View, id_: ObjectId) -> int:
+    """One more than the last; past what the agent reports of an earlier work with this name."""
+    last = view.before(id_, "metadata", "generation")
+    obj = view.objects.get(id_)
+    reported = (one.get("observedGeneration") for one in mappings_at(obj.body if obj else None, "status", "conditions"))
+    return 1 + max(value for value in (0, last, *reported) if isinstance(value, int))
+
+
+SETS: Final = Wide("work sets", decide_sets, derives=(((MANIFEST_WORK_REPLICA_SET,), (STATUS,)),))
+STAGE: Final = Local("work orders", carry_out, derives=(((MANIFEST_WORK,), (METADATA, SPEC, STATUS)),))

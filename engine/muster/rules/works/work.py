@@ -1,0 +1,183 @@
+"""A work of a ManifestWorkReplicaSet: its name, its labels, and what its agent reports about it.
+
+Source: ocm `pkg/work/hub/controllers/manifestworkreplicasetcontroller`. Upstream generates the end of a work's name;
+here it follows from the set, so that every run derives the same.
+"""
+
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass
+from datetime import datetime
+from typing import Final, NamedTuple
+
+from muster.data.decision import Because, Decision, Input, Path
+from muster.data.ids import ObjectId
+from muster.data.kinds import MANAGED_CLUSTER, MANIFEST_WORK, MANIFEST_WORK_REPLICA_SET, of_kinds
+from muster.data.times import format_time, try_time
+from muster.data.tree import Tree, dig, digest_of, mapping_at, mappings_at
+from muster.fleet.view import View
+from muster.rules.generations import DIGEST
+from muster.rules.rollouts.step import FAILED, PROGRESSING, SUCCEEDED, TO_APPLY, ClusterStatus
+
+OWNER: Final = "work.open-cluster-management.io/manifestworkreplicaset"
+PLACEMENT_NAME: Final = "work.open-cluster-management.io/placementname"
+#: Where a derived work keeps its state.
+BOOK: Final = ("status", "muster")
+ROLLOUT: Final = "rollout"
+APPLIED, AVAILABLE, DEGRADED = "Applied", "Available", "Degraded"
+#: The conditions that summaries count.
+COUNTED: Final = (APPLIED, AVAILABLE, PROGRESSING, DEGRADED)
+_LONGEST_STEM: Final = 57
+_LONGEST_OWNER: Final = 63
+
+
+def owner_label(set_: ObjectId) -> str:
+    """The label by which works belong to a set."""
+    return f"{set_.namespace}.{set_.name}"
+
+
+def owner_of(label: str) -> ObjectId:
+    """The set that a label means: no namespace has a dot."""
+    namespace, _, name = label.partition(".")
+    return MANIFEST_WORK_REPLICA_SET.id(name, namespace)
+
+
+def is_valid_owner(label: str) -> bool:
+    """Is it short enough for a label?"""
+    return len(label) <= _LONGEST_OWNER
+
+
+def work_name(set_: ObjectId) -> str:
+    """The name of a set's works, which no other set's works have."""
+    return f"{set_.name[:_LONGEST_STEM].rstrip('.-')}-{digest_of(owner_label(set_))[:5]}"
+
+
+def because_of(owner: str) -> Because:
+    """Why a work is as it is."""
+    template = Input(("spec", "manifestWorkTemplate"), owner_of(owner))
+    return Because("works", (template,), "the template of its set when its turn came")
+
+
+def is_silent(view: View, cluster: str) -> bool:
+    """Is nothing heard of the cluster? What was never heard of is silent, too."""
+    path: Path = ("status", "conditions", (MANAGED_CLUSTER.headline,))
+    return dig(view.now(MANAGED_CLUSTER.id(cluster), *path), "status") not in ("True", "False")
+
+
+class WorkState(NamedTuple):
+    """How a cluster is doing with a work: a state of a rollout, since when (None: not said), and why."""
+
+    state: str
+    since: datetime | None
+    why: str
+
+
+def state_of(generation: int, spec: Tree, status: Tree) -> WorkState:
+    """Judge what an agent reports of a work of this generation.
+
+    As upstream, but: a work that is not applied has failed; without a rule for Progressing, an applied and available
+    one has succeeded; Degraded is a failure in any case, and of several manifests one is enough.
+    """
+    found = {str(one.get("type")): one for one in mappings_at(status, "conditions")}
+    applied, progressing, degraded = (
+        _current(found.get(type_), generation) for type_ in (APPLIED, PROGRESSING, DEGRADED)
+    )
+    if applied is None:
+        return WorkState(TO_APPLY, None, f"not reported as applied in generation {generation}")
+    if applied.get("status") == "False":
+        return WorkState(FAILED, _since(applied), "not applied")
+    if applied.get("status") != "True" or (DEGRADED in found and degraded is None):
+        return WorkState(TO_APPLY, None, f"not reported in generation {generation}")
+    for one in (degraded, *_of_manifests(status)):
+        if one is not None and one.get("status") == "True":
+            return WorkState(FAILED, _since(one), "degraded")
+    if progressing is not None:
+        done = progressing.get("status") == "False"
+        return WorkState(SUCCEEDED if done else PROGRESSING, _since(progressing), "Progressing is reported")
+    available = _current(found.get(AVAILABLE), generation)
+    if PROGRESSING in found or has_progressing_rule(spec) or available is None or available.get("status") != "True":
+        return WorkState(TO_APPLY, None, "applied, and not reported as available or progressing")
+    return WorkState(SUCCEEDED, _since(applied), "applied and available; no rule says when it progresses")
+
+
+def has_progressing_rule(spec: Tree) -> bool:
+    """Does a rule of the work derive Progressing?"""
+    rules = (rule for one in mappings_at(spec, "manifestConfigs") for rule in mappings_at(one, "conditionRules"))
+    return any(rule.get("condition") == PROGRESSING for rule in rules)
+
+
+def reported_true(status: Tree, generation: int) -> list[str]:
+    """The counted conditions that are True in this generation. Upstream counts those of earlier ones, too."""
+    current = (one for one in mappings_at(status, "conditions") if one.get("observedGeneration") == generation)
+    true = {str(one.get("type")) for one in current if one.get("status") == "True"}
+    return sorted(true.intersection(COUNTED))
+
+
+def _current(condition: Tree, generation: int) -> Tree:
+    return condition if condition is not None and condition.get("observedGeneration") == generation else None
+
+
+def _of_manifests(status: Tree) -> list[Tree]:
+    found = (
+        one
+        for manifest in mappings_at(status, "resourceStatus", "manifests")
+        for one in mappings_at(manifest, "conditions")
+    )
+    return [one for one in found if one.get("type") == DEGRADED]
+
+
+def _since(condition: Tree) -> datetime | None:
+    return try_time(condition.get("lastTransitionTime"))
+
+
+def book(state: str, since: datetime, true: Iterable[str], written: str | None) -> Tree:
+    """The form in which a derived work keeps its state; `written`: when its spec was."""
+    known: Tree = {"state": state, "since": format_time(since)}
+    if written is not None:
+        known["written"] = written
+    if listed := sorted(true):
+        known["reported"] = listed
+    return {ROLLOUT: known}
+
+
+@dataclass(frozen=True, slots=True)
+class Work:
+    """A derived work, as sets read it. `revision`: the digest of its template; `true`: its conditions that are True."""
+
+    id: ObjectId
+    labels: Mapping[str, str]
+    revision: str
+    status: ClusterStatus
+    true: frozenset[str]
+
+    @property
+    def cluster(self) -> str:
+        """Its cluster."""
+        return self.id.namespace
+
+
+def read_work(id_: ObjectId, decided: Mapping[Path, Decision]) -> Work | None:
+    """The work as this run has decided it; None if it belongs to no set."""
+
+    def value(*path: str) -> Tree:
+        found = decided.get(path)
+        return None if found is None else found.value
+
+    labels = mapping_at(value("metadata", "labels"))
+    if not labels.get(OWNER):
+        return None
+    kept = dig(value(*BOOK), ROLLOUT)
+    status = ClusterStatus(id_.namespace, str(dig(kept, "state") or TO_APPLY), try_time(dig(kept, "since")))
+    revision = mapping_at(value("metadata", "annotations")).get(DIGEST)
+    return Work(id_, labels, str(revision), status, frozenset(dig(kept, "reported") or ()))
+
+
+def works_by_owner(view: View) -> dict[str, dict[str, list[Work]]]:
+    """The derived works of each set, by the label that names the set and by cluster, sorted by name."""
+    found: dict[str, dict[str, list[Work]]] = {}
+    for id_ in of_kinds(view.decided, MANIFEST_WORK):
+        if (work := read_work(id_, view.decisions(id_))) is not None:
+            found.setdefault(work.labels[OWNER], {}).setdefault(work.cluster, []).append(work)
+    for by_cluster in found.values():
+        for works in by_cluster.values():
+            works.sort(key=lambda work: work.id)
+    return found

@@ -1,0 +1,1 @@
+"""Tests of works and their sets."""

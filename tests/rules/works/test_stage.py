@@ -1,0 +1,207 @@
+"""Stories of sets of works: who gets the template, when, and what the set says."""
+
+from pathlib import Path
+
+import pytest
+import yaml
+
+from tests.rules.works.repository import WorkFleet, condition, instant
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> WorkFleet:
+    """Four clusters that all have one placement."""
+    return WorkFleet(tmp_path)
+
+
+def test_all_at_once_and_the_labels_of_upstream(fleet: WorkFleet) -> None:
+    fleet.set(1, metadata={"labels": {"team": "shop"}})
+    fleet.at(0)
+    assert fleet.versions() == "a1 b1 c1 d1"
+    work = fleet.works()["a"]
+    assert work["metadata"]["labels"] == {
+        "team": "shop",
+        "work.open-cluster-management.io/manifestworkreplicaset": "shop.web",
+        "work.open-cluster-management.io/placementname": "web",
+    }
+    assert work["metadata"]["generation"] == 1
+    assert work["metadata"]["annotations"]["muster.dev/spec-digest"] == fleet.status()["muster"]["rollout"]["revision"]
+    assert fleet.said() == "False Progressing"
+    for name in "abcd":
+        fleet.done(name, 5)
+    fleet.at(10)
+    assert fleet.said() == "True Complete"
+    assert fleet.said("ManifestworkApplied") == "True AsExpected"
+    assert fleet.status()["summary"] == {"total": 4, "applied": 4, "available": 4, "progressing": 0, "degraded": 0}
+
+
+def test_one_after_the_other_each_soaked_to_the_second(fleet: WorkFleet) -> None:
+    fleet.set(1, maxConcurrency=1, minSuccessTime="5m")
+    fleet.at(0)
+    assert fleet.versions() == "a1"
+    fleet.done("a", 30)
+    fleet.at(31)
+    assert fleet.status()["muster"]["rollout"] == {
+        "revision": fleet.works()["a"]["metadata"]["annotations"]["muster.dev/spec-digest"],
+        "selected": 4, "done": 0, "soaking": 1, "until": instant(330),
+    }  # fmt: skip
+    assert fleet.at(329).versions() == "a1"
+    assert fleet.horizon() == 330
+    assert fleet.at(330).versions() == "a1 b1"
+
+
+def test_a_change_of_the_template_is_a_new_rollout_and_old_reports_do_not_count(fleet: WorkFleet) -> None:
+    fleet.set(1, maxConcurrency=1)
+    for second, name in enumerate("abcd"):
+        fleet.at(second * 10)
+        fleet.done(name, second * 10 + 5)
+    assert fleet.at(40).said() == "True Complete"
+    fleet.set(2, maxConcurrency=1, minSuccessTime="1m")
+    assert fleet.at(50).versions() == "a2 b1 c1 d1"
+    assert fleet.works()["a"]["metadata"]["generation"] == 2
+    assert fleet.states() == "a ToApply, b Succeeded, c Succeeded, d Succeeded"
+    # The agent keeps the time at which Progressing became False, which was for the template before.
+    fleet.done("a", 5)
+    fleet.at(60)
+    assert fleet.horizon() == 110
+    assert fleet.at(110).versions() == "a2 b2 c1 d1"
+
+
+def test_too_many_failures_stop_the_rollout_and_say_who_failed(fleet: WorkFleet) -> None:
+    fleet.set(1, maxConcurrency=2, maxFailures=1)
+    fleet.at(0)
+    fleet.reports("a", condition("Applied", "False", 5))
+    fleet.at(10)
+    assert (fleet.versions(), fleet.said()) == ("a1 b1 c1", "False Progressing")
+    fleet.reports("b", condition("Applied", "True", 15), condition("Degraded", "True", 15))
+    fleet.at(20)
+    assert fleet.versions() == "a1 b1 c1"
+    assert fleet.said() == "False Stopped: 2 clusters failed: a, b"
+    fleet.done("b", 25)
+    assert fleet.at(30).versions() == "a1 b1 c1 d1"
+
+
+def test_silence_neither_soaks_nor_succeeds_and_ends_at_the_deadline(fleet: WorkFleet) -> None:
+    fleet.tolerating().set(1, maxConcurrency=1, minSuccessTime="10m", progressDeadline="20m")
+    fleet.at(0)
+    fleet.done("a", 10)
+    fleet.at(20)
+    expiry = 20 + 5 * 60
+    fleet.at(expiry - 1, silent="a")
+    assert fleet.states() == "a Succeeded"
+    fleet.at(expiry, silent="a")
+    assert fleet.states() == "a Progressing"
+    assert fleet.status()["summary"]["available"] == 0
+    assert fleet.at(1300, silent="a").versions() == "a1"
+    assert fleet.horizon() == expiry + 1200
+    fleet.at(expiry + 1200, silent="a")
+    assert fleet.said() == "False Stopped: 1 cluster failed: a"
+    fleet.at(expiry + 1201)
+    assert fleet.versions() == "a1 b1", "heard again, with the report that it soaks since"
+
+
+def test_one_work_per_cluster_of_the_first_placement_that_chooses_it(fleet: WorkFleet) -> None:
+    fleet.placement("more")
+    fleet.set(1, refs=[{"name": "web"}, {"name": "more"}])
+    fleet.at(0)
+    assert fleet.versions() == "a1 b1 c1 d1"
+    assert "MUS431" in fleet.codes()
+    assert [one["availableDecisionGroups"] for one in fleet.status()["placementSummary"]] == [
+        "1 (4 / 4 clusters applied)", "1 (0 / 0 clusters applied)",
+    ]  # fmt: skip
+    fleet.set(1, refs=[{"name": "more"}, {"name": "web"}])
+    fleet.at(10)
+    labels = {
+        work["metadata"]["labels"]["work.open-cluster-management.io/placementname"] for work in fleet.works().values()
+    }
+    assert labels == {"more"}
+    assert {work["metadata"]["generation"] for work in fleet.works().values()} == {1}
+
+
+def test_a_cluster_that_leaves_loses_its_work_whatever_template_it_has(fleet: WorkFleet) -> None:
+    fleet.set(1, maxConcurrency=1)
+    fleet.at(0)
+    fleet.set(2, metadata={"annotations": {"muster.dev/paused": "true"}})
+    assert fleet.at(10).versions() == "a1"
+    assert fleet.said() == "False Waiting: the annotation muster.dev/paused is set"
+    fleet.placement("web", predicates=[{"requiredClusterSelector": {"labelSelector": {"matchLabels": {"no": "one"}}}}])
+    assert fleet.at(20).versions() == ""
+    assert fleet.said() == "False Progressing: no placement chooses a cluster"
+    assert fleet.said("PlacementVerified") == "False PlacementDecisionEmpty"
+
+
+def test_a_missing_placement_ends_the_pass(fleet: WorkFleet) -> None:
+    fleet.set(1)
+    fleet.at(0)
+    before = fleet.status()["summary"]
+    fleet.write("web-placement.yaml", None)
+    fleet.at(10)
+    assert fleet.said("PlacementVerified") == "False PlacementDecisionNotFound"
+    assert (fleet.versions(), fleet.status()["summary"]) == ("a1 b1 c1 d1", before)
+
+
+def test_a_set_that_goes_takes_its_works_with_it_and_a_broken_one_keeps_them(fleet: WorkFleet) -> None:
+    fleet.set(1)
+    fleet.at(0)
+    text = (fleet.root / "web.yaml").read_text()
+    (fleet.root / "web.yaml").write_text(text.replace("placementRefs", "placmentRefs"))
+    assert fleet.at(10).versions() == "a1 b1 c1 d1"
+    (fleet.root / "web.yaml").write_text(text + "  x: [\n")
+    assert fleet.at(20).versions() == "a1 b1 c1 d1"
+    fleet.set(1, metadata={"deletionTimestamp": instant(25)})
+    assert fleet.at(30).versions() == ""
+    fleet.set(1)
+    assert fleet.at(40).versions() == "a1 b1 c1 d1"
+    fleet.write("web.yaml", None)
+    assert fleet.at(50).versions() == ""
+
+
+def test_a_strategy_that_cannot_be_followed_holds_all(fleet: WorkFleet) -> None:
+    fleet.set(1, maxConcurrency=1)
+    fleet.at(0)
+    fleet.set(2, maxConcurrency=1, mandatoryDecisionGroups=[{"groupName": "canary"}])
+    fleet.at(10)
+    assert fleet.versions() == "a1"
+    assert fleet.said().startswith("False Stopped: the strategy of placement web cannot be followed: ")
+    assert fleet.codes() == ["MUS430"]
+    groups = {"groupStrategy": {"decisionGroups": [{"groupName": "canary", "groupClusterSelector": {"labelSelector": {
+        "matchLabels": {"canary": "true"}}}}]}}  # fmt: skip
+    fleet.placement("web", decisionStrategy=groups)
+    fleet.at(20)
+    assert (fleet.versions(), fleet.codes()) == ("a1", ["MUS430"])
+    fleet.write("clusters/c/cluster.yaml", {
+        "apiVersion": "cluster.open-cluster-management.io/v1", "kind": "ManagedCluster",
+        "metadata": {"name": "c", "labels": {"canary": "true"}}, "spec": {"hubAcceptsClient": True},
+    })  # fmt: skip
+    assert fleet.at(30).versions() == "a1 c2"
+    assert fleet.codes() == []
+
+
+def test_an_agents_report_of_an_earlier_work_does_not_count_for_a_later_one(fleet: WorkFleet) -> None:
+    fleet.set(1)
+    fleet.at(0)
+    fleet.done("a", 5)
+    fleet.at(10)
+    fleet.write("web.yaml", None)
+    fleet.at(20)
+    fleet.set(1)
+    fleet.at(30)
+    assert fleet.works()["a"]["metadata"]["generation"] == 2
+    assert fleet.states().startswith("a ToApply, ")
+
+
+def test_a_name_that_makes_no_label(fleet: WorkFleet) -> None:
+    fleet.set(1, metadata={"name": "w" * 60})
+    fleet.at(0)
+    assert "MUS434" in fleet.codes()
+    assert not fleet.works()
+
+
+def test_edited_works_are_written_again(fleet: WorkFleet) -> None:
+    fleet.set(1)
+    fleet.at(0)
+    file = next((fleet.root / "derived/manifestworks/a").iterdir())
+    body = yaml.safe_load(file.read_text())
+    file.write_text("x: [")
+    assert fleet.at(10).versions() == "a1 b1 c1 d1"
+    assert yaml.safe_load(file.read_text())["spec"] == body["spec"]
