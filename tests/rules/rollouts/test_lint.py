@@ -66,3 +66,9 @@ def test_a_finding(spec: dict[str, Any], code: str, message: str, hint: str) -> 
 )
 def test_none(spec: dict[str, Any]) -> None:
     assert told(spec) == []
+
+
+@pytest.mark.parametrize("spec", [{"windows": ["hours"]}, {"stages": [{**EU, "windows": ["hours"]}]}])
+def test_a_calendar_that_does_not_exist(spec: dict[str, Any]) -> None:
+    message = "there is no Calendar 'hours', so nothing starts in it"
+    assert message in [one[1] for one in told(spec) if one[0] == "MUS210"]

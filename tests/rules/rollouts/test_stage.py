@@ -237,3 +237,34 @@ def test_why_a_cluster_has_its_revision(world: RolloutWorld) -> None:
         "Progressing: stage canary: v2; 1 cluster keeps another revision until their turn"
     )
     assert why_revision(fleet, rollout, "c") == "has no revision yet: no stage selects it"
+
+
+CALENDAR = """
+apiVersion: muster.dev/v1alpha1
+kind: Calendar
+metadata: {name: hours}
+spec: {timeZone: Europe/Berlin, windows: [{from: "01:02", to: "01:04"}], freezes: [{period: 2026-01-02, reason: audit}]}
+"""
+
+
+def test_nothing_starts_outside_of_the_windows_of_its_calendars(world: RolloutWorld) -> None:
+    world.write("calendar.yaml", CALENDAR)
+    world.rollout("v1", {**CANARY, "windows": ["hours"]}, REST)
+    assert world.at(0) == ""
+    said = "Waiting: stage canary: it is outside the windows of calendar 'hours' until 2026-01-01T00:02:00Z"
+    assert (world.said, world.next) == (said, 120)
+    assert world.at(119) == ""
+    assert world.at(120) == "a:v1=Progressing"
+
+
+def test_what_has_started_goes_on_and_a_freeze_gives_its_reason(world: RolloutWorld) -> None:
+    world.write("calendar.yaml", CALENDAR)
+    world.rollout("v1", CANARY, {**REST, "windows": ["missing", "hours"]})
+    for second in (0, 1, 61, 120):
+        world.at(second)
+    assert world.entries == "a:v1=Succeeded b:v1=Progressing"
+    assert world.at(86_520) == "a:v1=Succeeded b:v1=Succeeded"
+    assert "calendar 'hours' is frozen: audit until 2026-01-03T00:02:00Z" in world.said
+    world.rollout("v1", CANARY, {**REST, "windows": ["missing"]})
+    world.at(86_521)
+    assert world.said.startswith("Waiting: stage rest: there is no calendar 'missing'")

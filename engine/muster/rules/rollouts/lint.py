@@ -1,4 +1,4 @@
-"""Checks of Rollouts: references to Placements and decision groups that do not exist, and stages without clusters.
+"""Checks of Rollouts: references to Placements, decision groups and Calendars that do not exist, and empty stages.
 
 They read the whole fleet, as those of `muster.rules.checks.references`.
 """
@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterator
 
 from muster.data.codes import Code
 from muster.data.finding import Finding
-from muster.data.kinds import MANAGED_CLUSTER, PLACEMENT, ROLLOUT
+from muster.data.kinds import CALENDAR, MANAGED_CLUSTER, PLACEMENT, ROLLOUT
 from muster.data.names import did_you_mean
 from muster.data.tree import At, dig, mappings_at
 from muster.fleet.fleet import Fleet
@@ -33,6 +33,18 @@ def rollout_findings(fleet: Fleet) -> Iterator[Finding]:
             groups = {str(group.get("groupName")) for group in mappings_at(placement.spec, *strategy)}
             yield from _groups(obj, groups, placement)
         yield from _stages(fleet, obj)
+        yield from _calendars(obj, {calendar.id.name for calendar in fleet.of(CALENDAR)})
+
+
+def _calendars(obj: Object, known: Collection[str]) -> Iterator[Finding]:
+    stages = [("spec", "stages", index) for index in range(len(mappings_at(obj.spec, "stages")))]
+    bodies = [(("spec",), obj.spec), *zip(stages, mappings_at(obj.spec, "stages"), strict=True)]
+    for at, body in bodies:
+        for index, name in enumerate(body.get("windows") or ()):
+            if name not in known:
+                message = f"there is no Calendar {name!r}, so nothing starts in it"
+                where: At = (*at, "windows", index)
+                yield finding_at(obj, where, Code.UNKNOWN_REFERENCE, message, did_you_mean(name, known))
 
 
 def _groups(obj: Object, groups: Collection[str], placement: Object) -> Iterator[Finding]:

@@ -27,6 +27,7 @@ from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
+from muster.rules.calendars.calendar import Calendar
 from muster.rules.effects.allowance import Allowance
 from muster.rules.effects.approval import ROLLOUT_EFFECT, ROLLOUT_TOPIC
 from muster.rules.placements.shards import GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL, DecisionShard
@@ -322,6 +323,8 @@ class _RolloutDecision:
                 if kept[name] is None:
                     self._move(name, ClusterRollout(self.revision, one.name, PROGRESSING, self.now, gate))
             blocked = next((held for held in kept.values() if held is not None), None)
+            if blocked is not None:  # when the window closes, that is why they wait
+                self.horizons += [calendar.next_change(self.now) for calendar in self._calendars(one)]
             step = self._kernel(one, groups, names)
         if blocked is not None:
             self.horizons.append(blocked.until)
@@ -375,7 +378,20 @@ class _RolloutDecision:
         """Is no Calendar of the stage open?"""
         if not one.windows:
             return None
-        return _Blocked("Waiting", f"there is no calendar {one.windows[0]!r}")
+        found = self._calendars(one)
+        if not found:
+            return _Blocked("Waiting", f"there is no calendar {one.windows[0]!r}")
+        if any(calendar.is_open(self.now) for calendar in found):
+            return None
+        changes = [calendar.next_change(self.now) for calendar in found]
+        until = earliest(*changes)
+        first = found[changes.index(until)]
+        ends = f" until {format_time(until)}" if until is not None else ""
+        return _Blocked("Waiting", f"{first.why_closed(self.now)}{ends}", until)
+
+    def _calendars(self, one: RolloutStage) -> list[Calendar]:
+        known = self.run.context.rules.calendars_by_name
+        return [known[name] for name in one.windows if name in known]
 
     def _budget(self, name: str) -> _Blocked | None:
         holding = self.run.context.broadcast(Allowance).holding_for(self.shared, MANAGED_CLUSTER.id(name))
