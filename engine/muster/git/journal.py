@@ -1,9 +1,9 @@
-"""Notes of what is under way in a repository: what a run that was killed may have left there, and whether it is over.
+"""Notes of work in progress in a repository: what a killed run may have left there, and whether it has ended.
 
-Before git changes refs or a work tree for muster, a note of it is put into `muster/` in the git directory. muster and
-every process that it starts for the purpose hold a lock on the note's file (`flock`, through the descriptor that they
-inherit): where the lock can be had, the run is dead with all its processes. Process ids would not tell: in another
-container they are somebody else's, and they are used again; and git goes on for a while when muster alone is killed.
+Before git changes refs or a work tree for muster, a note is put into `muster/` in the git directory. muster and every
+process that it starts for this hold a lock on the note's file (`flock`, through the inherited descriptor): if the lock
+is free, the run is dead with all its processes. Process ids would not tell: other containers have other ones, and they
+are reused; and git continues for a while if only muster is killed.
 """
 
 import fcntl
@@ -24,16 +24,16 @@ from muster.git.process import Completed, Git
 from muster.git.repository import Repository, common_directory
 
 _FOLDER: Final = "muster"
-#: A note that never got its name belongs to a run that was killed in the moment of writing it.
+#: After this time, a note without its final name belongs to a run that was killed while writing it.
 _UNNAMED_SECONDS: Final = 60.0
 _MOST_BYTES: Final = 1 << 16
 
 
 @dataclass(frozen=True, slots=True)
 class JournalNote:
-    """What is about to be changed.
+    """What is about to change.
 
-    `ref` moves to `new`; where it ends in a slash, refs below it are fetched. The locks for that are taken within
+    `ref` moves to `new`; if it ends in a slash, refs below it are fetched. The locks for that are taken within
     `seconds`. `worktree` goes from commit `old` to `new`; empty for none.
     """
 
@@ -46,8 +46,8 @@ class JournalNote:
 
 @dataclass(slots=True)
 class Journal:
-    """A note in its file, held. `unfinished` keeps it for a later run when it is let go; `lock` holds it, too, and goes
-    before it."""
+    """A held note in its file. `unfinished` keeps the note for a later run when it is released; `lock` is a lock with
+    its content, which is removed first."""
 
     path: Path
     note: JournalNote
@@ -58,7 +58,7 @@ class Journal:
 
     @property
     def index(self) -> Path:
-        """Where the index lies on which git works in place of the work tree's own."""
+        """The path of the index that git works on instead of the work tree's own."""
         return self.path.with_suffix(".index")
 
     @property
@@ -67,28 +67,28 @@ class Journal:
         return os.fstat(self._descriptor).st_mtime
 
     def after(self, done: Completed) -> Completed:
-        """Keep the note where git was killed by a signal, and return what it said."""
+        """Keep the note if git was killed by a signal; return its result."""
         self.unfinished = self.unfinished or done.status < 0
         return done
 
     def holding(self, git: Git) -> Git:
-        """Return `git` with processes that hold the note, too."""
+        """Return `git` whose processes also hold the note."""
         return replace(git, inherited=(self._descriptor,))
 
     def is_in(self, lock: Path) -> bool:
-        """Whether a lock holds this very note."""
+        """Does a lock contain this note?"""
         try:
             return lock.read_bytes() == self.text
         except OSError:
             return False
 
     def unlock(self) -> None:
-        """Remove the lock. Also done on closing: nothing that interrupts us may leave a lock without its note."""
+        """Remove the lock. Also called on closing, so that no interrupt leaves a lock without its note."""
         if self.lock is not None and self.is_in(self.lock):
             self.lock.unlink(missing_ok=True)
 
     def close(self) -> None:
-        """Let go of the note, and remove it unless it is `unfinished`."""
+        """Release the note, and remove it unless it is `unfinished`."""
         self.unlock()
         if not self.unfinished:
             for left in (self.index, self.index.with_name(f"{self.index.name}.lock"), self.path):
@@ -98,8 +98,8 @@ class Journal:
 
 @contextmanager
 def noted(repository: Repository, note: JournalNote) -> Iterator[Journal]:
-    """Hold a note while the block runs; one of refs stays where that ends in an exception. RepositoryError if none
-    can be written."""
+    """Hold a note while the block runs; a note of refs stays if the block ends in an exception. RepositoryError if it
+    cannot be written."""
     folder = common_directory(repository) / _FOLDER
     name = uuid.uuid4().hex
     text = json.dumps({"name": name, **asdict(note)}).encode()
@@ -108,11 +108,11 @@ def noted(repository: Repository, note: JournalNote) -> Iterator[Journal]:
         folder.mkdir(exist_ok=True)
         descriptor = os.open(unnamed, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
         try:
-            with suppress(OSError):  # a file system without locks: nobody can tell there that a run is dead
+            with suppress(OSError):  # a file system without locks: dead runs cannot be recognised there
                 fcntl.flock(descriptor, fcntl.LOCK_EX)
             os.write(descriptor, text)
             if note.worktree:
-                os.fsync(descriptor)  # files are about to change, which nobody could explain after a power cut
+                os.fsync(descriptor)  # files are about to change, and a power cut must not leave them unexplained
             unnamed.rename(path)  # only now can others see it
         except BaseException:
             unnamed.unlink(missing_ok=True)
@@ -134,7 +134,7 @@ def noted(repository: Repository, note: JournalNote) -> Iterator[Journal]:
 
 
 def left_by_the_dead(repository: Repository) -> Iterator[Journal]:
-    """Yield the notes of runs that are over, each held until the next is asked for."""
+    """Yield the notes of dead runs, each held until the next one is requested."""
     folder = common_directory(repository) / _FOLDER
     try:
         names = sorted(entry.name for entry in os.scandir(folder))
@@ -159,7 +159,7 @@ def left_by_the_dead(repository: Repository) -> Iterator[Journal]:
 
 
 def _taken(path: Path, descriptor: int) -> Journal | None:
-    """Take the note over; None if it is held, is gone, or is nobody's note."""
+    """Take the note over; None if it is held, is gone, or is not ours."""
     try:
         fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
         held, at_path = os.fstat(descriptor), path.lstat()
@@ -176,7 +176,7 @@ def _taken(path: Path, descriptor: int) -> Journal | None:
 
 
 def _read(text: bytes) -> JournalNote:
-    """The note as it was written; one that says nothing where it is none of ours."""
+    """The note as it was written; an empty one if it is not ours."""
     with suppress(ValueError):
         return from_tree(JournalNote, read_json(text))
     return JournalNote()

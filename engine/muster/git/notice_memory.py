@@ -1,9 +1,9 @@
-"""What is remembered of notifications: a git ref of its own, `refs/muster/notifications`, one root commit replaced in
-place, as the memory of pulses is (`muster.git.pulse_memory`).
+"""The memory of notifications: a git ref, `refs/muster/notifications`, with one root commit that is replaced in place,
+like the memory of pulses (`muster.git.pulse_memory`).
 
-It has the commit up to which transitions were looked at, the messages that have not arrived everywhere, and the ids of
-the last ones that have. It is written before anything is sent, and again afterwards: what is lost in between is sent
-twice, with the same id, and nothing is lost.
+It has the last commit whose transitions were looked at, the messages that have not arrived everywhere, and the ids of
+the last ones that have. It is written before anything is sent, and again afterwards: if the second write is lost,
+messages are sent twice with the same id, and none is lost.
 """
 
 import json
@@ -22,13 +22,13 @@ from muster.git.rootref import RefContents, RootRef, store_files
 REF = "refs/muster/notifications"
 _FILE = "notifications.json"
 _NOTE = "What muster remembers of its notifications\n"
-#: So many ids of what has arrived are kept: whoever decided the same beside us tells it no second time.
+#: How many ids of sent messages are kept, so that another process with the same decisions does not send them again.
 _MOST_DONE = 1000
 
 
 @dataclass
 class NoticeMemory:
-    """The memory in hand: up to which commit (None: nothing yet), what is to be told, and what was."""
+    """A memory: the last commit (None: nothing yet), the messages to send, and the ids of sent ones."""
 
     upto: str | None = None
     messages: dict[str, Message] = field(default_factory=dict)
@@ -40,7 +40,7 @@ class NoticeMemory:
         self.done = [*(id_ for id_ in self.done if id_ != message.id), message.id][-_MOST_DONE:]
 
     def add(self, other: "NoticeMemory") -> None:
-        """Take over what another memory knows besides."""
+        """Add what another memory knows."""
         self.done = list(dict.fromkeys([*other.done, *self.done]))[-_MOST_DONE:]
         for id_, theirs in other.messages.items():
             mine = self.messages.get(id_)
@@ -55,7 +55,8 @@ class NoticeMemory:
 
 
 def read_memory(repository: Repository, remote: str | None = None) -> NoticeMemory:
-    """Return what the repository remembers, and the remote where one is given. RepositoryError if that is not there."""
+    """Return the memory of the repository, and of the remote if one is given. RepositoryError if the remote cannot be
+    read."""
     memory = decoded(RootRef(repository, REF).look().files)
     if remote is not None:
         theirs = decoded(RootRef(repository, REF, remote).look().files)
@@ -65,7 +66,7 @@ def read_memory(repository: Repository, remote: str | None = None) -> NoticeMemo
 
 
 def remember(repository: Repository, memory: NoticeMemory, remote: str | None = None) -> str:
-    """Store a memory, together with what others stored meanwhile. Returns why it could not be stored, or nothing."""
+    """Store a memory, merged with what others have stored meanwhile. Return why it could not be stored, or nothing."""
 
     def merged(standing: RefContents) -> Mapping[str, bytes] | None:
         memory.add(decoded(standing.files))
@@ -76,14 +77,14 @@ def remember(repository: Repository, memory: NoticeMemory, remote: str | None = 
 
 
 def encoded(memory: NoticeMemory) -> Mapping[str, bytes]:
-    """A memory as a file: the same memory gives the same bytes."""
+    """Return a memory as a file: the same memory gives the same bytes."""
     messages = [_tree_of(one) for _, one in sorted(memory.messages.items())]
     tree = {"upTo": memory.upto, "messages": messages, "done": memory.done}
     return {_FILE: (json.dumps(tree, indent=0) + "\n").encode()}
 
 
 def decoded(files: Mapping[str, bytes]) -> NoticeMemory:
-    """The memory in files. What cannot be read is forgotten."""
+    """Return the memory in files. What cannot be read is dropped."""
     memory = NoticeMemory()
     try:
         tree = read_json(files[_FILE])
@@ -100,7 +101,7 @@ def decoded(files: Mapping[str, bytes]) -> NoticeMemory:
 
 
 def _tree_of(message: Message) -> Tree:
-    tree = to_tree(message)  # in the order of the fields; what is told stands last
+    tree = to_tree(message)  # in the order of the fields, with the notices last
     notices = tree.pop("notices")
     return {**tree, "notices": notices}
 

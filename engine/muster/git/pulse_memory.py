@@ -1,10 +1,10 @@
-"""What is remembered of pulses: a git ref of its own, `refs/muster/pulses`, one root commit replaced in place.
+"""The memory of pulses: a git ref, `refs/muster/pulses`, with one root commit that is replaced in place.
 
-So the memory makes no noise in the fleet's history, and a clone that has just been made can have it: it lies in the
-repository, and with a remote on the remote, which is asked before pulses are decided and told after they went out.
-Losing it, or two runs at one time, costs a pulse twice, never a pulse.
+So it adds nothing to the fleet's history, and a new clone has it: it is in the repository, and with a remote on the
+remote, which is read before pulses are decided and updated after they are published. If it is lost, or if two runs are
+made at once, a pulse is published twice, but never lost.
 
-The commit's tree has up to 256 files of JSON, by a hash of the object, so that one pulse changes one small file.
+The commit's tree has up to 256 JSON files, by a hash of the object, so that one pulse changes one small file.
 """
 
 import hashlib
@@ -30,7 +30,7 @@ _MESSAGE = "What muster remembers of its pulses\n"
 
 @dataclass(frozen=True, slots=True)
 class Arrived:
-    """An event that some sinks have and others do not have yet."""
+    """An event that only some sinks have received."""
 
     event: str
     sinks: frozenset[str]
@@ -38,9 +38,9 @@ class Arrived:
 
 @dataclass
 class PulseMemory:
-    """The memory in hand: the last pulse of each object and policy, and what is only half delivered.
+    """A memory: the last pulse of each object and policy, and partly delivered events.
 
-    `objects`, where known, are those that exist: nothing else is remembered.
+    `objects`, if known, are the existing ones: nothing else is remembered.
     """
 
     published: dict[PulseKey, Published] = field(default_factory=dict)
@@ -48,7 +48,7 @@ class PulseMemory:
     objects: Collection[ObjectId] | None = field(default=None, compare=False)
 
     def add(self, other: "PulseMemory") -> None:
-        """Take over what another memory knows better: of two pulses the later."""
+        """Add what another memory knows: of two pulses the later one."""
         for key, theirs in other.published.items():
             mine = self.published.get(key)
             if mine is None or (theirs.time, theirs.count) > (mine.time, mine.count):
@@ -63,7 +63,7 @@ class PulseMemory:
         self._forget()
 
     def keep(self, objects: Collection[ObjectId]) -> None:
-        """Forget objects that are gone, now and whatever is added."""
+        """Forget objects that are gone, now and in later additions."""
         self.objects = objects
         self._forget()
 
@@ -76,7 +76,8 @@ class PulseMemory:
 
 
 def read_memory(repository: Repository, remote: str | None = None) -> PulseMemory:
-    """Return what the repository remembers, and the remote where one is given. RepositoryError if that is not there."""
+    """Return the memory of the repository, and of the remote if one is given. RepositoryError if the remote cannot be
+    read."""
     memory = decoded(RootRef(repository, REF).look().files)
     if remote is not None:
         memory.add(decoded(RootRef(repository, REF, remote).look().files))
@@ -85,28 +86,28 @@ def read_memory(repository: Repository, remote: str | None = None) -> PulseMemor
 
 @dataclass(frozen=True)
 class Remembered:
-    """What went out before, read when it is asked for. `at` changes whenever it does: both are of one look."""
+    """The earlier pulses, read on demand. `at` changes whenever they do, and both are from one read."""
 
     repository: Repository
     remote: str | None = None
 
     @cached_property
     def memory(self) -> Memory:
-        """The last pulse of each object and policy. RepositoryError if the remote's cannot be had."""
+        """The last pulse of each object and policy. RepositoryError if the remote cannot be read."""
         if self.remote is None:
             return decoded(files_of(self.repository, self.at) if self.at else {}).published
         return read_memory(self.repository, self.remote).published
 
     @cached_property
     def at(self) -> str:
-        """The commit that remembers; with a remote, what it remembers."""
+        """The commit of the memory; with a remote, a digest of its content."""
         if self.remote is None:
             return ref_tip(self.repository, REF) or ""
         return hashlib.sha256(repr(sorted(self.memory.items())).encode()).hexdigest()
 
 
 def memory_of(path: Path, environ: Mapping[str, str]) -> Memory:
-    """What the repository at a path remembers; a plain directory remembers nothing."""
+    """Return the memory of the repository at a path; a plain directory has none."""
     try:
         repository = open_repository(path, environ)
     except RepositoryError:
@@ -115,7 +116,7 @@ def memory_of(path: Path, environ: Mapping[str, str]) -> Memory:
 
 
 def remember(repository: Repository, memory: PulseMemory, remote: str | None = None) -> str:
-    """Store a memory, together with what others stored meanwhile. Returns why it could not be stored, or nothing."""
+    """Store a memory, merged with what others have stored meanwhile. Return why it could not be stored, or nothing."""
 
     def merged(standing: RefContents) -> Mapping[str, bytes]:
         memory.add(decoded(standing.files))
@@ -125,7 +126,7 @@ def remember(repository: Repository, memory: PulseMemory, remote: str | None = N
 
 
 def encoded(memory: PulseMemory) -> Mapping[str, bytes]:
-    """A memory as files: the same memory gives the same bytes."""
+    """Return a memory as files: the same memory gives the same bytes."""
     shards: dict[str, dict[str, dict[str, Tree]]] = {}
     for key in sorted({*memory.published, *memory.arrived}):
         name = "/".join(key.object)
@@ -143,7 +144,7 @@ def _entry(memory: PulseMemory, key: PulseKey) -> Tree:
 
 
 def decoded(files: Mapping[str, bytes]) -> PulseMemory:
-    """The memory in files. What cannot be read is forgotten, which costs a pulse twice."""
+    """Return the memory in files. What cannot be read is dropped, so a pulse may be published twice."""
     memory = PulseMemory()
     for content in files.values():
         try:
@@ -158,7 +159,7 @@ def decoded(files: Mapping[str, bytes]) -> PulseMemory:
 
 
 def _is_text(name: str) -> bool:
-    """Whether a name could be an object's: JSON can hold halves of characters, which nothing can be called."""
+    """Can an object have this name? JSON can contain lone surrogates, which no name has."""
     return not any("\ud800" <= character <= "\udfff" for character in name)
 
 

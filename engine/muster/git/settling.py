@@ -1,8 +1,8 @@
-"""Puts a work tree right in which somebody was stopped while he brought it from one commit to another.
+"""Repairs a work tree whose update from one commit to another was interrupted.
 
-Only what he can have left is touched: of the paths in which the two commits differ, those where the index has what one
-of them has, and where the file is what one of them has, a beginning of that, or not there. They become what the work
-tree's HEAD has, wherever that is by now. Whatever else lies there is a person's, and stays.
+It only changes what the update can have left: of the paths that differ between the two commits, those whose index entry
+is one of theirs, and whose file is one of theirs, the beginning of one, or missing. They become what the work tree's
+HEAD has now. All else is a person's, and stays.
 """
 
 import errno
@@ -21,14 +21,14 @@ from muster.git.process import Git
 _LINK: Final = "120000"
 _SUBMODULE: Final = "160000"
 _EXECUTABLE: Final = "100755"
-#: A larger file is taken for a person's.
+#: Larger files count as a person's.
 _MOST_BYTES: Final = 1 << 28
 
 
 def settle(lent: LentIndex, old: str, new: str, object_format: str) -> int:
-    """Put the work tree and its index right; return in how many paths they were not.
+    """Repair the work tree and its index; return the number of repaired paths.
 
-    RepositoryError or OSError if that cannot be done now: a commit is gone, the disk is full.
+    RepositoryError or OSError if that is not possible now: a commit is gone, the disk is full.
     """
     git = lent.git
     changes = [one for one in changes_between(git, old, new) if not _is_submodule(one)]
@@ -58,9 +58,9 @@ def _is_submodule(change: PathChange) -> bool:
 def _put_index_right(
     git: Git, changes: list[PathChange], wanted: Mapping[bytes, Blob]
 ) -> tuple[list[PathChange], set[bytes]]:
-    """Give the index what HEAD has where it has what one of the two commits has.
+    """Set index entries that are one of the two commits' to HEAD's.
 
-    Returns the changes in whose paths the index is then as HEAD is, and the paths where it was not.
+    Return the changes at whose paths the index then equals HEAD, and the paths where it did not before.
     """
     entries = entries_of_index(git)
     own, lines, put = list[PathChange](), list[bytes](), set[bytes]()
@@ -82,14 +82,14 @@ def _put_index_right(
 
 
 class _WorkTreeState(NamedTuple):
-    """What lies in the work tree."""
+    """A file in the work tree."""
 
     mode: str
     content: bytes
 
 
 class _Files:
-    """The files of a work tree, beside what commits have."""
+    """The files of a work tree, compared with those of commits."""
 
     def __init__(self, git: Git, stored: ContentConverter) -> None:
         self._git, self._stored = git, stored
@@ -97,7 +97,7 @@ class _Files:
         self._modes = git.line("config", "--type=bool", "--get", "core.fileMode") != "false"
 
     def may_be_replaced(self, change: PathChange, wanted: Blob | None) -> bool:
-        """Whether what lies at a path is not what is wanted, and is nothing of a person's."""
+        """Does the file at a path differ from the wanted one, and is it nothing of a person's?"""
         try:
             found = _file_at(self._root, change.raw)
             if found is None:
@@ -119,14 +119,14 @@ class _Files:
         return (blob.mode == _LINK) == (found.mode == _LINK)
 
     def _begins(self, found: _WorkTreeState, blob: Blob) -> bool:
-        """Whether a file is what is there of a blob when its writing is cut short."""
+        """Is a file the beginning of a blob, as if writing it was cut short?"""
         if found.mode == _LINK:
             return False
         return not found.content or self._git.output("cat-file", "blob", blob.oid).startswith(found.content)
 
 
 def _file_at(root: bytes, path: bytes) -> _WorkTreeState | None:
-    """What lies at a path; None if nothing does. OSError if it is nothing that git writes."""
+    """The file at a path; None if there is none. OSError for something that git does not write."""
     for folder in reversed(list(folders_of(path))):
         try:
             mode = os.lstat(root + b"/" + folder).st_mode

@@ -71,7 +71,7 @@ def commit_message(run: Run, found: Sequence[Change], notes: Sequence[str] = ())
     return "\n".join([subject, "", *plain(body), "", *trailers]) + "\n"
 
 
-#: Up to this many objects with the same transition are told one by one.
+#: Up to this many objects with the same transition get a line each.
 MOST_NAMED: Final = 5
 
 
@@ -91,8 +91,8 @@ def lines_for_people(found: Sequence[Change]) -> Iterator[str]:
 
 
 def together(objects: Sequence[ObjectId], texts: Sequence[str]) -> Iterator[str | None]:
-    """Yield what stands in place of each object, of which its text is told: the names of all where many of a kind have
-    the same text, None behind the first of them, and nothing where an object stands for itself."""
+    """Yield the name to show for each object: where many of a kind have the same text, all their names at the first
+    and None at the others; else the empty string, so that the object shows its own."""
     alike = grouped(((id_.kind, text), id_) for id_, text in zip(objects, texts, strict=True))
     for id_, text in zip(objects, texts, strict=True):
         same = alike[id_.kind, text]

@@ -89,7 +89,7 @@ def _lines(done: "Import", *, dry_run: bool) -> list[str]:
         f"{kind}: {_names(ids)} here already, left as {'it is' if len(ids) == 1 else 'they are'}"
         for kind, ids in here.items()
     ]
-    lines += [f"{kind}: {number} of no cluster, passed over" for kind, number in sorted(done.dump.nobodys.items())]
+    lines += [f"{kind}: {number} of no cluster, passed over" for kind, number in sorted(done.dump.unassigned.items())]
     lines += [f"{kind}: {_names(ids)} proposed, see the warning" for kind, ids in proposed.items()]
     if no_times := sorted(done.dump.no_times):
         lines.append(f"not times at which a dump is taken, so they do not count for that: {_times(no_times)}")
@@ -143,7 +143,7 @@ def _tree(done: "Import") -> Tree:
         "imported": [id_._asdict() for id_ in moved.imported],
         "here": [id_._asdict() for id_ in moved.here],
         "proposed": [id_._asdict() for id_ in moved.proposed],
-        "ofNoCluster": dict(sorted(done.dump.nobodys.items())),
+        "ofNoCluster": dict(sorted(done.dump.unassigned.items())),
         "passedOver": [
             {"kind": kind, "apiVersion": version, "number": number}
             for (kind, version), number in sorted(done.dump.strangers.items())

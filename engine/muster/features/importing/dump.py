@@ -1,7 +1,7 @@
-"""Reading a dump: the objects of the fleet in it, whole and sound, and what else there was.
+"""Reading a dump: the valid objects of the fleet in it, and counts of everything else.
 
-A dump of a hub is mostly other programs' objects. Those are counted by kind and left alone. What cannot be read, or
-breaks its schema, is a finding with its place in the dump, and the rest is read all the same.
+Most objects of a hub's dump belong to other programs. They are counted by kind and ignored. What cannot be read, or
+violates its schema, is a finding with its place in the dump, and the rest is read.
 """
 
 from collections import Counter
@@ -37,14 +37,14 @@ from muster.git.clock import CLOCK_SKEW
 DUMP_BYTES: Final = 256 << 20
 _DUMP_NODES: Final = 20_000_000
 _MOST_LOCATED: Final = 5
-#: No hub is older than Kubernetes. Go writes year one, and others 1970, where there is no time.
+#: No hub is older than Kubernetes. For a missing time, Go writes the year 1, and others 1970.
 _EARLIEST: Final = datetime(2014, 1, 1, tzinfo=UTC)
 _load = partial(load_documents, most_bytes=DUMP_BYTES, most_nodes=_DUMP_NODES, of_go=True)
 
-#: What an API server writes about an object and takes from nobody; nothing here reads it.
+#: Fields that only the API server writes, and that nothing here reads.
 _OF_THE_SERVER: Final = ("managedFields", "resourceVersion", "selfLink")
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
-#: What a run of muster remembers in annotations: the dump may be another fleet's export.
+#: Annotations that muster writes: the dump may be another fleet's export.
 _OF_RUNS: Final = ("muster.dev/never-available", "muster.dev/spec-digest", DURATION, SHORTENED)
 #: Fields that say when something happened, never when something is to happen.
 _MOMENTS: Final = frozenset((
@@ -57,16 +57,16 @@ _MOMENTS: Final = frozenset((
 class Dump:
     """What was read.
 
-    `objects` are whole, sound and free of credentials; `strangers` counts others by kind and version, `nobodys` by kind
-    what could speak of a cluster and speaks of none; `newest` is the latest moment of which the dump speaks: when it
-    was taken, as far as can be told; `no_times` are moments at which it cannot have been. `versions` are the
-    resourceVersions of the objects; `refused` counts the unsound.
+    `objects` are whole, sound and free of credentials, `versions` their resourceVersions; `refused` counts the
+    unsound. `strangers` counts objects of other kinds by kind and version; `unassigned` counts by kind those that
+    could belong to a cluster and belong to none. `newest` is the latest moment in the dump: when it was taken, as far
+    as can be told; `no_times` are moments at which it cannot have been taken.
     """
 
     objects: dict[ObjectId, Part] = field(default_factory=dict)
     findings: list[Finding] = field(default_factory=list)
     strangers: Counter[tuple[str, str]] = field(default_factory=Counter)
-    nobodys: Counter[str] = field(default_factory=Counter)
+    unassigned: Counter[str] = field(default_factory=Counter)
     newest: datetime | None = None
     no_times: set[datetime] = field(default_factory=set)
     versions: dict[ObjectId, int] = field(default_factory=dict)
@@ -104,7 +104,7 @@ def _add(dump: Dump, reading: FilesRead, origin: Origin, body: Tree) -> None:
         group = api_version.rpartition("/")[0]
         kind = BY_GROUP_KIND.get((group, name))
         if kind in OF_CLUSTERS and not named_cluster(kind, body):
-            dump.nobodys[name] += 1
+            dump.unassigned[name] += 1
             return
         if kind is None and misspelt_kind(group, name) is None:
             items = body.get("items")

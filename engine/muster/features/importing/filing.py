@@ -1,7 +1,7 @@
-"""Writing files into a work tree: below it and nowhere else, and over nothing that is not asked for.
+"""Writing files into a work tree: only below it, and over nothing unless that is requested.
 
-Each folder is opened in the one before it, never through a symbolic link, so a link that leads out of the tree is
-an obstacle and not a way. A file that exists is replaced at once and as a whole, or not at all.
+Each folder is opened inside the one before it, never through a symbolic link, so a link out of the tree is an obstacle.
+An existing file is replaced at once and as a whole, or not at all.
 """
 
 import contextlib

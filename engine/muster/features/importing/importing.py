@@ -1,11 +1,9 @@
-"""Importing: what a dump of a live hub becomes in a repository, and writing that.
+"""Importing: the files that a dump of a live hub becomes in a repository, and writing them.
 
-Nothing is committed: whoever imports looks at the files first, and commits them as any others.
+Nothing is committed: people review the files first, and commit them like any others.
 
-The Secrets that pools need: they stay on the hub, and muster has to be told that they are there.
-
-A pool makes no clusters while a Secret that it names is missing, and muster sees none
-(`muster.rules.pools.inventory`). Those that the hub of an imported pool did not miss are named in a part of the
+The Secrets that pools need stay on the hub, and muster does not see them. A pool makes no clusters while a Secret that
+it names is missing (`muster.rules.pools.inventory`). So those that the hub did not miss are named in a part of the
 Fleet of its own.
 """
 

@@ -1,4 +1,4 @@
-"""All texts of moving in: what is not taken over as it stands, and why."""
+"""The messages of moving in: what is not imported unchanged, and why."""
 
 from muster.data.codes import Code, Severity
 from muster.data.finding import Finding

@@ -1,4 +1,4 @@
-"""The files that an import writes: of each object what is not in the repository yet, each part in its place."""
+"""The files that an import writes: what the repository does not have yet of each object, each part in its place."""
 
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass, field
@@ -22,7 +22,7 @@ from muster.fleet.layout import DECLARED, REPORTED, file_places
 from muster.fleet.objects import Object
 from muster.rules.effects.budget import ALLOW_DISRUPTION
 
-#: Says why a file cannot be written at a path of the repository; nothing where it can.
+#: Returns why a file cannot be written at a path of the repository; empty if it can.
 Obstacle: TypeAlias = Callable[[str], str]
 
 _ORDER: Final = {(kind.group, kind.name): number for number, kind in enumerate(ALL)}
@@ -30,9 +30,9 @@ _ORDER: Final = {(kind.group, kind.name): number for number, kind in enumerate(A
 _DIGEST: Final = "muster.dev/spec-digest"
 #: Kinds that command muster.
 _COMMANDS: Final = (FLEET, APPROVAL, WAIVER)
-#: How the file of a proposal ends, which muster does not read.
+#: The suffix of a proposal's file, which muster does not read.
 _PROPOSED: Final = ".proposed"
-#: What muster itself declares: objects of these exist where they are derived.
+#: Kinds that muster declares: their objects exist if they are derived.
 _DECLARED_HERE: Final = (PLACEMENT_DECISION, CLUSTER_DEPLOYMENT)
 
 

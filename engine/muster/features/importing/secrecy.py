@@ -1,8 +1,7 @@
-"""Credentials never move into a repository: what is committed once is read by whoever can read it, for ever.
+"""Keeps credentials out of the repository, whose readers can read everything that was ever committed.
 
-Secrets are of no kind that muster reads and are passed over with all the others. What is looked for here is what the
-known kinds can carry: Secrets inside a ManifestWork, private keys in any text, passwords in URLs, and headers by which
-somebody is let in.
+Secrets are of no kind that muster reads, so they are skipped like other objects. This module searches the known kinds:
+for Secrets inside a ManifestWork, private keys in any text, passwords in URLs, and headers with credentials.
 """
 
 import base64

@@ -1,9 +1,9 @@
-"""Sorting: what of an object people want, what agents and provisioners report, and what the hub had derived.
+"""Sorting: divides an object into what people want, what agents and provisioners report, and what the hub derived.
 
-Upstream's objects hold all three in one document. Here each has a writer of its own, so each becomes a part of its own:
-the wish a person's file, the report the agent's or provisioner's, what the hub derived a file under `derived/`, as if
-the last run had written it. Put together again they are the object: nothing is lost and nothing stands twice, but for
-conditions that an agent reports and muster decides, of which `derived/` has the outcome.
+Upstream, an object has all three in one document. Here each has its own writer and so its own part: a person's file,
+the report of the agent or provisioner, and a file under `derived/` as if the last run had written it. Together they are
+the object: nothing is lost or duplicated, except conditions that an agent reports and muster decides, whose outcome is
+in `derived/`.
 """
 
 from collections.abc import Mapping
@@ -62,7 +62,7 @@ def _sorted(part: Part, deciders: Deciders, known: Mapping[ObjectId, object]) ->
     kind, body = kind_of(part.id), part.body
     decided = decided_by_hub(kind, body, deciders)
     if kind is PLACEMENT_DECISION and placement_of(part) not in known:
-        decided = None  # somebody else's controller decides for it, and nothing here does
+        decided = None  # another controller decides for it
     derived = {**as_derived(kind, decided), "apiVersion": kind.api_version} if decided else None
     if kind in CLUSTERS:
         return _cluster(part, derived, deciders)
