@@ -107,3 +107,15 @@ def test_a_kind_without_columns_of_its_own_shows_its_conditions() -> None:
     [row] = shown("Odd", {"metadata": {"name": "o", "namespace": "n"}, **conditions(A="True", B="False")},
                   namespaced=True)  # fmt: skip
     assert row == {"NAMESPACE": "n", "NAME": "o", "CONDITIONS": "A=True, B=False"}
+
+
+def test_how_far_a_set_of_works_is() -> None:
+    rollout = {"done": 12, "selected": 40, "revision": "abc123456789"}
+    until = {"soaking": 2, "until": "2026-01-01T14:05:00Z"}
+    fresh, soaking, failed = shown(
+        "ManifestWorkReplicaSet", {},
+        *({"status": {"muster": {"rollout": {**rollout, **more}}}} for more in (until, {"failed": ["a"]})),
+    )  # fmt: skip
+    assert fresh["CLUSTERS"] == "-"
+    assert soaking["CLUSTERS"] == "12/40 at abc123, 2 soaking until 2026-01-01T14:05:00Z"
+    assert failed["CLUSTERS"] == "12/40 at abc123, 1 failed"

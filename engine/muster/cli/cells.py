@@ -75,6 +75,18 @@ def rolled_out(body: Tree, _now: datetime) -> str:
     return f"{total - sum(stage.get('ToApply', 0) for stage in stages)}/{total}" if stages else "-"
 
 
+def worked(body: Tree, _now: datetime) -> str:
+    """How far a set of works is: `12/40 at abc123, 2 soaking until 2026-01-01T14:05:00Z`."""
+    known = dig(body, "status", "muster", "rollout")
+    if not isinstance(known, dict):
+        return "-"
+    text = f"{known['done']}/{known['selected']} at {str(known['revision'])[:6]}"
+    if known.get("soaking"):
+        text += f", {known['soaking']} soaking until {known['until']}"
+    failed = known.get("failed") or ()
+    return f"{text}, {len(failed)} failed" if failed else text
+
+
 def since(*types: str) -> Callable[[Tree, datetime], str]:
     """A cell with the time since the last transition of such a condition."""
 

@@ -64,6 +64,20 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("NEXT", cells.text("status", "nextStepAt"), rank=1),
         Column("MESSAGE", cells.message("RolledOut"), rank=2),
     ),
+    "ManifestWorkReplicaSet": (
+        _NAMESPACE,
+        _NAME,
+        Column("CLUSTERS", cells.worked),
+        Column("STATE", cells.reason("PlacementRolledOut")),
+        Column("MESSAGE", cells.message("PlacementRolledOut"), rank=1),
+    ),
+    "ManifestWork": (
+        _NAMESPACE,
+        _NAME,
+        Column("STATE", cells.text("status", "muster", "rollout", "state")),
+        Column("SINCE", cells.text("status", "muster", "rollout", "since"), rank=1),
+        Column("REVISION", cells.text("metadata", "annotations", "muster.dev/spec-digest"), rank=2),
+    ),
     "PlacementDecision": (
         _NAMESPACE,
         _NAME,
