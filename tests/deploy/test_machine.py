@@ -285,8 +285,12 @@ def answer(url: str, token: str = "", host: str = "10.1.2.3:8080") -> int:
         return 0
 
 
-def test_the_image_is_made_of_what_muster_is_built_from() -> None:
-    text = (ROOT / "deploy/Containerfile").read_text()
+IMAGES = ("deploy/Containerfile", "deploy/agent/Containerfile")
+
+
+@pytest.mark.parametrize("image", IMAGES)
+def test_the_image_is_made_of_what_muster_is_built_from(image: str) -> None:
+    text = (ROOT / image).read_text()
     copied = {word for line in re.findall(r"^COPY (?!--from)(.*) \S+$", text, re.M) for word in line.split()}
     assert copied == set(SHIPPED)
     extras = set(re.findall(r'"\.\[(.*)\]"', text)[0].split(","))
@@ -295,8 +299,7 @@ def test_the_image_is_made_of_what_muster_is_built_from() -> None:
     assert re.findall(r"^USER (.*)$", text, re.M) == ["65532:65532"]
 
 
-def test_hadolint_finds_nothing() -> None:
-    done = subprocess.run(
-        [BIN / "hadolint", ROOT / "deploy/Containerfile"], capture_output=True, text=True, check=False
-    )
+@pytest.mark.parametrize("image", IMAGES)
+def test_hadolint_finds_nothing(image: str) -> None:
+    done = subprocess.run([BIN / "hadolint", ROOT / image], capture_output=True, text=True, check=False)
     assert (done.returncode, done.stdout) == (0, "")

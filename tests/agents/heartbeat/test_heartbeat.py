@@ -417,3 +417,18 @@ def test_a_cluster_that_hangs_is_looked_at_beside_the_heartbeat() -> None:
     assert verdict is not None
     assert (verdict.status, "OSError" in verdict.message) == ("False", True)
     observer.stop()
+
+
+def test_what_the_agent_waits_for_is_said_once_and_again_when_it_changes(hub: Repo, server: Server) -> None:
+    clocks = Clocks()
+    agent = heart(hub, server, clocks)
+    lines: list[str] = []
+    agent.wait = until(clocks, 60)
+    agent.run(lines.append, lines.append)
+    assert lines == [
+        "since 2026-01-01T00:00:00Z it waits to be accepted: muster accept --clusters edge", "asked to join",
+    ]  # fmt: skip
+    agent.read_hub = lambda: HubView(accepted=True)
+    agent.wait = until(clocks, 0)
+    agent.run(lines.append, lines.append)
+    assert lines[2:] == ["renewed, ManagedClusterConditionAvailable is True"]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 import sys
 from dataclasses import replace
@@ -72,6 +73,15 @@ def test_the_unit_says_the_same(tmp_path: Path) -> None:
     )
     assert "LoadCredential=ca.crt:/etc/muster/edge/ca.crt" in unit
     assert "GIT_CONFIG_KEY_0=credential.helper" in systemd_unit(PUSHING)
+
+
+@pytest.mark.skipif(shutil.which("systemd-analyze") is None, reason="systemd-analyze not installed")
+@pytest.mark.parametrize("setup", [SETUP, PUSHING])
+def test_systemd_finds_nothing_wrong_with_the_unit(setup: AgentSetup, tmp_path: Path) -> None:
+    unit = tmp_path / "muster-agent-edge.service"
+    unit.write_text(systemd_unit(setup).replace("/usr/local/bin/muster", sys.executable))
+    done = subprocess.run(["systemd-analyze", "verify", unit], capture_output=True, text=True, check=False)
+    assert "muster-agent-edge" not in done.stderr
 
 
 @needs_hub
