@@ -15,7 +15,7 @@ from muster.data.times import format_time, parse_duration, parse_time
 
 Json = Any
 
-#: switch -> what muster decides (`docs/open-cluster-management.md` tells users the same).
+#: switch -> what muster decides (docs/rollouts.md tells users the same).
 SWITCHES = {
     "order": "mandatory groups go in the order of the list, then groups by index, then names",
     "counts": "failures count before anything is cut off at maxConcurrency; all that is in flight is listed",

@@ -41,6 +41,7 @@ def told(spec: dict[str, Any]) -> list[tuple[str, str, str]]:
          "no cluster reaches stage 'eu' of Rollout/apps/web: 'all' before it selects all", "last"),
         ({"stages": [{"name": "us", "selector": {"matchLabels": {"region": "us"}}}]}, "MUS236",
          "stage 'us' of Rollout/apps/web selects no cluster", "labels"),
+        ({"stages": [{**EU, "windows": ["office"]}]}, "MUS210", "there is no Calendar 'office'", ""),
         ({"stages": [{**EU, "maxConcurrency": 0}]}, "MUS237", "maxConcurrency: 0 means all clusters at once", "paused"),
         ({"strategy": {"type": "Progressive", "progressive": {"maxConcurrency": "0%"}}}, "MUS237",
          "maxConcurrency: 0% means all clusters at once", "paused"),
