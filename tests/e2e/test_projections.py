@@ -104,3 +104,11 @@ def test_one_cluster_that_changes_costs_one_evaluation(tmp_path: Path, monkeypat
     found = answer(living.question(), state)
     assert {f"derived/projections/each/{name}", "derived/projections/list/list"} <= found.settled.files.keys()
     assert sorted({one.name for one in seen}) == sorted((name, "list"))
+
+
+def test_a_file_is_no_object_of_its_name(repo: Repo, muster: Run) -> None:
+    """`muster get` finds the kind of a name by the files below derived/."""
+    repo.commit({"conf.yaml": projection("conf", "clusters", "cluster.metadata.name + '/web.yaml'", "\"'x'\"")})
+    reconciled(repo, muster)
+    assert muster("get", "web", "--repo", repo.path, *NOW)[0] != 0
+    assert muster("get", "projections", "--repo", repo.path, *NOW)[1].split()[-2] == "conf"

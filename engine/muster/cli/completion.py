@@ -16,7 +16,7 @@ import click
 
 from muster.data.codes import CODES
 from muster.data.kinds import ALL, CLUSTERS, Kind, UnknownKind, kinds_named, words
-from muster.data.locations import FOLDER
+from muster.data.locations import FOLDER, is_projected
 from muster.data.names import did_you_mean, few
 
 if TYPE_CHECKING:
@@ -135,7 +135,8 @@ def _names(ctx: click.Context, word: str) -> list[str]:
 
 def _of_kind(git: "Git", kind: Kind) -> set[str]:
     listing = git.output("ls-tree", "-r", "-z", "--name-only", "--full-tree", "HEAD", f"{FOLDER}{kind.folder}/")
-    paths = [path.removesuffix(".yaml").split("/") for path in os.fsdecode(listing).split("\0") if path]
+    files = (path for path in os.fsdecode(listing).split("\0") if path and not is_projected(path))
+    paths = [path.removesuffix(".yaml").split("/") for path in files]
     found = {"/".join(path[-2:] if kind.namespaced else path[-1:]) for path in paths}
     if not found or kind not in CLUSTERS:
         found.update(_written(git, kind, everywhere=False))

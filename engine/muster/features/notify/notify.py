@@ -12,7 +12,7 @@ from datetime import datetime
 from typing import TYPE_CHECKING, Final
 
 from muster.data.kinds import ALL, kind_of
-from muster.data.locations import FOLDER
+from muster.data.locations import FOLDER, is_projected
 from muster.data.notices import Message, Notice
 from muster.data.printable import printable, without_secrets
 from muster.data.times import earliest, format_time
@@ -184,7 +184,7 @@ def _since(repository: Repository, upto: str, tip: str, now: datetime) -> Iterat
 
 def _of_commit(repository: Repository, objects: Objects, old: str, new: str, now: datetime) -> Iterator[Notice]:
     for path in changed_paths(repository, old, new):
-        if not path.path.startswith(FOLDER):
+        if not path.path.startswith(FOLDER) or is_projected(path.path):
             continue
         before, after = (_body(objects, blob, path.path) for blob in (path.old, path.new))
         yield from notices_of(path.path, before, after, new, now)

@@ -15,7 +15,7 @@ from muster.cli.documents import object_document
 from muster.cli.table import table_text
 from muster.data.ids import ObjectId
 from muster.data.kinds import POLICIES, id_of_body
-from muster.data.locations import FOLDER
+from muster.data.locations import FOLDER, is_projected
 from muster.data.snapshot import Agents
 from muster.data.source import Layer
 from muster.data.times import format_time
@@ -156,7 +156,7 @@ class _Differences:
 def _differing(trial: Rehearsal, objects: Objects, commit: str) -> Iterator[Change]:
     """The changes from a commit to the replay, without times and others that are not facts."""
     for change in changed_paths(trial.repository, commit, trial.commit):
-        if not change.path.startswith(FOLDER):
+        if not change.path.startswith(FOLDER) or is_projected(change.path):
             continue
         was = first_body(required_file(objects, change.path, change.old.oid).read(), FOLDER) if change.old else None
         would = first_body(required_file(objects, change.path, change.new.oid).read(), FOLDER) if change.new else None
