@@ -16,12 +16,15 @@ from functools import reduce
 from muster.data import kinds
 from muster.data.ids import ObjectId
 from muster.data.kinds import Kind, of_kinds
-from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.data.tree import Tree, dig, digest_of, mapping_at, mappings_at
 from muster.fleet.files import builtin_objects
 from muster.fleet.merge import merge
 from muster.fleet.objects import Object
 from muster.fleet.vocabulary import NAMES, type_of
 
+#: The digest of the spec that a generation is counted by.
+SPEC_DIGEST = "muster.dev/spec-digest"
+_SET_LABEL = "work.open-cluster-management.io/manifestworkreplicaset"
 _PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
 #: Spec fields that the provisioner writes; the pool owns the rest of its cluster's spec.
 PROVISIONED = frozenset(("installed", "clusterMetadata"))
@@ -127,6 +130,10 @@ def adopt(
     deciders = Deciders.of(objects)
     found, past = dict(objects), dict(previous)
     for id_, obj in objects.items():
+        if obj.kind is kinds.MANIFEST_WORK and _owner(obj) in objects and (body := _as_served(obj)):
+            found[id_] = replace(obj, body={name: value for name, value in obj.body.items() if name != "spec"})
+            past.setdefault(id_, _decided_work(body))
+            continue
         if obj.kind not in _STATUS and obj.kind not in (*kinds.CLUSTERS, kinds.CLUSTER_DEPLOYMENT):
             continue
         if id_ not in previous and (body := _as_served(obj)) and (decided := decided_by_hub(obj.kind, body, deciders)):
@@ -139,6 +146,20 @@ def adopt(
         ):
             del found[id_]
     return found, past
+
+
+def _owner(work: Object) -> ObjectId:
+    """The ManifestWorkReplicaSet of a work: no namespace has a dot."""
+    namespace, _, name = work.labels.get(_SET_LABEL, "").partition(".")
+    return kinds.MANIFEST_WORK_REPLICA_SET.id(name, namespace)
+
+
+def _decided_work(body: Tree) -> Tree:
+    """All but the status of a work is its set's; the digest of its template tells whether it is up to date."""
+    metadata = _metadata_fields(body, "name", "namespace", "generation", "labels")
+    annotations = {SPEC_DIGEST: digest_of(body["spec"])[:12]}
+    return {**{name: body[name] for name in ("apiVersion", "kind", "spec")},
+            "metadata": {**metadata, "annotations": annotations}}  # fmt: skip
 
 
 def _as_served(obj: Object) -> Tree:

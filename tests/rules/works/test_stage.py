@@ -205,3 +205,27 @@ def test_edited_works_are_written_again(fleet: WorkFleet) -> None:
     file.write_text("x: [")
     assert fleet.at(10).versions() == "a1 b1 c1 d1"
     assert yaml.safe_load(file.read_text())["spec"] == body["spec"]
+
+
+def test_works_of_a_live_hub_are_taken_over_with_their_names_and_times(fleet: WorkFleet) -> None:
+    fleet.set(1)
+    body = yaml.safe_load((fleet.root / "web.yaml").read_text())
+    labels = {
+        "work.open-cluster-management.io/manifestworkreplicaset": "shop.web",
+        "work.open-cluster-management.io/placementname": "web",
+    }
+    types = (("Applied", "True"), ("Available", "True"), ("Progressing", "False"))
+    for name in "abcd":
+        fleet.write(f"clusters/{name}/works/web.yaml", {
+            "apiVersion": "work.open-cluster-management.io/v1", "kind": "ManifestWork",
+            "metadata": {"name": "webx7k2p", "namespace": name, "generation": 3, "labels": labels},
+            "spec": body["spec"]["manifestWorkTemplate"],
+            "status": {"conditions": [condition(t, s, -600, observedGeneration=3) for t, s in types]},
+        })  # fmt: skip
+    fleet.at(0)
+    assert fleet.said() == "True Complete"
+    work = fleet.works()["a"]["metadata"]
+    assert (work["name"], work["generation"]) == ("webx7k2p", 3)
+    fleet.set(2)
+    assert fleet.at(10).versions() == "a2 b2 c2 d2"
+    assert fleet.works()["a"]["metadata"]["generation"] == 4
