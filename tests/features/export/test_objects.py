@@ -120,3 +120,11 @@ def test_every_kind_of_upstreams_is_listed_in_some_version() -> None:
         assert bool(versions) == (kind.group != FLEET.group)
         assert all(version.partition("/")[0] == kind.group for version in versions)
     assert not served_versions(BY_NAME["Remedy"])["remedy.karmada.io/v1alpha1"].has_status
+
+
+def test_works_of_a_set_are_printed_only_if_works_are_asked_for() -> None:
+    labels = {"work.open-cluster-management.io/manifestworkreplicaset": "shop.web"}
+    body = {**WORK, "metadata": {"name": "web-0f3ac", "namespace": "a", "labels": labels}, "spec": {}}
+    own = {**WORK, "metadata": {"name": "own", "namespace": "a"}, "spec": {}}
+    assert [one["metadata"]["name"] for one in exported([body, own]).bodies] == ["own"]
+    assert len(exported([body, own], named=True).bodies) == 2

@@ -30,6 +30,8 @@ from muster.fleet.bundle import bundle_path
 _OWN_GROUP = "muster.dev/"
 #: What agents and the hub's own controllers write, and the rules for changes of the repository.
 _OF_OTHERS = frozenset((LEASE, CSR, ADD_ON_PLACEMENT_SCORE, ENDPOINT_SLICE, RESOURCE_BINDING, *ADMISSION))
+#: Works of a set: the hub's own controller may write them, too.
+_SET_LABEL = "work.open-cluster-management.io/manifestworkreplicaset"
 #: Metadata that a person gives. The rest is the server's own, or names objects of another server by their `uid`.
 _METADATA = ("name", "namespace", "labels", "annotations", "finalizers")
 #: Values that a version has another name for than the version that is exported.
@@ -86,7 +88,7 @@ def exported(objects: Iterable[Tree], *, named: bool = False, status: bool = Fal
     for body in objects:
         kind = _kind_of(body)
         served = _served(kind, body)
-        if not named and kind in _OF_OTHERS:
+        if not named and (kind in _OF_OTHERS or _SET_LABEL in mapping_at(body, "metadata", "labels")):
             found.kinds[kind.plural] += 1
         elif not named and kind.group == FLEET.group:
             continue
