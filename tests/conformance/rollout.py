@@ -36,7 +36,7 @@ from muster.rules.works.checks import refusals
 from muster.rules.works.work import state_of
 from tests.conformance import ocm_checks, rollout_upstream
 from tests.conformance.ocm_repository import CaseFleet, by_label
-from tests.conformance.reading import careful, cases_in, outcome, unknown_keys
+from tests.conformance.reading import careful, cases_in, outcome, unknown_inputs, unknown_keys
 from tests.conformance.report import Outcome
 
 Json = Any
@@ -47,6 +47,20 @@ _API = "cluster.open-cluster-management.io"
 SKIPPED: Mapping[str, str] = {
     f"replicaset-{part}": "whole passes over a set are not laid out; tests/rules/works tells their stories"
     for part in ("deploy", "rollout", "finalize", "status")
+}
+
+
+#: The inputs of the areas that do not evaluate a whole strategy.
+_GIVEN: Mapping[str, frozenset[str]] = {
+    "rollout-state": frozenset(("now", "existing", "minSuccessTime", "progressDeadline")),
+    "rollout-recheck": frozenset(("now", "clustersToRollout")),
+    "rollout-size": frozenset(("value", "total", "default")),
+    "rollout-deadline": frozenset(("value",)),
+    "mandatory-keys": frozenset(("mandatoryDecisionGroups",)),
+    "decision-tracker": frozenset(("before", "decisions", "keys")),
+    "decision-groups": frozenset(("placement", "clusters", "existing")),
+    "replicaset-work-state": frozenset(("now", "work")),
+    "replicaset-admission": frozenset(("operation", "object", "featureGate")),
 }
 
 
@@ -68,7 +82,9 @@ def judge(case: Json) -> Outcome:
         return Outcome(area, name, "skipped", actual=SKIPPED[area])
     if area not in AREAS:
         return Outcome(area, name, "failed", f"one of the areas {sorted(AREAS)}", f"area {area}")
-    return outcome(area, name, AREAS[area](case))
+    strategy = area.startswith("rollout-") and area not in _GIVEN
+    known = {"now", "strategy", "groups", "existing"} if strategy else _GIVEN[area]
+    return outcome(area, name, [*unknown_inputs(case, known, "source", "quirk"), *AREAS[area](case)])
 
 
 def _compare(expected: Json, actual: Json) -> Problems:
