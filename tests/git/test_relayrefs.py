@@ -7,7 +7,7 @@ import pytest
 from muster.data.times import parse_time
 from muster.git.agentrefs import fetch_agent_refs, local_agent_refs, newest_commit_time
 from muster.git.agents import AgentRef
-from muster.git.relayrefs import COMMIT, cluster_folder, relayed_clusters
+from muster.git.relayrefs import COMMIT, RelayedFolders, cluster_folder, relayed_folders
 from muster.git.repository import Repository, open_repository
 from muster.git.snapshot import CommitSnapshot
 from tests.support.git import Repo, clone, new_repository
@@ -100,8 +100,8 @@ def test_a_relay_s_ref_is_fetched_like_an_agent_s(repo: Repo, tmp_path: Path) ->
 def test_what_is_not_as_it_should_be_is_nothing(repo: Repo) -> None:
     odd = {"README": "x", "00/notes.yaml": "x", "00/Not A Name/l.yaml": "x", "00/edge-a/l.yaml": "a\n"}
     commit = repo.commit_to("refs/heads/relays/edge", odd)
-    assert [name for shard in relayed_clusters(opened(repo), commit) for name, _ in shard] == ["edge-a"]
-    assert relayed_clusters(opened(repo), "0" * 40) == ()
+    assert [name for shard in relayed_folders(opened(repo), commit).agents for name, _ in shard] == ["edge-a"]
+    assert relayed_folders(opened(repo), "0" * 40) == RelayedFolders()
     damaged = repo.git("hash-object", "-t", "tree", "-w", "--literally", "--stdin", stdin=b"40000 00\0short")
     repo.git("update-ref", "refs/heads/relays/edge", repo.git("commit-tree", damaged, "-m", "x"))
     assert local_agent_refs(opened(repo)).refs == ()

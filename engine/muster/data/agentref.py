@@ -6,7 +6,8 @@ anything before, between or after (`agents/zz/agents/a`, `x/agents/a`, `agents/a
 
 Two other sources report for the clusters that the Fleet gives them (their `Mandate`). The agents of a further
 repository are kept as `refs/muster/from/<remote>/agents/<cluster>`. A relay has one ref for many clusters,
-`relays/<relay>`; its folder for one cluster is named `relays/<relay>~<cluster>`, which no ref can be.
+`relays/<relay>`; its folder for one cluster is named `relays/<relay>~<cluster>`, which no ref can be. What its
+collectors report of a cluster is named `relays/<relay>~collected~<cluster>`, and counts beside what the agent reports.
 """
 
 import re
@@ -37,6 +38,9 @@ GROUP: Final = "system:open-cluster-management:"
 _HEADS, _REMOTES, FROM = "refs/heads/", "refs/remotes/", "refs/muster/from/"
 _FOLDER, RELAYS = "agents", "relays/"
 _OF: Final = "~"
+#: The folder of a relay's ref for what collectors report.
+COLLECTED: Final = "collected"
+_BESIDE: Final = f"{_OF}{COLLECTED}{_OF}"
 #: How many parsed names are cached: each is parsed several times in every run.
 _REMEMBERED: Final = 1 << 16
 
@@ -116,6 +120,16 @@ def relayed(ref: str, cluster: str) -> str:
     return f"{ref}{_OF}{cluster}"
 
 
+def collected(ref: str, cluster: str) -> str:
+    """The name of what the collectors of a relay's ref say of a cluster."""
+    return f"{ref}{_BESIDE}{cluster}"
+
+
+def is_collected(name: str) -> bool:
+    """Whether a collector speaks there, by a full or short name: no agent, so no sign of the cluster's life."""
+    return _BESIDE in name
+
+
 def ref_of(name: str) -> str:
     """Return the ref of a name: the name itself, or the relay's ref for a folder in it."""
     return name.partition(_OF)[0]
@@ -145,6 +159,7 @@ def _branch(ref: str) -> str:
 def _cluster(branch: str) -> str:
     relay, of, name = branch.partition(_OF)
     if of:
+        name = name.removeprefix(f"{COLLECTED}{_OF}")
         return name if re.fullmatch(rf"{RELAYS}{_LABEL}", relay) and is_cluster_name(name) else ""
     folder, _, name = branch.partition("/")
     return name if folder == _FOLDER and is_cluster_name(name) else ""

@@ -20,9 +20,9 @@ class Skipped:
 
     `reason` is one of `symlink`, `too-large`, `not-utf8-path`, `control-characters`, `dotgit`, `submodule`,
     `not-a-file`, `conflict` (unmerged in the index), `unreadable`, and of a whole agent ref `no-cluster`, `misplaced`,
-    `dated-ahead`, `not-given`, `over-limit`, `lost`, `too-many-unknown` and `too-many-refused`; `detail` says more (a
-    link's target, a size, an error). `path` is escaped for display if its bytes are not printable. It is empty if a
-    whole ref was left out.
+    `dated-ahead`, `not-given`, `not-signed`, `over-limit`, `lost`, `too-many-unknown` and `too-many-refused`; `detail`
+    says more (a link's target, a size, an error). `path` is escaped for display if its bytes are not printable. It is
+    empty if a whole ref was left out.
     """
 
     path: str

@@ -16,7 +16,7 @@ people accept it.
 from collections.abc import Iterable, Set
 from dataclasses import replace
 
-from muster.data.agentref import cluster_of
+from muster.data.agentref import cluster_of, is_collected
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
@@ -56,7 +56,8 @@ def with_agent_refs(fleet: AnyFleet, agents: Agents) -> AnyFleet:
 
     `agents`: the refs of the snapshot. Refs that are gone or unheard become findings.
     """
-    words = {cluster_of(part.source.ref) for obj in fleet.objects.values() for part in obj.parts if part.source.ref}
+    refs = {part.source.ref for obj in fleet.objects.values() for part in obj.parts if part.source.ref}
+    words = {cluster_of(ref) for ref in refs if not is_collected(ref)}
     recorded = recorded_refs(fleet)
     present = agents.present | words
     withheld = agents.unknown  # all of them, even in an incremental run: certificate requests do not name their cluster

@@ -41,6 +41,7 @@ _SKIPPED_CODES = {
     "misplaced": Code.BRANCH_OF_NO_AGENT,
     "dated-ahead": Code.AGENT_COMMIT_IN_FUTURE,
     "over-limit": Code.AGENT_BRANCH_OVER_LIMITS,
+    "not-signed": Code.AGENT_NOT_VERIFIED,
     "not-given": Code.CLUSTER_OF_OTHER_AGENTS,
     "too-many-unknown": Code.TOO_MANY_UNKNOWN_BRANCHES,
     "too-many-refused": Code.TOO_MANY_UNKNOWN_BRANCHES,
@@ -66,6 +67,10 @@ SKIPPED_TEXTS = {
     "not-given": (
         "this reports on {detail}, which its sender may not report on: it is ignored",
         "give the cluster to the repository or relay (Fleet.spec.agents.remotes, relays), or stop that agent",
+    ),
+    "not-signed": (
+        "collectors report on {detail} and sign nothing, so this is ignored",
+        "the Fleet asks for signed reports (Fleet.spec.agents.signing)",
     ),
     "over-limit": (
         "the agent's branch holds too much: {detail}",

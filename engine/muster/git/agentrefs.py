@@ -148,7 +148,7 @@ def _clusters_of_remote(
     refs: Collection[AgentRef], settings: AgentSettings, remote: str, clusters: Collection[str]
 ) -> frozenset[str]:
     """The clusters that another repository speaks for, as far as this clone knows."""
-    speakers = {ref.cluster: remote_of(ref.name) for ref in refs if ref.cluster and not ref.refused}
+    speakers = {ref.cluster: remote_of(ref.name) for ref in refs if ref.is_agent}
     mandate = next(one.mandate for one in settings.remotes if one.name == remote)
     return frozenset(one for one in clusters if speakers.get(one, remote if one in mandate else "") == remote)
 
@@ -187,7 +187,7 @@ def _dated(listing: bytes) -> Iterator[tuple[str, datetime]]:
 
 
 def _clusters(refs: Collection[AgentRef]) -> frozenset[str]:
-    return frozenset([ref.cluster for ref in refs if ref.cluster and not ref.refused])
+    return frozenset([ref.cluster for ref in refs if ref.is_agent])
 
 
 def _unknown_source(refs: Collection[AgentRef], space: str) -> str:

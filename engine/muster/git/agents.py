@@ -19,6 +19,8 @@ from typing import Final, NamedTuple
 from muster.data.agentref import (
     FROM,
     Mandate,
+    collected,
+    is_collected,
     misplaced,
     relay_of,
     relayed,
@@ -36,7 +38,7 @@ from muster.git.errors import TooLargeError, UnreadableError
 from muster.git.objects import BlobSequence, GitObject, Objects, commit_tree, committer_seconds
 from muster.git.paths import decode, is_data, printable
 from muster.git.quarantine import Refusal, refusals
-from muster.git.relayrefs import COMMIT, Shard, relayed_clusters
+from muster.git.relayrefs import COMMIT, Shard, relayed_folders
 from muster.git.repository import Repository, common_directory
 from muster.git.trees import AgentEntry, raw_entries
 
@@ -67,12 +69,15 @@ class AgentRef:
     identity: SignerIdentity | None = None
     #: The cluster that the ref speaks for; empty for none.
     cluster: str = field(init=False, compare=False, repr=False)
+    #: Does it speak as the cluster's agent? A collector does not.
+    is_agent: bool = field(init=False, compare=False, repr=False)
     #: `agents/prod-eu-1` or `origin/agents/prod-eu-1`: how messages and `SourceFile.ref` name it.
     short: str = field(init=False, compare=False, repr=False)
 
     def __post_init__(self) -> None:
         # Computed once: each of ten thousand refs is asked several times per run.
         object.__setattr__(self, "cluster", speaks_for(self.name))
+        object.__setattr__(self, "is_agent", bool(self.cluster) and not self.refused and not is_collected(self.name))
         object.__setattr__(self, "short", short_name(self.name))
 
 
@@ -143,7 +148,10 @@ def _group_refs(repository: Repository, asked: _RefsQuestion) -> tuple[list[Agen
             by_cluster.setdefault(ref.cluster, []).append(ref)
     for commit, name in relays:
         given, sent = settings.relays[relay_of(name)], settings.mandate_of(name)
-        for shard in relayed_clusters(repository, commit):
+        folders = relayed_folders(repository, commit)
+        for shard in folders.collected:
+            refs.extend(_collected(name, shard, given, sent, settings.signed))
+        for shard in folders.agents:
             for ref in _relayed(name, shard, given, sent):
                 if ref.refused:
                     refs.append(ref)
@@ -161,6 +169,18 @@ def _relayed(name: str, shard: Shard, given: Mandate, sent: Mandate | None) -> t
         if cluster in given and (sent is None or cluster in sent)
         else AgentRef(relayed(name, cluster), tree, ("not-given", cluster))
         for cluster, tree in shard
+    )
+
+
+@lru_cache(maxsize=_SHARDS)
+def _collected(
+    name: str, shard: Shard, given: Mandate, sent: Mandate | None, signed: bool,  # noqa: FBT001 - a key of the cache
+) -> tuple[AgentRef, ...]:  # fmt: skip
+    """The same for what the relay's collectors say; all refused if reports have to be signed."""
+    agents = _relayed(name, shard, given, sent)
+    named = ((collected(name, ref.cluster), ref) for ref in agents)
+    return tuple(
+        AgentRef(own, ref.commit, ref.refused or (("not-signed", ref.cluster) if signed else ())) for own, ref in named
     )
 
 

@@ -41,11 +41,11 @@ def build_changed(
     repository: Repository, base: str | None, changes: Iterable[bytes], message: str, *, root: bool
 ) -> str:
     """Make a commit of what `base` holds (None: nothing), changed by commands (`write_command`, `keep_command`,
-    `remove_command`), and return its id. Its parent is `base`, unless it is a `root`. Never signed."""
+    `tree_command`, `remove_command`), and return its id. Its parent is `base`, unless it is a `root`. Never signed."""
     author, committer = identity(repository, "AUTHOR"), identity(repository, "COMMITTER")
     first = b""
     if root and base is not None:
-        first = b'M 040000 %b ""\n' % repository.git.output("rev-parse", f"{base}^{{tree}}").strip()
+        first = tree_command("", repository.git.output("rev-parse", f"{base}^{{tree}}").decode().strip())
     parent = None if root else base
     return _imported(repository, first + b"".join(changes), _clean(message), parent, author, committer)
 
@@ -57,6 +57,11 @@ def write_command(path: str, content: bytes) -> bytes:
 def keep_command(path: str, mode: bytes, blob: str) -> bytes:
     """Return the command that writes a file whose blob exists."""
     return b"M %b %b %b\n" % (mode, blob.encode(), _quoted(checked_path(path)))
+
+
+def tree_command(path: str, tree: str) -> bytes:
+    """Return the command that replaces a folder, or everything for an empty path, by a tree that exists."""
+    return b"M 040000 %b %b\n" % (tree.encode(), _quoted(checked_path(path) if path else b""))
 
 
 def remove_command(path: str) -> bytes:

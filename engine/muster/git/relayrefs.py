@@ -2,6 +2,8 @@
 
 The folder has the files as they are on the agent's own ref and, as `.commit`, the agent's commit, byte for byte: its
 date, and its signature. The two digits are of a hash of the name: git rewrites whole directories.
+
+What collectors say of clusters is below `collected/`, in such folders: other files, of other writers.
 """
 
 import hashlib
@@ -10,9 +12,9 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import closing, suppress
 from pathlib import Path
-from typing import Final, TypeAlias
+from typing import Final, NamedTuple, TypeAlias
 
-from muster.data.agentref import is_cluster_name
+from muster.data.agentref import COLLECTED, is_cluster_name
 from muster.git.entries import DIRECTORY, REGULAR
 from muster.git.errors import UnreadableError
 from muster.git.fastimport import keep_command
@@ -30,8 +32,15 @@ _MAX_TREE_BYTES: Final = 4 << 20
 Shard: TypeAlias = tuple[tuple[str, str], ...]
 #: So many commits of relays are cached, and so many shards: most are the same in the next run.
 _REMEMBERED, _SHARDS = 64, 20 * 256
-_known: dict[tuple[Path, str], tuple[Shard, ...]] = {}
+_known: dict[tuple[Path, str], "RelayedFolders"] = {}
 _shards: dict[str, Shard] = {}
+
+
+class RelayedFolders(NamedTuple):
+    """The folders of clusters in a relay's commit, by shard: those of agents, and those of what collectors say."""
+
+    agents: tuple[Shard, ...] = ()
+    collected: tuple[Shard, ...] = ()
 
 
 def cluster_folder(cluster: str) -> str:
@@ -67,9 +76,8 @@ def copy_commands(folder: str, tree: str, files: Sequence[AgentEntry]) -> list[b
     return [keep_command(f"{folder}/{path}", mode, oid) for path, (mode, oid) in blobs.items()]
 
 
-def relayed_clusters(repository: Repository, commit: str) -> tuple[Shard, ...]:
-    """Return the clusters in a relay's commit with the tree of each one's folder, by shard; invalid parts are left
-    out."""
+def relayed_folders(repository: Repository, commit: str) -> RelayedFolders:
+    """Return the clusters in a relay's commit with the trees of their folders; invalid parts are left out."""
     key = common_directory(repository), commit
     if key not in _known:
         if len(_known) >= _REMEMBERED:
@@ -104,11 +112,15 @@ def _split_folder(raw: bytes, id_bytes: int) -> tuple[str, bytes]:
     return oid, b"".join(b"%b %b\0%b" % (mode, name, bytes.fromhex(oid)) for mode, name, oid in others)
 
 
-def _read(repository: Repository, commit: str) -> tuple[Shard, ...]:
+def _read(repository: Repository, commit: str) -> RelayedFolders:
     with closing(Objects(repository.git, max_bytes=_MAX_TREE_BYTES)) as objects:
         (root,) = objects.read([f"{commit}^{{tree}}"])
-        trees = [oid for _, oid in _folders(root, len(commit))]
+        folders = list(_folders(root, len(commit)))
+        agents = [oid for name, oid in folders if name != COLLECTED]
+        within = objects.read([oid for name, oid in folders if name == COLLECTED])
+        collected = [oid for answer in within for _, oid in _folders(answer, len(commit))]
         # An id determines a tree's content, so only trees that are not cached are read.
+        trees = (*agents, *collected)
         read = {oid: _shards[oid] for oid in trees if oid in _shards}
         fresh = [oid for oid in dict.fromkeys(trees) if oid not in read]
         for oid, answer in zip(fresh, objects.read(fresh), strict=True):
@@ -118,7 +130,7 @@ def _read(repository: Repository, commit: str) -> tuple[Shard, ...]:
     if len(_shards) >= _SHARDS:
         _shards.clear()
     _shards.update(read)
-    return tuple(read[oid] for oid in trees if oid in read)
+    return RelayedFolders(*(tuple(read[oid] for oid in part if oid in read) for part in (agents, collected)))
 
 
 def _folders(answer: GitObject | UnreadableError, digits: int) -> Iterator[tuple[str, str]]:

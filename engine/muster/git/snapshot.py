@@ -76,7 +76,7 @@ class CommitSnapshot(_EntriesSnapshot):
         """
         super().__init__(repository, only)
         self.commit, self._agent_refs = commit, agent_refs
-        self.agents = agents or Agents(frozenset(ref.cluster for ref in agent_refs if ref.cluster and not ref.refused))
+        self.agents = agents or Agents(frozenset(ref.cluster for ref in agent_refs if ref.is_agent))
 
     @cached_property
     def past(self) -> History:

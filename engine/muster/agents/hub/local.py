@@ -61,6 +61,13 @@ class LocalHub:
                 self._issued = certificates_at(self.repository, self._tip) if self._tip else {}
             return self._issued.get(cluster, ())
 
+    def knows(self, id_: ObjectId) -> bool:
+        """Does the branch have the object, as of the last refresh? RepositoryError if its file cannot be read."""
+        with self._lock:
+            tip = self._tip
+            self._objects = objects = self._objects or Objects(self.repository.git, max_bytes=MAX_BLOB_BYTES)
+        return _body(objects, tip, id_) is not None
+
     def view(self, cluster: str, requests: Collection[str] = ()) -> HubView:
         """Return what the branch says about a cluster and about certificate requests, as of the last refresh.
 

@@ -13,13 +13,17 @@ import click
 
 from muster.agents.hub.local import LocalHub
 from muster.agents.identity.options import identity_errors
+from muster.agents.relay.alerts import read_rules
+from muster.agents.relay.authentication import Authentication, ClientCertificates, RateLimit, TokenFile
+from muster.agents.relay.collectors import Collectors
 from muster.agents.relay.relay import Relay, count_agents
-from muster.agents.relay.server import Authentication, ClientCertificates, RelayServer, TokenFile
+from muster.agents.relay.server import BURST_SECONDS, DEFAULT_RATE, RelayServer
 from muster.agents.serving.server import AddressError, parse_address, served, server_context
 from muster.cli.options import FILE_THERE, log_format_option, present
 from muster.cli.outcome import log_writer
 from muster.cli.stopping import until_stopped
-from muster.git.agentsettings import agent_settings, is_valid_name
+from muster.data.agentref import Mandate
+from muster.git.agentsettings import agent_settings, fleet_spec, is_valid_name
 from muster.git.errors import RepositoryError
 from muster.git.push import absolute_remote
 from muster.git.repository import open_repository
@@ -44,7 +48,10 @@ _EXPIRY = "1.hour.ago"
 @click.option("--once", is_flag=True, help="Send changes once and end, for example in a hook.")
 @click.option("--listen", metavar="HOST:PORT", help="Also receive reports over HTTP.")
 @click.option("--tokens", type=FILE_THERE,
-              help="The agents' bearer tokens: lines of `<cluster> <SHA-256 of the token>`.")  # fmt: skip
+              help="Bearer tokens: lines of `<cluster> <SHA-256 of the token>` for agents, and of"
+                   " `<name> <SHA-256 of the token> <clusters>` for collectors.")  # fmt: skip
+@click.option("--rate", type=click.FloatRange(min=0.1), default=DEFAULT_RATE, show_default=True, metavar="NUMBER",
+              help="How many requests per second each token may send.")  # fmt: skip
 @click.option("--tls-cert", type=FILE_THERE, help="Use TLS, with this certificate (PEM).")
 @click.option("--tls-key", type=FILE_THERE, help="The key of the certificate.")
 @click.option("--client-ca", type=FILE_THERE,
@@ -52,13 +59,14 @@ _EXPIRY = "1.hour.ago"
 @log_format_option
 def command(
     repo: Path, remote: str, name: str, branch: str, every: float, once: bool, listen: str | None,
-    tokens: Path | None, tls_cert: Path | None, tls_key: Path | None, client_ca: Path | None, log_format: str,
+    tokens: Path | None, rate: float, tls_cert: Path | None, tls_key: Path | None,
+    client_ca: Path | None, log_format: str,
 ) -> int:  # fmt: skip
     """Forward the reports of many agents to the fleet's repository, as one commit on the branch relays/NAME.
 
     Agents push to the relay's repository (agents/CLUSTER), where they also read the fleet's branch; or, with --listen,
-    they send their reports over HTTP, with a bearer token or their certificate. The Fleet defines for which clusters
-    the relay may report.
+    they send their reports over HTTP, with a bearer token or their certificate. Alertmanagers and other collectors
+    send theirs there, too. The Fleet defines for which clusters the relay may report.
     """
     if not is_valid_name(name):
         raise click.UsageError(f"{name!r} is not a valid name of a relay: lower-case letters, digits and dashes.")
@@ -71,20 +79,23 @@ def command(
     log = log_writer(log_format)
     repository = open_repository(repo, os.environ)
     relay = Relay(repository, name, absolute_remote(remote), branch, present)
+    collectors = Collectors(relay.collected, LocalHub(repository, branch), present)
     with _locked(repository.git_dir / "muster", wait=once):
-        _fetch_hub(relay)
+        _fetch_hub(relay, collectors)
         if once:
             _send(relay, log)
             return 0
         authenticate = partial(_authentication, tokens, tls_cert, tls_key, client_ca)
         stop = Event()
-        with until_stopped(stop), _serving(relay, listen, authenticate, log) if listen else nullcontext():
-            _run(relay, every, stop, log)
+        limit = RateLimit(rate, rate * BURST_SECONDS)
+        serve = _serving(relay, listen, authenticate, collectors, limit, log) if listen else nullcontext()
+        with until_stopped(stop), serve:
+            _run(relay, collectors, every, stop, log)
     log("stopped")
     return 0
 
 
-def _run(relay: Relay, every: float, stop: Event, log: Callable[..., None]) -> None:
+def _run(relay: Relay, collectors: Collectors, every: float, stop: Event, log: Callable[..., None]) -> None:
     log(f"relaying as {relay.ref.removeprefix('refs/heads/')}")
     failures, trouble, fetched = 0, "", monotonic()
     while not stop.is_set():
@@ -92,7 +103,7 @@ def _run(relay: Relay, every: float, stop: Event, log: Callable[..., None]) -> N
         try:
             if began - fetched >= _FETCH_SECONDS:
                 fetched = began
-                _fetch_hub(relay)
+                _fetch_hub(relay, collectors)
             _send(relay, log)
             run_maintenance(relay.repository, expiry=_EXPIRY, in_thread=True)
             failures, trouble = 0, ""
@@ -105,9 +116,13 @@ def _run(relay: Relay, every: float, stop: Event, log: Callable[..., None]) -> N
         stop.wait(max(0.0, began + pause - monotonic()))
 
 
-def _fetch_hub(relay: Relay) -> None:
+def _fetch_hub(relay: Relay, collectors: Collectors) -> None:
     relay.fetch_hub()
-    relay.limits = agent_settings(relay.repository, f"refs/heads/{relay.branch}").limits
+    branch = f"refs/heads/{relay.branch}"
+    settings = agent_settings(relay.repository, branch)
+    relay.limits = relay.collected.limits = settings.limits
+    collectors.mandate, collectors.signed = settings.relays.get(relay.name, Mandate()), settings.signed
+    collectors.rules = read_rules(fleet_spec(relay.repository, branch))
 
 
 def _send(relay: Relay, log: Callable[..., None]) -> None:
@@ -132,12 +147,13 @@ def _locked(folder: Path, *, wait: bool) -> Iterator[None]:
 
 @contextmanager
 def _serving(
-    relay: Relay, listen: str, authenticate: Callable[[LocalHub], Authentication], log: Callable[..., None]
-) -> Iterator[None]:
+    relay: Relay, listen: str, authenticate: Callable[[LocalHub], Authentication], collectors: Collectors,
+    limit: RateLimit, log: Callable[..., None],
+) -> Iterator[None]:  # fmt: skip
     """Receive reports over HTTP while the block runs."""
-    hub = LocalHub(relay.repository, relay.branch)
+    hub = collectors.hub
     try:
-        server = RelayServer(parse_address(listen), relay, authenticate(hub), hub)
+        server = RelayServer(parse_address(listen), relay, authenticate(hub), hub, collectors, limit)
     except (OSError, AddressError) as error:
         raise click.UsageError(f"--listen {listen}: {error}.") from error
     with served(server, "muster-relay"):

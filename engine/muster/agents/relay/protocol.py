@@ -54,9 +54,11 @@ def read_put(body: bytes) -> tuple[str | None, Mapping[str, bytes]]:
 
 
 def requests_of(query: str) -> list[str]:
-    """Return the certificate requests that a query names. ValueError for too many."""
-    named = parse_qs(query, max_num_fields=_MOST_REQUESTS).get("request", [])
-    return [name for name in named if is_cluster_name(name)]  # names of objects have the same form
+    """Return the certificate requests that a query names. ValueError for too many, or for what is no name."""
+    named = parse_qs(query, keep_blank_values=True, max_num_fields=_MOST_REQUESTS).get("request", [])
+    if not all(map(is_cluster_name, named)):  # names of objects have the same form
+        raise ValueError("a request has no valid name")
+    return named
 
 
 def encode_view(view: HubView) -> Tree:

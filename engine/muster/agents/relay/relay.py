@@ -25,17 +25,18 @@ from threading import Lock
 from time import monotonic
 from typing import Final, TypeAlias
 
-from muster.data.agentref import RELAYS, is_cluster_name
+from muster.agents.relay.collected import CollectedFiles
+from muster.data.agentref import COLLECTED, RELAYS, is_cluster_name
 from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
 from muster.git.agents import AgentFiles, AgentRef
 from muster.git.derivedbranch import derived_branch
 from muster.git.errors import Moved, Rejected, RepositoryError, UnreadableError
-from muster.git.fastimport import build_changed, remove_command, write_command
+from muster.git.fastimport import build_changed, remove_command, tree_command, write_command
 from muster.git.log import count_commits
 from muster.git.objects import Objects, object_id, tree_id
 from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.push import fetch, fetch_ref, push_ref, remote_tip
-from muster.git.relayrefs import COMMIT, cluster_folder, copy_commands, relayed_clusters
+from muster.git.relayrefs import COMMIT, cluster_folder, copy_commands, relayed_folders
 from muster.git.repository import Repository, ref_tip
 from muster.git.rootref import NO_CONTENTS, RefContents
 from muster.git.trees import AgentEntry, raw_entries
@@ -48,6 +49,8 @@ _LONGEST_STEP_SECONDS: Final = 900.0
 _TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
 #: The commit of files that came over HTTP has no tree.
 _NO_TREE: Final = re.compile(rb"tree 0+\n")
+#: Stands among clusters for what collectors say; no cluster has this name.
+_COLLECTORS: Final = f"~{COLLECTED}"
 #: By cluster: the id of its files (empty if they are gone), and the fast-import commands that write them.
 _Changes: TypeAlias = Mapping[str, tuple[str, list[bytes]]]
 
@@ -82,6 +85,8 @@ class Relay:
 
     def __post_init__(self) -> None:
         self._objects = Objects(self.repository.git, max_bytes=MAX_BLOB_BYTES)
+        #: What collectors say; known once the relay has fetched the hub.
+        self.collected = CollectedFiles(self.repository, self.limits)
 
     @property
     def ref(self) -> str:
@@ -98,6 +103,7 @@ class Relay:
         ref = f"refs/heads/{apart}"
         if apart and remote_tip(self.repository, remote=self.remote, ref=ref, limit_seconds=self.limit_seconds):
             self._fetch_branch(apart)
+        self._load_sent()
 
     def look(self, cluster: str) -> RefContents:
         """Return the files of a cluster that reports over HTTP; `commit` is their digest."""
@@ -206,6 +212,9 @@ class Relay:
             placed = sorted({COMMIT: stamp, **files}.items())
             lines = [remove_command(folder), *(write_command(f"{folder}/{path}", content) for path, content in placed)]
             yield cluster, (f"http {second}", lines)
+        tree = self.collected.tree
+        if tree != sent.get(_COLLECTORS, ""):
+            yield _COLLECTORS, (tree, [remove_command(COLLECTED), *([tree_command(COLLECTED, tree)] if tree else ())])
 
     def _branch_changes(self, moved: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, list[bytes]]]]:
         refs = [AgentRef(f"{_AGENTS}{cluster}", commit) for cluster, commit in moved.items()]
@@ -302,7 +311,7 @@ class Relay:
 
     def _committed_folders(self) -> tuple[tuple[str, str], ...]:
         base = ref_tip(self.repository, self.ref)
-        return () if base is None else tuple(chain.from_iterable(relayed_clusters(self.repository, base)))
+        return () if base is None else tuple(chain.from_iterable(relayed_folders(self.repository, base).agents))
 
     def _load_sent(self) -> dict[str, str]:
         """By cluster, the id of the files that were sent; read from the last commit when the relay starts."""
@@ -317,6 +326,9 @@ class Relay:
             answers = self._objects.read([f"{tree}:{COMMIT}" for _, tree in folders])
             pairs = zip(folders, answers, strict=True)
             self._sent = {cluster: _commit_id(self.repository, answer) for (cluster, _), answer in pairs}
+            if tree := ref_tip(self.repository, f"{self.ref}:{COLLECTED}"):
+                self.collected.restore(tree)
+                self._sent[_COLLECTORS] = tree
         return self._sent
 
 

@@ -10,16 +10,12 @@ import yaml
 
 from muster.agents.identity.options import identity_option, seal_of
 from muster.agents.report.job import assess, generation_of, only_job
-from muster.agents.report.report import ReportCondition, is_unknown, report_object, send
+from muster.agents.report.report import ReportCondition, check_report, is_unknown, report_object, send
 from muster.cli import options
 from muster.data.ids import ObjectId
-from muster.data.kinds import ADAPTER_REPORT, TARGETS
+from muster.data.kinds import TARGETS
 from muster.data.names import did_you_mean
-from muster.data.source import Layer, Part, SourceFile
 from muster.data.tree import Tree, dig, read_json
-from muster.data.yaml.emitter import UnwritableError, file_text
-from muster.fleet.objects import Object
-from muster.fleet.schema_findings import schema_findings
 from muster.git.errors import RepositoryError
 from muster.git.push import absolute_remote, scratch_repository
 from muster.git.repository import open_repository
@@ -77,7 +73,10 @@ def command(
         return 0
     extra = None if data is None else _json(data, "--data")
     body = report_object(id_, cluster, adapter, generation, now, given, extra)
-    _check_schema(body)
+    try:
+        check_report(body)
+    except ValueError as error:
+        raise click.UsageError(str(error)) from error
     seal = seal_of(identity)
     if local:
         commit = send(open_repository(repo, os.environ), cluster, body, None, seal=seal)
@@ -138,16 +137,3 @@ def _json(text: str, name: str) -> Tree:
     if not isinstance(value, dict):
         raise click.UsageError(f"{name} is not a JSON object.")
     return value
-
-
-def _check_schema(body: Tree) -> None:
-    """click.UsageError for a report that the fleet's schema would refuse: only the adapter can correct it."""
-    id_ = ADAPTER_REPORT.id(body["metadata"]["name"], body["metadata"]["namespace"])
-    try:
-        data = file_text(body).encode()
-    except UnwritableError as error:
-        raise click.UsageError(f"the fleet could not read the report: {error}. Send less.") from error
-    source = SourceFile("report", "", lambda: data)
-    part = Part(id_, ADAPTER_REPORT.versions[0], body, Layer.INPUT, source)
-    for found in schema_findings(Object(id_, body, (part,))):
-        raise click.UsageError(f"the report is not valid: {found.message}. {found.hint}".strip())

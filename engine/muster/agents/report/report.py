@@ -12,9 +12,12 @@ from datetime import datetime
 from muster.data.agentref import agent_ref
 from muster.data.ids import ObjectId
 from muster.data.kinds import ADAPTER_REPORT, NODE_POOL
+from muster.data.source import Layer, Part, SourceFile
 from muster.data.times import format_time
 from muster.data.tree import Tree
-from muster.data.yaml.emitter import file_text
+from muster.data.yaml.emitter import UnwritableError, file_text
+from muster.fleet.objects import Object
+from muster.fleet.schema_findings import schema_findings
 from muster.git.errors import Moved, Rejected, RepositoryError
 from muster.git.push import attempts, jittered
 from muster.git.repository import Repository
@@ -85,6 +88,19 @@ def report_object(
         spec["data"] = data
     name = f"{target.name}.{adapter}" if target.kind == NODE_POOL.name else adapter
     return ADAPTER_REPORT.body({"name": name, "namespace": cluster}, spec=spec)
+
+
+def check_report(body: Tree) -> None:
+    """ValueError for a report that the fleet's schema would refuse: only the adapter can correct it."""
+    id_ = ADAPTER_REPORT.id(body["metadata"]["name"], body["metadata"]["namespace"])
+    try:
+        data = file_text(body).encode()
+    except UnwritableError as error:
+        raise ValueError(f"the fleet could not read the report: {error}. Send less.") from error
+    source = SourceFile("report", "", lambda: data)
+    part = Part(id_, ADAPTER_REPORT.versions[0], body, Layer.INPUT, source)
+    for found in schema_findings(Object(id_, body, (part,))):
+        raise ValueError(f"the report is not valid: {found.message}. {found.hint}".strip())
 
 
 def send(

@@ -15,6 +15,8 @@ _LINE: Final = re.compile(rb"([A-Z]{1,16}) (/[!-~]*) HTTP/1\.([01])")
 _FIELD: Final = re.compile(rb"([!#$%&'*+.^_`|~0-9A-Za-z-]+):[ \t]*([\t -~\x80-\xff]*?)[ \t]*")
 #: No body is longer than this many digits say.
 _LENGTH: Final = re.compile(r"[0-9]{1,15}")
+#: The most headers.
+_MOST_FIELDS: Final = 64
 #: Headers that may not be repeated.
 _ONCE: Final = frozenset(("authorization", "content-length", "host", "transfer-encoding"))
 
@@ -68,6 +70,8 @@ def read_head(head: bytes) -> HttpRequest:
     line = _LINE.fullmatch(first)
     if line is None:
         raise HeadError(HTTPStatus.BAD_REQUEST, "this is not a request of HTTP/1.1")
+    if len(fields) > _MOST_FIELDS:
+        raise HeadError(HTTPStatus.REQUEST_HEADER_FIELDS_TOO_LARGE, f"more than {_MOST_FIELDS} headers")
     headers = dict[str, str]()
     for one in fields:
         found = _FIELD.fullmatch(one)

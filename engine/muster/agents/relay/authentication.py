@@ -1,0 +1,129 @@
+"""Who sends a request to a relay: by bearer token or client certificate; and how many requests each may send."""
+
+import ssl
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from datetime import datetime
+from pathlib import Path
+from threading import Lock
+from time import monotonic
+
+from muster.agents.hub.local import LocalHub
+from muster.agents.serving.messages import HttpRequest
+from muster.agents.serving.tokens import ReloadedFile, matches_digest, token_digest
+from muster.data.agentref import Mandate, is_cluster_name
+
+
+@dataclass(frozen=True, slots=True)
+class Sender:
+    """A collector, or the agent of a cluster: its name, and the clusters that it may report on."""
+
+    name: str
+    clusters: Mandate
+
+
+@dataclass(frozen=True, slots=True)
+class _Tokens:
+    agents: dict[str, str]  # by cluster, the digest of its agent's token
+    senders: dict[str, Sender]  # by digest
+
+
+class TokenFile:
+    """The tokens: a file of lines, reloaded on changes.
+
+    `<cluster> <SHA-256 of the token, in hexadecimal>` is of a cluster's agent; with a third word, `<clusters>`, the
+    line is of a collector: names and patterns of the clusters that it may report on, separated by commas.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._tokens = ReloadedFile(path, _read_tokens)
+
+    def admits(self, cluster: str, token: str) -> bool:
+        """Does the token belong to the cluster's agent?"""
+        known = self._tokens()
+        return known is not None and matches_digest(known.agents.get(cluster, ""), token)
+
+    def sender(self, token: str) -> Sender | None:
+        """Return who has the token."""
+        known = self._tokens()
+        return None if known is None else known.senders.get(token_digest(token))
+
+
+def _read_tokens(text: str) -> _Tokens:
+    lines = [words for line in text.splitlines() if len(words := line.split()) in (2, 3) and is_cluster_name(words[0])]
+    agents = {words[0]: words[1].lower() for words in lines if len(words) == 2}
+    senders = {digest: Sender(cluster, Mandate([cluster])) for cluster, digest in agents.items()}
+    senders |= {words[1].lower(): Sender(words[0], Mandate(words[2].split(","))) for words in lines if len(words) == 3}
+    return _Tokens(agents, senders)
+
+
+@dataclass(frozen=True, slots=True)
+class ClientCertificates:
+    """The agents' certificates.
+
+    TLS has verified that the authority signed a certificate. It must also be at the hub, which no longer has one that
+    was revoked or replaced.
+    """
+
+    hub: LocalHub
+    clock: Callable[[], datetime]
+
+    def cluster(self, certificate: bytes) -> str:
+        """Return the cluster whose agent has the certificate (DER); empty for none."""
+        from muster.git.signatures.certificate import issued_of  # needs the extra `identity`
+
+        found = issued_of(ssl.DER_cert_to_PEM_cert(certificate).encode())
+        if found is None or not found.begin <= self.clock() < found.end:
+            return ""
+        issued = ((one.user, one.key) for one in self.hub.issued(found.cluster))
+        return found.cluster if (found.user, found.key) in issued else ""
+
+
+@dataclass(frozen=True, slots=True)
+class Authentication:
+    """How senders authenticate: by tokens, by certificates, or by either. With a `context` connections use TLS."""
+
+    tokens: TokenFile | None = None
+    certificates: ClientCertificates | None = None
+    context: ssl.SSLContext | None = None
+
+    def admits(self, cluster: str, request: HttpRequest) -> bool:
+        """Does the request come from an agent of the cluster?"""
+        if self.tokens and request.bearer is not None and self.tokens.admits(cluster, request.bearer):
+            return True
+        return self._cluster(request) == cluster
+
+    def sender(self, request: HttpRequest) -> Sender | None:
+        """Return who sends the request; None if it shows neither a known token nor a valid certificate."""
+        if self.tokens and request.bearer is not None and (known := self.tokens.sender(request.bearer)):
+            return known
+        cluster = self._cluster(request)
+        return Sender(cluster, Mandate([cluster])) if cluster else None
+
+    def _cluster(self, request: HttpRequest) -> str:
+        if self.certificates is None or request.certificate is None:
+            return ""
+        return self.certificates.cluster(request.certificate)
+
+
+@dataclass
+class RateLimit:
+    """At most `per_second` requests of each sender, of which `burst` may come at once. Thread-safe.
+
+    Senders are known by then, so the memory is bounded.
+    """
+
+    per_second: float
+    burst: float
+    clock: Callable[[], float] = monotonic
+    _left: dict[str, tuple[float, float]] = field(default_factory=dict)  # by sender: requests left at an instant
+    _lock: Lock = field(default_factory=Lock)
+
+    def wait_seconds(self, sender: str) -> float:
+        """Count a request; return 0 if it is within the limit, else after how many seconds the next one will be."""
+        now = self.clock()
+        with self._lock:
+            left, since = self._left.get(sender, (self.burst, now))
+            left = min(self.burst, left + (now - since) * self.per_second)
+            self._left[sender] = (left - 1 if left >= 1 else left), now
+        return 0.0 if left >= 1 else (1 - left) / self.per_second
