@@ -36,7 +36,7 @@ def test_the_lines(tmp_path: Path, muster: Run) -> None:
         environ={**hub.environ, "PYTHONUNBUFFERED": "1"},
     ) as relay:  # fmt: skip
         relay.wait_for("listening on")
-        url = next(found[0] for line in relay.lines if (found := re.search(r"http://\S+", line)))
+        url = next(match[0] for line in relay.lines if (match := re.search(r"http://\S+", line)))
         environ = {**hub.environ, "RELAY": url, "TOKEN": "secret"}
         for block in LINES:
             done = subprocess.run(["bash", "-ec", block], env=environ, capture_output=True, text=True, check=False)
