@@ -197,12 +197,12 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "the cluster left the Rollout": lambda said: said.value is None,
     "the Rollout has an error or is out of sight.*": lambda said: bool(said.fleet.broken) or said.fleet.unidentified,
     # budgets
-    "[0-9]+ of [0-9]+ clusters are disrupted.*": lambda said: any(
+    "(DisruptionBudget/[^:]+: )?[0-9]+ of [0-9]+ clusters are disrupted.*": lambda said: any(
         f"{entry['disrupted']} of {entry['population']} " in said.decision.because.text
         and f"{entry['budget']!r} allows {entry['allowed']}, since {entry['since']}" in said.decision.because.text
         for entry in said.budgets()
     ),
-    "budget .* was exceeded from .* to .* and cools down until .*": lambda said: any(
+    "(DisruptionBudget/[^:]+: )?budget .* was exceeded from .* to .* and cools down until .*": lambda said: any(
         f"from {entry['since']} to {entry['met']} and" in said.decision.because.text
         for entry in said.budgets() if "met" in entry
     ),

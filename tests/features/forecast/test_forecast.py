@@ -54,7 +54,7 @@ def _told(changes: list[Change] | tuple[Change, ...]) -> list[str]:
     return [str(change) for change in changes]
 
 
-@pytest.mark.parametrize("seed", (8,))
+@pytest.mark.parametrize("seed", (12,))
 def test_it_equals_runs_at_every_second(tmp_path: Path, seed: int) -> None:
     """The fleet has lived for some steps, so that there is something to happen: its leases run out after five minutes,
     four of which are over.
