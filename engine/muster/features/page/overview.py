@@ -13,6 +13,7 @@ from muster.data.kinds import (
     CLUSTER_CLAIM,
     CLUSTER_DEPLOYMENT,
     CLUSTER_POOL,
+    CLUSTERS,
     MANAGED_CLUSTER_SET,
     MULTI_CLUSTER_INGRESS,
     PLACEMENT,
@@ -55,7 +56,8 @@ class ClusterDetails:
     def card(self, name: str) -> Tree:
         """What the cluster's page says first."""
         home = self._by_name[name]
-        obj = next(obj for obj in self._run.fleet.clusters() if obj.id.name == name)
+        ids = (kind.id(name) for kind in CLUSTERS)
+        obj = next(self._run.fleet.objects[id_] for id_ in ids if id_ in self._run.fleet.objects)
         return card(self._run, obj, home)
 
 
