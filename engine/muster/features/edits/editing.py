@@ -14,7 +14,7 @@ from muster.cli.listening import READER, agent_refs_at
 from muster.data.codes import Severity
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import kind_of
+from muster.data.kinds import CLUSTERS, kind_of
 from muster.data.names import did_you_mean
 from muster.data.snapshot import Agents
 from muster.data.source import Part
@@ -70,6 +70,18 @@ class Draft:
     texts: dict[str, str | None] = field(default_factory=dict)
     created: dict[str, str] = field(default_factory=dict)
     changes: list[str] = field(default_factory=list)
+
+    def cluster(self, name: str) -> ObjectId:
+        """The cluster of that name, of either kind."""
+        ids = [kind.id(name) for kind in CLUSTERS]
+        return next((id_ for id_ in ids if id_ in self.fleet.objects), ids[0])
+
+    def declaring_part(self, id_: ObjectId, *path: str) -> Part:
+        """As `part_with`. EditRefusedError also if only agents declare the cluster."""
+        part = self.part_with(id_, *path)
+        if part is None:
+            raise EditRefusedError(f"no file declares {id_}", f"accept it first: muster accept {id_.name}")
+        return part
 
     def part_with(self, id_: ObjectId, *path: str) -> Part | None:
         """The part in a person's file that has a field, or the nearest parent of it.

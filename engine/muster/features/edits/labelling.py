@@ -2,7 +2,6 @@
 
 from collections.abc import Iterable, Mapping
 
-from muster.data.kinds import CLUSTERS
 from muster.data.tree import mapping_at
 from muster.features.edits.editing import Draft, EditRefusedError
 
@@ -19,11 +18,9 @@ def label(draft: Draft, clusters: Iterable[str], labels: Mapping[str, str | None
     """Change labels of clusters. EditRefusedError for an unknown cluster, and for a label with another value unless
     `overwrite`."""
     for name in clusters:
-        id_ = next((kind.id(name) for kind in CLUSTERS if kind.id(name) in draft.fleet.objects), CLUSTERS[0].id(name))
+        id_ = draft.cluster(name)
         for key, value in labels.items():
-            part = draft.part_with(id_, *_LABELS, key)
-            if part is None:
-                raise EditRefusedError(f"no file declares {id_}", f"accept it first: muster accept {name}")
+            part = draft.declaring_part(id_, *_LABELS, key)
             present = mapping_at(part.body, *_LABELS).get(key)
             if present == value:
                 continue

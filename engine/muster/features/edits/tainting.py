@@ -11,7 +11,7 @@ from collections.abc import Iterable
 from dataclasses import dataclass
 
 from muster.data.ids import ObjectId
-from muster.data.kinds import CLUSTERS, KARMADA_CLUSTER, MANAGED_CLUSTER
+from muster.data.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER
 from muster.data.tree import Tree, dig
 from muster.features.edits.editing import Draft, EditRefusedError
 
@@ -46,7 +46,7 @@ def taint(draft: Draft, clusters: Iterable[str], edits: Iterable[TaintEdit]) -> 
     """Change the taints of clusters. EditRefusedError for an unknown cluster, or if there is nothing to remove."""
     wanted = tuple(edits)
     for name in clusters:
-        id_ = _cluster(draft, name)
+        id_ = draft.cluster(name)
         for one in wanted:
             (_remove if one.removed else _add)(draft, id_, one)
 
@@ -62,22 +62,17 @@ _EFFECTS = {
 def mark(draft: Draft, clusters: Iterable[str], key: str) -> None:
     """Cordon or drain clusters. EditRefusedError for an unknown one."""
     for name in clusters:
-        id_ = _cluster(draft, name)
+        id_ = draft.cluster(name)
         _add(draft, id_, TaintEdit(key, "", _EFFECTS[id_.kind, key], removed=False))
 
 
 def unmark(draft: Draft, clusters: Iterable[str]) -> None:
     """Take both marks from clusters. EditRefusedError for an unknown one."""
     for name in clusters:
-        id_ = _cluster(draft, name)
+        id_ = draft.cluster(name)
         for key in (CORDONED, DRAINED):
             if any(known.get("key") == key for _, _, known in draft.items(id_, _LIST)):
                 _remove(draft, id_, TaintEdit(key, "", "", removed=True))
-
-
-def _cluster(draft: Draft, name: str) -> ObjectId:
-    """The cluster of that name, of either kind."""
-    return next((kind.id(name) for kind in CLUSTERS if kind.id(name) in draft.fleet.objects), CLUSTERS[0].id(name))
 
 
 def _add(draft: Draft, id_: ObjectId, one: TaintEdit) -> None:
@@ -88,10 +83,7 @@ def _add(draft: Draft, id_: ObjectId, one: TaintEdit) -> None:
                 draft.set(part, (*_LIST, index), body)
                 draft.changes.append(f"{id_}: taint {one} replaces value {known.get('value') or ''!r}")
             return
-    home = draft.part_with(id_, *_LIST)
-    if home is None:
-        raise EditRefusedError(f"no file declares {id_}", f"accept it first: muster accept {id_.name}")
-    draft.append(home, _LIST, body)
+    draft.append(draft.declaring_part(id_, *_LIST), _LIST, body)
     draft.changes.append(f"{id_}: taint {one} added")
 
 
