@@ -5,15 +5,15 @@ from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig
 from muster.fleet.view import View
+from muster.rules.placements.shards import clusters_of, decided_shards
 from muster.rules.rollouts.policy import Rollout
 from muster.rules.rollouts.progress import entries_of
-from muster.rules.rollouts.stage import ROLLED_OUT, shards_by_placement
+from muster.rules.rollouts.stage import ROLLED_OUT
 
 
 def clusters_of_rollout(view: View, rollout: Rollout) -> list[str]:
     """The clusters of its Placement, by name."""
-    shards = shards_by_placement(view).get((rollout.placement.namespace, rollout.placement.name), [])
-    return sorted({name for shard in shards for name in shard.clusters})
+    return sorted(clusters_of(decided_shards(view).get(rollout.placement, ())))
 
 
 def why_revision(view: View, rollout: Rollout, name: str) -> str:
@@ -34,7 +34,7 @@ def why_revision(view: View, rollout: Rollout, name: str) -> str:
 
 
 def _stage_of(view: View, rollout: Rollout, cluster: ObjectId) -> str:
-    shards = shards_by_placement(view).get((rollout.placement.namespace, rollout.placement.name), [])
+    shards = decided_shards(view).get(rollout.placement, ())
     group = next((shard.group for shard in shards if cluster.name in shard.clusters), "")
     obj = view.objects.get(cluster)
     labels = obj.labels if obj is not None else {}

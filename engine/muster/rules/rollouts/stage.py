@@ -20,17 +20,16 @@ from typing import NamedTuple
 from muster import cel
 from muster.data.decision import Because, Decision, Held, Input
 from muster.data.ids import ObjectId
-from muster.data.kinds import MANAGED_CLUSTER, PLACEMENT_DECISION, ROLLOUT
+from muster.data.kinds import MANAGED_CLUSTER, ROLLOUT
 from muster.data.times import earliest, format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
-from muster.fleet.view import View
 from muster.rules.calendars.calendar import Calendar
 from muster.rules.effects.allowance import Allowance
 from muster.rules.effects.approval import ROLLOUT_EFFECT, ROLLOUT_TOPIC
-from muster.rules.placements.shards import GROUP_INDEX_LABEL, GROUP_NAME_LABEL, PLACEMENT_LABEL, DecisionShard
+from muster.rules.placements.shards import DecisionShard, decided_shards
 from muster.rules.policies.selectors import Facets
 from muster.rules.rollouts.policy import ROLLBACK, ClusterRollout, Rollout, RolloutStage
 from muster.rules.rollouts.progress import RolloutMoves, entries_of
@@ -91,7 +90,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Yielded]:
     rollouts = {rollout.id: rollout for rollout in context.rules.compiled.of(Rollout)}
     if not rollouts:
         return
-    stepping = _Rollouts(shared, context, now, shards_by_placement(shared))
+    stepping = _Rollouts(shared, context, now, decided_shards(shared))
     yield from each(
         (obj for obj in shared.of(ROLLOUT) if obj.id in rollouts), lambda obj: stepping.of(rollouts[obj.id])
     )
@@ -99,23 +98,12 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Yielded]:
     yield from (RolloutMoves(id_, entries) for id_, entries in sorted(moves.items()))
 
 
-def shards_by_placement(shared: View) -> Mapping[tuple[str, str], list[DecisionShard]]:
-    """The PlacementDecisions of this run, by namespace and name of the Placement."""
-    found: dict[tuple[str, str], list[DecisionShard]] = {}
-    for id_ in shared.decided:
-        if PLACEMENT_DECISION.has(id_) and (labels := shared.now(id_, "metadata", "labels")):
-            names = tuple(entry["clusterName"] for entry in shared.now(id_, "status", "decisions") or ())
-            shard = DecisionShard(id_.name, labels[GROUP_NAME_LABEL], int(labels[GROUP_INDEX_LABEL]), names)
-            found.setdefault((id_.namespace, labels[PLACEMENT_LABEL]), []).append(shard)
-    return found
-
-
 @dataclass(frozen=True)
 class _Rollouts:
     shared: Shared
     context: Context
     now: datetime
-    shards: Mapping[tuple[str, str], list[DecisionShard]]
+    shards: Mapping[ObjectId, tuple[DecisionShard, ...]]
     moves: dict[ObjectId, dict[str, ClusterRollout | None]] = field(default_factory=dict)
 
     def of(self, rollout: Rollout) -> list[Yielded]:
@@ -193,7 +181,7 @@ class _RolloutDecision:
         """The Placement's clusters that can be decided, and their entries."""
         rollout, shared = self.rollout, self.shared
         id_ = rollout.placement
-        shards = self.run.shards.get((id_.namespace, id_.name))
+        shards = self.run.shards.get(id_)
         if shards is None:
             raise StrategyError(
                 f"there is no Placement {id_.name!r} in the namespace {id_.namespace!r}", "placementRef"
