@@ -63,7 +63,11 @@ def test_a_real_server_tells_its_kinds(hub: Hub) -> None:
     for api_version, kind, path in (
         ("v1", "Namespace", "/api/v1/namespaces/default"),
         ("apps/v1", "Deployment", "/apis/apps/v1/deployments/default"),
-        ("work.open-cluster-management.io/v1", "ManifestWork", "/apis/work.open-cluster-management.io/v1/manifestworks"),
+        (
+            "work.open-cluster-management.io/v1",
+            "ManifestWork",
+            "/apis/work.open-cluster-management.io/v1/manifestworks",
+        ),
     ):
         found = kinds.find(api_version, kind)
         assert found is not None and path.startswith(found.path())
