@@ -125,6 +125,7 @@ MANAGED_CLUSTER_ADD_ON = Kind(
     "ManagedClusterAddOn",
     "managedclusteraddons",
     namespaced=True,
+    reported=("metadata", "status"),
     conditions=("ClusterCertificateRotated",),
 )
 MANIFEST_WORK = Kind(

@@ -27,6 +27,7 @@ from muster.data.kinds import (
     KARMADA_CLUSTER,
     LEASE,
     MANAGED_CLUSTER,
+    MANAGED_CLUSTER_ADD_ON,
     MANIFEST_WORK,
     NODE_POOL,
     kind_of,
@@ -48,7 +49,7 @@ AGENT_REF = ("status", "muster", "agentRef")
 #: The kinds that have an agent ref: a cluster, and a cluster that a provisioner creates for a pool.
 KINDS_WITH_REF = (*CLUSTERS, CLUSTER_DEPLOYMENT)
 #: Kinds in a cluster's namespace that depend on its agents' reports.
-_NEIGHBOURS = frozenset((ADAPTER_REPORT, NODE_POOL, LEASE, MANIFEST_WORK))
+_NEIGHBOURS = frozenset((ADAPTER_REPORT, NODE_POOL, LEASE, MANIFEST_WORK, MANAGED_CLUSTER_ADD_ON))
 
 
 def with_agent_refs(fleet: AnyFleet, agents: Agents) -> AnyFleet:

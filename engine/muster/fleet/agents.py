@@ -1,5 +1,5 @@
 """What an agent may write on its own ref: its cluster's heartbeat, status, reports, certificate requests and the
-status of its works.
+status of its works and add-ons.
 
 A part about anything else is refused and reported; the agent's other parts still count. Once people declare the
 cluster, only its status is taken from the agent: what it proposed at registration no longer matters (seed 002: both
@@ -29,6 +29,7 @@ from muster.data.kinds import (
     CSR,
     LEASE,
     MANAGED_CLUSTER,
+    MANAGED_CLUSTER_ADD_ON,
     MANIFEST_WORK,
     kind_of,
 )
@@ -83,7 +84,7 @@ def filter_part(part: Part, cluster: str, declared: Iterable[Tree]) -> FilteredP
         return _request(body, refused, cluster)
     if kind is CLUSTER_DEPLOYMENT:
         return _provisioned(part, body, refused)
-    if kind is MANIFEST_WORK:
+    if kind in (MANIFEST_WORK, MANAGED_CLUSTER_ADD_ON):
         return _status_alone(part, body, refused)
     return FilteredPart(body, _abbreviated(refused))
 

@@ -5,7 +5,7 @@ left out with a finding, so it cannot freeze the cluster in its last state. Only
 state while it is broken.
 
 Content decides what is a report: everything on an agent's ref; in other files Leases, AdapterReports and
-AddOnPlacementScores, and parts of clusters and ManifestWorks with a `status` and no `spec`.
+AddOnPlacementScores, and parts of clusters, ManifestWorks and add-ons with a `status` and no `spec`.
 
 A condition has one reporter. A detector states when it looked (`lastUpdateTime`), on its cluster's ref or in a file
 that it renews, as a condition or in `status.detections`. The same condition from anyone else is refused with a finding:
@@ -19,7 +19,15 @@ from typing import Final
 from muster.data.decision import Path
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import ADAPTER_REPORT, ADD_ON_PLACEMENT_SCORE, CLUSTERS, LEASE, MANIFEST_WORK, kind_of
+from muster.data.kinds import (
+    ADAPTER_REPORT,
+    ADD_ON_PLACEMENT_SCORE,
+    CLUSTERS,
+    LEASE,
+    MANAGED_CLUSTER_ADD_ON,
+    MANIFEST_WORK,
+    kind_of,
+)
 from muster.data.source import Part
 from muster.data.tree import Tree, mapping_at, mappings_at
 from muster.fleet import agent_messages as messages
@@ -90,7 +98,7 @@ def report_sections(part: Part) -> tuple[str, ...]:
     """The sections of a part that are reports; empty if none. With `metadata` it is the whole part."""
     if part.source.ref or is_report(part.id):
         return tuple(part.body)
-    reports_status = kind_of(part.id) in (*CLUSTERS, MANIFEST_WORK)
+    reports_status = kind_of(part.id) in (*CLUSTERS, MANIFEST_WORK, MANAGED_CLUSTER_ADD_ON)
     status = reports_status and "status" in part.body and "spec" not in part.body
     return ("status",) if status else ()
 

@@ -20,7 +20,6 @@ from muster.data.tree import Tree, dig, mapping_at
 from muster.data.yaml.emitter import emit
 from muster.data.yaml.loader import load_documents
 from muster.features.importing import messages
-from muster.features.importing.secrecy import screened
 from muster.fleet.documents import add_body, unwrapped
 from muster.fleet.files import add_problems
 from muster.fleet.layout import OF_CLUSTERS, named_cluster
@@ -31,6 +30,7 @@ from muster.fleet.objects import Object
 from muster.fleet.reading import FilesRead
 from muster.fleet.schema_findings import schema_findings
 from muster.fleet.schemas import is_sound
+from muster.fleet.secrecy import screened
 from muster.git.clock import CLOCK_SKEW
 
 #: How large a dump may be: a hub of some 20,000 clusters, in a few GiB of memory.

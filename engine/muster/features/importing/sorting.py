@@ -14,7 +14,6 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import (
     CLUSTER_DEPLOYMENT,
     CLUSTERS,
-    MANAGED_CLUSTER,
     MANAGED_CLUSTER_SET,
     PLACEMENT,
     PLACEMENT_DECISION,
@@ -24,20 +23,15 @@ from muster.data.kinds import (
 from muster.data.source import Part
 from muster.data.tree import Tree, mapping_at, mappings_at
 from muster.fleet.adoption import PROVISIONED, Deciders, decided_by_hub
-from muster.fleet.agents import DECIDED_CONDITIONS
 from muster.fleet.clusters import BUILT_IN, is_managed
 from muster.fleet.derived import in_order
 from muster.fleet.derived_parts import as_derived
+from muster.fleet.hub_parts import agent_part
 from muster.fleet.merge import element_key
 from muster.fleet.objects import Object
 
 _IDENTITY: Final = (("apiVersion",), ("kind",), ("metadata", "name"), ("metadata", "namespace"))
 _PLACEMENT_LABEL: Final = "cluster.open-cluster-management.io/placement"
-#: Conditions of a ManagedCluster that the hub alone writes; the agent's own are the others. That it joined its agent
-#: says once, and need not say again: it stays known when the agent's report goes.
-_OF_THE_HUB: Final = DECIDED_CONDITIONS | {"ManagedClusterJoined"}
-#: What the hub writes into the agent's condition when the agent is silent.
-_SILENCE: Final = "ManagedClusterLeaseUpdateStopped"
 
 
 @dataclass(frozen=True, slots=True)
@@ -90,16 +84,7 @@ def _cluster(part: Part, derived: Tree, deciders: Deciders) -> Sorted:
     if own:
         spec["taints"] = [{name: value for name, value in taint.items() if name != "timeAdded"} for taint in own]
     wish = {**{name: value for name, value in body.items() if name != "status"}, "spec": spec}
-    status = {name: value for name, value in mapping_at(body, "status").items() if name != "remedyActions"}
-    conditions = [c for c in mappings_at(status, "conditions") if kind is not MANAGED_CLUSTER or _is_reported(c)]
-    status = {name: value for name, value in status.items() if name != "conditions"}
-    if conditions:
-        status["conditions"] = conditions
-    return Sorted(wish, {**_identity(body), "status": status} if status else None, derived)
-
-
-def _is_reported(condition: Tree) -> bool:
-    return condition.get("type") not in _OF_THE_HUB and condition.get("reason") != _SILENCE
+    return Sorted(wish, agent_part(kind, body), derived)
 
 
 def _deployment(rest: Tree, derived: Tree) -> Sorted:
@@ -111,23 +96,14 @@ def _deployment(rest: Tree, derived: Tree) -> Sorted:
     if derived:
         return Sorted(report=rest if _says(rest) else None, derived=derived)
     spec = mapping_at(rest, "spec")
-    reported = {name: spec[name] for name in sorted(PROVISIONED) if name in spec}
-    report = {"spec": reported} if reported else {}
-    if status := mapping_at(rest, "status"):
-        report["status"] = status
     wish = _put(rest, "spec", {name: value for name, value in spec.items() if name not in PROVISIONED})
     wish = {name: value for name, value in wish.items() if name != "status"}
-    return Sorted(wish, {**_identity(rest), **report} if report else None)
+    return Sorted(wish, agent_part(CLUSTER_DEPLOYMENT, rest))
 
 
 def _says(body: Tree) -> bool:
     """Whether a part says anything but which object it is a part of."""
     return bool(body.keys() - {"apiVersion", "kind", "metadata"} or body["metadata"].keys() - {"name", "namespace"})
-
-
-def _identity(body: Tree) -> dict[str, Tree]:
-    metadata = {name: body["metadata"][name] for name in ("name", "namespace") if name in body["metadata"]}
-    return {"apiVersion": body["apiVersion"], "kind": body["kind"], "metadata": metadata}
 
 
 def _put(body: Tree, name: str, section: Tree) -> Tree:

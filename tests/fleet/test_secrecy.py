@@ -6,7 +6,7 @@ import pytest
 
 from muster.data.kinds import CLUSTER_DEPLOYMENT_CUSTOMIZATION, KARMADA_CLUSTER, MANAGED_CLUSTER, MANIFEST_WORK, Kind
 from muster.data.tree import Tree
-from muster.features.importing.secrecy import screened
+from muster.fleet.secrecy import screened
 
 KEY = "-----BEGIN EC PRIVATE KEY-----\nMHcCAQEE\n-----END EC PRIVATE KEY-----\n"
 CERTIFICATE = "-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----\n"
