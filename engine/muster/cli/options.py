@@ -25,6 +25,7 @@ from muster.git.clock import wall_clock
 if TYPE_CHECKING:
     from muster.cli.reading import FleetReading
     from muster.data.finding import Finding
+    from muster.rules.policies.lazy import Witness
     from muster.run.incremental import Wanted
     from muster.run.run import Run
     from muster.run.workers import Workers
@@ -164,14 +165,14 @@ class Source:
             warn_uncommitted(found)
         return found
 
-    def evaluated(self, wanted: "Wanted | None" = None) -> "tuple[FleetReading, Run]":
+    def evaluated(self, wanted: "Wanted | None" = None, witness: "Witness | None" = None) -> "tuple[FleetReading, Run]":
         """Open and evaluate it; see `evaluate_reading`."""
         from muster.cli.progress import working
         from muster.cli.reading import evaluate_reading
 
         with working("evaluating the fleet"):
             reading = self.reading()
-            return reading, evaluate_reading(reading, self.now, wanted)
+            return reading, evaluate_reading(reading, self.now, wanted, witness)
 
 
 def source_options(function: _F) -> _F:

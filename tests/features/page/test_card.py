@@ -1,14 +1,21 @@
 """The card of a cluster: how it is and why, what changes next, who put its taints, and what is known of it."""
 
+import base64
+from dataclasses import replace
 from functools import cache
+from pathlib import Path
 
 import yaml
 
+from muster.data.decision import Because, Decision
+from muster.data.kinds import CSR, MANAGED_CLUSTER
 from muster.data.times import parse_time
 from muster.data.tree import Tree
 from muster.features.page.overview import ClusterDetails
 from muster.features.test.memory import MemorySnapshot
 from muster.run.settle import settle
+from tests.features.pulses.test_walkthrough import cluster
+from tests.support.authority import server_certificate
 from tests.support.example import EXAMPLE, NOON
 
 
@@ -39,8 +46,48 @@ def test_each_condition_has_its_rule_and_why() -> None:
 def test_who_put_a_taint() -> None:
     by_rule, by_person = _card("prod-us-2")["taints"], _card("prod-eu-3")["taints"]
     assert [one["rule"].partition("/")[0] for one in by_rule] == ["TaintPolicy"]
+    assert [one["by"] for one in by_rule] == ["TaintPolicy/managed-cluster-builtin-taints"]
     assert [(one["taint"], one["rule"]) for one in by_person] == [("example.com/maintenance=disk:NoSelectIfNew", "")]
+    assert by_person[0]["file"] == {"path": "clusters/eu/prod-eu-3/cluster.yaml", "ref": ""}
 
 
 def test_the_whole_object_is_there_to_read() -> None:
     assert yaml.safe_load(_card("prod-eu-1")["yaml"])["metadata"]["name"] == "prod-eu-1"
+
+
+def test_remedies_are_named_with_their_actions() -> None:
+    assert _card("member-us-1")["remedies"] == [["TrafficControl", "dns-down"]]
+
+
+FLEET = """\
+apiVersion: muster.dev/v1alpha1
+kind: Fleet
+metadata: {name: fleet}
+spec: {collectors: {alertmanager: [{match: {alertname: KubeAPIDown}, condition: APIServerReachable}]}}
+"""
+REQUEST = """\
+apiVersion: certificates.k8s.io/v1
+kind: CertificateSigningRequest
+metadata: {{name: csr-{0}, labels: {{open-cluster-management.io/cluster-name: a}}}}
+spec: {{request: "", signerName: kubernetes.io/kube-apiserver-client, usages: [client auth]}}
+"""
+
+
+def test_alerts_and_certificates(tmp_path: Path) -> None:
+    pem = server_certificate(tmp_path)[0].read_bytes()
+    issued = {"good": base64.b64encode(pem).decode(), "odd": base64.b64encode(b"odd").decode(), "none": ""}
+    texts = {"fleet.yaml": FLEET, "a.yaml": cluster("a")} | {f"{name}.yaml": REQUEST.format(name) for name in issued}
+    run = settle(MemorySnapshot(texts), NOON).last
+    entry = {"revision": "v2", "stage": "canary", "state": "Progressing", "since": "2026-01-01T11:00:00Z"}
+    decided = [
+        Decision(MANAGED_CLUSTER.id("a"), ("status", "muster", "rollouts", "shop/web"), entry, Because("test", ())),
+        *(Decision(CSR.id(f"csr-{name}"), ("status", "certificate"), text, Because("test", ()))
+          for name, text in issued.items()),
+    ]  # fmt: skip
+    fleet = replace(run.fleet, decided={one.object: {one.path: one} for one in decided})
+    found = ClusterDetails(replace(run, fleet=fleet)).card("a")
+    assert found["alerts"] == ["APIServerReachable"]
+    assert [one["rollout"] for one in found["rollouts"]] == ["shop/web"]
+    (certificate,) = found["certificates"]
+    assert certificate["request"] == "csr-good"
+    assert parse_time(certificate["from"]) < parse_time(certificate["until"])

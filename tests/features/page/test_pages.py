@@ -69,6 +69,7 @@ def test_what_shows_and_what_is_shown() -> None:
 def test_a_cluster_says_why_each_field_is_as_it_is_and_where_it_is_said() -> None:
     details = handed_over("data/clusters/0.js")["prod-eu-1"]
     assert details["history"][0]["commit"] == "c" * 40
+    assert details["day"] == {"known": 0, "states": [[23 * 3600, "Unknown", "True"]], "beats": []}
     own = next(one for one in details["objects"] if one["id"] == "ManagedCluster/prod-eu-1")
     assert {"path": "clusters/eu/prod-eu-1/cluster.yaml", "ref": ""} in own["files"]
     field = next(one for one in own["fields"] if one["field"] == "status.conditions[ManagedClusterConditionAvailable]")
@@ -99,6 +100,6 @@ def test_nothing_that_is_shown_can_do_anything() -> None:
     for path, data in site().items():
         if path.startswith("data/"):
             assert b"<" not in data and data.isascii(), path
-    for name in ("site.js", "table.js", "availability.js"):
+    for name in (one for one in ASSETS if one.endswith(".js")):
         assert not re.search(r"innerHTML|outerHTML|insertAdjacentHTML|document\.write|\beval\b|new Function|https?://(?!www\.w3)",
                              site()[name].decode())  # fmt: skip

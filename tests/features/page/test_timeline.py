@@ -9,7 +9,7 @@ import pytest
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.times import format_time
 from muster.features.history.history import Begins, FleetHistory
-from muster.features.page.timeline import Timeline, state_in
+from muster.features.page.timeline import BEATS_COLUMNS, Timeline, heartbeats, state_in
 from muster.git.derivedbranch import join_commits
 from muster.git.repository import Repository, open_repository
 from tests.support.example import NOON
@@ -170,6 +170,20 @@ def test_what_is_derived_may_have_a_branch_of_its_own(tmp_path: Path) -> None:
         found = timeline.upto(join_commits(repository, people, tip), hours(9))
         assert [at for at, _ in told(found)] == list(range(1, hour + 1))
     assert found.latest["managedclusters/a.yaml"][0].commit == tip
+
+
+def test_heartbeats_of_the_last_day_are_counted_by_file(tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    for at in (-30, -25, -2, -1.95, 0):
+        dated = Repo(repo.path, {**repo.environ, "GIT_COMMITTER_DATE": format_time(hours(at))})
+        dated.commit({"a/lease.yaml": f"{at}", "derived/managedclusters/a.yaml": f"{at}"})
+    repo.git("checkout", "--quiet", "--orphan", "derived")
+    joined = join_commits(opened(repo), repo.git("rev-parse", "main"), repo.git("rev-parse", "main"))
+    for commit in ("main", joined):
+        found = heartbeats(opened(repo), commit, hours(0))
+        assert {path: sum(beats) for path, beats in found.items()} == {"a/lease.yaml": 3}
+        beats = found["a/lease.yaml"]
+        assert (len(beats), beats[-1], beats[int(BEATS_COLUMNS * 22 / 24)]) == (BEATS_COLUMNS, 1, 2)
 
 
 @pytest.mark.parametrize(

@@ -1,15 +1,20 @@
 """What a cluster's page says first: how the cluster is, why, what changes next, and what is known of it."""
 
-from collections.abc import Iterable, Iterator
+import base64
+from collections.abc import Iterable, Iterator, Set
 
 from muster.cli.cells import condition, short_label
 from muster.data.decision import Decision, Path
 from muster.data.ids import ObjectId
-from muster.data.kinds import LEASE, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK
+from muster.data.kinds import CSR, LEASE, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.emitter import emit
+from muster.fleet.approvals import CERTIFICATE
 from muster.fleet.objects import Object
+from muster.rules.remedies.grounds import ORIGINS
+from muster.rules.rollouts.policy import PATH as ROLLOUTS
+from muster.rules.taints.keys import TAINT_RECORDS
 from muster.run.run import Run
 
 
@@ -31,9 +36,23 @@ def card(run: Run, obj: Object, ids: Iterable[ObjectId]) -> Tree:
         },
         "capacity": _capacity(body),
         "conditions": list(_conditions(run, obj, body)),
+        "alerts": sorted(alert_conditions(run)),
         "taints": list(_taints(run, obj, body)),
+        "remedies": [[str(one.get("action")), str(one.get("remedy"))] for one in mappings_at(body, *map(str, ORIGINS))],
         "addons": [_line(run, id_, "Available") for id_ in home if MANAGED_CLUSTER_ADD_ON.has(id_)],
         "works": [_line(run, id_, "Applied", "Available") for id_ in home if MANIFEST_WORK.has(id_)],
+        "rollouts": [
+            {
+                "rollout": key,
+                **{name: str(entry.get(name, "")) for name in ("revision", "stage", "state", "since", "gate")},
+            }
+            for key, entry in sorted(mapping_at(body, *map(str, ROLLOUTS)).items())
+        ],
+        "certificates": [
+            found
+            for id_ in home
+            if CSR.has(id_) and (found := _certificate(run.fleet.whole(id_), id_.name)) is not None
+        ],
         "labels": {str(name): str(text) for name, text in mapping_at(body, "metadata", "labels").items()},
         "yaml": emit(body),
     }
@@ -72,9 +91,34 @@ def _conditions(run: Run, obj: Object, body: Tree) -> Iterator[Tree]:
         }  # fmt: skip
 
 
+def alert_conditions(run: Run) -> Set[str]:
+    """The types of the conditions that are alerts of an Alertmanager (`Fleet.spec.collectors`)."""
+    rules = mappings_at(run.fleet.settings.spec, "collectors", "alertmanager")
+    return {str(rule["condition"]) for rule in rules if rule.get("condition")}
+
+
+def _certificate(body: Tree, request: str) -> Tree:
+    """Who a certificate is for, and its lifetime; None if there is none, or it cannot be read."""
+    from asn1crypto import pem
+    from asn1crypto.x509 import Certificate
+
+    try:
+        _, _, der = pem.unarmor(base64.b64decode(str(dig(body, *map(str, CERTIFICATE)) or ""), validate=True))
+        content = Certificate.load(der, strict=True)["tbs_certificate"]
+        life = [content["validity"][name].native for name in ("not_before", "not_after")]
+        return {
+            "request": request, "user": str(content["subject"].native.get("common_name", "")),
+            "from": format_time(life[0]), "until": format_time(life[1]),
+        }  # fmt: skip
+    except (ValueError, TypeError, KeyError):
+        return None
+
+
 def _taints(run: Run, obj: Object, body: Tree) -> Iterator[Tree]:
     decided = run.fleet.decisions(obj.id)
-    declared = {(one.get("key"), one.get("effect")) for one in mappings_at(obj.body, "spec", "taints")}
+    declared = {(one.get("key"), one.get("effect")): part.source for part in obj.parts
+                for one in mappings_at(part.body, "spec", "taints")}  # fmt: skip
+    policies = {(one.get("key"), one.get("effect")): one for one in mappings_at(body, *map(str, TAINT_RECORDS))}
     for one in mappings_at(body, "spec", "taints"):
         key, effect = str(one.get("key")), str(one.get("effect"))
         rule = next((
@@ -82,8 +126,18 @@ def _taints(run: Run, obj: Object, body: Tree) -> Iterator[Tree]:
             if path[:2] == ("spec", "taints") and isinstance(path[-1], tuple) and {key, effect} <= {*path[-1]}
         ), None)  # fmt: skip
         value = f"={one['value']}" if one.get("value") else ""
-        because = _because(None if (key, effect) in declared else rule)
-        yield {"taint": f"{key}{value}:{effect}", "since": str(one.get("timeAdded") or ""), **because}
+        source = declared.get((key, effect))
+        because = _because(None if source else rule)
+        policy = policies.get((key, effect))
+        by = "" if source else f"TaintPolicy/{policy['policy']}" if policy else because["rule"].partition("#")[0]
+        file = {"path": source.path, "ref": source.ref} if source else None
+        yield {
+            "taint": f"{key}{value}:{effect}",
+            "since": str(one.get("timeAdded") or ""),
+            **because,
+            "by": by,
+            "file": file,
+        }
 
 
 def _because(decision: Decision | None) -> dict[str, Tree]:

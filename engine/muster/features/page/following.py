@@ -13,6 +13,7 @@ from datetime import UTC, datetime
 
 from muster.data.kinds import ADAPTER_REPORT, is_cluster
 from muster.features.page.overview import ClusterRows
+from muster.features.page.trees import MOST, witness
 from muster.git.agents import AgentRef
 from muster.git.changes import changed_paths
 from muster.git.derivedbranch import has_ancestor
@@ -42,7 +43,7 @@ class Shown:
 
 def show_whole(question: Question) -> Shown:
     """Evaluate the whole fleet. RepositoryError if git fails."""
-    run = answer(question, None).settled.first
+    run = answer(replace(question, witness=witness(MOST)), None).settled.first
     return Shown(question, run, ClusterRows.of(run), _files(run))
 
 
@@ -121,4 +122,5 @@ def _with_changed_refs(then: Iterable[AgentRef], now: Iterable[AgentRef]) -> set
 def of_clusters(question: Question, state: RunState, names: Sequence[str]) -> Run:
     """Return a run of the clusters with these names. Raises WholeNeeded if a full run is required, and Ahead."""
     with _reading(state):
-        return incremental_run(_in_time(question, state), state, Wanted(frozenset(names))).settled.first
+        witnessed = replace(_in_time(question, state), witness=witness())
+        return incremental_run(witnessed, state, Wanted(frozenset(names))).settled.first

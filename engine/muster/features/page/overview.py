@@ -14,6 +14,7 @@ from muster.data.kinds import (
     CLUSTER_DEPLOYMENT,
     CLUSTER_POOL,
     CLUSTERS,
+    LEASE,
     MANAGED_CLUSTER_SET,
     MULTI_CLUSTER_INGRESS,
     PLACEMENT,
@@ -22,7 +23,9 @@ from muster.data.kinds import (
 )
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.features.explain.reads import field_label
 from muster.features.page.card import card
+from muster.features.page.trees import trees_of
 from muster.fleet.clusters import CLUSTER_SET, parse_members, state_of
 from muster.fleet.fleet import sorted_objects
 from muster.fleet.neighbourhoods import homes
@@ -41,7 +44,7 @@ class ClusterDetails:
     """The details of clusters: their objects, files, and decided fields with rules."""
 
     def __init__(self, run: Run) -> None:
-        self._run, self._files = run, _files(run)
+        self._run, self._files, self._trees = run, _files(run), trees_of(run)
         self._by_name: dict[str, list[ObjectId]] = {}
         for id_, home in homes(run.fleet).of.items():
             self._by_name.setdefault(home, []).append(id_)
@@ -51,7 +54,15 @@ class ClusterDetails:
     def of(self, name: str) -> list[Tree]:
         """The details of one cluster."""
         ordered = sorted(self._by_name[name], key=lambda id_: (not is_cluster(id_), id_.kind, id_.namespace, id_.name))
-        return [_object(self._run, id_, self._files.get(id_, ())) for id_ in ordered]
+        return [
+            _object(self._run, id_, self._files.get(id_, ()), self._trees(id_) if is_cluster(id_) else {})
+            for id_ in ordered
+        ]
+
+    def lease_files(self, name: str) -> list[str]:
+        """The files of a cluster's leases that are on the branch."""
+        leases = (id_ for id_ in self._by_name[name] if LEASE.has(id_))
+        return [path for id_ in leases for path, ref in self._files.get(id_, ()) if not ref]
 
     def card(self, name: str) -> Tree:
         """What the cluster's page says first."""
@@ -71,9 +82,9 @@ def _files(run: Run) -> Mapping[ObjectId, list[tuple[str, str]]]:
     return found
 
 
-def _object(run: Run, id_: ObjectId, files: Iterable[tuple[str, str]]) -> Tree:
+def _object(run: Run, id_: ObjectId, files: Iterable[tuple[str, str]], trees: Mapping[str, Tree]) -> Tree:
     decided = run.fleet.decisions(id_)
-    fields = [_field(path, decision) for path, decision in decided.items() if decision.value is not None]
+    fields = [_field(path, decision, trees) for path, decision in decided.items() if decision.value is not None]
     return {
         "id": str(id_),
         "files": [{"path": path, "ref": ref} for path, ref in sorted(files)],
@@ -81,11 +92,10 @@ def _object(run: Run, id_: ObjectId, files: Iterable[tuple[str, str]]) -> Tree:
     }
 
 
-def _field(path: Path, decision: Decision) -> dict[str, Tree]:
-    value, because = decision.value, decision.because
+def _field(path: Path, decision: Decision, trees: Mapping[str, Tree]) -> dict[str, Tree]:
+    value, because, label = decision.value, decision.because, field_label(path)
     return {
-        "field": "".join(f".{step}" if isinstance(step, str) else f"[{', '.join(step)}]" for step in path)[1:],
-        "value": value, "rule": because.rule, "why": because.text,
+        "field": label, "value": value, "rule": because.rule, "why": because.text, "tree": trees.get(label),
         "until": format_time(decision.horizon) if decision.horizon else "",
     }  # fmt: skip
 

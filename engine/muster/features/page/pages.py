@@ -7,7 +7,7 @@ their text, and its content security policy runs only these files.
 
 import json
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from functools import cached_property
 from importlib.resources import files
@@ -17,14 +17,14 @@ from muster.data.kinds import CLUSTERS
 from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.features.history.history import Begins, FleetHistory
-from muster.features.page.availability import availability, file_of, members_of
+from muster.features.page.availability import Member, availability, file_of, members_of
 from muster.features.page.overview import ClusterDetails, ClusterRows, overview, placement_details
-from muster.features.page.timeline import Timeline
+from muster.features.page.timeline import BEATS_WINDOW, Timeline, heartbeats
 from muster.git.forges import Links, links_of
 from muster.git.repository import Repository
 from muster.run.run import Run
 
-ASSETS = ("index.html", "site.css", "site.js", "table.js", "availability.js")
+ASSETS = ("index.html", "site.css", "site.js", "table.js", "availability.js", "cluster.js")
 #: How many clusters' details are in one file.
 _IN_A_FILE: Final = 50
 _CLUSTERS: Final = re.compile(r"data/clusters/(0|[1-9][0-9]{0,5})\.js", re.ASCII)
@@ -36,16 +36,17 @@ class FleetSite:
     """The site of a fleet, file by file, each made on demand.
 
     `run` may be partial; then `known` has the rows of all clusters, and `details` makes a run of the clusters with some
-    names. `links`: URL templates of files and commits with `{commit}` and `{path}`, or None. `history` is called once,
-    for the first file that needs it. `live`: a server announces new commits. `upcoming`: the forecast, as rows of
-    `muster.features.forecast.forecast.moment_row`, or None.
+    names. `links`: URL templates of files and commits with `{commit}` and `{path}`, or None. `history` and `beats` (see
+    `timeline.heartbeats`) are called once, for the first file that needs them. `live`: a server
+    announces new commits. `upcoming`: the forecast, as rows of `muster.features.forecast.forecast.moment_row`, or None.
     """
 
     def __init__(
         self, run: Run, title: str, links: Tree, history: Callable[[], FleetHistory], *, live: bool = False,
         upcoming: Tree = None, known: ClusterRows | None = None, details: Callable[[Sequence[str]], Run] | None = None,
+        beats: Callable[[], Mapping[str, Sequence[int]]] = dict,
     ) -> None:  # fmt: skip
-        self._known, self._ask_details = known, details
+        self._known, self._ask_details, self._ask_beats = known, details, beats
         self._run, self._title, self._links, self._ask_history = run, title, links, history
         self._live, self._upcoming = live, upcoming
         self._kept: dict[str, bytes] = {}
@@ -74,8 +75,8 @@ class FleetSite:
             more = {"details": where, "links": self._links, "live": self._live, "upcoming": self._upcoming}
             return _call("fleet", {**self._overview, **more})
         if path == "data/availability.js":
-            members = members_of(self._run, self._overview["clusters"])
-            return _call("availability", availability(self._run.commit or "", self._run.now, members, self._history))
+            found = availability(self._run.commit or "", self._run.now, self._members, self._history)
+            return _call("availability", found)
         if path == "data/placements.js":
             return _call("placements", list(placement_details(self._run)))
         match = _CLUSTERS.fullmatch(path)
@@ -85,9 +86,42 @@ class FleetSite:
         some = self._names[first : first + _IN_A_FILE]
         details = self._details if self._ask_details is None else ClusterDetails(self._ask_details(some))
         return _call("details", {
-            name: {"card": details.card(name), "objects": details.of(name), "history": list(self._latest(name))}
-            for name in some
+            name: {
+                "card": details.card(name), "objects": details.of(name), "history": list(self._latest(name)),
+                "day": self._day(name, details.lease_files(name)),
+            } for name in some
         })  # fmt: skip
+
+    def _day(self, name: str, leases: Iterable[str]) -> Tree:
+        """The last day of a cluster: from which second on it is known, the changes of its state, and its heartbeats."""
+        begins = self._history.begins
+        known = (begins - self._run.now + BEATS_WINDOW).total_seconds() if begins else 0
+        beats = next((self._beats[path] for path in leases if path in self._beats), [])
+        pending = [
+            [int(BEATS_WINDOW.total_seconds()), one.committed, one.status] for kind in CLUSTERS
+            if (one := self._members.get(file_of(kind, name))) is not None and one.committed != one.status
+        ]  # fmt: skip
+        return {"known": max(0, int(known)), "states": [*self._days.get(name, ()), *pending], "beats": beats}
+
+    @cached_property
+    def _members(self) -> Mapping[str, Member]:
+        return members_of(self._run, self._overview["clusters"])
+
+    @cached_property
+    def _beats(self) -> Mapping[str, Sequence[int]]:
+        return self._ask_beats()
+
+    @cached_property
+    def _days(self) -> dict[str, list[Tree]]:
+        """The changes of each cluster's state in the last day: seconds since it began, the states before and after."""
+        since = self._run.now - BEATS_WINDOW
+        names = {file_of(kind, name): name for kind in CLUSTERS for name in self._names}
+        found: dict[str, list[Tree]] = {}
+        for step in self._history.steps:
+            for change in step.changes if step.commit.at >= since else ():
+                row = [int((step.commit.at - since).total_seconds()), change.before, change.after]
+                found.setdefault(names.get(change.cluster, ""), []).append(row)
+        return found
 
     def _latest(self, name: str) -> Iterator[Tree]:
         """The latest commits that changed a cluster's derived file."""
@@ -137,5 +171,8 @@ def site_of(
             return FleetHistory(begins=run.now, reason=Begins.NONE)
         return (timeline or Timeline(repository)).upto(run.commit, run.now)
 
+    def beats() -> Mapping[str, Sequence[int]]:
+        return {} if repository is None or run.commit is None else heartbeats(repository, run.commit, run.now)
+
     return FleetSite(run, title, asdict(links) if links else None, history, live=live, upcoming=upcoming,
-                known=known, details=details)  # fmt: skip
+                known=known, details=details, beats=beats)  # fmt: skip

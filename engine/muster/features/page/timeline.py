@@ -24,6 +24,7 @@ from muster.fleet.objects import by_type
 from muster.git.changes import PathChange
 from muster.git.errors import LostObjectError, UnreadableError
 from muster.git.filelog import DerivedCommit, WalkRange, derived_log, walk_range
+from muster.git.log import read_log
 from muster.git.objects import Objects
 from muster.git.repository import Repository, shallow_commits
 
@@ -37,6 +38,9 @@ _SEARCHED: Final = 2000
 _KEPT: Final = 20
 #: How many files are read at once.
 _BATCH: Final = 4000
+#: The rhythm of heartbeats: how far back, and in how many columns.
+BEATS_WINDOW: Final = timedelta(days=1)
+BEATS_COLUMNS: Final = 144
 _KINDS: Final = {kind.plural: kind for kind in CLUSTERS}
 _FOLDERS: Final = tuple(f"{FOLDER}{plural}" for plural in _KINDS)
 _OURS: Final = f"# {HEADER}\n".encode()
@@ -93,6 +97,24 @@ class Timeline:
             clone = walked.first in shallow_commits(self._repository)
             self._begins = walked.begins
             self._reason = Begins.LENGTH if not walked.first else Begins.CLONE if clone else Begins.FIRST
+
+
+def heartbeats(repository: Repository, commit: str, now: datetime) -> dict[str, list[int]]:
+    """Return how often each file outside `derived/` was committed in each column of the day that ends at `now`.
+
+    An agent that pushes to a ref of its own replaces its last renewal, so nothing is known of its earlier ones.
+    """
+    found: dict[str, list[int]] = {}
+    since, late = now - BEATS_WINDOW, 0
+    for one in read_log(repository, commit, first_parent=True, changes=True, streamed=True, most=_MAX_COMMITS):
+        late += one.committed < since
+        if late > 1:  # the first may be a joined commit, whose time is fixed
+            break
+        column = int((one.committed - since) / BEATS_WINDOW * BEATS_COLUMNS)
+        for change in one.changes if 0 <= column <= BEATS_COLUMNS else ():
+            if not change.path.startswith(FOLDER):
+                found.setdefault(change.path, [0] * BEATS_COLUMNS)[min(column, BEATS_COLUMNS - 1)] += 1
+    return found
 
 
 class _Walked:

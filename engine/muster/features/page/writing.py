@@ -15,6 +15,7 @@ from muster.cli.reading import FleetReading
 from muster.data.kinds import FLEET
 from muster.data.tree import Tree
 from muster.features.page.pages import FleetSite, site_of
+from muster.features.page.trees import MOST, witness
 from muster.run.run import Run
 
 #: A file that marks folders which `muster site` wrote.
@@ -32,7 +33,7 @@ def write_site(
     folder has other content.
     """
     _require_own(folder)
-    reading, run = source.evaluated()
+    reading, run = source.evaluated(witness=witness(MOST))
     upcoming = _upcoming(reading, source.now, forecast) if forecast else None
     fleets = [obj.id.name for obj in run.fleet.of(FLEET) if obj.parts]
     title = title or next(iter(fleets), "") or source.repo.resolve().name.removesuffix(".git")

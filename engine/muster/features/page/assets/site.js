@@ -126,6 +126,7 @@ const muster = {
     document.getElementById("main").replaceChildren(this.make("h2", {}, title), ...children.filter(Boolean));
   },
 
+  time: (instant) => muster.make("time", { dateTime: instant }, instant),
   status: (text) => muster.make("span", { className: text }, text || "-"),
   commit: (id) => muster.linked(muster.data.fleet.links && muster.data.fleet.links.commit, { commit: id }, id.slice(0, 12)),
   cluster: (name) => muster.make("a", { href: `#/cluster/${encodeURIComponent(name)}` }, name),
@@ -253,39 +254,7 @@ const VIEWS = {
     rows.filter(query.get("q") || "", true);
   },
 
-  cluster([name]) {
-    const fleet = muster.data.fleet;
-    const row = fleet.clusters.find((one) => one[NAME] === name);
-    if (!row) return muster.show("No such cluster", muster.make("p", {}, `Nothing is known of ${name}.`));
-    const found = muster.read[name];
-    if (!found) {
-      muster.show(name, muster.make("p", {}, "Reading what is known of it …"));
-      return muster.load(`data/clusters/${fleet.details[name]}.js`, "details", () => {
-        if (location.hash === `#/cluster/${encodeURIComponent(name)}`) VIEWS.cluster([name]);
-      });
-    }
-    const held = fleet.held.filter((one) => one.object.endsWith(`/${name}`));
-    const reports = fleet.adapters.filter((one) => one.cluster === name);
-    muster.show(name, statusCard(row, found.card), ...held.length ? [held.map((one) => one.reason)].map((reasons) => muster.make("p", { className: "held" },
-      `Held back: ${held.map((one) => one.effect).join(", ")}. ${[...new Set(reasons)].join(" ")}.`)) : [],
-      section("Conditions", ["condition", "status", "since", "why"], found.card.conditions.map((one) => [
-        one.type, muster.status(one.status), one.since ? age(one.since) : "-",
-        folded(one.message || one.reason || "-", [["reason", one.reason], ["decided by", one.rule || "a report"],
-          ["because", one.why], ["holds until", one.until], ["since", one.since]])])),
-      section("Taints", ["taint", "since", "put by"], found.card.taints.map((one) => [
-        muster.make("code", {}, one.taint), one.since ? age(one.since) : "-", one.rule ? folded(one.rule, [["because", one.why], ["until", one.until]]) : "a person"])),
-      placementsOf(name),
-      section("Reports", ["object", "adapter", "available", "observed", "counts"], reports.map((one) => [
-        one.object, one.adapter, muster.status(one.available), one.observed ? age(one.observed) : "-", muster.status(one.accepted)])),
-      section("Add-ons", ["add-on", "available"], found.card.addons.map(([addon, status]) => [addon, muster.status(status)])),
-      section("Works", ["work", "applied", "available"], found.card.works.map(([work, ...all]) => [work, ...all.map(muster.status)])),
-      section("Capacity", ["resource", "capacity", "allocatable"], found.card.capacity),
-      section("History", ["when", "what", "commit"], found.history.map((one) => [one.time, one.subject, muster.commit(one.commit)])),
-      muster.make("h3", {}, "Everything decided"), ...found.objects.map(decidedFields),
-      muster.make("details", {}, muster.make("summary", {}, "YAML"), muster.make("pre", {}, found.card.yaml)));
-    if (!muster.data.placements) muster.load("data/placements.js", "placements", () => muster.route());
-    return undefined;
-  },
+  cluster: (rest) => Cluster.view(rest),
 
   placements: needsPlacements((all) => muster.show("Placements",
     all.length ? muster.table(["placement", "wanted", "chosen", "satisfied", "reason"], all.map((one) => [
@@ -360,56 +329,6 @@ const VIEWS = {
     ])) : muster.make("p", {}, "Nothing is wrong."));
   },
 };
-
-/** A section with a table; nothing where there are no rows. */
-function section(title, titles, rows) {
-  return rows.length ? muster.make("section", {}, muster.make("h3", {}, title), muster.table(titles, rows)) : null;
-}
-
-/** A text under which more can be unfolded. */
-function folded(text, facts) {
-  const told = facts.filter(([, fact]) => fact);
-  if (!told.length) return text;
-  return muster.make("details", {}, muster.make("summary", {}, text), muster.make("dl", {}, ...told.flatMap(([name, fact]) => [
-    muster.make("dt", {}, name), muster.make("dd", {}, fact)])));
-}
-
-const STATES = { True: "Available", False: "Not available", Unknown: "Unknown", Denied: "Denied", NotJoined: "Not joined" };
-
-/** Is it fine, and if not, why: its state in a word, since when, why in a sentence, and what changes next. */
-function statusCard(row, card) {
-  const { lease, next } = card;
-  const facts = [
-    ["last heartbeat", lease.renewed ? `${age(lease.renewed)} ago${lease.seconds ? `, one each ${lease.seconds} s` : ""}` : "none"],
-    ["Unknown without another by", row[STATUS] === "True" ? lease.expires : ""],
-    ["changes next", next ? `${next.what} of ${next.object}, at ${next.at}` : "nothing without new input"],
-    ["version", card.version], ["region", row[REGION]], ["set", row[SET]], ["accepted", row[ACCEPTED]],
-    ["labels", Object.entries(card.labels).map(([key, text]) => `${key}=${text}`).join(", ")],
-  ];
-  return muster.make("section", { className: `card ${row[STATUS]}-card` },
-    muster.make("p", { className: "state" }, muster.make("strong", { className: row[STATUS] }, STATES[row[STATUS]] || "Nothing is known"),
-      row[SINCE] ? ` for ${age(row[SINCE])}` : ""),
-    card.why ? muster.make("p", {}, card.why) : null,
-    muster.make("dl", {}, ...facts.filter(([, fact]) => fact).flatMap(([name, fact]) => [muster.make("dt", {}, name), muster.make("dd", {}, fact)])));
-}
-
-/** The Placements that chose a cluster, and why others did not. */
-function placementsOf(name) {
-  const rows = (muster.data.placements || []).flatMap((one) => [
-    ...one.chosen.filter((c) => c.cluster === name).map((c) => [placementLink(one), muster.make("span", { className: "good" }, "chosen"), c.why]),
-    ...one.left.filter((c) => c.cluster === name).map((c) => [placementLink(one), muster.make("span", { className: "soft" }, "not chosen"), c.why])]);
-  return section("Placements", ["placement", "choice", "why"], rows);
-}
-
-/** Every decided field of an object, with its rule. */
-function decidedFields(one) {
-  return muster.make("details", {}, muster.make("summary", {}, one.id),
-    muster.make("p", { className: "soft" }, ...one.files.flatMap((file, i) => [i ? ", " : "", muster.file(file)])),
-    one.fields.length ? muster.table(["field", "value", "why", "until"], one.fields.map((field) => [
-      muster.make("code", {}, field.field), value(field.value),
-      muster.make("span", {}, muster.make("code", {}, field.rule), field.why ? ` ${field.why}` : ""), field.until,
-    ])) : muster.make("p", { className: "soft" }, "Nothing is decided of it."));
-}
 
 /** Availability over time, read when it is looked at; while it is read again, what it was stands. */
 function over(place) {

@@ -1,0 +1,77 @@
+"""The decision tree of each field of a cluster, as `muster explain` has it: the page folds it under the field.
+
+Recording how expressions were evaluated costs more than the run itself, so in a run of the whole fleet it is done for a
+limited number of clusters. A server that evaluates the clusters somebody looks at records all of them.
+"""
+
+from collections.abc import Callable, Iterable
+from typing import Final
+
+from muster.cel.trace import TracePart
+from muster.data.ids import ObjectId
+from muster.data.kinds import is_cluster
+from muster.data.times import format_time
+from muster.data.tree import Tree
+from muster.features.explain.explain import NothingDecided, explain
+from muster.rules.policies.lazy import Evaluation, Witness
+from muster.run.explained import Explained
+from muster.run.run import Run
+
+#: How many clusters of a whole fleet have decision trees.
+MOST: Final = 200
+
+
+def witness(most: int | None = None) -> Witness:
+    """Return a witness of the evaluations about clusters: of all, or of the first ones that are evaluated."""
+    known = set[ObjectId]()
+
+    def about(id_: ObjectId) -> bool:
+        if id_ in known or not is_cluster(id_) or (most is not None and len(known) >= most):
+            return id_ in known
+        known.add(id_)
+        return True
+
+    return Witness(about)
+
+
+def trees_of(run: Run) -> Callable[[ObjectId], dict[str, Tree]]:
+    """Return a function that gives the trees of a cluster by the names of its fields; none without a witness."""
+    seen: dict[ObjectId, list[Evaluation]] = {}
+    recorded = run.fleet.witness
+    for one in recorded.seen if recorded else ():
+        seen.setdefault(one.object, []).append(one)
+
+    def trees(id_: ObjectId) -> dict[str, Tree]:
+        if recorded is None or id_ not in seen:
+            return {}
+        try:
+            found = explain(run, Witness(recorded.about, seen[id_]), id_)
+        except NothingDecided:
+            return {}
+        return {one.label: _tree(one) for one in found.fields}
+
+    return trees
+
+
+def _tree(one: Explained) -> Tree:
+    """The rule's place; the expressions that were evaluated, and the parts of those that decided; deadlines; inputs."""
+    return {
+        "place": str(one.place) if one.place else "",
+        "asked": [
+            {"title": rule.title, "gave": rule.gave, "text": rule.trace.text if rule.decides else "",
+             "parts": _parts(rule.trace.parts) if rule.decides else []}
+            for rule in one.asked
+        ],
+        "deadlines": [
+            {"at": format_time(deadline.at), "terms": [[term.sign, term.shown] for term in deadline.terms]}
+            for deadline in one.deadlines
+        ],
+        "reads": [[read.label, read.value, str(read.place) if read.place else ""] for read in one.reads],
+    }  # fmt: skip
+
+
+def _parts(parts: Iterable[TracePart]) -> list[list[str]]:
+    """The named parts of an expression with their values, each once."""
+    named = {(part.label, part.shown): None for part in parts
+             if part.state != "skipped" and not part.label.startswith("the ")}  # fmt: skip
+    return [list(pair) for pair in named]
