@@ -136,6 +136,21 @@ class Hub:
         """Delete an object."""
         self.request("DELETE", path_of(body))
 
+    def histories(self) -> dict[str, Tree]:
+        """Who manages which fields of every object, by path; without what the server itself keeps up to date."""
+        found = {}
+        groups = [f"/apis/{one['preferredVersion']['groupVersion']}" for one in self.request("GET", "/apis")["groups"]]
+        for root in ("/api/v1", *groups):
+            for resource in self.request("GET", root)["resources"]:
+                if "list" in resource["verbs"] and "/" not in resource["name"]:
+                    for one in self.request("GET", f"{root}/{resource['name']}")["items"]:
+                        path = "/".join(
+                            (root, resource["name"], one["metadata"].get("namespace", ""), one["metadata"]["name"])
+                        )
+                        entries = one["metadata"].get("managedFields") or []
+                        found[path] = [entry for entry in entries if "kube-apiserver" not in str(entry["manager"])]
+        return found
+
     def make_namespaces(self, bodies: Iterable[Tree]) -> None:
         """Make the namespaces in which objects lie, where they are not there yet."""
         for name in sorted({body["metadata"]["namespace"] for body in bodies if "namespace" in body["metadata"]}):
@@ -179,11 +194,35 @@ class Hub:
         self._processes.append((subprocess.Popen(command, stdout=log, stderr=log, cwd=self._directory), log))
 
 
+def foreign_kind(api_version: str, kind: str, fields: dict[str, Tree]) -> Tree:
+    """A namespaced kind that muster does not know, as a CustomResourceDefinition: the fields of its spec by name, as
+    types, or maps of fields below."""
+    group, _, version = api_version.rpartition("/")
+    names = {"kind": kind, "plural": _plural(kind), "singular": kind.lower()}
+    schema = {"type": "object", "properties": {"spec": _field(fields)}}
+    served = {"name": version, "served": True, "storage": True, "schema": {"openAPIV3Schema": schema}}
+    return {
+        "apiVersion": "apiextensions.k8s.io/v1", "kind": "CustomResourceDefinition",
+        "metadata": {"name": f"{names['plural']}.{group}"},
+        "spec": {"group": group, "names": names, "scope": "Namespaced", "versions": [served]},
+    }  # fmt: skip
+
+
+def _field(known: Tree) -> Tree:
+    if isinstance(known, str):
+        return {"type": known}
+    return {"type": "object", "properties": {name: _field(below) for name, below in known.items()}}
+
+
+def _plural(kind: str) -> str:
+    return f"{kind.lower()}s".replace("ys", "ies")
+
+
 def path_of(body: Tree) -> str:
     """Where the server has an object: kinds of muster's registry, and those that tests make besides."""
     group, _, version = body["apiVersion"].rpartition("/")
     kind = BY_GROUP_KIND.get((group, body["kind"]))
-    plural = kind.plural if kind else f"{body['kind'].lower()}s".replace("ys", "ies")
+    plural = kind.plural if kind else _plural(body["kind"])
     namespace = body["metadata"].get("namespace")
     inside = f"/namespaces/{namespace}" if namespace else ""
     return f"{f'/apis/{group}' if group else '/api'}/{version}{inside}/{plural}/{body['metadata']['name']}"

@@ -298,6 +298,16 @@ findings_option = click.option(
 )  # fmt: skip
 
 
+def _names(_ctx: click.Context, _param: click.Parameter, value: str) -> frozenset[str]:
+    return frozenset(filter(None, (name.strip() for name in value.split(","))))
+
+
+projections_option = click.option(
+    "--projections", default="", metavar="NAME,...|all", callback=_names,
+    help="Also the Kubernetes objects in the files of these Projections.",
+)  # fmt: skip
+
+
 def write_findings(findings: "Sequence[Finding]", form: str, target: str) -> None:
     """Write findings to a file in a format. click.UsageError if the file cannot be written."""
     from muster.cli.reports import REPORTS

@@ -14,7 +14,7 @@ from muster.data.times import format_time
 from muster.data.tree import Tree
 from tests.support.commandline import Run
 from tests.support.example import EXAMPLE, NOON
-from tests.support.hub import Hub, RefusedError, needs_hub
+from tests.support.hub import Hub, RefusedError, foreign_kind, needs_hub
 from tests.support.hub import hub as hub
 
 pytestmark = needs_hub
@@ -41,9 +41,17 @@ class Printed:
         return documents[0]["items"] if documents and documents[0]["kind"] == "List" else documents
 
 
+NAMED = {"name": "string"}
+KUSTOMIZATION = foreign_kind("kustomize.toolkit.fluxcd.io/v1", "Kustomization", {
+    "interval": "string", "prune": "boolean", "path": "string", "sourceRef": {"kind": "string", **NAMED},
+    "kubeConfig": {"secretRef": NAMED},
+})  # fmt: skip
+
+
 def test_the_whole_example_is_accepted_and_the_second_time_nothing_changes(hub: Hub, printed: Printed) -> None:
-    objects, statuses = printed(), printed("--status")
-    assert len(objects) > 35
+    hub.install_crds([KUSTOMIZATION])
+    objects, statuses = printed("--projections", "all"), printed("--status")
+    assert len(objects) > 41
     hub.make_namespaces(objects)
     for body in objects:
         hub.apply(body)

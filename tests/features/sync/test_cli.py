@@ -11,7 +11,7 @@ from muster.data.tree import Tree, dig
 from muster.features.sync.wanted import SCHEDULING_DISABLED
 from tests.support.commandline import Run
 from tests.support.git import Repo, new_repository
-from tests.support.hub import Hub, RefusedError, needs_hub
+from tests.support.hub import Hub, RefusedError, foreign_kind, needs_hub
 from tests.support.hub import hub as hub
 
 pytestmark = needs_hub
@@ -40,13 +40,22 @@ class Synced:
             self.join(name)
         hub.make_namespaces([{"metadata": {"namespace": namespace}}])
         hub.apply(yaml.safe_load(self.placement("web")))
-        for body in yaml.safe_load_all(self("--print-rbac", plain=True)):
+        self.grant()
+
+    def grant(self, *arguments: str) -> str:
+        """Give the hub's user `muster` the rights that are printed; return them."""
+        access = ("--kubeconfig", str(self.hub.kubeconfig), "--context", "admin")
+        of = ("--repo", self.repo.path, "--namespace", self.namespace)
+        code, printed, errors = self.muster("sync", *of, "--print-rbac", *access, *arguments)
+        assert code == 0, errors
+        for body in yaml.safe_load_all(printed):
             if body["kind"].endswith("Binding"):
                 body["subjects"] = [{"kind": "User", "name": "muster", "apiGroup": "rbac.authorization.k8s.io"}]
-            body["metadata"]["name"] += f"-{namespace}" if body["kind"].startswith("ClusterRole") else ""
+            body["metadata"]["name"] += f"-{self.namespace}" if body["kind"].startswith("ClusterRole") else ""
             if body["kind"] == "ClusterRoleBinding":
-                body["roleRef"]["name"] += f"-{namespace}"
-            hub.apply(body)
+                body["roleRef"]["name"] += f"-{self.namespace}"
+            self.hub.apply(body)
+        return printed + errors
 
     def placement(self, name: str) -> str:
         return PLACEMENT.format(name=name, ns=self.namespace)
@@ -66,9 +75,8 @@ class Synced:
         code, _, errors = self.muster("reconcile", "--repo", self.repo.path, "--now", self.now)
         assert code in (0, 1), errors
 
-    def __call__(self, *arguments: str, plain: bool = False, code: int = 0) -> str:
-        if not plain:
-            arguments = ("--kubeconfig", str(self.hub.kubeconfig), "--context", "muster", *arguments)
+    def __call__(self, *arguments: str, code: int = 0) -> str:
+        arguments = ("--kubeconfig", str(self.hub.kubeconfig), "--context", "muster", *arguments)
         found, out, errors = self.muster("sync", "--repo", self.repo.path, "--namespace", self.namespace, *arguments)
         assert found == code, errors + out
         return out + errors
@@ -240,6 +248,143 @@ def test_without_its_option_what_was_written_for_a_system_stays(synced: Synced) 
     without = synced.document()
     assert [one["name"] for one in without["kept"]] == [cluster]
     assert (without["pruned"], without["failed"]) == ([], [])
-    assert f"kept from an earlier run with --karmada or --hive: clusterdeployment/{cluster}/{cluster}" in synced()
+    assert (
+        f"kept from an earlier run with --karmada, --hive or --projections: clusterdeployment/{cluster}/{cluster}"
+        in synced()
+    )
     after = synced.document("--hive", *admin)
     assert [one["name"] for one in after["pruned"]] == [cluster]
+
+
+@pytest.fixture(scope="module")
+def with_tools(hub: Hub) -> None:
+    hub.install_crds([foreign_kind("tools.example.com/v1alpha1", "Delivery", {"cluster": "string"})])
+
+
+PROJECTIONS = """
+apiVersion: muster.dev/v1alpha1
+kind: Projection
+metadata: {{name: deliveries}}
+spec:
+  forEach: {{placement: {ns}/web}}
+  path: cluster.metadata.name + '.yaml'
+  object: |
+    {{'apiVersion': 'tools.example.com/v1alpha1', 'kind': 'Delivery',
+      'metadata': {{'name': cluster.metadata.name, 'namespace': '{ns}'}}, 'spec': {{'cluster': cluster.metadata.name}}}}
+---
+apiVersion: muster.dev/v1alpha1
+kind: Projection
+metadata: {{name: settings}}
+spec:
+  forEach: all
+  path: "'settings.json'"
+  object: |
+    {{'apiVersion': 'v1', 'kind': 'ConfigMap', 'metadata': {{'name': 'settings', 'namespace': '{ns}'}},
+      'data': {{'clusters': string(clusters.size())}}}}
+---
+apiVersion: muster.dev/v1alpha1
+kind: Projection
+metadata: {{name: targets}}
+spec: {{forEach: all, path: "'targets.txt'", text: "'a text'"}}
+"""
+
+
+def delivery(synced: Synced, name: str) -> Tree:
+    return {
+        "apiVersion": "tools.example.com/v1alpha1", "kind": "Delivery",
+        "metadata": {"name": name, "namespace": synced.namespace},
+    }  # fmt: skip
+
+
+def deliveries(synced: Synced) -> list[str]:
+    path = f"/apis/tools.example.com/v1alpha1/namespaces/{synced.namespace}/deliveries"
+    return [one["metadata"]["name"] for one in synced.hub.request("GET", path)["items"]]
+
+
+def names(entries: list[Tree]) -> list[str]:
+    return sorted(f"{one['kind']}/{one['name']}" for one in entries)
+
+
+@pytest.fixture
+def projected(synced: Synced, with_tools: None) -> Synced:
+    synced.repo.commit({"projections.yaml": PROJECTIONS.format(ns=synced.namespace)})
+    synced.reconciled()
+    rights = synced.grant("--projections", "all")
+    assert "deliveries" in rights
+    assert "configmaps" in rights
+    return synced
+
+
+def test_objects_of_projections_are_synced_if_they_are_chosen(projected: Synced) -> None:
+    synced = projected
+    assert names(synced.document()["created"]) == ["PlacementDecision/web-decision-1"], "none is chosen"
+    dry = synced.document("--projections", "all", "--dry-run")
+    assert (names(dry["created"]), dry["failed"]) == (["ConfigMap/settings", "Delivery/c1", "Delivery/c2"], [])
+    assert deliveries(synced) == []
+    first = synced.document("--projections", "deliveries")
+    assert (names(first["created"]), first["failed"]) == (["Delivery/c1", "Delivery/c2"], [])
+    every = synced.document("--projections", "all")
+    assert (names(every["created"]), every["otherFiles"]) == (["ConfigMap/settings"], {"targets": 1})
+    assert "not synced: 1 of targets" in synced("--projections", "all", "-v")
+
+    body = {**delivery(synced, "c1"), "spec": {"cluster": "by hand"}}
+    synced.hub.apply(body, manager="somebody")
+    assert names(synced.document("--projections", "all")["changed"]) == ["Delivery/c1"]
+    assert synced.hub.get(body)["spec"] == {"cluster": "c1"}
+    before = synced.hub.get(body)
+    assert not any(synced.document("--projections", "all")[sort] for sort in ("created", "changed", "healed", "pruned"))
+    assert synced.hub.get(body) == before
+
+    synced.now = "2026-01-01T12:20:00Z"
+    synced.join("c2")
+    synced.reconciled()
+    assert names(synced.document("--projections", "all")["pruned"]) == ["Delivery/c1"], "its cluster is dead"
+    kept = synced.document("--projections", "settings")
+    assert (names(kept["kept"]), kept["pruned"]) == (["Delivery/c2"], [])
+    synced.repo.commit({"projections.yaml": None})
+    synced.reconciled()
+    assert names(synced.document()["kept"]) == ["ConfigMap/settings", "Delivery/c2"]
+    said = synced("--projections", "deliveries,settings")
+    assert "no Projection is called 'deliveries'" in said
+    assert "2 pruned" in said
+    assert deliveries(synced) == []
+    parent = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "muster", "namespace": synced.namespace}}
+    kinds = synced.hub.get(parent)["metadata"]["annotations"]["applyset.kubernetes.io/contains-group-kinds"]
+    assert "tools.example.com" not in kinds
+
+
+def test_objects_of_projections_that_a_hub_does_not_take_are_reported(projected: Synced) -> None:
+    synced = projected
+    taken = delivery(synced, "c2")
+    synced.hub.apply(taken)
+    wrong = PROJECTIONS.split("---")[1]
+    for number, (old, new) in enumerate((
+        ("'kind': 'ConfigMap'", "'kind': 'Nothing'"), ("'v1', 'kind': 'ConfigMap'", "'v1', 'kind': 'Secret'"),
+        ("'v1', 'kind': 'ConfigMap'", "'coordination.k8s.io/v1', 'kind': 'Lease'"),
+        ("'name': 'settings'", "'name': 'settings/status'"),
+    )):  # fmt: skip
+        text = wrong.replace(old, new).replace("{{name: settings}}", f"{{{{name: wrong-{number}}}}}")
+        synced.repo.commit({f"wrong-{number}.yaml": text.format(ns=synced.namespace)})
+    synced.reconciled()
+    done = synced.document("--projections", "all", code=1)
+    assert names(done["created"]) == ["ConfigMap/settings", "Delivery/c1", "PlacementDecision/web-decision-1"]
+    found = {one["kind"]: one["reason"] for one in done["failed"]}
+    assert found["Nothing"] == "the hub has no kind Nothing in v1 (Projection wrong-0)"
+    assert "secrets is forbidden" in found["Secret"]
+    assert "a Projection may not (Projection wrong-2)" in found["Lease"]
+    assert "not one that Kubernetes takes (Projection wrong-3)" in found["ConfigMap"]
+    assert "muster did not make it" in found["Delivery"]
+    assert "spec" not in synced.hub.get(taken)
+    assert "no rule for Nothing of v1: the hub has no such kind" in synced.grant("--projections", "all")
+    another = ("--name", "other", "--repository", "x", "--projections", "deliveries", "--context", "admin")
+    assert "part of another ApplySet" in synced(*another, code=1)
+
+
+def test_a_projection_s_file_that_was_edited_is_neither_synced_nor_a_reason_to_prune(projected: Synced) -> None:
+    synced = projected
+    synced.document("--projections", "all")
+    (path,) = [path for path in synced.repo.paths() if path.endswith("/c1.yaml") and "projections" in path]
+    synced.repo.commit({path: "a: b\n", "derived/projections/settings/settings.json": None})
+    said = synced("--projections", "all")
+    assert f"{path} is not as muster wrote it" in said
+    assert deliveries(synced) == ["c1", "c2"]

@@ -2,7 +2,7 @@
 
 import os
 import sys
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -15,6 +15,7 @@ from muster.cli.exits import FINDINGS
 from muster.cli.outcome import report, reported_findings, say
 
 if TYPE_CHECKING:
+    from muster.data.tree import Tree
     from muster.features.export.endpoints import Routing
     from muster.fleet.fleet import Fleet
     from muster.fleet.objects import Object
@@ -127,8 +128,11 @@ def _follow(
     is_flag=True,
     help="Print the status of each object, for kubectl apply --server-side --subresource=status.",
 )
+@options.projections_option
 @options.output_option("yaml", "json")
-def objects(target: str | None, source: options.Source, output: str, *, deletes: bool, status: bool) -> int:
+def objects(
+    target: str | None, source: options.Source, output: str, projections: frozenset[str], *, deletes: bool, status: bool
+) -> int:
     """Print objects as a live hub takes them, for kubectl apply --server-side.
 
     Objects that are being deleted are absent. Left out are objects of muster's own kinds and those that agents and the
@@ -144,6 +148,8 @@ def objects(target: str | None, source: options.Source, output: str, *, deletes:
     reading, run = source.evaluated()
     reading.print_age(source.now, err=True)
     found = exported(options.selected(run, target), named=target is not None, status=status)
+    if projections and not (deletes or status):
+        found.bodies.extend(_projected(run, projections))
     bodies = found.deleted if deletes else found.bodies
     if output == "json" or deletes:  # kubectl delete takes an empty List, and no empty stream
         listed = {"apiVersion": "v1", "kind": "List", "items": bodies}
@@ -190,6 +196,26 @@ def schemas(folder: Path, url: str) -> int:
     write_files(folder, files)
     click.echo(f"wrote {len(files)} files into {folder}")
     return 0
+
+
+def _projected(run: "Run", chosen: frozenset[str]) -> "Iterator[Tree]":
+    """The objects of chosen Projections; those that are left out are named on standard error. click.UsageError if a
+    name is of no Projection."""
+    from muster.features.export.projected import projected_objects, unknown_projections
+
+    for problem in unknown_projections(run.fleet, chosen):
+        raise click.UsageError(problem)
+    found = projected_objects(run.fleet, chosen)
+    for one in found.objects:
+        if one.fault:
+            say(f"not exported: {one.id} of Projection {one.projection}: {one.fault}", err=True)
+        else:
+            yield one.body
+    if found.others:
+        told = ", ".join(f"{number} of {name}" for name, number in sorted(found.others.items()))
+        say(f"not exported: files without Kubernetes objects: {told}", err=True)
+    if found.unsure:
+        say(f"not exported: files that stay as they are: {', '.join(found.unsure)}", err=True)
 
 
 def _ingresses(fleet: "Fleet", target: str | None) -> list["Object"]:

@@ -3,6 +3,7 @@
 import json
 import os
 import sys
+from functools import partial
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -14,6 +15,7 @@ from muster.cli.exits import FINDINGS, REPOSITORY
 from muster.cli.outcome import say
 
 if TYPE_CHECKING:
+    from muster.agents.kube.apiserver import ApiServer
     from muster.features.sync.sync import Synced
     from muster.git.repository import Repository
 
@@ -33,24 +35,28 @@ _LIMIT_SECONDS = 30.0  # of one request
               help="The repository that feeds the hub.  [default: its first commit]")  # fmt: skip
 @click.option("--karmada", is_flag=True, help="Write Karmada's remedy actions and traffic blocks, too.")
 @click.option("--hive", is_flag=True, help="Write Hive's ClusterDeployments and ClusterClaims, too.")
+@options.projections_option
 @click.option("--watch", is_flag=True, help="Go on until stopped: after each commit, and at an interval.")
 @click.option("--interval", type=click.FloatRange(min=0.1), default=30.0, show_default=True, metavar="SECONDS",
               help="With --watch: how often to look for changes made by hand.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Let the hub check everything, and change nothing.")
 @click.option("--print-rbac", is_flag=True, help="Print the rights that the command needs on the hub.")
+@click.option("-v", "--verbose", is_flag=True, help="Also count the files of Projections that are not synced.")
 @options.output_option("text", "json")
 def command(
     repo: Path, rev: str | None, kubeconfig: Path | None, context: str | None, namespace: str, name: str,
-    repository: str, karmada: bool, hive: bool, watch: bool, interval: float, dry_run: bool, print_rbac: bool,
-    output: str,
+    repository: str, karmada: bool, hive: bool, projections: frozenset[str], watch: bool, interval: float,
+    dry_run: bool, print_rbac: bool, verbose: bool, output: str,
 ) -> int:  # fmt: skip
     """Write what the fleet's last reconcile decided to a live hub.
 
     Written are PlacementDecisions with their status, and on the hub's Placements the annotation that keeps OCM's own
-    scheduler away; with --karmada and --hive also fields of these systems, if their own controllers are off. The
-    conditions, taints and Leases of clusters are never written. A change made by hand is repaired; what muster made is
-    deleted when its reason goes, and nothing else.
+    scheduler away; with --karmada and --hive also fields of these systems, if their own controllers are off; with
+    --projections the Kubernetes objects that Projections write. The conditions, taints and Leases of clusters are
+    never written. A change made by hand is repaired; what muster made is deleted when its reason goes, and nothing
+    else.
     """
+    from muster.agents.kube.apiserver import ApiError
     from muster.cli.documents import yaml_stream
     from muster.features.sync.sync import SyncParent
     from muster.git.repository import open_repository
@@ -59,30 +65,33 @@ def command(
     parent = SyncParent(namespace, name, repository or _first_commit(found))
     systems = [system for system, asked in (("karmada", karmada), ("hive", hive)) if asked]
     if print_rbac:
+        from muster.features.sync.following import projected_kinds
         from muster.features.sync.rbac import rbac
 
-        sys.stdout.write(yaml_stream(rbac(parent, systems)))
+        hub = _hub(kubeconfig, context) if kubeconfig and projections else None
+        try:
+            kinds, unknown = projected_kinds(found, rev, projections, hub)
+        except ApiError as error:
+            click.echo(f"error: {error}", err=True)
+            return REPOSITORY
+        for one in unknown:
+            click.echo(f"warning: {one}", err=True)
+        sys.stdout.write(yaml_stream(rbac(parent, systems, kinds)))
         return 0
     if kubeconfig is None:
         raise click.UsageError("--kubeconfig says how to reach the hub.")
-    from muster.agents.kube.apiserver import ApiError
-    from muster.agents.kube.kubeconfig import from_kubeconfig
-    from muster.agents.kube.plugin import AccessError
     from muster.cli.stopping import until_stopped
     from muster.features.sync.following import Follower
     from muster.features.sync.sync import FedByAnotherError, Syncer
 
-    try:
-        hub = from_kubeconfig(kubeconfig, context)
-    except AccessError as error:
-        raise click.UsageError(f"{error}.") from error
-    hub.limit_seconds = _LIMIT_SECONDS
-    follower = Follower(found, rev, Syncer(hub, parent, dry_run=dry_run), systems)
-    tell = _json if output == "json" else _text
+    syncer = Syncer(_hub(kubeconfig, context), parent, dry_run=dry_run)
+    follower = Follower(found, rev, syncer, systems, projections)
+    tell = _json if output == "json" else partial(_text, verbose=verbose)
     if watch:
         stop, wake = Event(), Event()
         with until_stopped(stop, wake=wake.set):
             follower.follow(stop, wake, interval, tell)
+        say("stopped", err=True)
         return 0
     try:
         commit, done = follower.synced()
@@ -93,10 +102,23 @@ def command(
     return FINDINGS if done.failed else 0
 
 
-def _text(commit: str, done: "Synced") -> None:
+def _hub(kubeconfig: Path, context: str | None) -> "ApiServer":
+    """How the hub is reached. click.UsageError if the kubeconfig does not say."""
+    from muster.agents.kube.kubeconfig import from_kubeconfig
+    from muster.agents.kube.plugin import AccessError
+
+    try:
+        hub = from_kubeconfig(kubeconfig, context)
+    except AccessError as error:
+        raise click.UsageError(f"{error}.") from error
+    hub.limit_seconds = _LIMIT_SECONDS
+    return hub
+
+
+def _text(commit: str, done: "Synced", *, verbose: bool) -> None:
     from muster.features.sync.following import lines_of
 
-    say(*lines_of(commit, done))
+    say(*lines_of(commit, done, verbose=verbose))
 
 
 def _json(commit: str, done: "Synced") -> None:

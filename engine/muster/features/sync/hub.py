@@ -1,21 +1,88 @@
-"""Where a live hub's API server has objects, and questions that an absence answers."""
+"""Where a live hub's API server has objects, which kinds it has, and questions that an absence answers."""
 
 from collections.abc import Iterator
-from typing import Final
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple, Self
+from urllib.parse import quote
 
 from muster.agents.kube.apiserver import ApiError, ApiServer
 from muster.data.kinds import Kind
-from muster.data.tree import Tree
-from muster.features.sync.wanted import HubKey, api_version
+from muster.data.tree import Tree, dig, mappings_at
+from muster.features.export.objects import served_versions
 
 #: The field manager of everything that muster applies.
 MANAGER: Final = "muster"
 
 
-def objects_of(hub: ApiServer, kind: Kind) -> Iterator[Tree]:
+@dataclass(frozen=True, slots=True, order=True)
+class HubKind:
+    """A kind as a hub serves it. Group and name identify it: an object is the same one in each version."""
+
+    group: str
+    name: str
+    version: str = field(compare=False)
+    plural: str = field(compare=False, default="")
+    namespaced: bool = field(compare=False, default=True)
+
+    @classmethod
+    def of(cls, kind: Kind) -> Self:
+        """A kind of the registry, in the version that upstream serves."""
+        version = next(iter(served_versions(kind)), kind.api_version).rpartition("/")[2]
+        return cls(kind.group, kind.name, version, kind.plural, kind.namespaced)
+
+    @property
+    def api_version(self) -> str:
+        """The version in which objects are sent and listed."""
+        return f"{self.group}/{self.version}" if self.group else self.version
+
+    @property
+    def group_kind(self) -> str:
+        """The kind as an ApplySet names it: `PlacementDecision.cluster.open-cluster-management.io`."""
+        return f"{self.name}.{self.group}" if self.group else self.name
+
+
+class HubKey(NamedTuple):
+    """An object on a hub, or its status subresource."""
+
+    kind: HubKind
+    namespace: str
+    name: str
+    status: bool = False
+
+
+class Discovery:
+    """Which kinds a hub has. It is asked once for each version. Methods raise ApiError if it does not say."""
+
+    def __init__(self, hub: ApiServer) -> None:
+        self._hub = hub
+        self._answers: dict[str, Tree] = {}
+
+    def kind(self, api_version: str, name: str) -> HubKind | None:
+        """Return a kind in a version; None if the hub does not have it."""
+        group, _, version = api_version.rpartition("/")
+        for resource in mappings_at(self._answer(_root(group, version)), "resources"):
+            if resource.get("kind") == name and "/" not in str(resource.get("name")):
+                return HubKind(group, name, version, str(resource["name"]), resource.get("namespaced") is True)
+        return None
+
+    def any_version(self, group: str, name: str) -> HubKind | None:
+        """Return a kind in the version that the hub prefers; None if the hub does not have it in any."""
+        about = self._answer(f"/apis/{quote(group, safe='')}") if group else {"versions": [{"version": "v1"}]}
+        served = [dig(about, "preferredVersion"), *mappings_at(about, "versions")]
+        versions = dict.fromkeys(str(one["version"]) for one in served if one)
+        found = (self.kind(f"{group}/{version}" if group else version, name) for version in versions)
+        return next((kind for kind in found if kind is not None), None)
+
+    def _answer(self, path: str) -> Tree:
+        if path not in self._answers:
+            self._answers[path] = object_at(self._hub, path)
+        return self._answers[path]
+
+
+def objects_of(hub: ApiServer, kind: HubKind, **query: str) -> Iterator[Tree]:
     """Yield the objects of a kind in all namespaces; none if the hub does not have the kind. ApiError if it fails."""
     try:
-        yield from hub.list(_path(kind))
+        yield from hub.list(_path(kind), **query)
     except ApiError as error:
         if error.status != 404:
             raise
@@ -33,13 +100,16 @@ def object_at(hub: ApiServer, path: str) -> Tree:
 
 def path_of(key: HubKey) -> str:
     """Where the server has an object, or its status."""
-    return f"{_path(key.kind, key.namespace)}/{key.name}{'/status' if key.status else ''}"
+    return f"{_path(key.kind, key.namespace)}/{quote(key.name, safe='')}{'/status' if key.status else ''}"
 
 
-def _path(kind: Kind, namespace: str = "") -> str:
-    version = api_version(kind)
-    root = f"/apis/{version}" if "/" in version else f"/api/{version}"
-    return f"{root}/namespaces/{namespace}/{kind.plural}" if namespace else f"{root}/{kind.plural}"
+def _path(kind: HubKind, namespace: str = "") -> str:
+    inside = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
+    return f"{_root(kind.group, kind.version)}{inside}/{kind.plural}"
+
+
+def _root(group: str, version: str) -> str:
+    return f"/apis/{quote(group, safe='')}/{quote(version, safe='')}" if group else f"/api/{quote(version, safe='')}"
 
 
 def parent_path(namespace: str, name: str) -> str:

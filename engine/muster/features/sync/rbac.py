@@ -5,22 +5,25 @@ from typing import Final
 
 from muster.data.kinds import PLACEMENT, Kind
 from muster.data.tree import Tree
+from muster.features.sync.hub import HubKind
 from muster.features.sync.sync import SyncParent
-from muster.features.sync.wanted import OWNED, api_version
+from muster.features.sync.wanted import OWNED
 
 _NAME: Final = "muster-sync"
 _RBAC: Final = "rbac.authorization.k8s.io"
 
 
-def rbac(parent: SyncParent, systems: Iterable[str]) -> list[Tree]:
-    """Return the roles of a service account `muster-sync` in the parent's namespace, and their bindings."""
+def rbac(parent: SyncParent, systems: Iterable[str], projected: Iterable[HubKind] = ()) -> list[Tree]:
+    """Return the roles of a service account `muster-sync` in the parent's namespace, and their bindings. `projected`:
+    the kinds of objects of Projections."""
     asked = frozenset(("", *systems))
     rules = [*_rules_of(PLACEMENT, made=False)]
     for owned in OWNED:
         if owned.system in asked:
             rules.extend(_rules_of(owned.kind, made=not owned.fields or owned.system == "hive"))
         else:  # what an earlier run wrote is looked for and stays
-            rules.append(_rule(owned.kind, owned.kind.plural, "list"))
+            rules.append(_rule(owned.kind.group, owned.kind.plural, "list"))
+    rules += [_rule(kind.group, kind.plural, "get", "list", "patch", "create", "delete") for kind in projected]
     account = {"kind": "ServiceAccount", "name": _NAME, "namespace": parent.namespace}
     own = [
         {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [parent.name], "verbs": ["get", "patch"]},
@@ -36,13 +39,13 @@ def rbac(parent: SyncParent, systems: Iterable[str]) -> list[Tree]:
 
 
 def _rules_of(kind: Kind, *, made: bool) -> Iterator[Tree]:
-    yield _rule(kind, kind.plural, *(("list", "patch", "create", "delete") if made else ("list", "patch")))
+    yield _rule(kind.group, kind.plural, *(("list", "patch", "create", "delete") if made else ("list", "patch")))
     if kind is not PLACEMENT:
-        yield _rule(kind, f"{kind.plural}/status", "patch")
+        yield _rule(kind.group, f"{kind.plural}/status", "patch")
 
 
-def _rule(kind: Kind, resource: str, *verbs: str) -> Tree:
-    return {"apiGroups": [api_version(kind).rpartition("/")[0]], "resources": [resource], "verbs": list(verbs)}
+def _rule(group: str, resource: str, *verbs: str) -> Tree:
+    return {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
 
 
 def _role(kind: str, rules: list[Tree], namespace: str) -> Tree:

@@ -9,13 +9,16 @@ import base64
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
-from typing import Final, NamedTuple
+from functools import partial
+from http import HTTPStatus
+from typing import Final, NamedTuple, TypeVar
 
 from muster.agents.kube.apiserver import ApiError, ApiServer
-from muster.data.kinds import BY_GROUP_KIND, PLACEMENT, Kind
-from muster.data.tree import Tree, dig
-from muster.features.sync.hub import MANAGER, object_at, objects_of, parent_path, path_of
-from muster.features.sync.wanted import OWNED, HubKey, Patch, api_version, group_kind, written_kinds
+from muster.data.kinds import BY_GROUP_KIND, PLACEMENT
+from muster.data.tree import Tree, dig, mapping_at
+from muster.features.export.projected import NO_PROJECTIONS, ProjectedObject, ProjectedObjects, is_chosen
+from muster.features.sync.hub import MANAGER, Discovery, HubKey, HubKind, object_at, objects_of, parent_path, path_of
+from muster.features.sync.wanted import OWNED, Patch, unwritten_kinds
 from muster.version import __version__
 
 _PART_OF: Final = "applyset.kubernetes.io/part-of"
@@ -24,6 +27,12 @@ _TOOLING: Final = "applyset.kubernetes.io/tooling"
 _KINDS: Final = "applyset.kubernetes.io/contains-group-kinds"
 _NAMESPACES: Final = "applyset.kubernetes.io/additional-namespaces"
 _REPOSITORY: Final = "muster.dev/repository"
+#: Which Projection's file has an object.
+_PROJECTION: Final = "muster.dev/projection"
+#: Kinds whose objects others make, too: those are looked at for fields of muster's.
+_SHARED: Final = frozenset(HubKind.of(kind) for kind in (PLACEMENT, *(rule.kind for rule in OWNED)))
+#: What other objects need is applied first.
+_FIRST: Final = frozenset((("", "Namespace"), ("apiextensions.k8s.io", "CustomResourceDefinition")))
 
 
 class FedByAnotherError(Exception):
@@ -53,8 +62,9 @@ class SyncParent(NamedTuple):
 @dataclass(frozen=True, slots=True)
 class Synced:
     """What one pass did, by object: what was `created`, `changed` because muster decided anew, `healed` because
-    somebody else changed it, `pruned`, or `unchanged`; `kept` is what an earlier run wrote of a system that this one
-    does not write; `absent` are objects that others must make first, `failed` what the hub refused, and why."""
+    somebody else changed it, `pruned`, or `unchanged`; `kept` is what an earlier run wrote of a system or Projection
+    that this one does not write; `absent` are objects that others must make first, `failed` what was not done, and why.
+    `others` is the number of files without objects, by Projection."""
 
     created: list[HubKey] = field(default_factory=list)
     changed: list[HubKey] = field(default_factory=list)
@@ -64,10 +74,14 @@ class Synced:
     failed: list[tuple[HubKey, str]] = field(default_factory=list)
     unchanged: list[HubKey] = field(default_factory=list)
     kept: list[HubKey] = field(default_factory=list)
+    others: Mapping[str, int] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         """Did anything change on the hub?"""
         return bool(self.created or self.changed or self.healed or self.pruned)
+
+
+_Answer = TypeVar("_Answer")
 
 
 class _AppliedBody(NamedTuple):
@@ -85,43 +99,73 @@ class Syncer:
         self._hub, self._parent, self._dry_run = hub, parent, dry_run
         self._seen: dict[HubKey, _AppliedBody] = {}
 
-    def sync(self, patches: Iterable[Patch], systems: Iterable[str] = (), *, prune: bool = True) -> Synced:
+    def sync(
+        self,
+        patches: Iterable[Patch],
+        systems: Iterable[str] = (),
+        projected: ProjectedObjects = NO_PROJECTIONS,
+        *,
+        prune: bool = True,
+    ) -> Synced:
         """Make the hub have what is wanted, and with `prune` nothing else of muster's. What an earlier run wrote of
-        systems that are not among `systems` stays: a forgotten option must not delete clusters.
+        systems that are not among `systems`, or of Projections that are not chosen, stays: a forgotten option must not
+        delete clusters.
 
         FedByAnotherError if another repository feeds it, ApiError if the hub does not answer; what it refuses of single
         objects is in the result.
         """
-        done, patches = Synced(), list(patches)
-        before = self._kinds_before()
+        done, known = Synced(others=projected.others), Discovery(self._hub)
+        before = self._kinds_before(known, done)
+        patches = [*patches, *_projected(projected, known, done)]
         made = {patch.key.kind for patch in patches if patch.made}
         if not self._dry_run:
-            self._put_parent(before | made, patches)
-        kinds = before | {patch.key.kind for patch in patches} | {rule.kind for rule in OWNED} | {PLACEMENT}
-        there = {
-            _key(kind, body): body for kind in sorted(kinds, key=group_kind) for body in objects_of(self._hub, kind)
-        }
+            self._put_parent(before.keys() | {kind.group_kind for kind in made}, patches)
+        there, unseen = dict[HubKey, Tree](), set[HubKind]()
+        for kind in sorted({*filter(None, before.values()), *(patch.key.kind for patch in patches), *_SHARED}):
+            found = self._asked(HubKey(kind, "", ""), done, partial(self._listed, kind))
+            if found is None:
+                unseen.add(kind)
+            there.update((_key(kind, body), body) for body in found or ())
         for patch in patches:
-            self._apply(patch, there, done)
+            if patch.key.kind not in unseen:
+                self._apply(patch, there, done)
         if prune:
-            self._prune({patch.key for patch in patches}, written_kinds(systems), there, done)
-        made |= {key.kind for key in done.kept} & before
-        if prune and not self._dry_run and made != before and not done.failed:
-            self._put_parent(made, patches)
+            wanted = {patch.key for patch in patches} | {_wanted_key(one) for one in projected.objects}
+            self._prune(wanted, unwritten_kinds(systems), projected.chosen, there, done)
+        held = {kind.group_kind for kind in made} | {key.kind.group_kind for key in done.kept} & before.keys()
+        if prune and not self._dry_run and held != before.keys() and not done.failed:
+            self._put_parent(held, patches)
         return done
+
+    def _listed(self, kind: HubKind) -> list[Tree]:
+        """The objects of a kind: all if others make some, too, else those of this set."""
+        query = {} if kind in _SHARED else {"labelSelector": f"{_PART_OF}={self._parent.set_id}"}
+        return [*objects_of(self._hub, kind, **query)]
 
     # -- the parent
 
-    def _kinds_before(self) -> set[Kind]:
+    def _kinds_before(self, known: Discovery, done: Synced) -> dict[str, HubKind | None]:
+        """The kinds that the parent names, as it names them; None for one of which the hub does not say what it is."""
         parent = object_at(self._hub, parent_path(self._parent.namespace, self._parent.name))
         annotations = dig(parent, "metadata", "annotations") or {}
         feeding = annotations.get(_REPOSITORY, "")
         if feeding and feeding != self._parent.repository:
             raise FedByAnotherError(feeding, self._parent)
-        named = (one.partition(".") for one in annotations.get(_KINDS, "").split(",") if one)
-        return {kind for name, _, group in named if (kind := BY_GROUP_KIND.get((group, name))) is not None}
+        found = dict[str, HubKind | None]()
+        for named in filter(None, annotations.get(_KINDS, "").split(",")):
+            name, _, group = named.partition(".")
+            own = BY_GROUP_KIND.get((group, name))
+            try:
+                kind = HubKind.of(own) if own else known.any_version(group, name)
+            except ApiError as error:
+                _refuse(done, HubKey(HubKind(group, name, ""), "", ""), error)
+                found[named] = None
+                continue
+            if kind is not None:  # of a kind that is gone, no object is left
+                found[named] = kind
+        return found
 
-    def _put_parent(self, kinds: Iterable[Kind], patches: Iterable[Patch]) -> None:
+    def _put_parent(self, kinds: Iterable[str], patches: Iterable[Patch]) -> None:
         namespaces = {patch.key.namespace for patch in patches if patch.made} - {self._parent.namespace, ""}
         self._hub.apply(parent_path(self._parent.namespace, self._parent.name), {
             "apiVersion": "v1", "kind": "ConfigMap",
@@ -129,7 +173,7 @@ class Syncer:
                 "name": self._parent.name, "namespace": self._parent.namespace,
                 "labels": {_ID: self._parent.set_id},
                 "annotations": {
-                    _TOOLING: f"muster/v{__version__}", _KINDS: ",".join(sorted(map(group_kind, kinds))),
+                    _TOOLING: f"muster/v{__version__}", _KINDS: ",".join(sorted(kinds)),
                     _NAMESPACES: ",".join(sorted(namespaces)), _REPOSITORY: self._parent.repository,
                 },
             },
@@ -144,7 +188,7 @@ class Syncer:
             done.absent.append(key)
             return
         if now is not None and patch.made and not self._is_ours(now):
-            done.failed.append((key, "an object of this name exists, and muster did not make it"))
+            done.failed.append((key, _not_ours(now)))
             return
         if now is None and key.status and self._dry_run:
             return  # nothing was created
@@ -153,21 +197,28 @@ class Syncer:
         if seen is not None and seen.body == body and seen.version == version:
             done.unchanged.append(key)
             return
-        after = self._asked(key, done, lambda: self._hub.apply(path_of(key), body, MANAGER, dry_run=self._dry_run))
+        alone = now is None and key.kind not in _SHARED  # only objects of this set were listed
+        after = self._asked(key, done, partial(self._sent, key, body, unseen=alone), of=patch.projection)
         if after is not None:
             self._note(key, now, after, done, body)
 
-    def _asked(self, key: HubKey, done: Synced, request: Callable[[], Tree], ignored: Collection[int] = ()) -> Tree:
+    def _asked(
+        self, key: HubKey, done: Synced, request: Callable[[], _Answer], ignored: Collection[int] = (), of: str = ""
+    ) -> _Answer | None:
         """The hub's answer; None if it refuses, which is noted unless the status is to be ignored. ApiError if it does
-        not answer."""
+        not answer. `of`: the Projection that asks for it."""
         try:
             return request()
         except ApiError as error:
-            if error.status == 0:
-                raise
-            if error.status not in ignored:
-                done.failed.append((key, str(error)))
+            if error.status == 0 or error.status not in ignored:
+                _refuse(done, key, error, of)
             return None
+
+    def _sent(self, key: HubKey, body: Mapping[str, Tree], *, unseen: bool = False) -> Tree:
+        """Apply an object; ApiError if one that was not listed is there."""
+        if unseen and (other := object_at(self._hub, path_of(key))) is not None:
+            raise ApiError(HTTPStatus.CONFLICT, _not_ours(other))
+        return self._hub.apply(path_of(key), body, MANAGER, dry_run=self._dry_run)
 
     def _note(self, key: HubKey, now: Tree, after: Tree, done: Synced, body: Mapping[str, Tree]) -> None:
         seen = self._seen.get(key)
@@ -190,22 +241,27 @@ class Syncer:
     def _labelled(self, patch: Patch) -> Mapping[str, Tree]:
         if not patch.made or patch.key.status:
             return patch.body
-        metadata = patch.body["metadata"]
-        labels = {**(metadata.get("labels") or {}), _PART_OF: self._parent.set_id}
-        return {**patch.body, "metadata": {**metadata, "labels": labels}}
+        metadata = dict(patch.body["metadata"])
+        metadata["labels"] = {**mapping_at(metadata, "labels"), _PART_OF: self._parent.set_id}
+        if patch.projection:
+            metadata["annotations"] = {**mapping_at(metadata, "annotations"), _PROJECTION: patch.projection}
+        return {**patch.body, "metadata": metadata}
 
     def _prune(
-        self, wanted: set[HubKey], written: Collection[Kind], there: Mapping[HubKey, Tree], done: Synced
-    ) -> None:
+        self, wanted: set[HubKey], unwritten: Collection[HubKind], chosen: frozenset[str],
+        there: Mapping[HubKey, Tree], done: Synced,
+    ) -> None:  # fmt: skip
         for key, body in there.items():
             ours = self._is_ours(body)
             if ours and dig(body, "metadata", "deletionTimestamp") is not None:
                 continue
             parts = ("",) if ours else _applied_parts(body)
+            of = dig(body, "metadata", "annotations", _PROJECTION)
+            kept = key.kind in unwritten if key.kind in _SHARED else not is_chosen(str(of or ""), chosen)
             for left in (key._replace(status=part == "status") for part in parts):
                 if left in wanted:
                     continue
-                if left.kind not in written:
+                if kept:
                     done.kept.append(left)
                 elif ours:
                     self._delete(key, body, done)
@@ -214,23 +270,77 @@ class Syncer:
 
     def _delete(self, key: HubKey, body: Tree, done: Synced) -> None:
         uid, gone = body["metadata"]["uid"], (404, 409)  # somebody else deleted it, or made it anew
-        if self._asked(key, done, lambda: self._hub.delete(path_of(key), uid, dry_run=self._dry_run), gone) is None:
+        if self._asked(key, done, partial(self._removed, key, uid), gone) is None:
             return
         for half in (key, key._replace(status=True)):
             self._seen.pop(half, None)
         done.pruned.append(key)
 
+    def _removed(self, key: HubKey, uid: str) -> Tree:
+        return self._hub.delete(path_of(key), uid, propagation="Background", dry_run=self._dry_run)
+
     def _give_up(self, key: HubKey, done: Synced) -> None:
         """Remove muster's fields from an object that others make."""
         metadata = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
-        body = {"apiVersion": api_version(key.kind), "kind": key.kind.name, "metadata": metadata}
-        if self._asked(key, done, lambda: self._hub.apply(path_of(key), body, MANAGER, dry_run=self._dry_run)) is None:
+        body = {"apiVersion": key.kind.api_version, "kind": key.kind.name, "metadata": metadata}
+        if self._asked(key, done, partial(self._sent, key, body)) is None:
             return
         self._seen.pop(key, None)
         done.pruned.append(key)
 
     def _is_ours(self, body: Tree) -> bool:
         return bool(dig(body, "metadata", "labels", _PART_OF) == self._parent.set_id)
+
+
+def _projected(projected: ProjectedObjects, known: Discovery, done: Synced) -> Iterator[Patch]:
+    """The objects of Projections as the hub takes them; those that it cannot take are noted, for each kind that it does
+    not have once."""
+    lacking = dict[tuple[str, HubKind], list[HubKey]]()
+    for one in sorted(projected.objects, key=lambda one: (one.id[:2] not in _FIRST, one.id)):
+        key, version = _wanted_key(one), str(one.body["apiVersion"])
+        if one.fault:
+            done.failed.append((key, _said(one.fault, one.projection)))
+            continue
+        try:
+            kind = known.kind(version, one.id.kind)
+        except ApiError as error:
+            _refuse(done, key, error, one.projection)
+            continue
+        if kind is None:
+            lacking.setdefault((one.projection, key.kind), []).append(key)
+        elif kind.namespaced != bool(one.id.namespace):
+            why = "its kind needs metadata.namespace" if kind.namespaced else "its kind has no namespaces"
+            done.failed.append((key, _said(why, one.projection)))
+        else:
+            yield Patch(key._replace(kind=kind), one.body, made=True, projection=one.projection)
+    for (projection, kind), keys in lacking.items():
+        why = f"the hub has no kind {kind.name} in {kind.api_version}"
+        more = f", for {len(keys)} objects" if len(keys) > 1 else ""
+        done.failed.append((keys[0], _said(f"{why}{more}", projection)))
+
+
+def _wanted_key(one: ProjectedObject) -> HubKey:
+    version = str(one.body["apiVersion"]).rpartition("/")[2]
+    return HubKey(HubKind(one.id.group, one.id.kind, version), one.id.namespace, one.id.name)
+
+
+def _refuse(done: Synced, key: HubKey, error: ApiError, projection: str = "") -> None:
+    """Note what the hub refuses. ApiError if it does not answer."""
+    if error.status == 0:
+        raise error
+    done.failed.append((key, _said(str(error), projection)))
+
+
+def _said(why: str, projection: str) -> str:
+    return f"{why} (Projection {projection})" if projection else why
+
+
+def _not_ours(body: Tree) -> str:
+    """Why an object is not applied."""
+    other = dig(body, "metadata", "labels", _PART_OF)
+    if other is None:
+        return "an object of this name exists, and muster did not make it"
+    return f"an object of this name is part of another ApplySet, {other}"
 
 
 def _applied_parts(body: Tree) -> Iterator[str]:
@@ -240,7 +350,7 @@ def _applied_parts(body: Tree) -> Iterator[str]:
             yield str(entry.get("subresource") or "")
 
 
-def _key(kind: Kind, body: Tree) -> HubKey:
+def _key(kind: HubKind, body: Tree) -> HubKey:
     return HubKey(kind, dig(body, "metadata", "namespace") or "", body["metadata"]["name"])
 
 
@@ -249,9 +359,9 @@ def _version(body: Tree) -> str:
 
 
 def _content(body: Tree, *, status: bool) -> Tree:
-    """An object without its status, or its status alone; and without what the server keeps of its history."""
+    """An object without its status, or its status alone; without its type, which lists omit, and its history."""
     if status:
         return body.get("status")
     history = ("managedFields", "resourceVersion", "generation")
     metadata = {name: value for name, value in body["metadata"].items() if name not in history}
-    return {**body, "metadata": metadata, "status": None}
+    return {**body, "metadata": metadata, "status": None, "apiVersion": None, "kind": None}

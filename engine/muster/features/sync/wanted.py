@@ -12,7 +12,6 @@ from typing import Final, NamedTuple
 from muster.data.codes import Code, Severity
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
-    BY_GROUP_KIND,
     CLUSTER_CLAIM,
     CLUSTER_DEPLOYMENT,
     CLUSTER_PROFILE,
@@ -26,7 +25,8 @@ from muster.data.kinds import (
 )
 from muster.data.locations import FOLDER
 from muster.data.tree import Tree, dig
-from muster.features.export.objects import exported, identified, served_versions
+from muster.features.export.objects import exported, identified
+from muster.features.sync.hub import HubKey, HubKind
 from muster.fleet.fleet import Fleet
 
 #: Tells OCM's scheduler to leave a Placement's decisions to others. It stands on the hub's copy only, never in git.
@@ -52,30 +52,22 @@ OWNED: Final = (
 )
 
 
-class HubKey(NamedTuple):
-    """An object on a hub, or its status subresource."""
-
-    kind: Kind
-    namespace: str
-    name: str
-    status: bool = False
-
-
 @dataclass(frozen=True, slots=True)
 class Patch:
     """What muster's field manager applies to an object. `made`: muster makes the object, and deletes it when its reason
-    goes; else the object must exist on the hub."""
+    goes; else the object must exist on the hub. `projection`: the one whose file has the object."""
 
     key: HubKey
     body: Mapping[str, Tree]
     made: bool
+    projection: str = ""
 
 
 def wanted(fleet: Fleet, systems: Iterable[str] = ()) -> list[Patch]:
     """Return what a hub must have of a fleet as it was committed, in the order in which it is applied."""
     found = [*_scheduling_disabled(fleet)]
-    asked = written_kinds(systems)
-    rules = {rule.kind: rule for rule in OWNED if rule.kind in asked}
+    asked = frozenset(("", *systems))
+    rules = {rule.kind: rule for rule in OWNED if rule.system in asked}
     for id_ in sorted(fleet.previous):
         if (rule := rules.get(kind_of(id_))) is None:
             continue
@@ -88,10 +80,10 @@ def wanted(fleet: Fleet, systems: Iterable[str] = ()) -> list[Patch]:
     return found
 
 
-def written_kinds(systems: Iterable[str]) -> frozenset[Kind]:
-    """The kinds that a sync of these systems may write: all but those of other systems."""
+def unwritten_kinds(systems: Iterable[str]) -> frozenset[HubKind]:
+    """The kinds of systems that a sync of these systems does not write."""
     asked = frozenset(("", *systems))
-    return frozenset(BY_GROUP_KIND.values()) - {rule.kind for rule in OWNED if rule.system not in asked}
+    return frozenset(HubKind.of(rule.kind) for rule in OWNED if rule.system not in asked)
 
 
 def _scheduling_disabled(fleet: Fleet) -> Iterator[Patch]:
@@ -99,7 +91,7 @@ def _scheduling_disabled(fleet: Fleet) -> Iterator[Patch]:
     for id_ in sorted(filter(PLACEMENT.has, fleet.previous)):
         head = identified(fleet.previous[id_])
         body = head | {"metadata": {**head["metadata"], "annotations": {SCHEDULING_DISABLED: "true"}}}
-        yield Patch(HubKey(PLACEMENT, id_.namespace, id_.name), body, made=False)
+        yield Patch(HubKey(HubKind.of(PLACEMENT), id_.namespace, id_.name), body, made=False)
 
 
 def unreadable(fleet: Fleet) -> str:
@@ -123,18 +115,8 @@ def _only(body: Tree, fields: tuple[str, ...]) -> Tree:
 
 
 def _patches(id_: ObjectId, body: Tree, *, made: bool) -> Iterator[Patch]:
-    kind = kind_of(id_)
+    kind = HubKind.of(kind_of(id_))
     for status in (False, True):
         for one in exported([body], named=True, status=status).bodies:
             if made or any(name not in ("apiVersion", "kind", "metadata") for name in one):
                 yield Patch(HubKey(kind, id_.namespace, id_.name, status), one, made)
-
-
-def group_kind(kind: Kind) -> str:
-    """A kind as an ApplySet names it: `PlacementDecision.cluster.open-cluster-management.io`."""
-    return f"{kind.name}.{kind.group}" if kind.group else kind.name
-
-
-def api_version(kind: Kind) -> str:
-    """The version in which a kind is sent and listed: the one that upstream serves."""
-    return next(iter(served_versions(kind)), kind.api_version)

@@ -1,0 +1,134 @@
+"""Kubernetes objects in the files of Projections: those that a user chooses are exported, and synced to a hub.
+
+A file holds objects if each of its YAML or JSON documents is a map with `apiVersion`, `kind` and `metadata.name`. Other
+files, such as lists, variables of Terraform and texts, are for tools that read them from git.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
+from dataclasses import dataclass, field
+from typing import Final, NamedTuple
+
+from muster.data.ids import ObjectId
+from muster.data.kinds import BY_GROUP_KIND, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK, PROJECTION, is_cluster
+from muster.data.locations import SUFFIXES, is_projected
+from muster.data.names import did_you_mean
+from muster.data.tree import Tree, dig
+from muster.data.yaml.loader import load_documents
+from muster.fleet.fleet import Fleet
+from muster.fleet.projected import records
+
+ALL: Final = "all"
+#: Kinds of the registry that a Projection may write on a hub. Muster, agents or the hub's controllers write the others.
+_FREE: Final = frozenset((MANIFEST_WORK, MANAGED_CLUSTER_ADD_ON))
+_REFUSED: Final = frozenset(BY_GROUP_KIND) - {(kind.group, kind.name) for kind in _FREE}
+
+
+class ProjectedFile(NamedTuple):
+    """A file that a Projection of this name writes, as its `owner` records it in `entry`."""
+
+    projection: str
+    path: str
+    record: Tree
+    owner: ObjectId
+    entry: str
+
+
+class ProjectedObject(NamedTuple):
+    """A Kubernetes object in a file of a Projection. `fault` says why it is not sent to a hub; empty if it is."""
+
+    projection: str
+    body: Mapping[str, Tree]
+    fault: str = ""
+
+    @property
+    def id(self) -> ObjectId:
+        """What identifies it."""
+        group, namespace = str(self.body["apiVersion"]).rpartition("/")[0], dig(self.body, "metadata", "namespace")
+        return ObjectId(group, str(self.body["kind"]), str(namespace or ""), str(self.body["metadata"]["name"]))
+
+
+@dataclass(frozen=True, slots=True)
+class ProjectedObjects:
+    """The objects in some files. `others` is the number of files that hold something else, by Projection; `unsure` are
+    files whose content is not known; `chosen` are the names of the Projections."""
+
+    chosen: frozenset[str]
+    objects: list[ProjectedObject] = field(default_factory=list)
+    others: Counter[str] = field(default_factory=Counter)
+    unsure: list[str] = field(default_factory=list)
+
+    def add(self, projection: str, path: str, data: bytes) -> None:
+        """Read a file."""
+        loaded = load_documents(data, path) if path.endswith(SUFFIXES) else None
+        bodies = [document.body for document in loaded.documents] if loaded and not loaded.problems else []
+        if not bodies or not all(map(_is_object, bodies)):
+            self.others[projection] += 1
+            return
+        self.objects.extend(ProjectedObject(projection, body, _fault(body)) for body in bodies)
+
+    def checked(self) -> "ProjectedObjects":
+        """Return the same, where objects that are in two files are faulty."""
+        by_id: dict[ObjectId, list[ProjectedObject]] = {}
+        for one in self.objects:
+            by_id.setdefault(one.id, []).append(one)
+        objects = [same[0] if len(same) == 1 else same[0]._replace(fault=_twice(same)) for same in by_id.values()]
+        return ProjectedObjects(self.chosen, objects, self.others, self.unsure)
+
+
+NO_PROJECTIONS: Final = ProjectedObjects(frozenset())
+
+
+def projected_files(
+    entries: Iterable[tuple[ObjectId, Mapping[str, Tree]]], chosen: frozenset[str]
+) -> Iterator[ProjectedFile]:
+    """Yield the files of chosen Projections among the entries of the record of each object."""
+    for id_, recorded in entries:
+        if is_cluster(id_) or PROJECTION.has(id_):
+            for entry, record in sorted(recorded.items()):
+                name, path = entry if is_cluster(id_) else id_.name, str(dig(record, "file"))
+                if is_chosen(name, chosen) and is_projected(path):
+                    yield ProjectedFile(name, path, record, id_, entry)
+
+
+def projected_objects(fleet: Fleet, chosen: frozenset[str]) -> ProjectedObjects:
+    """Return the objects of chosen Projections as a run decides them. A file that the run leaves as it was is none."""
+    found = ProjectedObjects(chosen)
+    for file in projected_files(((id_, records(fleet.decided[id_])) for id_ in sorted(fleet.decided)), chosen):
+        if (text := fleet.projected.get((file.owner, file.entry))) is None:
+            found.unsure.append(file.path)
+        else:
+            found.add(file.projection, file.path, text.encode())
+    return found.checked()
+
+
+def is_chosen(projection: str, chosen: frozenset[str]) -> bool:
+    """Did the user choose this Projection?"""
+    return projection in chosen or ALL in chosen
+
+
+def unknown_projections(fleet: Fleet, chosen: Iterable[str]) -> Iterator[str]:
+    """Say which chosen names no Projection has."""
+    known = {id_.name for id_ in (*fleet.objects, *fleet.previous) if PROJECTION.has(id_)}
+    for name in sorted({*chosen} - known - {ALL}):
+        yield f"no Projection is called {name!r}. {did_you_mean(name, known)}".strip()
+
+
+def _is_object(body: Tree) -> bool:
+    wanted = (dig(body, "apiVersion"), dig(body, "kind"), dig(body, "metadata", "name"))
+    return all(isinstance(value, str) and value for value in wanted)
+
+
+def _fault(body: Tree) -> str:
+    group, kind = body["apiVersion"].rpartition("/")[0], body["kind"]
+    if (group, kind) in _REFUSED:
+        return f"muster itself, agents or the hub's controllers write each {kind}; a Projection may not"
+    names = (body["metadata"]["name"], str(dig(body, "metadata", "namespace") or ""))
+    if any(name in (".", "..") or "/" in name or "%" in name for name in (*names, kind)):
+        return "its name is not one that Kubernetes takes"
+    return ""
+
+
+def _twice(same: list[ProjectedObject]) -> str:
+    names = sorted({one.projection for one in same})
+    return f"{len(same)} files have it, of Projection {' and '.join(names)}"
