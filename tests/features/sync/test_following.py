@@ -1,23 +1,21 @@
-"""`muster sync --watch` over twenty commits, a change by hand, and a hub that goes away and comes back."""
+"""`muster sync --watch` over twenty commits, a hub that goes away, a kill, and a change by hand; the rest stays."""
 
+import json
 import os
 from collections.abc import Iterator
 from pathlib import Path
-from threading import Event, Thread
 
 import pytest
 
-from muster.agents.kube.kubeconfig import from_kubeconfig
-from muster.features.sync.following import Follower
-from muster.features.sync.sync import Synced as Pass
-from muster.features.sync.sync import Syncer, SyncParent
-from muster.git.repository import open_repository
+from muster.data.tree import Tree
 from tests.features.sync.test_cli import Synced
 from tests.features.sync.test_cli import synced as synced
 from tests.support.hub import Hub, needs_hub, running_hub
 from tests.support.patience import wait_until
+from tests.support.processes import Process, running
 
 pytestmark = needs_hub
+OCM = "cluster.open-cluster-management.io"
 
 
 @pytest.fixture(name="hub")
@@ -27,36 +25,55 @@ def _hub(tmp_path: Path) -> Iterator[Hub]:
         yield made
 
 
+def passes(process: Process) -> list[Tree]:
+    """What a process says of its passes."""
+    return [json.loads(line) for line in process.lines if line.startswith("{")]
+
+
+def of_others(hub: Hub, synced: Synced) -> dict[str, Tree]:
+    """Who manages which fields of all objects but those that muster writes."""
+    inside = f"/{synced.namespace}/"
+    mine = ("placementdecisions" + inside + "web-", "placements" + inside + "web", "configmaps" + inside + "muster")
+    return {path: value for path, value in hub.histories().items() if not any(one in path for one in mine)}
+
+
 def test_twenty_commits_with_a_hub_that_goes_away(synced: Synced, hub: Hub) -> None:
-    others = [hub.get({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": synced.namespace}})]
-    told = list[Pass]()
-    parent = SyncParent(synced.namespace, "muster", "a repository")
-    follower = Follower(
-        open_repository(synced.repo.path, dict(os.environ)), None,
-        Syncer(from_kubeconfig(hub.kubeconfig, "muster"), parent), (),
+    cluster = {"apiVersion": f"{OCM}/v1", "kind": "ManagedCluster", "metadata": {"name": "c1"}}
+    taint = {"key": "a", "effect": "NoSelect", "timeAdded": synced.now}
+    condition = {"type": "ManagedClusterConditionAvailable", "status": "False", "reason": "A", "message": "",
+                 "lastTransitionTime": synced.now}  # fmt: skip
+    hub.apply({**cluster, "spec": {"hubAcceptsClient": True, "taints": [taint]}}, manager="registration")
+    hub.apply({**cluster, "status": {"conditions": [condition]}}, status=True, manager="registration")
+    other = {"apiVersion": f"{OCM}/v1beta1", "kind": "PlacementDecision",
+             "metadata": {"name": "of-another", "namespace": synced.namespace}}  # fmt: skip
+    hub.apply(other)
+    before = of_others(hub, synced)
+    arguments = (
+        "sync", "--repo", str(synced.repo.path), "--namespace", synced.namespace, "--watch", "--interval", "0.2",
+        "--kubeconfig", str(hub.kubeconfig), "--context", "muster", "-o", "json",
     )  # fmt: skip
-    stop, wake = Event(), Event()
-    thread = Thread(target=follower.follow, args=(stop, wake, 0.2, lambda _, done: told.append(done)), daemon=True)
-    thread.start()
-    try:
-        for number in range(3, 23):
-            if number == 10:
-                hub.stop()
-            if number == 14:
-                hub.start()
+    first = Process(arguments, os.environ)
+    for number in range(3, 18):
+        if number == 10:
+            hub.stop()
+        if number == 14:
+            hub.start()
+        synced.join(f"c{number}")
+        synced.reconciled()
+    wait_until(lambda: "c14" in synced.chosen(), lambda: f"{first.lines[-3:]}")
+    first.kill()
+    with running(*arguments, environ=os.environ) as second:
+        for number in range(18, 23):
             synced.join(f"c{number}")
             synced.reconciled()
         names = sorted(f"c{number}" for number in range(1, 23))
-        wait_until(lambda: sorted(synced.chosen()) == names, lambda: f"{synced.chosen()} {told[-3:]}")
+        wait_until(lambda: sorted(synced.chosen()) == names, lambda: f"{synced.chosen()} {second.lines[-3:]}")
         decision = synced.decision()
         metadata = {name: decision["metadata"][name] for name in ("name", "namespace")}
         hub.apply({**decision, "metadata": metadata, "status": {"decisions": []}}, status=True, manager="somebody")
-        wait_until(lambda: any(done.healed for done in told), lambda: f"{synced.chosen()} {told[-3:]}")
-        wait_until(lambda: sorted(synced.chosen()) == names, lambda: f"{synced.chosen()} {told[-3:]}")
-    finally:
-        stop.set()
-        wake.set()
-        thread.join(30)
-    assert not thread.is_alive()
-    assert [hub.get(body) for body in others] == others, "nothing else is touched"
-    assert not any(done.failed for done in told)
+        wait_until(lambda: any(done["healed"] for done in passes(second)), lambda: f"{second.lines[-3:]}")
+        assert sorted(synced.chosen()) == names
+    done = [*passes(first), *passes(second)]
+    assert not any(one["failed"] or one["pruned"] for one in done)
+    assert [one["name"] for each in done for one in each["created"]] == ["web-decision-1"]
+    assert of_others(hub, synced) == before, "nothing else is touched"
