@@ -24,7 +24,7 @@ _FREE: Final = frozenset((MANIFEST_WORK, MANAGED_CLUSTER_ADD_ON))
 _REFUSED: Final = frozenset(BY_GROUP_KIND) - {(kind.group, kind.name) for kind in _FREE}
 
 
-class ProjectedFile(NamedTuple):
+class RecordedProjection(NamedTuple):
     """A file that a Projection of this name writes, as its `owner` records it in `entry`."""
 
     projection: str
@@ -81,14 +81,14 @@ NO_PROJECTIONS: Final = ProjectedObjects(frozenset())
 
 def projected_files(
     entries: Iterable[tuple[ObjectId, Mapping[str, Tree]]], chosen: frozenset[str]
-) -> Iterator[ProjectedFile]:
+) -> Iterator[RecordedProjection]:
     """Yield the files of chosen Projections among the entries of the record of each object."""
     for id_, recorded in entries:
         if is_cluster(id_) or PROJECTION.has(id_):
             for entry, record in sorted(recorded.items()):
                 name, path = entry if is_cluster(id_) else id_.name, str(dig(record, "file"))
                 if is_chosen(name, chosen) and is_projected(path):
-                    yield ProjectedFile(name, path, record, id_, entry)
+                    yield RecordedProjection(name, path, record, id_, entry)
 
 
 def projected_objects(fleet: Fleet, chosen: frozenset[str]) -> ProjectedObjects:

@@ -13,7 +13,7 @@ from muster.data.kinds import BY_GROUP_KIND
 from muster.data.printable import printable
 from muster.data.tree import Tree
 from muster.features.export.projected import ProjectedObjects, projected_files, unknown_projections
-from muster.features.sync.hub import Discovery, HubKey, HubKind
+from muster.features.sync.hub import HubKey, HubKind, KindDiscovery
 from muster.features.sync.sync import FedByAnotherError, Synced, Syncer
 from muster.features.sync.wanted import unreadable, wanted
 from muster.fleet.derived import content_id
@@ -97,7 +97,7 @@ def projected_kinds(
     commit, fleet = _committed(repository, revision or "HEAD") if chosen else ("", None)
     if fleet is None:
         return [], []
-    known, kinds, unknown = Discovery(hub) if hub else None, set[HubKind](), [*unknown_projections(fleet, chosen)]
+    known, kinds, unknown = KindDiscovery(hub) if hub else None, set[HubKind](), [*unknown_projections(fleet, chosen)]
     objects = committed_objects(repository, commit, fleet, chosen).objects
     for version, name in sorted({(str(one.body["apiVersion"]), one.id.kind) for one in objects if not one.fault}):
         own = BY_GROUP_KIND.get((version.rpartition("/")[0], name))

@@ -50,7 +50,7 @@ class HubKey(NamedTuple):
     status: bool = False
 
 
-class Discovery:
+class KindDiscovery:
     """Which kinds a hub has. It is asked once for each version. Methods raise ApiError if it does not say."""
 
     def __init__(self, hub: ApiServer) -> None:

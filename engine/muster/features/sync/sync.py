@@ -17,7 +17,16 @@ from muster.agents.kube.apiserver import ApiError, ApiServer
 from muster.data.kinds import BY_GROUP_KIND, PLACEMENT
 from muster.data.tree import Tree, dig, mapping_at
 from muster.features.export.projected import NO_PROJECTIONS, ProjectedObject, ProjectedObjects, is_chosen
-from muster.features.sync.hub import MANAGER, Discovery, HubKey, HubKind, object_at, objects_of, parent_path, path_of
+from muster.features.sync.hub import (
+    MANAGER,
+    HubKey,
+    HubKind,
+    KindDiscovery,
+    object_at,
+    objects_of,
+    parent_path,
+    path_of,
+)
 from muster.features.sync.wanted import OWNED, Patch, unwritten_kinds
 from muster.version import __version__
 
@@ -114,7 +123,7 @@ class Syncer:
         FedByAnotherError if another repository feeds it, ApiError if the hub does not answer; what it refuses of single
         objects is in the result.
         """
-        done, known = Synced(others=projected.others), Discovery(self._hub)
+        done, known = Synced(others=projected.others), KindDiscovery(self._hub)
         before = self._kinds_before(known, done)
         patches = [*patches, *_projected(projected, known, done)]
         made = {patch.key.kind for patch in patches if patch.made}
@@ -144,7 +153,7 @@ class Syncer:
 
     # -- the parent
 
-    def _kinds_before(self, known: Discovery, done: Synced) -> dict[str, HubKind | None]:
+    def _kinds_before(self, known: KindDiscovery, done: Synced) -> dict[str, HubKind | None]:
         """The kinds that the parent names, as it names them; None for one of which the hub does not say what it is."""
         parent = object_at(self._hub, parent_path(self._parent.namespace, self._parent.name))
         annotations = dig(parent, "metadata", "annotations") or {}
@@ -292,7 +301,7 @@ class Syncer:
         return bool(dig(body, "metadata", "labels", _PART_OF) == self._parent.set_id)
 
 
-def _projected(projected: ProjectedObjects, known: Discovery, done: Synced) -> Iterator[Patch]:
+def _projected(projected: ProjectedObjects, known: KindDiscovery, done: Synced) -> Iterator[Patch]:
     """The objects of Projections as the hub takes them; those that it cannot take are noted, for each kind that it does
     not have once."""
     lacking = dict[tuple[str, HubKind], list[HubKey]]()
