@@ -46,6 +46,7 @@ def test_a_file_has_objects_if_each_of_its_documents_is_one() -> None:
         ({"apiVersion": "cluster.karmada.io/v1alpha1", "kind": "Cluster"}, "may not"),
         ({"apiVersion": "hive.openshift.io/v1", "kind": "ClusterDeployment"}, "may not"),
         ({"apiVersion": "coordination.k8s.io/v1", "kind": "Lease"}, "may not"),
+        ({"apiVersion": "../v1"}, "apiVersion"),
         ({"metadata": {"name": "c1/status"}}, "not one that Kubernetes takes"),
         ({"metadata": {"name": "a", "namespace": ".."}}, "not one that Kubernetes takes"),
     ],

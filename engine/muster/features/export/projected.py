@@ -4,6 +4,7 @@ A file holds objects if each of its YAML or JSON documents is a map with `apiVer
 files, such as lists, variables of Terraform and texts, are for tools that read them from git.
 """
 
+import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
@@ -19,6 +20,7 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.projected import records
 
 ALL: Final = "all"
+_API_VERSION: Final = re.compile(r"([a-z0-9][-a-z0-9.]*/)?[a-z][a-z0-9]*", re.ASCII)
 #: Kinds of the registry that a Projection may write on a hub. Muster, agents or the hub's controllers write the others.
 _FREE: Final = frozenset((MANIFEST_WORK, MANAGED_CLUSTER_ADD_ON))
 _REFUSED: Final = frozenset(BY_GROUP_KIND) - {(kind.group, kind.name) for kind in _FREE}
@@ -126,6 +128,8 @@ def _fault(body: Tree) -> str:
     names = (body["metadata"]["name"], str(dig(body, "metadata", "namespace") or ""))
     if any(name in (".", "..") or "/" in name or "%" in name for name in (*names, kind)):
         return "its name is not one that Kubernetes takes"
+    if not _API_VERSION.fullmatch(body["apiVersion"]):
+        return f"its apiVersion is not one that Kubernetes takes: {body['apiVersion']}"
     return ""
 
 

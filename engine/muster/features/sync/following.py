@@ -5,6 +5,7 @@ from threading import Event
 from typing import Final
 
 from muster.agents.kube.apiserver import ApiError, ApiServer
+from muster.agents.kube.discovery import Discovery
 from muster.cli.documents import object_document
 from muster.cli.following import follow_refs
 from muster.cli.outcome import say
@@ -13,7 +14,7 @@ from muster.data.kinds import BY_GROUP_KIND
 from muster.data.printable import printable
 from muster.data.tree import Tree
 from muster.features.export.projected import ProjectedObjects, projected_files, unknown_projections
-from muster.features.sync.hub import HubKey, HubKind, KindDiscovery
+from muster.features.sync.hub import HubKey, HubKind, kind_at
 from muster.features.sync.sync import FedByAnotherError, Synced, Syncer
 from muster.features.sync.wanted import unreadable, wanted
 from muster.fleet.derived import content_id
@@ -97,11 +98,15 @@ def projected_kinds(
     commit, fleet = _committed(repository, revision or "HEAD") if chosen else ("", None)
     if fleet is None:
         return [], []
-    known, kinds, unknown = KindDiscovery(hub) if hub else None, set[HubKind](), [*unknown_projections(fleet, chosen)]
+    known, kinds, unknown = (
+        Discovery(hub.get_json) if hub else None,
+        set[HubKind](),
+        [*unknown_projections(fleet, chosen)],
+    )
     objects = committed_objects(repository, commit, fleet, chosen).objects
     for version, name in sorted({(str(one.body["apiVersion"]), one.id.kind) for one in objects if not one.fault}):
         own = BY_GROUP_KIND.get((version.rpartition("/")[0], name))
-        found = HubKind.of(own) if own else known.kind(version, name) if known else None
+        found = HubKind.of(own) if own else kind_at(known, version, name) if known else None
         if found is not None:
             kinds.add(found)
         elif known is None:

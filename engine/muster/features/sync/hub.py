@@ -6,6 +6,7 @@ from typing import Final, NamedTuple, Self
 from urllib.parse import quote
 
 from muster.agents.kube.apiserver import ApiError, ApiServer
+from muster.agents.kube.discovery import ApiResource, Discovery
 from muster.data.kinds import Kind
 from muster.data.tree import Tree, dig, mappings_at
 from muster.features.export.objects import served_versions
@@ -50,33 +51,22 @@ class HubKey(NamedTuple):
     status: bool = False
 
 
-class KindDiscovery:
-    """Which kinds a hub has. It is asked once for each version. Methods raise ApiError if it does not say."""
-
-    def __init__(self, hub: ApiServer) -> None:
-        self._hub = hub
-        self._answers: dict[str, Tree] = {}
-
-    def kind(self, api_version: str, name: str) -> HubKind | None:
-        """Return a kind in a version; None if the hub does not have it."""
-        group, _, version = api_version.rpartition("/")
-        for resource in mappings_at(self._answer(_root(group, version)), "resources"):
-            if resource.get("kind") == name and "/" not in str(resource.get("name")):
-                return HubKind(group, name, version, str(resource["name"]), resource.get("namespaced") is True)
+def kind_at(known: Discovery, api_version: str, name: str) -> HubKind | None:
+    """Return a kind in a version; None if the hub does not have it. ApiError if the hub does not say."""
+    found = known.find(api_version, name)
+    if found is None:
         return None
+    return HubKind(found.group, found.kind, found.version, found.plural, found.namespaced)
 
-    def any_version(self, group: str, name: str) -> HubKind | None:
-        """Return a kind in the version that the hub prefers; None if the hub does not have it in any."""
-        about = self._answer(f"/apis/{quote(group, safe='')}") if group else {"versions": [{"version": "v1"}]}
-        served = [dig(about, "preferredVersion"), *mappings_at(about, "versions")]
-        versions = dict.fromkeys(str(one["version"]) for one in served if one)
-        found = (self.kind(f"{group}/{version}" if group else version, name) for version in versions)
-        return next((kind for kind in found if kind is not None), None)
 
-    def _answer(self, path: str) -> Tree:
-        if path not in self._answers:
-            self._answers[path] = object_at(self._hub, path)
-        return self._answers[path]
+def kind_in_any_version(hub: ApiServer, known: Discovery, group: str, name: str) -> HubKind | None:
+    """Return a kind in the version that the hub prefers; None if the hub does not have it. ApiError if the hub does not
+    say."""
+    about = object_at(hub, f"/apis/{quote(group, safe='')}") if group else {"versions": [{"groupVersion": "v1"}]}
+    served = [dig(about, "preferredVersion"), *mappings_at(about, "versions")]
+    versions = dict.fromkeys(str(one["groupVersion"]) for one in served if one)
+    found = (kind_at(known, version, name) for version in versions)
+    return next((kind for kind in found if kind is not None), None)
 
 
 def objects_of(hub: ApiServer, kind: HubKind, **query: str) -> Iterator[Tree]:
@@ -100,16 +90,11 @@ def object_at(hub: ApiServer, path: str) -> Tree:
 
 def path_of(key: HubKey) -> str:
     """Where the server has an object, or its status."""
-    return f"{_path(key.kind, key.namespace)}/{quote(key.name, safe='')}{'/status' if key.status else ''}"
+    return _path(key.kind, key.namespace, key.name) + ("/status" if key.status else "")
 
 
-def _path(kind: HubKind, namespace: str = "") -> str:
-    inside = f"/namespaces/{quote(namespace, safe='')}" if namespace else ""
-    return f"{_root(kind.group, kind.version)}{inside}/{kind.plural}"
-
-
-def _root(group: str, version: str) -> str:
-    return f"/apis/{quote(group, safe='')}/{quote(version, safe='')}" if group else f"/api/{quote(version, safe='')}"
+def _path(kind: HubKind, namespace: str = "", name: str = "") -> str:
+    return ApiResource(kind.api_version, kind.name, kind.plural, namespaced=True).path(namespace, name)
 
 
 def parent_path(namespace: str, name: str) -> str:

@@ -14,6 +14,7 @@ from http import HTTPStatus
 from typing import Final, NamedTuple, TypeVar
 
 from muster.agents.kube.apiserver import ApiError, ApiServer
+from muster.agents.kube.discovery import Discovery
 from muster.data.kinds import BY_GROUP_KIND, PLACEMENT
 from muster.data.tree import Tree, dig, mapping_at
 from muster.features.export.projected import NO_PROJECTIONS, ProjectedObject, ProjectedObjects, is_chosen
@@ -21,7 +22,8 @@ from muster.features.sync.hub import (
     MANAGER,
     HubKey,
     HubKind,
-    KindDiscovery,
+    kind_at,
+    kind_in_any_version,
     object_at,
     objects_of,
     parent_path,
@@ -123,7 +125,7 @@ class Syncer:
         FedByAnotherError if another repository feeds it, ApiError if the hub does not answer; what it refuses of single
         objects is in the result.
         """
-        done, known = Synced(others=projected.others), KindDiscovery(self._hub)
+        done, known = Synced(others=projected.others), Discovery(self._hub.get_json)
         before = self._kinds_before(known, done)
         patches = [*patches, *_projected(projected, known, done)]
         made = {patch.key.kind for patch in patches if patch.made}
@@ -153,7 +155,7 @@ class Syncer:
 
     # -- the parent
 
-    def _kinds_before(self, known: KindDiscovery, done: Synced) -> dict[str, HubKind | None]:
+    def _kinds_before(self, known: Discovery, done: Synced) -> dict[str, HubKind | None]:
         """The kinds that the parent names, as it names them; None for one of which the hub does not say what it is."""
         parent = object_at(self._hub, parent_path(self._parent.namespace, self._parent.name))
         annotations = dig(parent, "metadata", "annotations") or {}
@@ -165,7 +167,7 @@ class Syncer:
             name, _, group = named.partition(".")
             own = BY_GROUP_KIND.get((group, name))
             try:
-                kind = HubKind.of(own) if own else known.any_version(group, name)
+                kind = HubKind.of(own) if own else kind_in_any_version(self._hub, known, group, name)
             except ApiError as error:
                 _refuse(done, HubKey(HubKind(group, name, ""), "", ""), error)
                 found[named] = None
@@ -301,7 +303,7 @@ class Syncer:
         return bool(dig(body, "metadata", "labels", _PART_OF) == self._parent.set_id)
 
 
-def _projected(projected: ProjectedObjects, known: KindDiscovery, done: Synced) -> Iterator[Patch]:
+def _projected(projected: ProjectedObjects, known: Discovery, done: Synced) -> Iterator[Patch]:
     """The objects of Projections as the hub takes them; those that it cannot take are noted, for each kind that it does
     not have once."""
     lacking = dict[tuple[str, HubKind], list[HubKey]]()
@@ -311,7 +313,8 @@ def _projected(projected: ProjectedObjects, known: KindDiscovery, done: Synced) 
             done.failed.append((key, _said(one.fault, one.projection)))
             continue
         try:
-            kind = known.kind(version, one.id.kind)
+            missing = (one.projection, key.kind) in lacking
+            kind = None if missing else kind_at(known, version, one.id.kind)
         except ApiError as error:
             _refuse(done, key, error, one.projection)
             continue
