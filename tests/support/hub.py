@@ -180,7 +180,7 @@ class Hub:
             return False
         spec = crd["spec"]
         try:
-            for version in spec["versions"]:
+            for version in (one for one in spec["versions"] if one["served"]):
                 self.request("GET", f"/apis/{spec['group']}/{version['name']}/{spec['names']['plural']}")
         except RefusedError:
             return False

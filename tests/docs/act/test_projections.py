@@ -15,6 +15,7 @@ from tests.docs.act.test_argocd import LATER, dies
 from tests.docs.act.test_ci import example
 from tests.support.commandline import Run
 from tests.support.git import Repo
+from tests.support.hub import BUILT
 
 PAGES = Path(__file__).parents[3] / "docs/act"
 NOON = "2026-01-01T12:00:00Z"
@@ -120,6 +121,16 @@ def test_backstage(muster: Run, tmp_path: Path) -> None:
         assert all(re.fullmatch(r"[A-Za-z0-9_.-]{1,63}", value) for value in entity["metadata"]["labels"].values())
         assert all(isinstance(value, str) for value in entity["metadata"]["annotations"].values())
         assert entity["spec"].keys() == {"type", "owner", "lifecycle"}
+    modules = BUILT.parent / "backstage" / "node_modules"
+    if shutil.which("node") is None or not modules.exists():
+        pytest.skip("node or @backstage/catalog-model is not installed, whose rules are the rest (make servers)")
+    wrong = {**entities[0], "metadata": {**entities[0]["metadata"], "labels": {"a": "no label"}}}
+    done = subprocess.run(
+        ["node", str(Path(__file__).with_name("backstage.cjs"))], input=json.dumps([*entities, wrong]),
+        env={**os.environ, "NODE_PATH": str(modules)}, capture_output=True, text=True, check=True,
+    )  # fmt: skip
+    (line,) = done.stdout.splitlines()
+    assert '"labels.a" is not valid' in line
 
 
 def test_cluster_api_and_crossplane(muster: Run, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """`muster sync` beside a real API server: what it writes, repairs, prunes, and leaves alone."""
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -11,7 +12,7 @@ from muster.data.tree import Tree, dig
 from muster.features.sync.wanted import SCHEDULING_DISABLED
 from tests.support.commandline import Run
 from tests.support.git import Repo, new_repository
-from tests.support.hub import Hub, RefusedError, foreign_kind, needs_hub
+from tests.support.hub import BUILT, Hub, RefusedError, foreign_kind, needs_hub
 from tests.support.hub import hub as hub
 
 pytestmark = needs_hub
@@ -388,3 +389,27 @@ def test_a_projection_s_file_that_was_edited_is_neither_synced_nor_a_reason_to_p
     said = synced("--projections", "all")
     assert f"{path} is not as muster wrote it" in said
     assert deliveries(synced) == ["c1", "c2"]
+
+
+CLUSTER_API = BUILT.parent / "crds" / "cluster-api.yaml"
+
+
+@pytest.mark.skipif(not CLUSTER_API.exists(), reason="Cluster API's definitions are not there (make servers)")
+def test_clusters_of_cluster_api(synced: Synced) -> None:
+    """docs/act/cluster-api.md: a management cluster takes them under strict validation by Cluster API's own schema."""
+    synced.hub.install_crds([yaml.safe_load(CLUSTER_API.read_text())])
+    page = (Path(__file__).parents[3] / "docs/act/cluster-api.md").read_text(encoding="utf-8")
+    (block,) = re.findall(r"^```yaml\n(.*?)^```$", page, re.M | re.S)
+    name, cluster = synced.namespace, f"{synced.namespace}-1"
+    projections = block.replace("pools/ci", f"{name}/{name}").replace("'ci'", f"'{name}'")
+    synced.repo.commit({"projections.yaml": projections, "pool.yaml": POOL.format(ns=name)})
+    synced.reconciled()
+    synced.grant("--projections", "cluster-api")
+    done = synced.document("--projections", "all", code=1)
+    assert f"Cluster/{cluster}" in names(done["created"])
+    assert [one["reason"] for one in done["failed"]] == [
+        "the hub has no kind PoolCluster in platform.example.com/v1alpha1 (Projection crossplane)"
+    ]  # fmt: skip
+    synced.repo.commit({"pool.yaml": None, f"derived/clusterdeployments/{cluster}/{cluster}.yaml": None})
+    synced.reconciled()
+    assert names(synced.document("--projections", "cluster-api")["pruned"]) == [f"Cluster/{cluster}"]
