@@ -94,6 +94,11 @@ class Hub:
         self._continue()
         wait_until(self._ready, self._log)
 
+    def kill(self) -> None:
+        """End the API server without warning. Asked to end, it waits up to a minute for those who watch."""
+        self._processes[-1][0].kill()
+        self.stop()
+
     def close(self) -> None:
         """Stop everything."""
         self._continue()

@@ -7,6 +7,7 @@ connection is kept while they are the same.
 import base64
 import ipaddress
 import json
+import socket
 import ssl
 import tempfile
 import urllib.request
@@ -21,6 +22,7 @@ from typing import Any, Final
 from urllib.parse import urlencode, urlsplit
 
 import urllib3
+from urllib3.connection import HTTPConnection
 
 from muster.agents.kube.plugin import AccessError, Credential, LoginPlugin
 from muster.data.tree import Tree, dig, mappings_at, read_json
@@ -29,6 +31,13 @@ _MOST_BYTES: Final = 64 * 1024 * 1024
 _QUOTED: Final = 200  # characters of an answer that a message repeats
 #: As many objects are asked for in one answer.
 PAGE: Final = 500
+
+#: A watch that waits for a server that is gone would not notice it: TCP asks after 15 seconds of silence.
+_KEEPALIVE: Final = [
+    *HTTPConnection.default_socket_options, (socket.SOL_SOCKET, socket.SO_KEEPALIVE, 1),
+    *((socket.IPPROTO_TCP, getattr(socket, name), value)
+      for name, value in (("TCP_KEEPIDLE", 15), ("TCP_KEEPINTVL", 5), ("TCP_KEEPCNT", 3)) if hasattr(socket, name)),
+]  # fmt: skip
 
 #: A file's content, or where it is.
 Content = bytes | Path
@@ -142,10 +151,15 @@ class ApiServer:
 
     def list(self, path: str, **query: str) -> Iterator[dict[str, Tree]]:
         """Yield the objects of a collection, which are asked for in pages."""
+        for page in self.pages(path, **query):
+            yield from mappings_at(page, "items")
+
+    def pages(self, path: str, **query: str) -> Iterator[dict[str, Tree]]:
+        """Yield the pages of a collection, all of one `metadata.resourceVersion`."""
         after = ""
         while True:
             page = self.request("GET", path, {"limit": str(PAGE), "continue": after, **query})
-            yield from mappings_at(page, "items")
+            yield page
             after = str(dig(page, "metadata", "continue") or "")
             if not after:
                 return
@@ -230,7 +244,7 @@ class ApiServer:
             return self._pool
 
     def _new_pool(self, material: _Material) -> urllib3.PoolManager:
-        options: dict[str, Any] = {"maxsize": 4}
+        options: dict[str, Any] = {"maxsize": 4, "socket_options": _KEEPALIVE}
         if self.url.startswith("https:"):
             if not self.verify:
                 urllib3.disable_warnings(urllib3.exceptions.InsecureRequestWarning)  # the user asked for it
