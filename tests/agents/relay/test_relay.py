@@ -17,7 +17,7 @@ import pytest
 from muster.agents.heartbeat.facts import ClusterFacts
 from muster.agents.heartbeat.heartbeat import Heartbeat
 from muster.agents.hub.local import LocalHub
-from muster.agents.relay import relay as relay_module
+from muster.agents.relay import branch as branch_module
 from muster.agents.relay.authentication import Authentication, TokenFile
 from muster.agents.relay.relay import Relay
 from muster.agents.relay.relayed_ref import Credentials, RelayedRef
@@ -98,7 +98,7 @@ def test_what_is_new_goes_out_as_one_commit(site: Site) -> None:
 
 def test_the_branch_has_a_short_history(site: Site, monkeypatch: pytest.MonkeyPatch) -> None:
     """Without any, each push would send everything; with a whole one all heartbeats would stay."""
-    monkeypatch.setattr(relay_module, "_LONGEST", 3)
+    monkeypatch.setattr(branch_module, "_LONGEST", 3)
     lengths = []
     for number in range(6):
         site.beat("edge-a", number)

@@ -13,20 +13,26 @@ import click
 
 from muster.agents.hub.local import LocalHub
 from muster.agents.identity.options import identity_errors
+from muster.agents.kube.plugin import AccessError
 from muster.agents.relay.alerts import read_rules
 from muster.agents.relay.authentication import Authentication, ClientCertificates, RateLimit, TokenFile
+from muster.agents.relay.branch import RelayBranch, counted
 from muster.agents.relay.collectors import Collectors
-from muster.agents.relay.relay import Relay, count_agents
+from muster.agents.relay.from_hub import following, hub_server, list_all, summary
+from muster.agents.relay.hub_objects import rbac
+from muster.agents.relay.mirror import HubMirror
+from muster.agents.relay.relay import Relay
 from muster.agents.relay.server import BURST_SECONDS, DEFAULT_RATE, RelayServer
 from muster.agents.serving.server import AddressError, parse_address, served, server_context
+from muster.cli.documents import yaml_stream
 from muster.cli.options import FILE_THERE, log_format_option, present
 from muster.cli.outcome import log_writer
 from muster.cli.stopping import until_stopped
 from muster.data.agentref import Mandate
 from muster.git.agentsettings import agent_settings, fleet_spec, is_valid_name
 from muster.git.errors import RepositoryError
-from muster.git.push import absolute_remote
-from muster.git.repository import open_repository
+from muster.git.push import absolute_remote, scratch_repository
+from muster.git.repository import Repository, open_repository
 from muster.git.upkeep import run_maintenance
 
 #: How often the hub's branch is fetched.
@@ -37,9 +43,17 @@ _LAST_PAUSE_SECONDS = 30.0
 _EXPIRY = "1.hour.ago"
 
 
+def _print_rbac(ctx: click.Context, _option: click.Parameter, asked: bool) -> None:
+    """Print the rights and end, whatever else is required."""
+    if asked:
+        click.echo(yaml_stream(rbac()), nl=False)
+        ctx.exit()
+
+
 @click.command()
-@click.option("--repo", type=click.Path(path_type=Path, file_okay=False, exists=True), default=".", show_default=True,
-              help="The bare repository that agents push to.")  # fmt: skip
+@click.option("--repo", type=click.Path(path_type=Path, file_okay=False, exists=True),
+              help="The bare repository that agents push to.  [default: .; with --from-hub a temporary one]",
+              )  # fmt: skip
 @click.option("--remote", required=True, metavar="URL", help="The fleet repository: a URL or a path.")
 @click.option("--name", required=True, metavar="NAME", help="The relay's name in Fleet.spec.agents.relays.")
 @click.option("--branch", default="main", show_default=True, help="The branch that muster reconciles.")
@@ -56,17 +70,28 @@ _EXPIRY = "1.hour.ago"
 @click.option("--tls-key", type=FILE_THERE, help="The key of the certificate.")
 @click.option("--client-ca", type=FILE_THERE,
               help="Accept agents' certificates that this authority signed and that the hub has.")  # fmt: skip
+@click.option("--from-hub", metavar="KUBECONFIG",
+              help="Report what the agents of a live hub say. `in-cluster`: the hub around this process.")  # fmt: skip
+@click.option("--context", metavar="NAME", help="The kubeconfig's context.  [default: the current one]")
+@click.option("--clusters", metavar="GLOB", default="*", show_default=True,
+              help="With --from-hub: names and patterns of clusters, separated by commas.")  # fmt: skip
+@click.option("--print-rbac", is_flag=True, is_eager=True, expose_value=False, callback=_print_rbac,
+              help="Print the rights that --from-hub needs on the hub.")  # fmt: skip
 @log_format_option
 def command(
-    repo: Path, remote: str, name: str, branch: str, every: float, once: bool, listen: str | None,
+    repo: Path | None, remote: str, name: str, branch: str, every: float, once: bool, listen: str | None,
     tokens: Path | None, rate: float, tls_cert: Path | None, tls_key: Path | None,
-    client_ca: Path | None, log_format: str,
+    client_ca: Path | None, from_hub: str | None, context: str | None, clusters: str, log_format: str,
 ) -> int:  # fmt: skip
     """Forward the reports of many agents to the fleet's repository, as one commit on the branch relays/NAME.
 
     Agents push to the relay's repository (agents/CLUSTER), where they also read the fleet's branch; or, with --listen,
     they send their reports over HTTP, with a bearer token or their certificate. Alertmanagers and other collectors
     send theirs there, too. The Fleet defines for which clusters the relay may report.
+
+    With --from-hub, the agents report to a live hub of Open Cluster Management, Karmada or Hive, and the relay reads
+    there what they say: Leases, the status of clusters, add-ons, works and scores, certificate requests. It changes
+    nothing on the hub and copies nothing that the hub itself decided.
     """
     if not is_valid_name(name):
         raise click.UsageError(f"{name!r} is not a valid name of a relay: lower-case letters, digits and dashes.")
@@ -77,7 +102,13 @@ def command(
     if listen and once:
         raise click.UsageError("--once and --listen exclude each other.")
     log = log_writer(log_format)
-    repository = open_repository(repo, os.environ)
+    if from_hub is not None:
+        if listen:
+            raise click.UsageError("--from-hub and --listen exclude each other: run two relays.")
+        return _mirror(from_hub, context, Mandate(clusters.split(",")), repo, remote, name, every, log, once=once)
+    if context or clusters != "*":
+        raise click.UsageError("--context and --clusters go with --from-hub.")
+    repository = open_repository(repo or Path(), os.environ)
     relay = Relay(repository, name, absolute_remote(remote), branch, present)
     collectors = Collectors(relay.collected, LocalHub(repository, branch), present)
     with _locked(repository.git_dir / "muster", wait=once):
@@ -86,26 +117,77 @@ def command(
             _send(relay, log)
             return 0
         authenticate = partial(_authentication, tokens, tls_cert, tls_key, client_ca)
-        stop = Event()
+        stop, fetched = Event(), monotonic()
         limit = RateLimit(rate, rate * BURST_SECONDS)
+
+        def step() -> None:
+            nonlocal fetched
+            if monotonic() - fetched >= _FETCH_SECONDS:
+                fetched = monotonic()
+                _fetch_hub(relay, collectors)
+            _send(relay, log)
+
         serve = _serving(relay, listen, authenticate, collectors, limit, log) if listen else nullcontext()
         with until_stopped(stop), serve:
-            _run(relay, collectors, every, stop, log)
+            log(f"relaying as {relay.ref.removeprefix('refs/heads/')}")
+            _repeat(step, repository, every, stop, log)
     log("stopped")
     return 0
 
 
-def _run(relay: Relay, collectors: Collectors, every: float, stop: Event, log: Callable[..., None]) -> None:
-    log(f"relaying as {relay.ref.removeprefix('refs/heads/')}")
-    failures, trouble, fetched = 0, "", monotonic()
+def _mirror(
+    from_hub: str, context: str | None, clusters: Mandate, repo: Path | None, remote: str, name: str, every: float,
+    log: Callable[..., None], *, once: bool,
+) -> int:  # fmt: skip
+    """Relay what a live hub has of its agents."""
+    try:
+        server = hub_server(from_hub, context)
+    except AccessError as error:
+        raise click.UsageError(f"--from-hub: {error}.") from error
+    remote, stop = absolute_remote(remote), Event()
+    scratch = nullcontext(open_repository(repo, os.environ)) if repo else scratch_repository(os.environ, remote)
+    with scratch as repository, _locked(repository.git_dir / "muster", wait=once):
+        mirror = HubMirror(RelayBranch(repository, name, remote, reports="cluster"), clusters, present)
+        mirror.load()
+        if once:
+            readers = list_all(server, mirror)
+            log(summary(mirror, readers))
+            _send_clusters(mirror, log)
+            return 0
+        with until_stopped(stop), following(server, mirror, log) as readers:
+            log(f"relaying {server.url} as {mirror.branch.ref.removeprefix('refs/heads/')}")
+            is_told = False
+
+            def step() -> None:
+                nonlocal is_told
+                if mirror.is_complete and not is_told:
+                    is_told = True
+                    log(summary(mirror, readers))
+                _send_clusters(mirror, log)
+
+            _repeat(step, repository, every, stop, log)
+    log("stopped")
+    return 0
+
+
+def _send_clusters(mirror: HubMirror, log: Callable[..., None]) -> None:
+    sent = mirror.step()
+    for line in mirror.new_notes():
+        log(line, err=True)
+    if sent:
+        log(counted(sent, "cluster"))
+
+
+def _repeat(
+    step: Callable[[], None], repository: Repository, every: float, stop: Event, log: Callable[..., None]
+) -> None:  # fmt: skip
+    """Take a step every so many seconds until `stop` is set, after failures less often."""
+    failures, trouble = 0, ""
     while not stop.is_set():
         began = monotonic()
         try:
-            if began - fetched >= _FETCH_SECONDS:
-                fetched = began
-                _fetch_hub(relay, collectors)
-            _send(relay, log)
-            run_maintenance(relay.repository, expiry=_EXPIRY, in_thread=True)
+            step()
+            run_maintenance(repository, expiry=_EXPIRY, in_thread=True)
             failures, trouble = 0, ""
         except RepositoryError as error:
             failures += 1
@@ -130,7 +212,7 @@ def _send(relay: Relay, log: Callable[..., None]) -> None:
     for line in relay.new_exclusions():
         log(line, err=True)
     if sent:
-        log(count_agents(sent))
+        log(counted(sent, "agent"))
 
 
 @contextmanager

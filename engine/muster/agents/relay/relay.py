@@ -2,13 +2,11 @@
 
 Agents push to the relay's own repository, each to its own branch, as they would push to the hub; or they send their
 files over HTTP (`muster.agents.relay.server`). All changes go into the next commit (`muster.git.relayrefs` defines its
-form), so the hub receives at most one push a second, however many agents there are. The branch has a short history that
-is restarted regularly: without history git would send the whole tree each time, and a long one would keep all
-heartbeats.
+form), so the hub receives at most one push a second, however many agents there are.
 
 One agent cannot silence the others: the relay forwards only what git servers accept, however strictly they check. If
-the hub refuses a push nevertheless, the relay bisects it until it knows which agents are refused, reports these agents,
-and sends the rest.
+the hub refuses a push nevertheless, the relay finds out which agents are refused (`branch`), reports these agents, and
+sends the rest.
 
 The relay also copies the hub's branch into its repository, where agents read whether they are accepted and how long
 their leases last. It keeps no other state: what it sent last is in its own commit.
@@ -20,29 +18,27 @@ import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
-from itertools import chain, groupby
+from itertools import groupby
 from threading import Lock
 from time import monotonic
 from typing import Final, TypeAlias
 
+from muster.agents.relay.branch import RelayBranch, stamp
 from muster.agents.relay.collected import CollectedFiles
-from muster.data.agentref import COLLECTED, RELAYS, is_cluster_name
+from muster.data.agentref import COLLECTED, is_cluster_name
 from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
 from muster.git.agents import AgentFiles, AgentRef
 from muster.git.derivedbranch import derived_branch
-from muster.git.errors import Moved, Rejected, RepositoryError, UnreadableError
-from muster.git.fastimport import build_changed, remove_command, tree_command, write_command
-from muster.git.log import count_commits
+from muster.git.errors import Moved, UnreadableError
+from muster.git.fastimport import remove_command, tree_command, write_command
 from muster.git.objects import Objects, object_id, tree_id
 from muster.git.paths import MAX_BLOB_BYTES
-from muster.git.push import fetch, fetch_ref, push_ref, remote_tip
-from muster.git.relayrefs import COMMIT, cluster_folder, copy_commands, relayed_folders
+from muster.git.push import fetch, remote_tip
+from muster.git.relayrefs import COMMIT, cluster_folder, copy_commands
 from muster.git.repository import Repository, ref_tip
 from muster.git.rootref import NO_CONTENTS, RefContents
 from muster.git.trees import AgentEntry, raw_entries
 
-#: The branch starts anew after this many commits.
-_LONGEST: Final = 128
 _AGENTS: Final = "refs/heads/agents/"
 #: A step that takes longer has probably come to a halt.
 _LONGEST_STEP_SECONDS: Final = 900.0
@@ -70,14 +66,11 @@ class Relay:
     limits: AgentLimits = DEFAULT_LIMITS
     limit_seconds: float = 30.0
     _sent: dict[str, str] | None = None  # by cluster, the id of the files that were sent
-    _remote_tip: str | None = None  # where the relay's branch of the remote points, as far as is known
     _initial: dict[str, str] | None = None  # by cluster, its folder in the branch when the relay started
-    _length: int = 0  # commits of the branch
     _posted: dict[str, Mapping[str, bytes]] = field(default_factory=dict)
     _unsent: set[str] = field(default_factory=set)
     _present: set[str] = field(default_factory=set)  # clusters whose branches existed at the last step
     _excluded: dict[str, str] = field(default_factory=dict)  # by cluster, why it is left out
-    _refused: set[str] = field(default_factory=set)  # the hub refused their last files: they go in a push of their own
     _announced: dict[str, str] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
     _stepped: float = field(default_factory=monotonic)  # when a step last began or ended
@@ -85,13 +78,14 @@ class Relay:
 
     def __post_init__(self) -> None:
         self._objects = Objects(self.repository.git, max_bytes=MAX_BLOB_BYTES)
+        self._branch = RelayBranch(self.repository, self.name, self.remote, self.limit_seconds)
         #: What collectors say; known once the relay has fetched the hub.
         self.collected = CollectedFiles(self.repository, self.limits)
 
     @property
     def ref(self) -> str:
         """The full name of the branch that the relay writes."""
-        return f"refs/heads/{RELAYS}{self.name}"
+        return self._branch.ref
 
     def fetch_hub(self) -> None:
         """Copy the hub's branch, and its branch for derived files if that is another.
@@ -165,12 +159,11 @@ class Relay:
             self._unsent = set()
         try:
             changes = dict(self._changes(sent, tips, posted))
-            refused = self._send(changes)
+            refused = self._branch.send({cluster: lines for cluster, (_, lines) in changes.items()})
         except BaseException:
             with self._lock:
                 self._unsent |= posted.keys()
             raise
-        self._refused = (self._refused - changes.keys()) | refused.keys()
         self._excluded.update((cluster, f"the hub refuses it ({reason})") for cluster, reason in refused.items())
         for cluster, (id_, _) in changes.items():  # refused changes are not sent again
             sent.pop(cluster, None)
@@ -205,13 +198,12 @@ class Relay:
         moved = {cluster: commit for cluster, commit in tips.items() if sent.get(cluster) != commit}
         self._excluded = {name: why for name, why in self._excluded.items() if name not in moved and name not in posted}
         yield from self._branch_changes(moved)
-        second = int(self.clock().timestamp())
-        stamp = f"tree {'0' * 40}\ncommitter {self.name} <relay> {second} +0000\n\n".encode()
+        heard = stamp(self.name, now := self.clock())
         for cluster, files in posted.items():
             folder = cluster_folder(cluster)
-            placed = sorted({COMMIT: stamp, **files}.items())
+            placed = sorted({COMMIT: heard, **files}.items())
             lines = [remove_command(folder), *(write_command(f"{folder}/{path}", content) for path, content in placed)]
-            yield cluster, (f"http {second}", lines)
+            yield cluster, (f"http {int(now.timestamp())}", lines)
         tree = self.collected.tree
         if tree != sent.get(_COLLECTORS, ""):
             yield _COLLECTORS, (tree, [remove_command(COLLECTED), *([tree_command(COLLECTED, tree)] if tree else ())])
@@ -241,60 +233,6 @@ class Relay:
         lines = copy_commands(folder, tree[1].decode(), files)
         return [remove_command(folder), *lines, write_command(f"{folder}/{COMMIT}", commit)]
 
-    def _send(self, changes: _Changes) -> dict[str, str]:
-        """Commit and push the changes. Return the clusters that the hub refuses, and why."""
-        refused, taken = dict[str, str](), False
-        for group in (changes.keys() - self._refused, changes.keys() & self._refused):
-            part = {cluster: change for cluster, change in changes.items() if cluster in group}
-            done = self._push(part) if part else None
-            if isinstance(done, Rejected):
-                if not taken and isinstance(empty := self._push({}), Rejected):  # so no agent is the cause
-                    hint = "allow the relay to force-push its branch"
-                    raise RepositoryError(f"the hub refuses {self.ref} ({empty.reason})", hint)
-                refused |= self._bisect(part, done)
-            taken = taken or bool(part)
-        return refused
-
-    def _bisect(self, changes: _Changes, refusal: Rejected) -> dict[str, str]:
-        """Push the part of some refused changes that the hub takes. Return the clusters of the rest, and why."""
-        clusters = list(changes)
-        if len(clusters) == 1:
-            return dict.fromkeys(clusters, refusal.reason)
-        refused, middle = dict[str, str](), len(clusters) // 2
-        for half in (clusters[:middle], clusters[middle:]):
-            part = {cluster: changes[cluster] for cluster in half}
-            if isinstance(done := self._push(part), Rejected):
-                refused |= self._bisect(part, done)
-        return refused
-
-    def _push(self, changes: _Changes) -> Rejected | None:
-        """Push one commit with these changes; Rejected if the hub does not take it."""
-        base = ref_tip(self.repository, self.ref)
-        commands = (line for _, lines in changes.values() for line in lines)
-        root = self._length >= _LONGEST
-        commit = build_changed(self.repository, base, commands, f"{count_agents(len(changes))}\n", root=root)
-        for _ in range(2):
-            done = push_ref(
-                self.repository, remote=self.remote, ref=self.ref, new=commit, expected=self._remote_tip,
-                limit_seconds=self.limit_seconds,
-            )  # fmt: skip
-            if not isinstance(done, Moved):
-                break
-            self._remote_tip = self._read_remote_tip()
-        if isinstance(done, Rejected):
-            return done
-        if isinstance(done, Moved):
-            raise RepositoryError(f"{self.ref} kept moving", "does another relay have the same name?")
-        self._remote_tip, self._length = commit, 1 if root else self._length + 1
-        self._set_local_ref(commit)
-        return None
-
-    def _read_remote_tip(self) -> str | None:
-        return remote_tip(self.repository, remote=self.remote, ref=self.ref, limit_seconds=self.limit_seconds)
-
-    def _set_local_ref(self, commit: str) -> None:
-        self.repository.git.output("-c", "core.logAllRefUpdates=false", "update-ref", self.ref, commit)
-
     def _agent_tips(self) -> dict[str, str]:
         """By cluster, the tip of its agent's branch in the relay's repository."""
         listing = self.repository.git.output("for-each-ref", "--format=%(objectname) %(refname)", _AGENTS)
@@ -305,24 +243,15 @@ class Relay:
     def _initial_files(self, cluster: str) -> Mapping[str, bytes]:
         """The files of a cluster when the relay started. Later ones are in memory."""
         if self._initial is None:
-            self._initial = dict(self._committed_folders())
+            self._initial = dict(self._branch.folders())
         tree = self._initial.get(cluster)
         return {} if tree is None else dict(_read_folder(self._objects, tree))
-
-    def _committed_folders(self) -> tuple[tuple[str, str], ...]:
-        base = ref_tip(self.repository, self.ref)
-        return () if base is None else tuple(chain.from_iterable(relayed_folders(self.repository, base).agents))
 
     def _load_sent(self) -> dict[str, str]:
         """By cluster, the id of the files that were sent; read from the last commit when the relay starts."""
         if self._sent is None:
-            self._remote_tip = self._read_remote_tip()
-            if self._remote_tip is not None and ref_tip(self.repository, self.ref) is None:
-                fetch_ref(self.repository, remote=self.remote, ref=self.ref, limit_seconds=self.limit_seconds)
-                self._set_local_ref(self._remote_tip)
-            folders = self._committed_folders()
-            if folders:
-                self._length = count_commits(self.repository, self.ref)
+            self._branch.load()
+            folders = self._branch.folders()
             answers = self._objects.read([f"{tree}:{COMMIT}" for _, tree in folders])
             pairs = zip(folders, answers, strict=True)
             self._sent = {cluster: _commit_id(self.repository, answer) for (cluster, _), answer in pairs}
@@ -330,11 +259,6 @@ class Relay:
                 self.collected.restore(tree)
                 self._sent[_COLLECTORS] = tree
         return self._sent
-
-
-def count_agents(number: int) -> str:
-    """Return `1 agent` or `2 agents`."""
-    return f"{number} agents" if number != 1 else "1 agent"
 
 
 def _read_folder(objects: Objects, tree: str, folder: str = "") -> Iterator[tuple[str, bytes]]:

@@ -1,0 +1,65 @@
+"""A live hub as a relay: threads that read its collections into a mirror."""
+
+from collections import Counter
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from threading import Event, Thread
+from typing import Final
+
+from muster.agents.kube.apiserver import ApiError, ApiServer
+from muster.agents.kube.kubeconfig import from_inside, from_kubeconfig
+from muster.agents.kube.plugin import AccessError
+from muster.agents.relay.hub_reader import CollectionReader, Troubles, explained
+from muster.agents.relay.mirror import HubMirror
+from muster.git.errors import RepositoryError
+
+#: Instead of a kubeconfig: the hub in whose cluster the relay runs.
+IN_CLUSTER: Final = "in-cluster"
+_LIMIT_SECONDS: Final = 60.0  # of one request: a page of works may have tens of megabytes
+
+
+def hub_server(given: str, context: str | None) -> ApiServer:
+    """Return the API server of a kubeconfig, or that around this process. AccessError if that cannot be read."""
+    server = from_inside() if given == IN_CLUSTER else from_kubeconfig(Path(given), context)
+    if server is None:
+        raise AccessError(f"{IN_CLUSTER}: this runs outside of a cluster")
+    server.limit_seconds = _LIMIT_SECONDS
+    return server
+
+
+def list_all(server: ApiServer, mirror: HubMirror) -> list[CollectionReader]:
+    """List every collection once, for `--once`. RepositoryError if the server refuses or does not answer."""
+    readers = [CollectionReader(server, one, mirror, Troubles(print)) for one in mirror.collections]
+    for reader in readers:
+        try:
+            while not reader.is_listed:
+                reader.advance()
+        except ApiError as error:
+            raise RepositoryError(explained(error)) from error
+    return readers
+
+
+@contextmanager
+def following(server: ApiServer, mirror: HubMirror, log: Callable[..., None]) -> Iterator[list[CollectionReader]]:
+    """Read every collection in a thread of its own while the block runs. The threads keep no process alive."""
+    stop, troubles = Event(), Troubles(log)
+    readers = [CollectionReader(server, one, mirror, troubles) for one in mirror.collections]
+    for reader in readers:
+        Thread(target=reader.follow, args=(stop,), daemon=True, name=f"muster-{reader.collection.kind.plural}").start()
+    try:
+        yield readers
+    finally:
+        stop.set()
+        server.close()
+
+
+def summary(mirror: HubMirror, readers: Sequence[CollectionReader]) -> str:
+    """Return what the relay has of the hub, and what it does not read, by kind."""
+    counts = ", ".join(f"{number} {kind}" for kind, number in mirror.counts().items())
+    passed = Counter[str]()
+    for reader in readers:
+        for reason, number in reader.passed_over.items():
+            passed[f"{reader.collection.kind.name} {reason}"] += number
+    over = ", ".join(f"{number} {what}" for what, number in sorted(passed.items()))
+    return f"listed: {counts or 'nothing'}{over and f'; passed over: {over}'}"

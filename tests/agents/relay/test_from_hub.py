@@ -1,0 +1,165 @@
+"""A real API server as a relay: what its agents report arrives, and no restart of anything loses or invents news."""
+
+import json
+from base64 import b64encode
+from collections.abc import Iterator
+from datetime import timedelta
+from math import ceil
+from pathlib import Path
+
+import pytest
+import yaml
+
+from muster.agents.identity.request import new_request
+from muster.cli import exits
+from muster.data import kinds
+from muster.data.kinds import Kind
+from muster.data.times import parse_time
+from muster.data.tree import Tree, mappings_at
+from muster.fleet.leases import CLUSTER_NAME
+from tests.support.commandline import Run, muster
+from tests.support.git import Repo, clone, new_repository
+from tests.support.hub import Hub, needs_hub, running_hub
+from tests.support.klusterlets import Klusterlets, now
+from tests.support.patience import wait_until
+from tests.support.processes import running
+
+__all__ = ["muster"]  # a fixture
+pytestmark = needs_hub
+SECONDS = 60
+NAMES = ("c1", "c2", "c3")
+SETTINGS = """\
+apiVersion: muster.dev/v1alpha1
+kind: Fleet
+metadata: {name: f}
+spec: {agents: {relays: [{name: ocm, clusters: ["*"]}]}}
+"""
+CLUSTER = """\
+apiVersion: cluster.open-cluster-management.io/v1
+kind: ManagedCluster
+metadata: {name: %s}
+spec: {hubAcceptsClient: true, leaseDurationSeconds: %d}
+"""
+
+
+@pytest.fixture(scope="module")
+def hub(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Hub]:
+    """A hub of its own, because it is stopped."""
+    with running_hub(tmp_path_factory.mktemp("hub") / "hub") as made:
+        yield made
+
+
+@pytest.fixture
+def fleet(tmp_path: Path) -> Repo:
+    """The fleet's repository, which declares three clusters."""
+    fleet = new_repository(tmp_path / "fleet.git", bare=True)
+    person = clone(fleet, tmp_path / "person")
+    person.commit({"fleet.yaml": SETTINGS, **{f"clusters/{name}.yaml": CLUSTER % (name, SECONDS) for name in NAMES}})
+    person.git("push", "--quiet", "origin", "main")
+    return fleet
+
+
+def arguments(hub: Hub, fleet: Repo, *more: str) -> tuple[str, ...]:
+    """A relay of the user who has the printed rights and no others."""
+    return ("relay", "--from-hub", str(hub.kubeconfig), "--context", "muster", "--remote", str(fleet.path), "--name",
+            "ocm", *more)  # fmt: skip
+
+
+def with_status(hub: Hub, kind: Kind, metadata: Tree, status: Tree, **spec: Tree) -> None:
+    """Make an object, as people and agents do."""
+    body = kind.body(metadata, **spec)
+    hub.make_namespaces([body])
+    hub.apply(body)
+    hub.apply({**kind.body(metadata), "status": status}, status=True)
+
+
+def test_every_kind_arrives_with_the_rights_that_are_printed(hub: Hub, fleet: Repo, muster: Run) -> None:
+    condition = {"type": "Available", "status": "True", "reason": "r", "message": "m", "lastTransitionTime": now()}
+    Klusterlets(hub, ["c1"], 60)
+    with_status(hub, kinds.MANAGED_CLUSTER_ADD_ON, {"name": "dns", "namespace": "c1"}, {"conditions": [
+        condition, {**condition, "type": "Configured"}]}, spec={})  # fmt: skip
+    with_status(hub, kinds.MANIFEST_WORK, {"name": "web", "namespace": "c1"}, {"conditions": [condition]},
+                spec={"workload": {"manifests": []}})  # fmt: skip
+    with_status(hub, kinds.ADD_ON_PLACEMENT_SCORE, {"name": "cost", "namespace": "c1"},
+                {"scores": [{"name": "price", "value": 7}]})  # fmt: skip
+    with_status(hub, kinds.KARMADA_CLUSTER, {"name": "m1"}, {"kubernetesVersion": "v1.31.0"}, spec={"syncMode": "Pull"})
+    code, out, err = muster(*arguments(hub, fleet, "--once"))
+    assert (code, "is forbidden" in err, "muster relay --print-rbac" in err) == (exits.REPOSITORY, True, True)
+    for body in yaml.safe_load_all(muster("relay", "--print-rbac")[1]):
+        subject = {"kind": "User", "apiGroup": "rbac.authorization.k8s.io", "name": "muster"}
+        hub.apply({**body, **({"subjects": [subject]} if "subjects" in body else {})})
+    code, out, err = muster(*arguments(hub, fleet, "--once", "--clusters", "c*,m1"))
+    assert (code, err) == (0, "")
+    assert out == (
+        "listed: 1 AddOnPlacementScore, 1 Cluster, 1 Lease, 1 ManagedCluster, 1 ManagedClusterAddOn, 1 ManifestWork\n"
+        "2 clusters\n"
+    )
+    muster("reconcile", "--repo", fleet.path, "--branch", "main")
+    add_on, work, score = (
+        json.loads(muster("get", what, "--repo", fleet.path, "-o", "json")[1])["status"]
+        for what in ("ManagedClusterAddOn/c1/dns", "ManifestWork/c1/web", "AddOnPlacementScore/c1/cost")
+    )
+    assert [one["type"] for one in add_on["conditions"]] == ["Available"]
+    assert [one["type"] for one in work["conditions"]] == ["Available"]
+    assert score["scores"] == [{"name": "price", "value": 7}]
+    assert muster(*arguments(hub, fleet, "--once", "--log-format", "json"))[1].count('"time"') == 1
+
+
+def test_wrong_options(hub: Hub, fleet: Repo, muster: Run, tmp_path: Path) -> None:
+    for more, why in (
+        (("--listen", "127.0.0.1:0", "--tokens", str(hub.kubeconfig)), "exclude each other"),
+        (("--context", "nobody"), "nobody"),
+    ):
+        code, _, err = muster(*arguments(hub, fleet, *more))
+        assert (code, why in err) == (exits.USAGE, True), err
+    code, _, err = muster("relay", "--from-hub", "in-cluster", "--remote", fleet.path, "--name", "ocm")
+    assert (code, "outside of a cluster" in err) == (exits.USAGE, True)
+    code, _, err = muster("relay", "--clusters", "c*", "--repo", fleet.path, "--remote", fleet.path, "--name", "ocm")
+    assert (code, "go with --from-hub" in err) == (exits.USAGE, True)
+
+
+def available(fleet: Repo, name: str) -> Tree:
+    """What main says of a cluster's availability."""
+    text = fleet.git("show", f"main:derived/managedclusters/{name}.yaml", check=False)
+    found = {one["type"]: one for one in mappings_at(yaml.load(text, yaml.BaseLoader) or {}, "status", "conditions")}
+    return found.get(kinds.MANAGED_CLUSTER.headline) or {}
+
+
+def test_restarts_lose_nothing_and_main_moves_at_transitions_only(hub: Hub, fleet: Repo) -> None:
+    """Relay, server and engine are killed while leases are renewed; a cluster whose last renewal was almost five lease
+    durations ago is Unknown to the second."""
+    environ = {key: value for key, value in fleet.environ.items() if not key.endswith("_DATE")}
+    environ |= {"PYTHONUNBUFFERED": "1"}
+    relay = arguments(hub, fleet, "--context", "admin", "--clusters", "c*", "--every", "0.5")
+    watch = ("watch", "--repo", str(fleet.path), "--branch", "main")
+    klusterlets = Klusterlets(hub, NAMES, SECONDS)
+    pem = b64encode(new_request("c1").pem).decode()
+    asked = {"request": pem, "signerName": "kubernetes.io/kube-apiserver-client", "usages": ["client auth"]}
+    for metadata in ({"name": "kubelet-serving"}, {"name": "c1-agent", "labels": {CLUSTER_NAME: "c1"}}):
+        hub.apply(kinds.CSR.body(metadata, spec=asked))
+
+    def says(status: str, *names: str) -> bool:
+        return all(available(fleet, name).get("status") == status for name in names)
+
+    with klusterlets.running(1.0), running(*watch, environ=environ) as engine:
+        with running(*relay, environ=environ) as first:
+            first.wait_for("passed over: 1 CertificateSigningRequest of no cluster")
+            wait_until(lambda: says("True", *NAMES), lambda: f"{first.lines} {engine.lines}")
+            since = {name: available(fleet, name) for name in NAMES}
+            head = fleet.git("rev-parse", "main")
+            first.kill()
+        hub.kill()
+        engine.kill()
+        hub.start()
+        with running(*relay, environ=environ) as second, running(*watch, environ=environ) as again:
+            second.wait_for("listed: ")
+            again.wait_for("watching")
+            klusterlets.kill("c3")
+            klusterlets.renew("c3", timedelta(seconds=5 * SECONDS - 8))
+            wait_until(lambda: says("Unknown", "c3"), lambda: f"{second.lines} {again.lines}")
+    due = klusterlets.renewed["c3"] + timedelta(seconds=5 * SECONDS)
+    assert parse_time(available(fleet, "c3")["lastTransitionTime"]).timestamp() == ceil(due.timestamp())
+    assert {name: available(fleet, name) for name in ("c1", "c2")} == {name: since[name] for name in ("c1", "c2")}
+    subjects = fleet.git("log", "--format=%s", f"{head}..main").splitlines()
+    assert len(subjects) == 1, subjects
+    assert subjects[0].startswith("1 cluster Unknown")
