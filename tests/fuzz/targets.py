@@ -207,7 +207,7 @@ def of_relays(data: bytes) -> object:
     with suppress(ValueError):
         found.append(protocol.read_put(data))
     with suppress(ValueError):
-        found.append(protocol.requests_of(data.decode("latin-1")))
+        found.append(protocol.read_hub_query(data.decode("latin-1")))
     commit, _ = relayrefs._split_folder(data, 20)
     return any((*found, commit))
 

@@ -5,6 +5,7 @@ import os
 import socket
 import time
 from collections.abc import Callable
+from dataclasses import replace
 from functools import partial
 from pathlib import Path
 from threading import Event
@@ -14,13 +15,13 @@ import click
 import yaml
 
 from muster.agents.heartbeat.availability import Availability, ClusterObserver, check_api_server, check_deployment
-from muster.agents.heartbeat.facts import ADD_ON_NAMESPACE, ClusterFacts, read_facts, read_objects
+from muster.agents.heartbeat.facts import ADD_ON_NAMESPACE, WORKS, ClusterFacts, read_facts, read_objects
 from muster.agents.heartbeat.heartbeat import Heartbeat
 from muster.agents.hub.pushed_ref import PushedRef
 from muster.agents.hub.remote import RemoteHub
 from muster.agents.hub.view import HubView
 from muster.agents.identity.options import identity_errors
-from muster.agents.kube.apiserver import ApiServer
+from muster.agents.kube.apiserver import ApiError, ApiServer
 from muster.agents.kube.kubeconfig import from_inside, from_kubeconfig
 from muster.agents.kube.plugin import AccessError
 from muster.agents.relay.relayed_ref import Credentials, RelayedRef
@@ -31,11 +32,13 @@ from muster.data.agentref import is_cluster_name
 from muster.data.tree import Tree
 from muster.fleet.agents import LONGEST_PROPOSED_SECONDS
 from muster.fleet.leases import LEASE_NAME
+from muster.git.errors import RepositoryError
 from muster.git.push import absolute_remote
 
 if TYPE_CHECKING:
     from muster.agents.identity.rotation import Rotation
     from muster.agents.identity.store import AgentSeal
+    from muster.agents.works.agent import WorkAgent
 
 _LIMIT_SECONDS = 30.0
 _FIRST_CHECK_SECONDS = 2.0  # the first heartbeat waits this long for the first check of the cluster
@@ -81,18 +84,23 @@ def _add_ons(_ctx: click.Context, _param: click.Parameter, names: tuple[str, ...
               help="Also renew the Lease of this add-on. Repeatable.")  # fmt: skip
 @click.option("--addon-namespace", "add_on_namespaces", multiple=True, metavar="NAME", default=(ADD_ON_NAMESPACE,),
               show_default=True, help="Report the Leases of the add-ons in this namespace. Repeatable.")  # fmt: skip
+@click.option("--works", "applies", is_flag=True, help="Apply the ManifestWorks that the fleet has for the cluster.")
+@click.option("--works-namespace", default="muster-agent", show_default=True, metavar="NAME",
+              help="Where --works remembers what it applied, in ConfigMaps.")  # fmt: skip
 @click.option("--every", "repeat", is_flag=True, help="Keep renewing, as often as the hub says, until stopped.")
 def command(
     cluster: str, remote: str | None, relay: str | None, token_file: Path | None, relay_ca: Path | None, branch: str,
     kubeconfig: Path | None, context: str | None, api_server: str | None, status_file: Path | None, csr: Path | None,
     identity: Path | None, signs: bool, signer: str, certificate_lifetime: int | None, deployment: str | None,
     minimum_replicas: int, lease_duration: int, add_ons: tuple[str, ...], add_on_namespaces: tuple[str, ...],
-    repeat: bool,
+    applies: bool, works_namespace: str, repeat: bool,
 ) -> int:  # fmt: skip
     """Renew the cluster's Lease and report its status, on the branch agents/NAME.
 
     Its facts are those that the API server knows: version, capacity, allocatable and ClusterClaims. Leases of add-ons
     and the status of ManifestWorks in a namespace of the cluster's name are reported, too, where there are any.
+
+    With --works it applies the ManifestWorks that the fleet has for the cluster, and reports how they are.
 
     Until the hub accepts the cluster, this asks to join. The API server is checked at /livez, or at /healthz if it has
     no /livez; a failure is reported after 20 seconds.
@@ -114,12 +122,12 @@ def command(
     if relay:
         certificate = rotation.store.current_file if rotation else None
         credentials = Credentials(token_file, certificate, relay_ca)
-        ref = RelayedRef(relay, cluster, _LIMIT_SECONDS, credentials, present, seal, requests)
+        ref = RelayedRef(relay, cluster, _LIMIT_SECONDS, credentials, present, seal, requests, applies)
         read_hub = ref.view
     else:
         where = absolute_remote(remote or "")
         ref = PushedRef(where, cluster, _LIMIT_SECONDS, os.environ, seal)
-        read_hub = RemoteHub(where, branch, cluster, os.environ, _LIMIT_SECONDS, requests).look
+        read_hub = RemoteHub(where, branch, cluster, os.environ, _LIMIT_SECONDS, requests, applies).look
     heartbeat = Heartbeat(
         ref, socket.gethostname(),
         partial(_check, server, deployment, minimum_replicas),
@@ -127,14 +135,51 @@ def command(
         read_hub, present, time.monotonic, _sleep, lease_duration,
         {"csr.yaml": csr.read_bytes()} if csr else {}, rotation, add_ons,
     )  # fmt: skip
+    works = _work_agent(heartbeat, server, cluster, works_namespace) if applies else None
     if repeat:
-        _run(heartbeat, cluster)
+        _run(heartbeat, cluster, works)
     else:
+        if works is not None:
+            heartbeat.facts = partial(_facts_and_applied_works, heartbeat.facts, works)
         say(f"{cluster}: {heartbeat.beat()}")
     return 0
 
 
-def _run(heartbeat: Heartbeat, cluster: str) -> None:
+def _work_agent(heartbeat: Heartbeat, server: ApiServer, cluster: str, namespace: str) -> "WorkAgent":
+    """The agent that applies what the heartbeat reads at the hub."""
+    from muster.agents.works.agent import WorkAgent
+
+    works = WorkAgent(server, cluster, namespace, lambda: heartbeat.ref.look().files, present)
+    read_hub = heartbeat.read_hub
+
+    def read() -> HubView:
+        view = read_hub()
+        works.take(view)
+        return view
+
+    heartbeat.read_hub = read
+    return works
+
+
+def _facts_and_applied_works(facts: Callable[[], ClusterFacts], works: "WorkAgent") -> ClusterFacts:
+    try:
+        problems = works.step()
+    except ApiError as error:
+        raise RepositoryError(f"works cannot be applied: {error}", "the heartbeat needs the API server") from error
+    for problem in problems:
+        say(problem, err=True)
+    return _facts_and_works(facts, works)
+
+
+def _facts_and_works(facts: Callable[[], ClusterFacts], works: "WorkAgent") -> ClusterFacts:
+    """The facts, with what the agent itself says about the works."""
+    found, files = facts(), works.files()
+    if files is None:
+        return replace(found, folders={name: one for name, one in found.folders.items() if name != WORKS})
+    return replace(found, folders={**found.folders, WORKS: {**found.folders.get(WORKS, {}), **files}})
+
+
+def _run(heartbeat: Heartbeat, cluster: str, works: "WorkAgent | None") -> None:
     """Run until stopped. An observer checks the cluster meanwhile; a changed status is reported at once."""
     stop, wake = Event(), Event()
 
@@ -152,8 +197,13 @@ def _run(heartbeat: Heartbeat, cluster: str) -> None:
         observer.start()
         if not wait(_FIRST_CHECK_SECONDS):
             heartbeat.check, heartbeat.facts, heartbeat.wait = observer.verdict, observer.facts, wait
+            if works is not None:
+                heartbeat.facts = partial(_facts_and_works, observer.facts, works)
+                works.start(wake.set, partial(tell, err=True))
             heartbeat.run(tell, partial(tell, err=True))
     observer.stop()
+    if works is not None:
+        works.stop()
     with contextlib.suppress(OSError):
         click.echo("stopped")
 

@@ -14,11 +14,20 @@ from contextlib import ExitStack
 from dataclasses import dataclass, field, replace
 from typing import Final
 
-from muster.agents.hub.view import HubView, answer_of, read_body, view_of
+from muster.agents.hub.view import (
+    ClusterWorks,
+    HubView,
+    answer_of,
+    is_work_file,
+    read_body,
+    view_of,
+    work_folders,
+    works_of,
+)
 from muster.data.ids import ObjectId
 from muster.data.kinds import CSR, MANAGED_CLUSTER
 from muster.data.locations import SHARDS, derived_path
-from muster.data.tree import Tree
+from muster.data.tree import Tree, digest_of
 from muster.git.derivedbranch import derived_branch
 from muster.git.errors import RepositoryError
 from muster.git.push import fetch_ref, remote_tip, scratch_repository
@@ -32,6 +41,7 @@ class RemoteHub:
     """The hub's branch, as one agent sees it.
 
     `limit_seconds` bounds each exchange; `requests` returns the names of certificate requests whose answers are read.
+    `with_works`: read the cluster's ManifestWorks, too.
     """
 
     remote: str
@@ -40,10 +50,12 @@ class RemoteHub:
     environ: Mapping[str, str] = field(repr=False)
     limit_seconds: float = 30.0
     requests: Callable[[], Collection[str]] = tuple
+    with_works: bool = False
     _tip: str | None = None  # of the branch that is reconciled
     _apart: str = ""  # the branch for derived files, if that is another
     _read: str | None = None  # the commit that `_view` was read from
     _view: HubView = field(default_factory=HubView)
+    _works: dict[str, Tree] = field(default_factory=dict)  # by the id of their content
     _scratch: Repository | None = None
     _stack: ExitStack = field(default_factory=ExitStack)
     _fetches: int = 0
@@ -100,9 +112,30 @@ class RemoteHub:
     def _view_at(self, scratch: Repository, tip: str) -> HubView:
         body = self._body(scratch, tip, MANAGED_CLUSTER.id(self.cluster))
         bodies = {name: self._body(scratch, tip, CSR.id(name)) for name in self.requests()}
-        return replace(
-            view_of(body), answers={name: answer_of(body) for name, body in bodies.items() if body is not None}
-        )
+        view = view_of(body)
+        answers = {name: answer_of(body) for name, body in bodies.items() if body is not None}
+        # Without the cluster's own file, the folder of its works may be missing for the same reason.
+        works = self._works_at(scratch, tip) if self.with_works and view.accepted else None
+        return replace(view, answers=answers, works=works)
+
+    def _works_at(self, scratch: Repository, tip: str) -> ClusterWorks:
+        known, self._works = self._works, {}
+        for folder in work_folders(self.cluster):
+            listed = scratch.git.run("ls-tree", "-z", tip, f"{folder}/", limit_seconds=self.limit_seconds)
+            if listed.status:
+                raise RepositoryError("the works of the hub cannot be listed", "try again")
+            for record in listed.stdout.split(b"\0"):
+                head, _, path = record.partition(b"\t")
+                if is_work_file(head, path):
+                    oid = head.split()[-1].decode()
+                    self._works[oid] = known[oid] if oid in known else self._blob(scratch, oid, path)
+        return works_of(self.cluster, digest_of(sorted(self._works)), self._works.values())
+
+    def _blob(self, scratch: Repository, oid: str, path: bytes) -> Tree:
+        found = scratch.git.run("cat-file", "blob", oid, limit_seconds=self.limit_seconds)
+        if found.status:
+            raise RepositoryError(f"{path.decode(errors='replace')} of the hub cannot be read", "try again")
+        return read_body(found.stdout, path.decode(errors="replace"))
 
     def _body(self, scratch: Repository, tip: str, id_: ObjectId) -> Tree:
         """The derived part of an object; None if there is none."""

@@ -1,10 +1,11 @@
 """What the hub says about a cluster to its agent, read from derived files."""
 
 import base64
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 
-from muster.data.kinds import ACCEPTED
+from muster.data.kinds import ACCEPTED, MANIFEST_WORK
+from muster.data.locations import SHARDS, SUFFIX, derived_path
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.loader import load_documents
 from muster.fleet.agent_refs import VERIFIED
@@ -22,12 +23,21 @@ class CertificateAnswer:
 
 
 @dataclass(frozen=True, slots=True)
+class ClusterWorks:
+    """All ManifestWorks that the hub has for a cluster: their derived parts by name. `digest` changes with them."""
+
+    digest: str
+    bodies: Mapping[str, Tree]
+
+
+@dataclass(frozen=True, slots=True)
 class HubView:
     """What the hub says about one cluster.
 
     `synced` is False if the hub says that the clocks differ. `lease_seconds` is the lease duration; None for the
     default. `doubt` is why the hub ignores the agent's reports, as a reason and a sentence; empty if it received them,
-    or if they need no signature. `answers` are the answers to certificate requests, by the request's name.
+    or if they need no signature. `answers` are the answers to certificate requests, by the request's name. `works` is
+    None if the agent did not ask for them, or the cluster is not accepted.
     """
 
     accepted: bool = False
@@ -35,6 +45,7 @@ class HubView:
     lease_seconds: int | None = None
     doubt: tuple[str, str] | tuple[()] = ()
     answers: Mapping[str, CertificateAnswer] = field(default_factory=dict)
+    works: ClusterWorks | None = None
 
 
 def bounded(seconds: Tree) -> int | None:
@@ -50,6 +61,34 @@ def read_body(data: bytes, path: str) -> Tree:
     if loaded.problems or not loaded.documents:
         raise RepositoryError(f"{path} of the hub cannot be read", "the next reconcile writes it anew")
     return loaded.documents[0].body
+
+
+def work_folders(cluster: str) -> list[str]:
+    """Return the folders that may have the derived works of a cluster, one for each number of shards."""
+    return [derived_path(MANIFEST_WORK.id("work", cluster), shards).rpartition("/")[0] for shards in SHARDS]
+
+
+def is_work_file(mode: bytes, name: bytes) -> bool:
+    """Is an entry of such a folder a work? With another number of shards, the same folder has those of clusters."""
+    return mode.startswith(b"100") and name.endswith(SUFFIX.encode())
+
+
+def works_of(cluster: str, digest: str, bodies: Iterable[Tree]) -> ClusterWorks:
+    """Return the works of a cluster. RepositoryError if one of the bodies is something else."""
+    found = {str(dig(body, "metadata", "name")): body for body in bodies}
+    for name, body in found.items():
+        if not is_work(body, cluster):
+            raise RepositoryError(f"the work {name} of the hub cannot be read", "the next reconcile writes it anew")
+    return ClusterWorks(digest, found)
+
+
+def is_work(body: Tree, cluster: str) -> bool:
+    """Is it the derived part of a ManifestWork of the cluster?"""
+    return (
+        dig(body, "kind") == MANIFEST_WORK.name
+        and dig(body, "metadata", "namespace") == cluster
+        and isinstance(dig(body, "metadata", "name"), str)
+    )
 
 
 def answer_of(body: Tree) -> CertificateAnswer:

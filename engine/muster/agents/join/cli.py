@@ -77,5 +77,24 @@ def _next_steps(setup: AgentSetup, *, systemd: bool) -> list[str]:
     else:
         files = " ".join(f"--from-file={key}" for key in keys)
         first = f"kubectl create secret generic {setup.secret} --namespace {setup.namespace} {files}"
-    return ["# then, in the cluster:", first, "# then, in the fleet's repository:", "muster get waiting",
+    return ["# then, in the cluster:", first, *(_rights(setup, systemd=systemd) if "works" in setup.extras else ()),
+            "# then, in the fleet's repository:", "muster get waiting",
             f"muster accept --clusters {setup.cluster}"]  # fmt: skip
+
+
+def _rights(setup: AgentSetup, *, systemd: bool) -> list[str]:
+    """How to let the agent apply works: by default it may not."""
+    role = f"kubectl create role {NAME}-executor --namespace=NAMESPACE"
+    account = f"--serviceaccount={setup.namespace}:{NAME}"
+    if systemd:
+        return [
+            f"# let the kubeconfig's user list ConfigMaps in the namespace {setup.namespace}, and get, create,",
+            "# patch and delete these and what its works have",
+        ]
+    return [
+        "# the agent may not apply anything yet: grant get, create, patch and delete on what its works have, such as",
+        f"kubectl create rolebinding {NAME}-works --namespace=NAMESPACE --clusterrole=edit {account}",
+        "# or, for works with an executor, the right to act as that service account and nothing else",
+        f"{role} --verb=impersonate --resource=serviceaccounts --resource-name=NAME",
+        f"kubectl create rolebinding {NAME}-executor --namespace=NAMESPACE --role={NAME}-executor {account}",
+    ]

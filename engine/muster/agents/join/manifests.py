@@ -2,8 +2,9 @@
 of the same command.
 
 The agent may ask for the health and version of the API server and for its own Deployment; each extra adds the rights
-that it needs and no more. Credentials come from a Secret that the user makes, with the key `token` for a relay,
-`credentials` (a line of git-credential-store) for a repository, and `ca.crt` for a relay with an authority of its own.
+that it needs and no more. What the manifests of works need, the user grants. Credentials come from a Secret that the
+user makes, with the key `token` for a relay, `credentials` (a line of git-credential-store) for a repository, and
+`ca.crt` for a relay with an authority of its own.
 """
 
 import shlex
@@ -22,7 +23,7 @@ NAME: Final = "muster-agent"
 #: Extras that can be asked for, and what each adds.
 EXTRAS: Final = {
     "capacity": "capacity and allocatable of the nodes", "claims": "ClusterClaims", "addons": "Leases of add-ons",
-    "remedies": "a detector of DNS failures on each node",
+    "remedies": "a detector of DNS failures on each node", "works": "apply the ManifestWorks of the cluster",
 }  # fmt: skip
 _DETECTOR: Final = "muster-detector"
 _SECRETS: Final = "/var/run/secrets/muster"
@@ -57,6 +58,8 @@ class AgentSetup:
             found.append(f"--remote={self.address}")
         if inside:
             found.append(f"--deployment={self.namespace}/{NAME}")
+        if "works" in self.extras:
+            found += ["--works", f"--works-namespace={self.namespace}"]
         return [*found, "--every"]
 
 
@@ -157,7 +160,10 @@ def _roles(setup: AgentSetup) -> Iterator[Tree]:
         rules.append({"apiGroups": [group], "resources": ["clusterclaims"], "verbs": ["list"]})
     yield from _role("ClusterRole", rules, setup, "")
     own = {"apiGroups": ["apps"], "resources": ["deployments"], "resourceNames": [NAME], "verbs": ["get"]}
-    yield from _role("Role", [own], setup, setup.namespace)
+    remembered = {"apiGroups": [""], "resources": ["configmaps"],
+                  "verbs": ["create", "delete", "get", "list", "patch"]}  # fmt: skip
+    own_rules: list[Tree] = [own, *([remembered] if "works" in setup.extras else [])]
+    yield from _role("Role", own_rules, setup, setup.namespace)
     if "addons" in setup.extras:
         leases = {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": ["list"]}
         yield _body("v1", "Namespace", ADD_ON_NAMESPACE, "")

@@ -13,7 +13,7 @@ import tempfile
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from http import HTTPStatus
 from importlib.util import find_spec
 from pathlib import Path
@@ -120,6 +120,11 @@ class ApiServer:
     _material: _Material | None = None
     _pool: urllib3.PoolManager | None = None
     _lock: Lock = field(default_factory=Lock)
+
+    def acting_as(self, user: str) -> "ApiServer":
+        """Return the same server, asked as another user. The credential must have the right to impersonate it."""
+        login = replace(self.login, impersonation=(("Impersonate-User", user),))
+        return replace(self, login=login, _material=None, _pool=None, _lock=Lock())
 
     def get(self, path: str) -> tuple[int, str]:
         """Return the status code (0: no answer) and the start of the answer in one line."""

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 
 import urllib3
 
-from muster.agents.hub.view import HubView
-from muster.agents.relay.protocol import PREFIX, decode_files, decode_view, encode_files
+from muster.agents.hub.view import ClusterWorks, HubView
+from muster.agents.relay.protocol import PREFIX, decode_files, decode_view, decode_works, encode_files
 from muster.data.agentref import agent_ref
 from muster.data.tree import Tree, read_json
 from muster.git.errors import Moved, RepositoryError
@@ -62,7 +62,7 @@ class RelayedRef:
     """The files of a cluster at the relay at `url`. With a `seal` they are signed, as of `clock`.
 
     `limit_seconds` bounds each request; `requests` returns the names of certificate requests whose answers are read.
-    Satisfies `muster.git.rootref.Replaceable`.
+    `with_works`: read the cluster's ManifestWorks, too. Satisfies `muster.git.rootref.Replaceable`.
     """
 
     url: str
@@ -72,7 +72,9 @@ class RelayedRef:
     clock: Callable[[], datetime]
     seal: Seal | None = None
     requests: Callable[[], Collection[str]] = tuple
+    with_works: bool = False
     _object_format: str = SHA1
+    _works: ClusterWorks | None = None
 
     @property
     def ref(self) -> str:
@@ -107,8 +109,16 @@ class RelayedRef:
 
     def view(self) -> HubView:
         """Return what the hub says about the cluster. RepositoryError without an answer."""
-        query = urlencode([("request", name) for name in self.requests()])
-        return decode_view(self._request("GET", f"/hub{query and '?'}{query}", None))
+        fields = [("request", name) for name in self.requests()]
+        if self.with_works:
+            fields.append(("works", self._works.digest if self._works else ""))
+        query = urlencode(fields)
+        answer = self._request("GET", f"/hub{query and '?'}{query}", None)
+        view = decode_view(answer)
+        if self.with_works and view.accepted:
+            self._works = decode_works(answer, self.cluster, self._works)
+            view = replace(view, works=self._works)
+        return view
 
     def _signed(self, files: Mapping[str, bytes], message: str) -> dict[str, bytes]:
         """The signed commit of the files; nothing if the agent has no certificate yet."""

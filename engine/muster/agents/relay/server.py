@@ -23,7 +23,7 @@ from muster.agents.relay.collectors import (
     ForbiddenError,
     document,
 )
-from muster.agents.relay.protocol import PREFIX, encode_files, encode_view, read_put, requests_of
+from muster.agents.relay.protocol import PREFIX, encode_files, encode_view, read_hub_query, read_put
 from muster.agents.relay.relay import Relay
 from muster.agents.serving.messages import HttpRequest, Response, response
 from muster.agents.serving.server import HttpServer
@@ -99,7 +99,9 @@ class RelayServer(HttpServer):
             return self._put(cluster, body) if not rest else _NOT_FOUND
         if rest == "hub":
             try:
-                return _json(HTTPStatus.OK, encode_view(self.hub.view(cluster, requests_of(request.query))))
+                requests, works = read_hub_query(request.query)
+                view = self.hub.view(cluster, requests, known_works=works)
+                return _json(HTTPStatus.OK, encode_view(view, works))
             except RepositoryError as error:
                 return _json(HTTPStatus.SERVICE_UNAVAILABLE, {"error": error.message})
             except ValueError as error:

@@ -1,0 +1,1 @@
+"""ManifestWorks, applied by the agent of their cluster."""

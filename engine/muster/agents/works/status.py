@@ -1,0 +1,153 @@
+"""The status of a ManifestWork: conditions of each manifest and of the work as a whole.
+
+Source: ocm `manifestwork_reconciler.go`, `availablestatus_controller.go` and `conditions/helpers.go`. Deliberate
+differences: messages of the condition Applied name the first failure; a failed removal counts as a failure, because a
+missing right must be seen.
+"""
+
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from dataclasses import dataclass, field
+from datetime import datetime
+from typing import Final
+
+from muster.agents.works.observing import RULE_REASON, Said
+from muster.data.times import format_time
+from muster.data.tree import Tree, mapping_at, mappings_at
+
+APPLIED, AVAILABLE, PROGRESSING, COMPLETE = "Applied", "Available", "Progressing", "Complete"
+_FEEDBACK: Final = "StatusFeedbackSynced"
+_MOST_CHARACTERS: Final = 1000
+#: What tells manifests apart; their order in the work does not.
+_IDENTIFYING: Final = ("group", "version", "kind", "resource", "namespace", "name")
+
+IS_APPLIED: Final = Said("True", "AppliedManifestComplete", "Apply manifest complete")
+IS_AVAILABLE: Final = Said("True", "ResourceAvailable", "Resource is available")
+IS_MISSING: Final = Said("False", "ResourceNotAvailable", "Resource is not available")
+HAS_NO_KIND: Final = Said("Unknown", "IncompleteResourceMeta", "Resource meta is incomplete")
+
+
+@dataclass(slots=True)
+class ManifestResult:
+    """What is known of a manifest. `applied` None: it was not applied this time; `feedback` None: it was not read."""
+
+    meta: Tree
+    applied: Said | None
+    available: Said = HAS_NO_KIND
+    feedback: tuple[list[Tree], Said] | None = None
+    rules: Mapping[str, Said] = field(default_factory=dict)
+
+
+def work_status(
+    results: Sequence[ManifestResult], generation: int, before: Tree, now: datetime, problems: Sequence[str] = ()
+) -> dict[str, Tree]:
+    """Return the status of a work. `before`: its last one; `problems`: removals that failed."""
+    known = {_identity(one.get("resourceMeta")): one for one in mappings_at(before, "resourceStatus", "manifests")}
+    manifests = [_manifest(one, generation, known.get(_identity(one.meta)), now) for one in results]
+    own = _Conditions(mappings_at(before, "conditions"), generation, now)
+    if any(one.applied is not None for one in results) or problems or not results:
+        own.set(APPLIED, _applied(results, problems), generation)
+    for type_, said in _aggregated(manifests).items():
+        own.set(type_, said, generation)
+    return {"conditions": own.sorted(), "resourceStatus": {"manifests": manifests}}
+
+
+def manifest_conditions(status: Tree, meta: Tree) -> dict[str, Tree]:
+    """Return the conditions of a manifest in a work's status, by type."""
+    found = mappings_at(status, "resourceStatus", "manifests")
+    known: Tree = next((one for one in found if _identity(one.get("resourceMeta")) == _identity(meta)), {})
+    return {str(one.get("type")): one for one in mappings_at(known, "conditions")}
+
+
+def _identity(meta: Tree) -> tuple[str, ...]:
+    return tuple(str(mapping_at(meta).get(name) or "") for name in _IDENTIFYING)
+
+
+def _manifest(result: ManifestResult, generation: int, before: Tree, now: datetime) -> Tree:
+    conditions = _Conditions(mappings_at(before, "conditions"), generation, now)
+    if result.applied is not None:
+        conditions.set(APPLIED, result.applied, generation)
+    conditions.set(AVAILABLE, result.available)
+    found = {"resourceMeta": result.meta}
+    values = mappings_at(before, "statusFeedback", "values")
+    if result.feedback is not None:
+        values, said = result.feedback
+        conditions.set(_FEEDBACK, said)
+        for type_, one in result.rules.items():
+            conditions.set(type_, one, generation)
+    if values:
+        found["statusFeedback"] = {"values": values}
+    return {**found, "conditions": conditions.sorted()}
+
+
+class _Conditions:
+    """Conditions by type. Those that rules gave in another generation are gone."""
+
+    def __init__(self, before: Iterable[Tree], generation: int, now: datetime) -> None:
+        self._now = now
+        self._known = {str(one.get("type")): one for one in before}
+        self._generation = generation
+
+    def set(self, type_: str, said: Said, generation: int | None = None) -> None:
+        old = self._known.get(type_, {})
+        since = old.get("lastTransitionTime") if old.get("status") == said.status else None
+        self._known[type_] = {
+            "type": type_, "status": said.status, "reason": said.reason, "message": said.message[:_MOST_CHARACTERS],
+            "lastTransitionTime": since or format_time(self._now),
+            **({"observedGeneration": generation} if generation is not None else {}),
+        }  # fmt: skip
+
+    def sorted(self) -> list[Tree]:
+        return [one for _, one in sorted(self._known.items()) if not self._is_of_old_rule(one)]
+
+    def _is_of_old_rule(self, one: Tree) -> bool:
+        return is_of_rule(one) and one.get("observedGeneration") != self._generation
+
+
+def is_of_rule(condition: Tree) -> bool:
+    """Was a condition derived by a rule?"""
+    return str(condition.get("reason")).startswith(RULE_REASON)
+
+
+def _applied(results: Sequence[ManifestResult], problems: Sequence[str]) -> Said:
+    failed = [one.applied.message for one in results if one.applied is not None and one.applied.status != "True"]
+    if not failed and not problems:
+        return Said("True", "AppliedManifestWorkComplete", "Apply manifest work complete")
+    counted = f"Failed to apply manifest work: {len(failed)} of {len(results)} manifests" if failed else "Failed"
+    return Said("False", "AppliedManifestWorkFailed", f"{counted}: {'; '.join((*failed[:1], *problems))}")
+
+
+def _aggregated(manifests: Sequence[Tree]) -> dict[str, Said]:
+    """The conditions of a work that follow from those of its manifests."""
+    said: dict[str, list[Tree]] = {AVAILABLE: []}
+    for condition in _all_conditions(manifests):
+        if condition["type"] == AVAILABLE or is_of_rule(condition):
+            said.setdefault(condition["type"], []).append(condition)
+    return {
+        type_: _available(found, len(manifests)) if type_ == AVAILABLE else _of_rules(type_, found)
+        for type_, found in said.items()
+    }
+
+
+def _all_conditions(manifests: Iterable[Tree]) -> Iterator[Tree]:
+    return (condition for manifest in manifests for condition in manifest["conditions"])
+
+
+def _available(conditions: Sequence[Tree], total: int) -> Said:
+    count = Counter(one["status"] for one in conditions)
+    if count["False"]:
+        return Said("False", "ResourcesNotAvailable", f"{count['False']} of {total} resources are not available")
+    if count["Unknown"]:
+        return Said("Unknown", "ResourcesStatusUnknown", f"{count['Unknown']} of {total} resources have unknown status")
+    if not count["True"]:
+        return Said("Unknown", "ResourcesStatusUnknown", "cannot get any available resource")
+    return Said("True", "ResourcesAvailable", "All resources are available")
+
+
+def _of_rules(type_: str, conditions: Sequence[Tree]) -> Said:
+    """Progressing if anything progresses; any other condition is True if it is True everywhere."""
+    order = ("True", "Unknown", "False") if type_ == PROGRESSING else ("False", "Unknown", "True")
+    statuses = {one["status"] for one in conditions}
+    status = next(one for one in order if one in statuses)
+    message = conditions[0]["message"] if len(conditions) == 1 else ""
+    return Said(status, "ConditionRulesAggregated", message or f"Aggregated from {len(conditions)} manifest conditions")

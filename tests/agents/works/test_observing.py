@@ -1,0 +1,86 @@
+"""Feedback and conditions from an object."""
+
+import pytest
+
+from muster.agents.works.observing import Said, read_feedback, rule_conditions
+from muster.data.tree import Tree
+
+WEB: Tree = {
+    "apiVersion": "apps/v1", "kind": "Deployment", "metadata": {"name": "web", "generation": 2},
+    "spec": {"replicas": 3}, "status": {"readyReplicas": 1, "paused": False, "text": "x" * 2000, "list": [1]},
+}  # fmt: skip
+
+
+def paths(*found: Tree) -> Tree:
+    return {"type": "JSONPaths", "jsonPaths": list(found)}
+
+
+@pytest.mark.parametrize(("rules", "values", "said"), [
+    ([], [], Said("True", "NoStatusFeedbackSynced")),
+    ([{"type": "WellKnownStatus"}],
+     [{"name": "ReadyReplicas", "fieldValue": {"type": "Integer", "integer": 1}}],
+     Said("True", "StatusFeedbackSynced")),
+    ([paths({"name": "p", "path": ".status.paused"}, {"name": "n", "path": ".metadata.name", "version": "v1"})],
+     [{"name": "p", "fieldValue": {"type": "Boolean", "boolean": False}},
+      {"name": "n", "fieldValue": {"type": "String", "string": "web"}}], Said("True", "StatusFeedbackSynced")),
+    ([paths({"name": "a", "path": ".status.text"}, {"name": "b", "path": ".status.list"}, {"name": "c", "path": ".x["},
+            {"name": "d", "path": ".spec.replicas", "version": "v2"})], [],
+     Said("False", "StatusFeedbackSyncFailed",
+          "Sync status feedback failed: version set in the path d is not matched for the related resource; "
+          "the value for a is longer than 1024 characters; "
+          "the value for b is neither an integer, a boolean nor a string; "
+          "the JSONPath '.x[' cannot be understood at '['")),
+])  # fmt: skip
+def test_feedback(rules: list[Tree], values: list[Tree], said: Said) -> None:
+    found, got = read_feedback(WEB, rules)
+    assert (found, got.status, got.reason) == (values, said.status, said.reason)
+    assert sorted(got.message.split("; ")) == sorted(said.message.split("; ")) or len(got.message) == len(said.message)
+
+
+def test_a_kind_without_well_known_status() -> None:
+    found = read_feedback({"apiVersion": "v1", "kind": "Secret"}, [{"type": "WellKnownStatus"}])
+    assert found[1].message == "Sync status feedback failed: no status of v1 Secret is well known"
+
+
+def cel(*expressions: str, **more: str) -> Tree:
+    return {"type": "CEL", "condition": "Progressing", "celExpressions": list(expressions), **more}
+
+
+@pytest.mark.parametrize(("rule", "said"), [
+    (cel("object.status.readyReplicas < object.spec.replicas"),
+     Said("True", "ConditionRuleEvaluated", "Manifest is Progressing")),
+    (cel("object.spec.replicas == 3", "object.metadata.generation == 1"),
+     Said("False", "ConditionRuleEvaluated", "Manifest is not Progressing")),
+    (cel("true", message="m"), Said("True", "ConditionRuleEvaluated", "m")),
+    (cel("false", message="m", messageExpression="string(result) + ' ' + object.metadata.name"),
+     Said("False", "ConditionRuleEvaluated", "false web")),
+    (cel("true", message="m", messageExpression="''"), Said("True", "ConditionRuleEvaluated", "m")),
+    (cel("hasConditions(object.status)"), Said("False", "ConditionRuleEvaluated", "Manifest is not Progressing")),
+    ({"type": "Lua", "condition": "Progressing"},
+     Said("Unknown", "ConditionRuleInvalid", "unrecognized condition rule type Lua")),
+])  # fmt: skip
+def test_conditions_by_rules(rule: Tree, said: Said) -> None:
+    assert rule_conditions(WEB, [rule]) == {"Progressing": said}
+
+
+@pytest.mark.parametrize(
+    "expression", ["object.status.missing == 1", "object.spec.replicas", "object.", "1 + 'a' == 2"]
+)
+def test_an_expression_that_fails_is_false_and_says_why(expression: str) -> None:
+    said = rule_conditions(WEB, [cel(expression)])["Progressing"]
+    assert (said.status, said.reason) == ("False", "ConditionRuleExpressionError")
+    assert said.message
+    assert rule_conditions(WEB, [cel("true", messageExpression=expression)])["Progressing"].status == "True"
+
+
+@pytest.mark.parametrize(("obj", "condition", "said"), [
+    ({"apiVersion": "batch/v1", "kind": "Job", "status": {"conditions": [{"type": "Failed", "status": "True"}]}},
+     "Complete", ("True", "Job is finished")),
+    ({"apiVersion": "batch/v1", "kind": "Job", "status": {}}, "Complete", ("False", "Job is not finished")),
+    ({"apiVersion": "v1", "kind": "Pod", "status": {"phase": "Running"}}, "Complete",
+     ("False", "Pod is in phase Running")),
+    (WEB, "Complete", None),
+])  # fmt: skip
+def test_well_known_conditions(obj: Tree, condition: str, said: tuple[str, str] | None) -> None:
+    found = rule_conditions(obj, [{"type": "WellKnownConditions", "condition": condition}])
+    assert found == ({} if said is None else {condition: Said(said[0], "ConditionRuleEvaluated", said[1])})
