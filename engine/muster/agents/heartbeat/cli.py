@@ -119,6 +119,7 @@ def command(
     requests = rotation.request_names if rotation else tuple
     ref: PushedRef | RelayedRef
     read_hub: Callable[[], HubView]
+    end = contextlib.ExitStack()
     if relay:
         certificate = rotation.store.current_file if rotation else None
         credentials = Credentials(token_file, certificate, relay_ca)
@@ -127,7 +128,9 @@ def command(
     else:
         where = absolute_remote(remote or "")
         ref = PushedRef(where, cluster, _LIMIT_SECONDS, os.environ, seal)
-        read_hub = RemoteHub(where, branch, cluster, os.environ, _LIMIT_SECONDS, requests, applies).look
+        hub = RemoteHub(where, branch, cluster, os.environ, _LIMIT_SECONDS, requests, applies)
+        end.callback(hub.close)
+        read_hub = hub.look
     heartbeat = Heartbeat(
         ref, socket.gethostname(),
         partial(_check, server, deployment, minimum_replicas),
@@ -136,12 +139,13 @@ def command(
         {"csr.yaml": csr.read_bytes()} if csr else {}, rotation, add_ons,
     )  # fmt: skip
     works = _work_agent(heartbeat, server, cluster, works_namespace) if applies else None
-    if repeat:
-        _run(heartbeat, cluster, works)
-    else:
-        if works is not None:
-            heartbeat.facts = partial(_facts_and_applied_works, heartbeat.facts, works)
-        say(f"{cluster}: {heartbeat.beat()}")
+    with end:
+        if repeat:
+            _run(heartbeat, cluster, works)
+        else:
+            if works is not None:
+                heartbeat.facts = partial(_facts_and_applied_works, heartbeat.facts, works)
+            say(f"{cluster}: {heartbeat.beat()}")
     return 0
 
 
