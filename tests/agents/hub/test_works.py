@@ -11,6 +11,7 @@ from muster.agents.hub.view import ClusterWorks, HubView
 from muster.agents.relay.protocol import decode_view, decode_works, encode_view
 from muster.data.kinds import MANIFEST_WORK
 from muster.data.locations import derived_path
+from muster.data.tree import Tree
 from muster.git.errors import RepositoryError
 from muster.git.repository import open_repository
 from tests.support.git import Repo, git_environ, new_repository
@@ -104,6 +105,8 @@ def test_a_relay_sends_works_that_the_agent_does_not_have() -> None:
         assert decode_works(message, CLUSTER, known) == expected
         assert (message["works"]["bodies"] is None) is (known is works)
     assert decode_view(encode_view(view)) == HubView(accepted=True)
-    for wrong in ({}, {"works": {}}, {"works": {"digest": "d", "bodies": None}}, {"works": {"digest": 1, "bodies": []}},
-                  {"works": {"digest": "d", "bodies": [{"kind": "ManifestWork"}]}}):  # fmt: skip
-        assert decode_works(wrong, CLUSTER, None) is None
+    wrongs: list[Tree] = [
+        {}, {"works": {}}, {"works": {"digest": "d", "bodies": None}}, {"works": {"digest": 1, "bodies": []}},
+        {"works": {"digest": "d", "bodies": [{"kind": "ManifestWork"}]}},
+    ]  # fmt: skip
+    assert [decode_works(wrong, CLUSTER, None) for wrong in wrongs] == [None] * len(wrongs)

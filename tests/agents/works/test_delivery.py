@@ -1,6 +1,7 @@
 """A fleet that delivers without any other tool: hub, engine, relay, agents and a real API server."""
 
 import hashlib
+from collections.abc import Mapping
 from pathlib import Path
 
 import yaml
@@ -68,10 +69,10 @@ def test_a_rollout_reaches_one_cluster_after_the_other(site: Site, hub: Hub, mus
             assert (code, err) == (0, ""), out
             site.relay.step()
 
-        def decides(files: dict[str, str | None] | None = None) -> str:
+        def decides(files: Mapping[str, str | None] | None = None) -> str:
             person.git("pull", "--quiet", "--rebase", "origin", "main")
             if files:
-                person.commit(files)
+                person.commit(dict(files))
                 person.git("push", "--quiet", "origin", "main")
             code, out, err = muster("reconcile", "--repo", str(site.hub.path), "--branch", "main")
             assert code in (exits.FINE, exits.FINDINGS), (out, err)
