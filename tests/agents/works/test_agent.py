@@ -33,7 +33,7 @@ class Site:
     server: ApiServer
     namespace: str = MEMORY
     seconds: float = 0.0
-    reported: Mapping[str, bytes] = field(default_factory=dict)
+    reported: Mapping[str, Tree] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         self.agent = self.new_agent()
@@ -43,7 +43,7 @@ class Site:
 
     def restart(self) -> None:
         """A new process finds what is on the ref."""
-        self.reported = self.agent.files() or {}
+        self.reported = self.agent.status() or {}
         self.agent = self.new_agent()
 
     def does(self, said: HubView, *, later: bool = False) -> list[str]:
@@ -105,7 +105,7 @@ def test_a_work_is_applied_healed_changed_and_removed(site: Site) -> None:
     assert {one["observedGeneration"] for one in status(site.agent, "web")["conditions"]} == {2}
 
     site.does(view())
-    assert (site.data("b"), site.agent.files()) == (None, {})
+    assert (site.data("b"), site.agent.status()) == (None, {})
     site.does(view())
     assert site.remembered() == []
 
@@ -113,19 +113,19 @@ def test_a_work_is_applied_healed_changed_and_removed(site: Site) -> None:
 def test_an_outage_deletes_nothing_and_a_new_process_continues(site: Site) -> None:
     whole = view(work("web", config_map("a", v="1")), work("db", config_map("d", v="1")))
     site.does(whole)
-    before = site.agent.files()
+    before = site.agent.status()
     site.restart()
     assert site.agent.step() == [], "nothing is known yet"
-    assert site.agent.files() is None
+    assert site.agent.status() is None
     for unknown in (view(accepted=False), HubView(accepted=True)):
         assert site.does(unknown) == []
-        assert (site.data("a"), site.data("d"), site.agent.files()) == ({"v": "1"}, {"v": "1"}, None)
+        assert (site.data("a"), site.data("d"), site.agent.status()) == ({"v": "1"}, {"v": "1"}, None)
     # The spec of `web` was cut off, and `db` is gone.
     cut = work("web", config_map("a", v="1"))
     cut["spec"]["workload"]["manifests"] = []
     site.does(view(cut))
     assert (site.data("a"), site.data("d")) == ({"v": "1"}, None)
-    assert before is not None and site.agent.files() == {"works/web.yaml": before["works/web.yaml"]}
+    assert before is not None and site.agent.status() == {"web": before["web"]}
 
 
 @pytest.mark.parametrize("policy", sorted(DELETED))
@@ -226,14 +226,14 @@ def refused(site: Site) -> dict[str, int]:
 
 def test_a_server_that_goes_away_changes_no_status(memory: Site) -> None:
     memory.does(view(work("web", config_map("a", v="1"))))
-    before = memory.agent.files()
+    before = memory.agent.status()
     for part in ("GET /api/v1/namespaces/muster-agent", "PATCH /api/v1/namespaces/shop", "muster-work", "GET /api/v1"):
         for code in (0, 401, 503):
             refused(memory)[part] = code
             with pytest.raises(ApiError):
                 memory.does(view(work("web", config_map("a", v="2"), config_map("b"), generation=2)))
             refused(memory).clear()
-            assert memory.agent.files() == before
+            assert memory.agent.status() == before
     memory.does(view(work("web", config_map("a", v="2"), generation=2)))
     assert (memory.data("a"), memory.data("b")) == ({"v": "2"}, None)
 
@@ -323,13 +323,13 @@ def test_it_acts_by_itself_until_it_is_stopped(memory: Site) -> None:
 
 
 def test_a_last_report_that_cannot_be_read_is_waited_for(memory: Site) -> None:
-    def away() -> Mapping[str, bytes]:
+    def away() -> Mapping[str, Tree]:
         raise RepositoryError("away")
 
     memory.agent.reported = away
     with pytest.raises(RepositoryError):
         memory.does(view(work("web", config_map("a"))))
-    assert (memory.data("a"), memory.agent.files()) == (None, None)
+    assert (memory.data("a"), memory.agent.status()) == (None, None)
 
 
 CRATES: Tree = {

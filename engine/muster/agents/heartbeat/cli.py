@@ -15,7 +15,15 @@ import click
 import yaml
 
 from muster.agents.heartbeat.availability import Availability, ClusterObserver, check_api_server, check_deployment
-from muster.agents.heartbeat.facts import ADD_ON_NAMESPACE, WORKS, ClusterFacts, read_facts, read_objects
+from muster.agents.heartbeat.facts import (
+    ADD_ON_NAMESPACE,
+    WORKS,
+    ClusterFacts,
+    read_facts,
+    read_objects,
+    reported_works,
+    work_file,
+)
 from muster.agents.heartbeat.heartbeat import Heartbeat
 from muster.agents.hub.pushed_ref import PushedRef
 from muster.agents.hub.remote import RemoteHub
@@ -153,7 +161,7 @@ def _work_agent(heartbeat: Heartbeat, server: ApiServer, cluster: str, namespace
     """The agent that applies what the heartbeat reads at the hub."""
     from muster.agents.works.agent import WorkAgent
 
-    works = WorkAgent(server, cluster, namespace, lambda: heartbeat.ref.look().files, present)
+    works = WorkAgent(server, cluster, namespace, lambda: reported_works(heartbeat.ref.look().files), present)
     read_hub = heartbeat.read_hub
 
     def read() -> HubView:
@@ -177,9 +185,11 @@ def _facts_and_applied_works(facts: Callable[[], ClusterFacts], works: "WorkAgen
 
 def _facts_and_works(facts: Callable[[], ClusterFacts], works: "WorkAgent") -> ClusterFacts:
     """The facts, with what the agent itself says about the works."""
-    found, files = facts(), works.files()
-    if files is None:
+    found, status = facts(), works.status()
+    if status is None:
         return replace(found, folders={name: one for name, one in found.folders.items() if name != WORKS})
+    bodies = [{"metadata": {"name": name}, "status": status[name]} for name in sorted(status)]
+    files = dict(work_file(body, works.cluster) for body in bodies)
     return replace(found, folders={**found.folders, WORKS: {**found.folders.get(WORKS, {}), **files}})
 
 

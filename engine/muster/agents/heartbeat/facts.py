@@ -19,6 +19,7 @@ from muster.data.agentref import is_cluster_name
 from muster.data.kinds import LEASE, MANIFEST_WORK
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.emitter import file_text
+from muster.data.yaml.loader import load_documents
 from muster.fleet.leases import LEASE_NAME
 
 #: Gets a path of the API server as JSON; ApiError if there is no such answer.
@@ -89,6 +90,13 @@ def work_file(work: Tree, cluster: str) -> tuple[str, bytes]:
     name = str(dig(work, "metadata", "name"))
     body = MANIFEST_WORK.body({"name": name, "namespace": cluster}, **({"status": status} if status else {}))
     return f"{WORKS}{name}.yaml", file_text(body).encode()
+
+
+def reported_works(files: Mapping[str, bytes]) -> dict[str, Tree]:
+    """Return the status of each work that such files report, by name."""
+    documents = [load_documents(text, path).documents for path, text in files.items() if path.startswith(WORKS)]
+    bodies = [found[0].body for found in documents if found]
+    return {str(dig(body, "metadata", "name")): dig(body, "status") for body in bodies}
 
 
 def _lease_files(leases: Iterable[Tree], cluster: str) -> Iterator[tuple[str, bytes]]:

@@ -17,7 +17,6 @@ from datetime import datetime
 from threading import Event, Lock, Thread
 from typing import Final
 
-from muster.agents.heartbeat.facts import WORKS, work_file
 from muster.agents.hub.view import ClusterWorks, HubView
 from muster.agents.kube.apiserver import ApiError, ApiServer
 from muster.agents.kube.discovery import Discovery
@@ -51,7 +50,6 @@ from muster.agents.works.status import (
     work_status,
 )
 from muster.data.tree import Tree, dig, mapping_at
-from muster.data.yaml.loader import load_documents
 from muster.git.errors import RepositoryError
 from muster.rules.generations import DIGEST, spec_digest
 
@@ -97,18 +95,18 @@ class _Work:
 class WorkAgent:
     """Applies the works of `cluster`, and remembers what it applied in `namespace`.
 
-    `reported` returns the files that are on the cluster's ref: a new process continues with their status.
+    `reported` returns the status of each work on the cluster's ref: a new process continues with it.
     """
 
     server: ApiServer
     cluster: str
     namespace: str
-    reported: Callable[[], Mapping[str, bytes]]
+    reported: Callable[[], Mapping[str, Tree]]
     now: Callable[[], datetime]
     monotonic: Callable[[], float] = time.monotonic
     _works: ClusterWorks | None = None
     _status: dict[str, Tree] | None = None  # by work
-    _files: Mapping[str, bytes] | None = None
+    _finished: Mapping[str, Tree] | None = None  # the status after the last step
     _applied: dict[str, tuple[str, float]] = field(default_factory=dict)  # by work, its digest and when; no failures
     _lock: Lock = field(default_factory=Lock)
     _wake: Event = field(default_factory=Event)
@@ -127,10 +125,10 @@ class WorkAgent:
         if changed:
             self._wake.set()
 
-    def files(self) -> Mapping[str, bytes] | None:
-        """Return the files that report the works, by their path on the ref; None until that is known."""
+    def status(self) -> Mapping[str, Tree] | None:
+        """Return the status to report of each work; None until that is known."""
         with self._lock:
-            return self._files if self._works is not None else None
+            return self._finished if self._works is not None else None
 
     def step(self) -> list[str]:
         """Bring the cluster to what the works say, and return what went wrong and is in no work's status.
@@ -142,16 +140,12 @@ class WorkAgent:
         if works is None:
             return []
         if self._status is None:
-            self._status = _reported_status(self.reported())
+            self._status = dict(self.reported())
         self._status = {name: status for name, status in self._status.items() if name in works.bodies}
         found = [self._work(name, body) for name, body in sorted(works.bodies.items())]
         problems = self._bring(works, [one for one in found if one is not None])
-        files = dict(
-            work_file({"metadata": {"name": name}, "status": status}, self.cluster)
-            for name, status in sorted(self._status.items())
-        )
         with self._lock:
-            self._files = files
+            self._finished = dict(self._status)
         return problems
 
     def start(self, on_change: Callable[[], None], complain: Callable[[str], None]) -> None:
@@ -166,7 +160,7 @@ class WorkAgent:
     def _run(self, on_change: Callable[[], None], complain: Callable[[str], None]) -> None:
         told = list[str]()
         while not self._stop.is_set():
-            before = self.files()
+            before = self.status()
             try:
                 problems = self.step()
             except (ApiError, RepositoryError) as error:
@@ -177,7 +171,7 @@ class WorkAgent:
                 if problem not in told:
                     complain(problem)
             told = problems
-            if self.files() != before:
+            if self.status() != before:
                 with contextlib.suppress(Exception):
                     on_change()
             self._wake.wait(STEP_SECONDS)
@@ -361,13 +355,3 @@ def _read(server: ApiServer, manifest: Manifest) -> tuple[Tree, Said]:
         if error.status == _NOT_FOUND:
             return None, IS_MISSING
         return None, Said("Unknown", "FetchingResourceFailed", f"Failed to fetch resource: {error}")
-
-
-def _reported_status(files: Mapping[str, bytes]) -> dict[str, Tree]:
-    """The status of each work as it was reported last."""
-    found = dict[str, Tree]()
-    for path, content in files.items():
-        documents = load_documents(content, path).documents if path.startswith(WORKS) else []
-        if documents and (name := dig(documents[0].body, "metadata", "name")):
-            found[str(name)] = dig(documents[0].body, "status")
-    return found
