@@ -9,7 +9,7 @@ import yaml
 from muster.agents.hub.local import LocalHub
 from muster.cli import exits
 from tests.agents.relay.test_relay import Site, serving, site
-from tests.agents.works.bodies import config_map
+from tests.agents.works.site import config_map
 from tests.rules.works.repository import API, WORK
 from tests.support.commandline import Run, muster
 from tests.support.git import Repo

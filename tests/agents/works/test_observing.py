@@ -2,7 +2,7 @@
 
 import pytest
 
-from muster.agents.works.observing import Said, read_feedback, rule_conditions
+from muster.agents.works.observing import ConditionValue, read_feedback, rule_conditions
 from muster.data.tree import Tree
 
 WEB: Tree = {
@@ -16,22 +16,22 @@ def paths(*found: Tree) -> Tree:
 
 
 @pytest.mark.parametrize(("rules", "values", "said"), [
-    ([], [], Said("True", "NoStatusFeedbackSynced")),
+    ([], [], ConditionValue("True", "NoStatusFeedbackSynced")),
     ([{"type": "WellKnownStatus"}],
      [{"name": "ReadyReplicas", "fieldValue": {"type": "Integer", "integer": 1}}],
-     Said("True", "StatusFeedbackSynced")),
+     ConditionValue("True", "StatusFeedbackSynced")),
     ([paths({"name": "p", "path": ".status.paused"}, {"name": "n", "path": ".metadata.name", "version": "v1"})],
      [{"name": "p", "fieldValue": {"type": "Boolean", "boolean": False}},
-      {"name": "n", "fieldValue": {"type": "String", "string": "web"}}], Said("True", "StatusFeedbackSynced")),
+      {"name": "n", "fieldValue": {"type": "String", "string": "web"}}], ConditionValue("True", "StatusFeedbackSynced")),
     ([paths({"name": "a", "path": ".status.text"}, {"name": "b", "path": ".status.list"}, {"name": "c", "path": ".x["},
             {"name": "d", "path": ".spec.replicas", "version": "v2"})], [],
-     Said("False", "StatusFeedbackSyncFailed",
+     ConditionValue("False", "StatusFeedbackSyncFailed",
           "Sync status feedback failed: version set in the path d is not matched for the related resource; "
           "the value for a is longer than 1024 characters; "
           "the value for b is neither an integer, a boolean nor a string; "
           "the JSONPath '.x[' cannot be understood at '['")),
 ])  # fmt: skip
-def test_feedback(rules: list[Tree], values: list[Tree], said: Said) -> None:
+def test_feedback(rules: list[Tree], values: list[Tree], said: ConditionValue) -> None:
     found, got = read_feedback(WEB, rules)
     assert (found, got.status, got.reason) == (values, said.status, said.reason)
     assert sorted(got.message.split("; ")) == sorted(said.message.split("; ")) or len(got.message) == len(said.message)
@@ -48,18 +48,18 @@ def cel(*expressions: str, **more: str) -> Tree:
 
 @pytest.mark.parametrize(("rule", "said"), [
     (cel("object.status.readyReplicas < object.spec.replicas"),
-     Said("True", "ConditionRuleEvaluated", "Manifest is Progressing")),
+     ConditionValue("True", "ConditionRuleEvaluated", "Manifest is Progressing")),
     (cel("object.spec.replicas == 3", "object.metadata.generation == 1"),
-     Said("False", "ConditionRuleEvaluated", "Manifest is not Progressing")),
-    (cel("true", message="m"), Said("True", "ConditionRuleEvaluated", "m")),
+     ConditionValue("False", "ConditionRuleEvaluated", "Manifest is not Progressing")),
+    (cel("true", message="m"), ConditionValue("True", "ConditionRuleEvaluated", "m")),
     (cel("false", message="m", messageExpression="string(result) + ' ' + object.metadata.name"),
-     Said("False", "ConditionRuleEvaluated", "false web")),
-    (cel("true", message="m", messageExpression="''"), Said("True", "ConditionRuleEvaluated", "m")),
-    (cel("hasConditions(object.status)"), Said("False", "ConditionRuleEvaluated", "Manifest is not Progressing")),
+     ConditionValue("False", "ConditionRuleEvaluated", "false web")),
+    (cel("true", message="m", messageExpression="''"), ConditionValue("True", "ConditionRuleEvaluated", "m")),
+    (cel("hasConditions(object.status)"), ConditionValue("False", "ConditionRuleEvaluated", "Manifest is not Progressing")),
     ({"type": "Lua", "condition": "Progressing"},
-     Said("Unknown", "ConditionRuleInvalid", "unrecognized condition rule type Lua")),
+     ConditionValue("Unknown", "ConditionRuleInvalid", "unrecognized condition rule type Lua")),
 ])  # fmt: skip
-def test_conditions_by_rules(rule: Tree, said: Said) -> None:
+def test_conditions_by_rules(rule: Tree, said: ConditionValue) -> None:
     assert rule_conditions(WEB, [rule]) == {"Progressing": said}
 
 
@@ -83,4 +83,4 @@ def test_an_expression_that_fails_is_false_and_says_why(expression: str) -> None
 ])  # fmt: skip
 def test_well_known_conditions(obj: Tree, condition: str, said: tuple[str, str] | None) -> None:
     found = rule_conditions(obj, [{"type": "WellKnownConditions", "condition": condition}])
-    assert found == ({} if said is None else {condition: Said(said[0], "ConditionRuleEvaluated", said[1])})
+    assert found == ({} if said is None else {condition: ConditionValue(said[0], "ConditionRuleEvaluated", said[1])})

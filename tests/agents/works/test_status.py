@@ -4,7 +4,7 @@ from datetime import UTC, datetime, timedelta
 
 import pytest
 
-from muster.agents.works.observing import Said
+from muster.agents.works.observing import ConditionValue
 from muster.agents.works.status import (
     IS_APPLIED,
     IS_AVAILABLE,
@@ -19,16 +19,18 @@ NOW = datetime(2026, 1, 1, tzinfo=UTC)
 LATER = NOW + timedelta(minutes=5)
 META = {"ordinal": 0, "group": "apps", "version": "v1", "kind": "Deployment", "resource": "deployments",
         "namespace": "shop", "name": "web"}  # fmt: skip
-FAILED = Said("False", "AppliedManifestFailed", "Failed to apply manifest: forbidden")
+FAILED = ConditionValue("False", "AppliedManifestFailed", "Failed to apply manifest: forbidden")
 
 
-def evaluated(status: str) -> Said:
-    return Said(status, "ConditionRuleEvaluated", f"is {status}")
+def evaluated(status: str) -> ConditionValue:
+    return ConditionValue(status, "ConditionRuleEvaluated", f"is {status}")
 
 
-def result(applied: Said | None = IS_APPLIED, available: Said = IS_AVAILABLE, **rules: str) -> ManifestResult:
+def result(
+    applied: ConditionValue | None = IS_APPLIED, available: ConditionValue = IS_AVAILABLE, **rules: str
+) -> ManifestResult:
     found = {type_: evaluated(status) for type_, status in rules.items()}
-    return ManifestResult(META, applied, available, ([], Said("True", "NoStatusFeedbackSynced")), found)
+    return ManifestResult(META, applied, available, ([], ConditionValue("True", "NoStatusFeedbackSynced")), found)
 
 
 def brief(status: Tree) -> dict[str, tuple[str, str]]:

@@ -27,7 +27,7 @@ from muster.agents.works.applying import (
     executor_of,
     server_of,
 )
-from muster.agents.works.inventory import Entry, Inventory, InventoryStore, is_outage, remove
+from muster.agents.works.inventory import AppliedObject, WorkInventory, InventoryStore, is_outage, remove
 from muster.agents.works.manifests import (
     READ_ONLY,
     Manifest,
@@ -38,7 +38,7 @@ from muster.agents.works.manifests import (
     options_of,
     read_manifests,
 )
-from muster.agents.works.observing import Said, read_feedback, rule_conditions
+from muster.agents.works.observing import ConditionValue, read_feedback, rule_conditions
 from muster.agents.works.status import (
     COMPLETE,
     HAS_NO_KIND,
@@ -80,14 +80,14 @@ class _Work:
         """The objects that it is about."""
         return {one.key for one in self.manifests if one.key is not None}
 
-    def owned(self) -> dict[ResourceKey, Entry]:
+    def owned(self) -> dict[ResourceKey, AppliedObject]:
         """The objects that go with the work."""
-        found = dict[ResourceKey, Entry]()
+        found = dict[ResourceKey, AppliedObject]()
         for one in self.manifests:
             if one.resource is None or one.key is None or one.problem or is_orphaned(self.spec, one.key):
                 continue
             if options_of(self.spec, one.key).strategy != READ_ONLY:
-                found[one.key] = Entry(one.key, one.resource.version, one.resource.namespaced)
+                found[one.key] = AppliedObject(one.key, one.resource.version, one.resource.namespaced)
         return found
 
 
@@ -212,7 +212,7 @@ class WorkAgent:
         if failed or work.problems:
             self._applied.pop(work.name, None)
 
-    def _apply_or_read(self, work: _Work, inventories: dict[str, Inventory], refusal: str) -> bool:
+    def _apply_or_read(self, work: _Work, inventories: dict[str, WorkInventory], refusal: str) -> bool:
         """Apply a work, or read its objects if it was applied lately. Return whether its objects are written down."""
         digest, since = self._applied.get(work.name, ("", 0.0))
         due = digest != work.digest or self.monotonic() - since >= APPLY_SECONDS
@@ -230,7 +230,7 @@ class WorkAgent:
         return not refusal
 
     def _all(
-        self, work: _Work, inventories: dict[str, Inventory], manifests: Iterable[Manifest], *, due: bool
+        self, work: _Work, inventories: dict[str, WorkInventory], manifests: Iterable[Manifest], *, due: bool
     ) -> str:  # fmt: skip
         """Apply or read manifests; return why nothing could be applied."""
         if due and (refusal := self._record(work, inventories, work.owned())):
@@ -258,16 +258,18 @@ class WorkAgent:
             self._stop.wait(_CHECK_SECONDS)
         return [one for one in work.manifests if one.ordinal in unknown and one.resource is not None]
 
-    def _record(self, work: _Work, inventories: dict[str, Inventory], owned: Mapping[ResourceKey, Entry]) -> str:
+    def _record(
+        self, work: _Work, inventories: dict[str, WorkInventory], owned: Mapping[ResourceKey, AppliedObject]
+    ) -> str:
         """Write down the objects of a work beside those that it had before; return why that is not possible."""
-        before = inventories.get(work.name, Inventory())
+        before = inventories.get(work.name, WorkInventory())
         known = {key: entry for key, entry in owned.items() if entry.uid or key not in before.entries}
         # What the work says to leave alone is forgotten here; what it does not have any more is removed later.
         kept = {key: entry for key, entry in before.entries.items() if key in owned or key not in work.keys}
-        inventories[work.name] = Inventory({**kept, **known}, work.executor)
+        inventories[work.name] = WorkInventory({**kept, **known}, work.executor)
         return self._save(work.name, inventories)
 
-    def _save(self, name: str, inventories: dict[str, Inventory]) -> str:
+    def _save(self, name: str, inventories: dict[str, WorkInventory]) -> str:
         try:
             self._store.save(name, inventories[name])
         except ApiError as error:
@@ -295,7 +297,7 @@ class WorkAgent:
             meta, applied, available, read_feedback(obj, options.feedback), rule_conditions(obj, options.rules)
         ), obj
 
-    def _prune(self, works: ClusterWorks, found: Iterable[_Work], inventories: dict[str, Inventory]) -> list[str]:
+    def _prune(self, works: ClusterWorks, found: Iterable[_Work], inventories: dict[str, WorkInventory]) -> list[str]:
         """Remove what works do not have any more, and what belongs to works that are gone."""
         by_name, problems = {work.name: work for work in found}, list[str]()
         for name in sorted(inventories):
@@ -310,7 +312,7 @@ class WorkAgent:
             server = server_of(self.server, inventory.executor)
             left, failures = remove(server, [one for key, one in stale.items() if key not in held])
             kept = {key: one for key, one in inventory.entries.items() if key not in stale}
-            inventories[name] = Inventory({**kept, **left}, inventory.executor)
+            inventories[name] = WorkInventory({**kept, **left}, inventory.executor)
             failures += filter(None, [self._save(name, inventories)])
             if work is None:
                 problems += [f"work {name}: {failure}" for failure in failures]
@@ -321,7 +323,7 @@ class WorkAgent:
 
 
 def _is_held(
-    key: ResourceKey, name: str, works: Mapping[str, _Work], inventories: Mapping[str, Inventory]
+    key: ResourceKey, name: str, works: Mapping[str, _Work], inventories: Mapping[str, WorkInventory]
 ) -> bool:  # fmt: skip
     """Does another work have the object?"""
     if any(key in work.keys for other, work in works.items() if other != name):
@@ -329,24 +331,24 @@ def _is_held(
     return any(key in inventory.entries for other, inventory in inventories.items() if other != name)
 
 
-def _tried(server: ApiServer, work: _Work, manifest: Manifest, options: ManifestOptions) -> tuple[Said, Tree]:
+def _tried(server: ApiServer, work: _Work, manifest: Manifest, options: ManifestOptions) -> tuple[ConditionValue, Tree]:
     """Apply a manifest. Return its condition Applied, and the object."""
     try:
         check_executor(server, work.executor, manifest, work.spec)
         return IS_APPLIED, apply_manifest(server, manifest, options)
     except ApplyError as error:
-        return Said("False", error.reason, f"Failed to apply manifest: {error}"), None
+        return ConditionValue("False", error.reason, f"Failed to apply manifest: {error}"), None
     except ApiError as error:
         if is_outage(error):
             raise
         return _failure(str(error)), None
 
 
-def _failure(message: str) -> Said:
-    return Said("False", "AppliedManifestFailed", f"Failed to apply manifest: {message}")
+def _failure(message: str) -> ConditionValue:
+    return ConditionValue("False", "AppliedManifestFailed", f"Failed to apply manifest: {message}")
 
 
-def _read(server: ApiServer, manifest: Manifest) -> tuple[Tree, Said]:
+def _read(server: ApiServer, manifest: Manifest) -> tuple[Tree, ConditionValue]:
     try:
         return server.get_json(manifest.path), IS_AVAILABLE
     except ApiError as error:
@@ -354,4 +356,4 @@ def _read(server: ApiServer, manifest: Manifest) -> tuple[Tree, Said]:
             raise
         if error.status == _NOT_FOUND:
             return None, IS_MISSING
-        return None, Said("Unknown", "FetchingResourceFailed", f"Failed to fetch resource: {error}")
+        return None, ConditionValue("Unknown", "FetchingResourceFailed", f"Failed to fetch resource: {error}")

@@ -23,7 +23,7 @@ _LABEL: Final = "muster.dev/applied-work"
 
 
 @dataclass(frozen=True, slots=True)
-class Entry:
+class AppliedObject:
     """An applied object. `uid` is empty until the server has answered."""
 
     key: ResourceKey
@@ -42,10 +42,10 @@ class Entry:
 
 
 @dataclass(frozen=True, slots=True)
-class Inventory:
+class WorkInventory:
     """What was applied for a work, and in whose name: `executor`, as `namespace/name`; empty: the agent's."""
 
-    entries: Mapping[ResourceKey, Entry] = field(default_factory=dict)
+    entries: Mapping[ResourceKey, AppliedObject] = field(default_factory=dict)
     executor: str = ""
 
 
@@ -56,9 +56,9 @@ class InventoryStore:
     server: ApiServer
     cluster: str
     namespace: str
-    _known: dict[str, Inventory] = field(default_factory=dict)
+    _known: dict[str, WorkInventory] = field(default_factory=dict)
 
-    def load(self) -> dict[str, Inventory]:
+    def load(self) -> dict[str, WorkInventory]:
         """Return the inventories by the name of their work."""
         found = self.server.list(self._path(), labelSelector=f"{_LABEL}=true")
         bodies = [mapping_at(one, "data") for one in found]
@@ -67,9 +67,9 @@ class InventoryStore:
         }
         return dict(self._known)
 
-    def save(self, work: str, inventory: Inventory) -> None:
+    def save(self, work: str, inventory: WorkInventory) -> None:
         """Write an inventory if it has changed; remove it if it is empty."""
-        if inventory == self._known.get(work, Inventory(executor=inventory.executor)):
+        if inventory == self._known.get(work, WorkInventory(executor=inventory.executor)):
             return
         name = f"muster-work-{hashlib.sha256(f'{self.cluster}/{work}'.encode()).hexdigest()[:16]}"
         if not inventory.entries:
@@ -97,22 +97,22 @@ class InventoryStore:
         return ApiResource("v1", "ConfigMap", "configmaps", namespaced=True).path(self.namespace, name)
 
 
-def _inventory(data: Mapping[str, Tree]) -> Inventory:
+def _inventory(data: Mapping[str, Tree]) -> WorkInventory:
     try:
         rows = read_json(str(data.get("applied") or "[]"))
-        entries = [Entry(ResourceKey(*row[:4]), row[4], row[5], row[6]) for row in rows]
+        entries = [AppliedObject(ResourceKey(*row[:4]), row[4], row[5], row[6]) for row in rows]
     except (ValueError, TypeError, IndexError) as error:
         message = f"what was applied for the work {data.get('work')} cannot be read"
         raise ApiError(HTTPStatus.UNPROCESSABLE_ENTITY, message) from error
-    return Inventory({one.key: one for one in entries}, str(data.get("executor") or ""))
+    return WorkInventory({one.key: one for one in entries}, str(data.get("executor") or ""))
 
 
-def remove(server: ApiServer, entries: Iterable[Entry]) -> tuple[dict[ResourceKey, Entry], list[str]]:
+def remove(server: ApiServer, entries: Iterable[AppliedObject]) -> tuple[dict[ResourceKey, AppliedObject], list[str]]:
     """Delete objects. Return those that still exist, and what went wrong.
 
     An object that another agent's AppliedManifestWork owns stays, and so does one that is not the applied one any more.
     """
-    left, problems = dict[ResourceKey, Entry](), list[str]()
+    left, problems = dict[ResourceKey, AppliedObject](), list[str]()
     for entry in entries:
         try:
             if _remove(server, entry):
@@ -136,7 +136,7 @@ def is_outage(error: ApiError) -> bool:
     )
 
 
-def _remove(server: ApiServer, entry: Entry) -> bool:
+def _remove(server: ApiServer, entry: AppliedObject) -> bool:
     """Delete an object; return whether it still exists."""
     try:
         known = server.get_json(entry.path)

@@ -47,7 +47,7 @@ _KNOWN_RULES: Final = {
 }  # fmt: skip
 
 
-class Said(NamedTuple):
+class ConditionValue(NamedTuple):
     """The content of a condition."""
 
     status: str
@@ -55,7 +55,7 @@ class Said(NamedTuple):
     message: str = ""
 
 
-def read_feedback(obj: Tree, rules: Iterable[Tree]) -> tuple[list[Tree], Said]:
+def read_feedback(obj: Tree, rules: Iterable[Tree]) -> tuple[list[Tree], ConditionValue]:
     """Return an object's feedback values, and whether they could be read."""
     values, errors, asked = list[Tree](), list[str](), False
     for rule in rules:
@@ -66,8 +66,10 @@ def read_feedback(obj: Tree, rules: Iterable[Tree]) -> tuple[list[Tree], Said]:
             except ValueError as error:
                 errors.append(str(error))
     if errors:
-        return values, Said("False", "StatusFeedbackSyncFailed", f"Sync status feedback failed: {'; '.join(errors)}")
-    return values, Said("True", "StatusFeedbackSynced" if asked else "NoStatusFeedbackSynced")
+        return values, ConditionValue(
+            "False", "StatusFeedbackSyncFailed", f"Sync status feedback failed: {'; '.join(errors)}"
+        )
+    return values, ConditionValue("True", "StatusFeedbackSynced" if asked else "NoStatusFeedbackSynced")
 
 
 def _paths(obj: Tree, rule: Tree, errors: list[str]) -> Iterator[tuple[str, str]]:
@@ -98,9 +100,9 @@ def _value(name: str, path: str, obj: Tree) -> list[Tree]:
     return [{"name": name, "fieldValue": {"type": type_, field: value}}]
 
 
-def rule_conditions(obj: Tree, rules: Iterable[Tree]) -> dict[str, Said]:
+def rule_conditions(obj: Tree, rules: Iterable[Tree]) -> dict[str, ConditionValue]:
     """Return the conditions that rules derive from an object, by type."""
-    found = dict[str, Said]()
+    found = dict[str, ConditionValue]()
     for rule in rules:
         type_ = str(rule.get("condition") or "")
         if rule.get("type") == "WellKnownConditions":
@@ -111,15 +113,15 @@ def rule_conditions(obj: Tree, rules: Iterable[Tree]) -> dict[str, Said]:
         elif rule.get("type") == "CEL":
             found[type_] = _condition(obj, type_, rule)
         else:
-            found[type_] = Said("Unknown", _INVALID, f"unrecognized condition rule type {rule.get('type')}")
+            found[type_] = ConditionValue("Unknown", _INVALID, f"unrecognized condition rule type {rule.get('type')}")
     return found
 
 
-def _condition(obj: Tree, type_: str, rule: Tree) -> Said:
+def _condition(obj: Tree, type_: str, rule: Tree) -> ConditionValue:
     try:
         result = all(_evaluated(expression, {"object": obj}) for expression in rule.get("celExpressions") or ())
     except cel.CelError as error:
-        return Said("False", _ERROR, str(error))
+        return ConditionValue("False", _ERROR, str(error))
     message = str(rule.get("message") or f"Manifest is {'' if result else 'not '}{type_}")
     if rule.get("messageExpression"):
         try:
@@ -127,7 +129,7 @@ def _condition(obj: Tree, type_: str, rule: Tree) -> Said:
             message = str(own) if own != "" else message
         except cel.CelError as error:
             message = str(error)
-    return Said(str(result), _EVALUATED, message)
+    return ConditionValue(str(result), _EVALUATED, message)
 
 
 def _evaluated(expression: str, variables: dict[str, Tree]) -> bool:

@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from datetime import datetime
 from typing import Final
 
-from muster.agents.works.observing import RULE_REASON, Said
+from muster.agents.works.observing import RULE_REASON, ConditionValue
 from muster.data.times import format_time
 from muster.data.tree import Tree, mapping_at, mappings_at
 
@@ -21,10 +21,10 @@ _MOST_CHARACTERS: Final = 1000
 #: What tells manifests apart; their order in the work does not.
 _IDENTIFYING: Final = ("group", "version", "kind", "resource", "namespace", "name")
 
-IS_APPLIED: Final = Said("True", "AppliedManifestComplete", "Apply manifest complete")
-IS_AVAILABLE: Final = Said("True", "ResourceAvailable", "Resource is available")
-IS_MISSING: Final = Said("False", "ResourceNotAvailable", "Resource is not available")
-HAS_NO_KIND: Final = Said("Unknown", "IncompleteResourceMeta", "Resource meta is incomplete")
+IS_APPLIED: Final = ConditionValue("True", "AppliedManifestComplete", "Apply manifest complete")
+IS_AVAILABLE: Final = ConditionValue("True", "ResourceAvailable", "Resource is available")
+IS_MISSING: Final = ConditionValue("False", "ResourceNotAvailable", "Resource is not available")
+HAS_NO_KIND: Final = ConditionValue("Unknown", "IncompleteResourceMeta", "Resource meta is incomplete")
 
 
 @dataclass(slots=True)
@@ -32,10 +32,10 @@ class ManifestResult:
     """What is known of a manifest. `applied` None: it was not applied this time; `feedback` None: it was not read."""
 
     meta: Tree
-    applied: Said | None
-    available: Said = HAS_NO_KIND
-    feedback: tuple[list[Tree], Said] | None = None
-    rules: Mapping[str, Said] = field(default_factory=dict)
+    applied: ConditionValue | None
+    available: ConditionValue = HAS_NO_KIND
+    feedback: tuple[list[Tree], ConditionValue] | None = None
+    rules: Mapping[str, ConditionValue] = field(default_factory=dict)
 
 
 def work_status(
@@ -88,7 +88,7 @@ class _Conditions:
         self._known = {str(one.get("type")): one for one in before}
         self._generation = generation
 
-    def set(self, type_: str, said: Said, generation: int | None = None) -> None:
+    def set(self, type_: str, said: ConditionValue, generation: int | None = None) -> None:
         old = self._known.get(type_, {})
         since = old.get("lastTransitionTime") if old.get("status") == said.status else None
         self._known[type_] = {
@@ -109,15 +109,15 @@ def is_of_rule(condition: Tree) -> bool:
     return str(condition.get("reason")).startswith(RULE_REASON)
 
 
-def _applied(results: Sequence[ManifestResult], problems: Sequence[str]) -> Said:
+def _applied(results: Sequence[ManifestResult], problems: Sequence[str]) -> ConditionValue:
     failed = [one.applied.message for one in results if one.applied is not None and one.applied.status != "True"]
     if not failed and not problems:
-        return Said("True", "AppliedManifestWorkComplete", "Apply manifest work complete")
+        return ConditionValue("True", "AppliedManifestWorkComplete", "Apply manifest work complete")
     counted = f"Failed to apply manifest work: {len(failed)} of {len(results)} manifests" if failed else "Failed"
-    return Said("False", "AppliedManifestWorkFailed", f"{counted}: {'; '.join((*failed[:1], *problems))}")
+    return ConditionValue("False", "AppliedManifestWorkFailed", f"{counted}: {'; '.join((*failed[:1], *problems))}")
 
 
-def _aggregated(manifests: Sequence[Tree]) -> dict[str, Said]:
+def _aggregated(manifests: Sequence[Tree]) -> dict[str, ConditionValue]:
     """The conditions of a work that follow from those of its manifests."""
     said: dict[str, list[Tree]] = {AVAILABLE: []}
     for condition in _all_conditions(manifests):
@@ -133,21 +133,27 @@ def _all_conditions(manifests: Iterable[Tree]) -> Iterator[Tree]:
     return (condition for manifest in manifests for condition in manifest["conditions"])
 
 
-def _available(conditions: Sequence[Tree], total: int) -> Said:
+def _available(conditions: Sequence[Tree], total: int) -> ConditionValue:
     count = Counter(one["status"] for one in conditions)
     if count["False"]:
-        return Said("False", "ResourcesNotAvailable", f"{count['False']} of {total} resources are not available")
+        return ConditionValue(
+            "False", "ResourcesNotAvailable", f"{count['False']} of {total} resources are not available"
+        )
     if count["Unknown"]:
-        return Said("Unknown", "ResourcesStatusUnknown", f"{count['Unknown']} of {total} resources have unknown status")
+        return ConditionValue(
+            "Unknown", "ResourcesStatusUnknown", f"{count['Unknown']} of {total} resources have unknown status"
+        )
     if not count["True"]:
-        return Said("Unknown", "ResourcesStatusUnknown", "cannot get any available resource")
-    return Said("True", "ResourcesAvailable", "All resources are available")
+        return ConditionValue("Unknown", "ResourcesStatusUnknown", "cannot get any available resource")
+    return ConditionValue("True", "ResourcesAvailable", "All resources are available")
 
 
-def _of_rules(type_: str, conditions: Sequence[Tree]) -> Said:
+def _of_rules(type_: str, conditions: Sequence[Tree]) -> ConditionValue:
     """Progressing if anything progresses; any other condition is True if it is True everywhere."""
     order = ("True", "Unknown", "False") if type_ == PROGRESSING else ("False", "Unknown", "True")
     statuses = {one["status"] for one in conditions}
     status = next(one for one in order if one in statuses)
     message = conditions[0]["message"] if len(conditions) == 1 else ""
-    return Said(status, "ConditionRulesAggregated", message or f"Aggregated from {len(conditions)} manifest conditions")
+    return ConditionValue(
+        status, "ConditionRulesAggregated", message or f"Aggregated from {len(conditions)} manifest conditions"
+    )
