@@ -27,7 +27,7 @@ from muster.agents.works.applying import (
     executor_of,
     server_of,
 )
-from muster.agents.works.inventory import AppliedObject, WorkInventory, InventoryStore, is_outage, remove
+from muster.agents.works.inventory import AppliedObject, InventoryStore, WorkInventory, is_outage, remove
 from muster.agents.works.manifests import (
     READ_ONLY,
     Manifest,
