@@ -85,7 +85,7 @@ def test_in_any_checkout_the_agents_are_heard(hub: Hub, muster: Run, verb: str, 
     code, out, err = muster(*verb.split(), "--repo", checkout.path, "--now", NOW)
     assert (code, err) == (exits.FINE, "")
     assert out.lower().startswith("nothing to do")
-    assert hub.repo.git("log", "-1", "--format=%s", "main") == "3 clusters available, 3 clusters accepted"
+    assert hub.repo.git("log", "-1", "--format=%s", "main") == "a, b and c available"
 
 
 @pytest.mark.parametrize("options", CHECKOUTS.values(), ids=CHECKOUTS.keys())
@@ -175,7 +175,7 @@ def test_a_remote_that_does_not_answer(hub: Hub, muster: Run) -> None:
     assert "the agents' refs here are copies and may be old" in err
     assert whole.refs() == before
     code, out, _ = muster("reconcile", "--repo", whole.path, "--now", LATER, "--offline")
-    assert "3 clusters Unknown" in out  # by name
+    assert "a, b and c Unknown" in out  # by name
 
 
 def test_a_ref_that_is_gone_is_no_news_until_the_lease_has_run_out(hub: Hub, muster: Run) -> None:
@@ -257,7 +257,7 @@ def test_where_the_refs_of_all_are_missing_somebody_has_to_say_that_they_retired
     assert "--agents-gone" in err
     code, out, err = muster("plan", "--repo", checkout.path, "--now", NOW, "--agents-gone")
     assert code == exits.FINE
-    assert "3 clusters Unknown" in out
+    assert "a, b and c Unknown" in out
     assert err.count("warning MUS511") == 3
     assert muster("reconcile", "--repo", checkout.path, "--push", "--now", NOW, "--agents-gone")[0] == exits.FINE
     again = hub.clone("again", *DEPTH)
@@ -271,7 +271,7 @@ def test_a_clone_that_sees_a_ref_go_knows_that_it_is_gone(hub: Hub, muster: Run,
     checkout = hub.clone("standing")
     for name in "abc":
         hub.retire(name)
-    for now, subject in ((NOW, ""), (ENDING, ""), (ENDED, "3 clusters Unknown")):
+    for now, subject in ((NOW, ""), (ENDING, ""), (ENDED, "a, b and c Unknown")):
         code, out, err = muster("reconcile", "--repo", checkout.path, *push, "--now", now)
         assert code == exits.FINE
         assert subject in out
@@ -315,7 +315,7 @@ def test_where_agents_push_no_remote_is_needed(hub: Hub, muster: Run) -> None:
     assert "MUS511" in err
     hub.beat("a", LATER)
     hub.beat("b", LATER)
-    assert "1 cluster Unknown" in muster("reconcile", "--repo", hub.repo.path, "--now", LATER)[1]
+    assert "c Unknown" in muster("reconcile", "--repo", hub.repo.path, "--now", LATER)[1]
 
 
 def test_the_library_keeps_what_it_could_not_hear_of(hub: Hub, tmp_path: Path) -> None:
@@ -373,7 +373,7 @@ def test_watch_hears_agents_that_push_elsewhere(hub: Hub) -> None:
         process.wait_for("watching main")
         failing = observed("b").replace("status: 'True'", "status: 'False'")
         hub.repo.commit_to("refs/heads/agents/b", {"lease.yaml": lease("b", present), "o.yaml": failing}, date=present)
-        process.wait_for("1 cluster unavailable")
+        process.wait_for("b unavailable")
         assert not any("Unknown" in line for line in process.lines), process.lines
 
 
@@ -474,7 +474,7 @@ def test_clusters_that_only_agents_declare_are_in_nobodys_way(hub: Hub, muster: 
     for name in "tuvwx":
         propose(name, ENDED)
     code, out, err = muster("plan", "--repo", hub.clone("another", *DEPTH).path, "--now", ENDED)
-    assert (code, "1 cluster removed" in out) == (exits.FINE, True)
+    assert (code, "s removed" in out) == (exits.FINE, True)
 
 
 def settings(agents: str) -> str:
@@ -500,6 +500,6 @@ def test_an_agent_that_says_too_much_costs_itself_its_word(hub: Hub, muster: Run
     said = [line for line in err.splitlines() if "MUS131" in line]
     assert ["more than 4 files" in line for line in said] == [True, False]
     assert "still counts" in said[1]
-    assert hub.repo.git("log", "-1", "--format=%s", "main") == "1 cluster Unknown"
+    assert hub.repo.git("log", "-1", "--format=%s", "main") == "a Unknown"
     assert available(person, "a") == ("True", False)
     assert muster("get", "clusters", "--repo", person.path, "--now", LATER)[0] == exits.FINE

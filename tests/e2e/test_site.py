@@ -97,7 +97,7 @@ def test_the_overview_leads_to_what_it_counts(page: Page) -> None:
     page.get_by_role("link", name=re.compile("unknown$")).click()
     expect(page.locator("#filter")).to_have_value("status:Unknown")
     page.go_back()
-    page.get_by_text("2026-01-01T12:11:00Z: 1 pool cluster broken").click()
+    page.get_by_text("2026-01-01T12:11:00Z: pool cluster ci-5 broken").click()
     expect(page.get_by_text("ClusterDeployment/ci-5/ci-5: bucket resuming -> broken")).to_be_visible()
     page.get_by_role("link", name="eu", exact=True).click()
     expect(page.locator("#filter")).to_have_value("region:eu")

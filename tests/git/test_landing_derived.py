@@ -82,7 +82,7 @@ def test_all_who_read_see_it(repo: Repo, muster: Muster, tmp_path: Path) -> None
         assert muster(repo, "validate", *how)[0] == exits.FINE, how
     silent = evaluate(repo.path, NOON + timedelta(minutes=6), "main").files
     assert silent.keys() >= {f"derived/managedclusters/{name}.yaml" for name in "abc"}
-    assert "3 clusters Unknown" in muster(repo, "plan", "--now", at(6), "--worktree")[1]
+    assert "a, b and c Unknown" in muster(repo, "plan", "--now", at(6), "--worktree")[1]
     soon = muster(repo, "forecast", "--now", at(1), "--for", "10m")
     assert soon[0] == exits.FINE, soon
     assert "accepted" not in soon[1]
@@ -179,7 +179,7 @@ class TestAProtectedMain:
         for _ in range(3):
             watcher.look()
             clock[0] += timedelta(minutes=1)
-        assert any("3 clusters available" in line for line in told), told
+        assert any("a, b and c available" in line for line in told), told
         assert "nothing" in told[-1], told
 
 

@@ -38,5 +38,5 @@ def test_the_installed_wheel_runs_from_an_empty_directory(wheel: Path, tmp_path:
     command = [str(tmp_path / "venv/bin/muster"), "demo"]
     done = subprocess.run(command, cwd=empty, env=environ, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
-    assert "1 cluster Unknown" in done.stdout
+    assert "prod-ap-2 Unknown" in done.stdout
     assert list(empty.iterdir()) == []

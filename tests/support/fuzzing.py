@@ -27,10 +27,11 @@ from muster.features.plan.plan import plan_document
 from muster.features.pulses.publish import next_look, opener, publish
 from muster.features.pulses.sinks import RetryPatience
 from muster.git.pulse_memory import PulseMemory, decoded, encoded
-from muster.run.changes import commit_message, summary
+from muster.run.changes import commit_message
 from muster.run.checking import check_snapshot
 from muster.run.run import Run, Settled
 from muster.run.settle import settle
+from muster.run.subjects import subject_line
 from tests.support.example import EXAMPLE, NOON
 from tests.support.mutations import Broken, Files, Mutator
 
@@ -204,7 +205,7 @@ def use(settled: Settled, folder: Path) -> None:
     """Everything that commands do with what a fleet settled on."""
     run = settled.last
     commit_message(run, settled.changes)
-    summary(settled.changes)
+    subject_line(settled.changes)
     json_text(run_document(run, run.objects))
     json_text(plan_document(settled))
     yaml_stream(run.objects)

@@ -24,9 +24,10 @@ def code(text: str) -> str:
 
 
 def words(text: str) -> str:
-    """Return an arbitrary text as plain words for a heading, reduced to letters, digits, commas and dashes."""
-    shown = "".join(char for char in printable(text) if char.isalnum() or char in " ,-…")
-    return shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…"
+    """Return an arbitrary text as plain words for a heading, reduced to letters, digits and what names and sentences
+    need. Dots are entities, so that nothing becomes a link."""
+    shown = "".join(char for char in printable(text) if char.isalnum() or char in " ,;/.-…")
+    return (shown if len(shown) <= _LONGEST else f"{shown[: _LONGEST - 1]}…").replace(".", "&#46;")
 
 
 def table(headers: Sequence[str], rows: Iterable[Sequence[str]]) -> str:

@@ -38,13 +38,15 @@ from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import element_key
 from muster.git.enginecommits import NOW, SOURCE, WHOLE
-from muster.run.change import NOUNS, Change
+from muster.run.change import Change
 from muster.run.facts import UNTOLD, Fact, facts_of
 from muster.run.placed import placement_changes
 from muster.run.run import Run
+from muster.run.subjects import LONGEST, NOUNS, subject_line
 
 _POLICY_KINDS = (CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, NOTIFICATION_POLICY)
-_LONGEST_SUBJECT = 100
+#: Keeps GitHub and GitLab from running jobs for a commit.
+_SKIP_CI = " [skip ci]"
 #: Words that keep a forge from running jobs for a commit. An agent must not be able to add them.
 _SKIP = re.compile(r"\[([^][]*\b(?:skip|no[- _]?ci)\b[^][]*)\]|\*\*\*(no_ci)\*\*\*", re.IGNORECASE)
 #: What a forge takes for references to people, issues, merge requests and the like: it would notify or close them.
@@ -57,18 +59,15 @@ _MOST_LINES = 1000
 
 def commit_message(run: Run, found: Sequence[Change], notes: Sequence[str] = ()) -> str:
     """Return the message of a run's commit; `notes` are lines about the run itself."""
-    (subject,) = plain((summary(found),))
-    if len(subject) > _LONGEST_SUBJECT:
-        subject = subject[: _LONGEST_SUBJECT - 1].rsplit(",", 1)[0] + ", …"
-    if run.fleet.settings.skip_ci:
-        subject = f"{subject} [skip ci]"
+    end = _SKIP_CI if run.fleet.settings.skip_ci else ""
+    (subject,) = plain((subject_line(found, LONGEST - len(end)),))
     body = [str(change) for change in found[:_MOST_LINES]]
     if len(found) > _MOST_LINES:
         body.append(f"… and {len(found) - _MOST_LINES} more")
     body.extend(f"held: {held.object}: {held.effect}: {held.reason}" for held in run.fleet.held)
     body.extend(notes)
     trailers = [*_trailers(run), f"Muster-Policies: {policies_digest(run.fleet)}"]
-    return "\n".join([subject, "", *plain(body), "", *trailers]) + "\n"
+    return "\n".join([f"{subject}{end}", "", *plain(body), "", *trailers]) + "\n"
 
 
 #: Up to this many objects with the same transition get a line each.
@@ -288,57 +287,3 @@ def source_of(fleet: Fleet, id_: ObjectId, fact: Fact | None) -> str:
         if fact is not None and isinstance(last, tuple) and ":".join(last) == fact.name:
             return decision.because.rule
     return ""
-
-
-#: Kinds that are bookkeeping: counted only if nothing else happened.
-_SILENT = frozenset((
-    "Fleet", "Lease", "ClusterPool", "ClusterDeployment", "ClusterProfile", "ManagedClusterSet",
-    "ManagedClusterSetBinding", "Rollout",
-))  # fmt: skip
-#: The order of words in a subject line; all others come between.
-_ORDER = {
-    "Unknown": 0,
-    "unavailable": 1,
-    "not ready": 1,
-    "not reconciled": 1,
-    "available": 2,
-    "ready": 2,
-    "reconciled": 2,
-    "accepted": 3,
-    "denied": 3,
-    "discarded": 3,
-    "exceeded": 4,
-    "met again": 4,
-    "applied": 5,
-    "lifted": 5,
-    "rerouted": 6,
-    "removed": 9,
-}
-_PLURALS = {"remedy": "remedies", "ingress": "ingresses"}
-
-
-def summary(found: Iterable[Change]) -> str:
-    """Return the subject line: `3 clusters Unknown, 1 cluster accepted`. Less important changes are counted for objects
-    without more important ones, bookkeeping never."""
-    counted: dict[str, dict[str, set[ObjectId]]] = {}
-    rest: list[Change] = []
-    for change in found:
-        if change.word:
-            counted.setdefault(change.word, {}).setdefault(change.noun, set()).add(change.object)
-        else:
-            rest.append(change)
-    counted_ids = {id_ for by_noun in counted.values() for ids in by_noun.values() for id_ in ids}
-    quiet = [change for change in rest if change.object not in counted_ids and change.quiet_word]
-    for change in quiet:
-        if not counted_ids or change.object.kind not in _SILENT:
-            counted.setdefault(change.quiet_word, {}).setdefault(change.noun, set()).add(change.object)
-    terms = [
-        _count(len(by_noun[noun]), noun, word)
-        for word, by_noun in sorted(counted.items(), key=lambda item: (_ORDER.get(item[0], 50), item[0]))
-        for noun in sorted(by_noun)
-    ]
-    return ", ".join(terms) or ("no transitions" if rest else "nothing changed")
-
-
-def _count(number: int, noun: str, word: str) -> str:
-    return f"{number} {noun if number == 1 else _PLURALS.get(noun, f'{noun}s')} {word}"

@@ -6,11 +6,13 @@ A stage that decides something new that people should see needs a reader here.
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import dataclass, field
+from datetime import timedelta
 from itertools import chain
 from typing import Final
 
 from muster.data.groups import grouped
 from muster.data.kinds import ACCEPTED, BY_NAME, MANAGED_CLUSTER
+from muster.data.times import format_duration
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.clusters import CLUSTER_SET, DENIED, NOT_JOINED, parse_members, state_of
 from muster.fleet.leases import DEFAULT_SECONDS, derived_lease_seconds
@@ -25,9 +27,9 @@ class Fact:
     """A fact about an object. Facts with the same `sort` and `name` (`condition`, `Ready`) are one thing at two times;
     `text` is its value in short, empty for none, and `note` says why, by whom or since when.
 
-    `word` is how a subject line counts objects with this as a new fact, `gone` those that lost it; empty if that is no
-    news. Without `anew` it is news only if there was another value. `counted` is the noun to count instead of the
-    object, and `sentence` the whole line of a commit message if the parts would read badly.
+    `word` is what a subject line says of an object with this as a new fact, `gone` of one that lost it; empty if that
+    is no news. Without `anew` it is news only if there was another value. `sentence` is the whole line of a commit
+    message if the parts would read badly.
     """
 
     sort: str
@@ -37,7 +39,6 @@ class Fact:
     word: str = field(default="", compare=False)
     gone: str = field(default="", compare=False)
     anew: bool = field(default=True, compare=False)
-    counted: str = field(default="", compare=False)
     sentence: str = field(default="", compare=False)
 
     @property
@@ -61,7 +62,7 @@ _STATUS_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "Ready": _READY,
     "Reconciled": {"True": "reconciled", "False": "not reconciled"},
     ACCEPTED: {"True": "accepted", "False": "denied", "Unknown": "denied"},
-    "DisruptionHeld": {"True": "exceeded", "False": "met again", "Unknown": "met again"},
+    "DisruptionHeld": {"True": "exceeded", "False": "no longer exceeded", "Unknown": "no longer exceeded"},
 }
 #: The same for conditions of which only one kind has words, or none.
 _STATUS_WORDS_OF: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
@@ -69,6 +70,7 @@ _STATUS_WORDS_OF: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
     ("AdapterReport", "Accepted"): {"True": "accepted", "False": "discarded"},
     ("ClusterDeployment", "Ready"): {},
     ("Rollout", "RolledOut"): {"True": "complete", "False": "started"},
+    ("Placement", "PlacementSatisfied"): {"True": "", "False": "not satisfied"},
 }
 #: States of a cluster in a rollout that are news.
 _ROLLOUT_WORDS: Final = {
@@ -91,10 +93,10 @@ def _conditions(body: Tree) -> Iterator[Fact]:
         type_, status = str(condition.get("type")), str(condition.get("status"))
         words = _STATUS_WORDS_OF.get((dig(body, "kind"), type_), _STATUS_WORDS.get(type_, {}))
         word, reason = words.get(status, status if words else ""), str(condition.get("reason") or "")
-        gone, counted = ("met again", "budget") if type_ == "DisruptionHeld" else ("", "")
+        gone = "no longer exceeded" if type_ == "DisruptionHeld" else ""
         anew = not (apart and type_ == MANAGED_CLUSTER.headline)
         word = word if anew else apart.get(status, "")
-        yield Fact("condition", type_, status, reason, word=word, gone=gone, anew=anew, counted=counted)
+        yield Fact("condition", type_, status, reason, word=word, gone=gone, anew=anew)
 
 
 def _taints(body: Tree) -> Iterator[Fact]:
@@ -118,7 +120,7 @@ def _set(body: Tree) -> Iterator[Fact]:
 def _lease(body: Tree) -> Iterator[Fact]:
     """The duration of a lease, if it is not the default."""
     if dig(body, "kind") == MANAGED_CLUSTER.name and (seconds := derived_lease_seconds(body)) != DEFAULT_SECONDS:
-        yield Fact("lease duration", text=f"{seconds}s")
+        yield Fact("lease duration", text=format_duration(timedelta(seconds=seconds)))
 
 
 def _members(body: Tree) -> Iterator[Fact]:
@@ -134,7 +136,7 @@ def _remedies(body: Tree) -> Iterator[Fact]:
     entries = mappings_at(body, "status", "muster", "remedies")
     names = grouped((str(entry.get("action")), str(entry.get("remedy"))) for entry in entries)
     for action, found in names.items():
-        yield Fact("remedy", action, "applied", ", ".join(found), word="applied", gone="lifted", counted="remedy")
+        yield Fact("remedy", action, "applied", ", ".join(found), word="applied", gone="lifted")
 
 
 def _held(body: Tree) -> Iterator[Fact]:
@@ -175,7 +177,7 @@ def _rollout(body: Tree) -> Iterator[Fact]:
 def _blocks(body: Tree) -> Iterator[Fact]:
     """Clusters without traffic."""
     for name in dig(body, "status", "trafficBlockClusters") or ():
-        yield Fact("traffic", f"to {name}", "blocked", word="rerouted", gone="rerouted", counted="ingress")
+        yield Fact("traffic", f"to {name}", "blocked", word="rerouted", gone="rerouted")
 
 
 def _report(body: Tree) -> Iterator[Fact]:
@@ -205,7 +207,7 @@ def _claim(body: Tree) -> Iterator[Fact]:
     if cluster := dig(body, "spec", "namespace"):
         yield Fact("assigned cluster", text=str(cluster), word="assigned")
     if ended := dig(body, "metadata", "deletionTimestamp"):
-        yield Fact("claim", text="ended", note=f"at {ended}")
+        yield Fact("claim", text="ended", note=f"at {ended}", word="ended")
 
 
 def _pool(body: Tree) -> Iterator[Fact]:
@@ -223,7 +225,7 @@ def _pool_cluster(body: Tree) -> Iterator[Fact]:
         word = "resumed" if power == "Running" else "sent to sleep"
         yield Fact("power state", text=str(power), word=word, anew=False)
     if deleted := dig(body, "metadata", "deletionTimestamp"):
-        yield Fact("deletion", text="asked for", note=f"at {deleted}{_why_broken(body)}", word="being deleted")
+        yield Fact("deletion", text="requested", note=f"at {deleted}{_why_broken(body)}", word="being deleted")
 
 
 def _why_broken(body: Tree) -> str:

@@ -304,7 +304,7 @@ def test_the_verb_relays_once_and_the_hub_decides(site: Site, tmp_path: Path, mu
     code, _, err = muster("reconcile", "--repo", person.path, "--push", "--now", format_time(NOW))
     assert code == exits.FINE
     assert "MUS132" in err  # prod is not the relay's to speak for
-    assert "1 cluster available" in site.hub.git("log", "-1", "--format=%s", "main")
+    assert "edge-a available" in site.hub.git("log", "-1", "--format=%s", "main")
     assert muster("relay", *options[:4], "--name", "No!", "--once")[0] == exits.USAGE
     assert muster("relay", *options, "--listen", "127.0.0.1:0")[0] == exits.USAGE
 
@@ -453,5 +453,5 @@ def test_a_name_that_means_dot_git_counts_nowhere(site: Site, tmp_path: Path, mu
     now = ("--now", format_time(NOW))
     code, _, err = muster("reconcile", "--repo", person.path, "--push", *now)
     assert (code, err.count("MUS021")) == (exits.FINE, 3)
-    assert "1 cluster available" in site.hub.git("log", "-1", "--format=%s", "main")
+    assert "edge-a available" in site.hub.git("log", "-1", "--format=%s", "main")
     assert muster("forecast", "--repo", person.path, *now)[0] == exits.FINE

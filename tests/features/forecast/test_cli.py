@@ -23,18 +23,20 @@ def test_what_happens_next(muster: Run, fleet: Repo) -> None:
     code, out, err = muster("forecast", "--repo", fleet.path, *NOON, "--for", "5m")
     assert (code, err) == (0, "")
     lines = out.splitlines()
-    assert lines[0] == "2026-01-01T12:01:30Z  in 1m30s  1 cluster Unknown"
+    assert lines[0] == "2026-01-01T12:01:30Z  in 1m30s  prod-ap-2 Unknown"
     assert lines[1] == (
         "  ManagedCluster/prod-ap-2: condition ManagedClusterConditionAvailable True -> Unknown "
         "(ManagedClusterLeaseUpdateStopped)"
     )
-    assert "2026-01-01T12:04:40Z  in 4m40s  1 cluster Unknown, 1 budget exceeded, 1 held" in lines
+    assert "2026-01-01T12:04:40Z  in 4m40s  prod-eu-1 Unknown; budget exceeded; 1 held" in lines
     assert fleet.status() == []
 
 
 def test_a_lost_region(muster: Run, fleet: Repo) -> None:
     _, out, _ = muster("forecast", "--repo", fleet.path, *NOON, "--for", "5m", "--lose", "region=eu")
-    assert out.startswith("2026-01-01T12:00:00Z  now  3 clusters Unknown, 1 placement rescheduled\n")
+    assert out.startswith(
+        "2026-01-01T12:00:00Z  now  prod-eu-1, prod-eu-2 and prod-eu-3 Unknown; search moved to prod-us-1\n"
+    )
     assert "cluster prod-us-1 joined placement shop/search" in out
     assert "prod-us-2: condition ManagedClusterConditionAvailable" not in out, "all others go on renewing"
 
@@ -78,7 +80,7 @@ def test_a_policy_of_ones_own(muster: Run, fleet: Repo, tmp_path: Path) -> None:
 def test_a_plan_of_what_has_not_happened(muster: Run, fleet: Repo) -> None:
     code, out, _ = muster("plan", "--repo", fleet.path, *NOON, "--lose", "region=eu,env=prod")
     assert code == 0
-    assert "3 clusters Unknown, 1 placement rescheduled: 4 derived files to write or remove." in out
+    assert "prod-eu-1, prod-eu-2 and prod-eu-3 Unknown; search moved to prod-us-1: 4" in out
     code, _, err = muster("plan", "--repo", fleet.path, *NOON, "--lose", "region=eu", "--base", "main")
     assert (code, "--base compares commits" in err) == (2, True)
 

@@ -66,7 +66,7 @@ def test_it_follows_the_file_into_its_shard_and_out_of_the_fleet(muster: Run, fl
     _, out, _ = muster("history", "cluster/a", "--repo", fleet.path, "--now", "2026-01-01T16:00:00Z")
     lines = out.splitlines()
     assert not [line for line in lines if line.startswith("2026-01-01T15:01:00Z")], "a rename is no transition"
-    assert [line[:20] for line in lines if "derived gone" in line or "derived -> gone" in line] == [
+    assert [line[:20] for line in lines if "  removed, by" in line or "  removed, from" in line] == [
         "2026-01-01T15:02:00Z"
     ]
     assert "True 1h2m" in lines[-1]

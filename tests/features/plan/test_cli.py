@@ -74,7 +74,7 @@ def test_a_change_of_a_remedy_names_clusters_and_traffic(
         "  web/shop\n"
         "    no more traffic to: member-ap-1\n"
         "    traffic again to: member-us-1\n"
-        "1 remedy applied, 1 remedy lifted, 1 ingress rerouted, 1 Remedy edited, 1 remedy with another cause.\n"
+        "TrafficControl applied to member-ap-1; and 5 more.\n"
         "This branch changes what is derived of 4 objects, since it left main at\n"
         f"{repo.tip('main')[:12]}, both as of 2026-01-01T12:02:30Z.\n"
     )
@@ -102,7 +102,7 @@ def test_a_label_that_a_person_changes_is_named_with_its_object(repo: Repo, must
     out = muster("plan", "--repo", repo.path, "--base", "main", *NOW)[1]
     assert out.startswith("Edited: 1 cluster\n  label region\n    eu -> de: prod-eu-1\n")
     assert "  clusters\n    5 -> 4: ManagedClusterSet/europe\n" in out
-    assert "1 cluster relabelled, 1 cluster set resized." in out
+    assert "cluster set europe resized; prod-eu-1 relabelled." in out
     assert not re.search(r"details|updated", out)
     change = json.loads(muster("plan", "--repo", repo.path, "--base", "main", *NOW, "-o", "json")[1])["changes"][0]
     assert (change["object"]["name"], change["field"], change["before"], change["after"]) == (
@@ -121,7 +121,7 @@ def test_an_edited_copy_replaces_the_part_that_it_is(repo: Repo, tmp_path: Path,
     reported.write_text((repo.path / "clusters/eu/prod-eu-1/observed.yaml").read_text())
     assert muster("plan", "--repo", repo.path, "--edit", reported, *NOW)[1] == before
     copy.write_text(text.replace("leaseDurationSeconds: 60", "leaseDurationSeconds: 120"))
-    assert "+ lease duration: 120s" in muster("plan", "--repo", repo.path, "--edit", copy, *NOW)[1]
+    assert "+ lease duration: 2m" in muster("plan", "--repo", repo.path, "--edit", copy, *NOW)[1]
 
 
 def test_a_placement_that_runs_dry(repo: Repo, muster: Run, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -160,13 +160,13 @@ def test_other_formats(repo: Repo, muster: Run, output: str) -> None:
         document = json.loads(out)
         assert (document["base"], document["commit"], document["differing"]) == (repo.tip("main"), repo.tip(), 4)
     if output == "markdown":
-        assert out.startswith("<!-- muster:plan -->\n### Plan: 1 remedy applied, ")
+        assert out.startswith("<!-- muster:plan -->\n### Plan: TrafficControl applied to member-ap-1; ")
 
 
 def test_a_plan_without_a_base_is_a_comment_too(repo: Repo, muster: Run) -> None:
     code, out, _ = muster("plan", "--repo", repo.path, "--now", "2026-01-01T12:08:00Z", "-o", "markdown")
     assert code == exits.FINE
-    assert "### Plan: 5 clusters Unknown, 1 budget exceeded" in out
+    assert "### Plan: 5 clusters Unknown; budget exceeded; and 4 more" in out
     assert "| <code>shop&#47;web&#58; 6 -&#62; 4 clusters</code> | <code>loses " in out
     assert "<code>taint unreachable&#58;NoSelect held</code>" in out
 

@@ -102,7 +102,7 @@ def test_a_denied_cluster_whose_file_is_deleted_is_gone(automatic: bool, repo: R
     repo.git("rm", "-rq", "clusters")
     repo.git("commit", "-qm", "Remove it")
     told = muster("reconcile", "--repo", repo.path, "--now", NOW)[1]
-    assert "1 cluster removed" in told
+    assert "a removed" in told
     for _ in range(2):
         assert clusters(repo, muster) == []
     assert "derived/managedclusters/a.yaml" not in repo.paths()

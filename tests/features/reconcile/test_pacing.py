@@ -109,7 +109,7 @@ def test_it_is_said_and_watch_wakes_for_it(repo: Repo, muster: Muster) -> None:
     told.clear()
     watcher.look()
     waiting = "waits until 2026-01-01T13:00:00Z (Fleet.spec.derived.maxCommitsPerHour): "
-    waiting += "1 cluster with lease duration 90s"
+    waiting += "lease duration of a now 1m30s"
     assert [line.partition(" ")[2].replace("object", "cluster") for line in told] == [waiting]
     now = format_time(clock[0])
     code, out, _ = muster(repo, "reconcile", "--now", now)

@@ -36,5 +36,5 @@ def test_watch_does_not_run_hot(tmp_path: Path) -> None:
         line_with(process, "ManagedCluster/a does not come to rest")
         commits = repo.git("rev-list", "--count", "HEAD")
         repo.commit({"clusters/c/cluster.yaml": cluster("c")})
-        line_with(process, "1 cluster accepted")
+        line_with(process, "c accepted")
     assert int(repo.git("rev-list", "--count", "HEAD")) == int(commits) + 2, "one of a person's, one of muster's"

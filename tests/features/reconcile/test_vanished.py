@@ -249,7 +249,7 @@ def test_a_file_that_names_nothing_holds_up_nobody_else(name: str, repo: Repo, m
     a, b = (repo.git("rev-parse", f"HEAD:derived/managedclusters/{x}.yaml") for x in "ab")
     repo.commit({**UNCLEAR[name], "clusters/d.yaml": cluster("d")})
     code, out, _ = muster("reconcile", "--repo", repo.path, "--now", NOW)
-    assert (code, "1 cluster available" in out) == (1, True)
+    assert (code, "d available" in out) == (1, True)
     now = repo.git("show", "HEAD:derived/managedclusters/d.yaml")
     assert ("unavailable" in now, "TrafficControl" in now) == (False, False)
     assert [repo.git("rev-parse", f"HEAD:derived/managedclusters/{x}.yaml") for x in "ab"] == [a, b]
@@ -267,7 +267,7 @@ def test_deleting_it_removes_it(name: str, repo: Repo, muster: Run) -> None:
     gone = "c" if "more.yaml" in REMOVALS[name] else "a"
     repo.commit(dict(REMOVALS[name]))
     code, out, err = muster("reconcile", "--repo", repo.path, "--now", NOW)
-    assert (code, "1 cluster removed" in out, "error" in err) == (0, True, False), f"{out}{err}"
+    assert (code, f"{gone} removed" in out, "error" in err) == (0, True, False), f"{out}{err}"
     assert f"derived/managedclusters/{gone}.yaml" not in repo.git("ls-files")
 
 
@@ -276,7 +276,7 @@ def test_a_slip_ends_when_the_file_is_deleted(repo: Repo, muster: Run) -> None:
     assert muster("reconcile", "--repo", repo.path, "--now", NOW)[0] == 1
     repo.commit({"clusters/a.yaml": None, "new.yaml": cluster("new")})
     code, out, err = muster("reconcile", "--repo", repo.path, "--now", NOW)
-    assert (code, "1 cluster removed" in out) == (1, True)
+    assert (code, "a removed" in out) == (1, True)
     assert "more.yaml" in err
     assert repo.git("ls-files", "derived/managedclusters").count("/b.yaml") == 1
 
@@ -403,7 +403,7 @@ def test_a_budget_that_is_spoiled_leaves_the_built_in_one_in_force(repo: Repo, m
     budget = "apiVersion: muster.dev/v1alpha1\nkind: DisruptionBudget\nmetadata: {name: default}\n"
     repo.commit({"budget.yaml": f"{budget}spec: {{ignoreUpTo: 0, maxDisrupted: 0}}\n"})
     code, out, err = muster("reconcile", "--repo", repo.path, "--now", NOW)
-    assert (code, "1 budget exceeded" in out) == (0, True), f"{out}{err}"
+    assert (code, "budget exceeded" in out) == (0, True), f"{out}{err}"
     repo.commit({"budget.yaml": f"{budget}spec\n"})
     code, out, err = muster("reconcile", "--repo", repo.path, "--now", "2026-01-01T01:00:00Z")
     assert (code, "3 of 3 clusters are disrupted, budget 'default' allows 2" in out) == (1, True), f"{out}{err}"

@@ -128,7 +128,7 @@ def test_why_a_cluster_was_deleted_stays_visible(
     play.settle("07:00")
     message = TIMED_OUT.format(*verbs)
     told = [str(change) for change in settle(MemorySnapshot(dict(play.files)), parse_time(at("07:20"))).changes]
-    assert f"ClusterDeployment/ci-1/ci-1: deletion asked for (at {at('07:20')}, {reason}: {message})" in told
+    assert f"ClusterDeployment/ci-1/ci-1: deletion requested (at {at('07:20')}, {reason}: {message})" in told
     play.settle("07:20")
     for type_ in ("Hibernating", "Broken"):
         said = condition(play.cluster("ci-1"), type_)
@@ -227,7 +227,7 @@ def test_changes_tell_a_deletion_without_a_failure_as_before(play: Play) -> None
     play.pool(size=0)
     run = settle(MemorySnapshot(dict(play.files)), parse_time(at("07:00"))).first
     told = [str(change) for change in changes(run.fleet)]
-    assert f"ClusterDeployment/ci-1/ci-1: deletion asked for (at {at('07:00')})" in told
+    assert f"ClusterDeployment/ci-1/ci-1: deletion requested (at {at('07:00')})" in told
 
 
 def test_a_cluster_without_a_pool_times_out_by_what_it_says_itself(play: Play) -> None:

@@ -21,7 +21,7 @@ from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet
 from muster.git.snapshot import CommitSnapshot
 from muster.run.change import Change
-from muster.run.changes import summary
+from muster.run.subjects import subject_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -105,14 +105,14 @@ def moment_text(moment: Moment, now: datetime) -> str:
 
 
 def _summary(moment: Moment) -> str:
-    parts = [summary(moment.changes)] if moment.changes else []
+    parts = [subject_line(moment.changes)] if moment.changes else []
     if moment.held:
         parts.append(f"{len(moment.held)} held")
     if moment.released:
         parts.append(f"{len(moment.released)} held no longer")
     if moment.pulses:
         parts.append(f"{len(moment.pulses)} pulse{'s' if len(moment.pulses) > 1 else ''}")
-    return ", ".join(parts)
+    return "; ".join(parts)
 
 
 def _details(moment: Moment) -> Iterator[str]:
@@ -132,7 +132,7 @@ def moment_document(moment: Moment) -> Tree:
     """Return an instant as data."""
     return {
         "at": format_time(moment.at),
-        "summary": summary(moment.changes),
+        "summary": subject_line(moment.changes),
         "changes": [change_document(change) for change in moment.changes],
         "held": [held_document(held) for held in moment.held],
         "released": [{"object": object_document(id_), "effect": effect} for id_, effect in moment.released],

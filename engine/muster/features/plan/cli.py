@@ -121,7 +121,7 @@ def _print(settled: "Settled", found: "BranchComparison | None", against: str, o
     from muster.cli.documents import json_text, yaml_stream
     from muster.features.plan import text as plan
     from muster.features.plan.plan import branch_document, plan_document, result_document
-    from muster.run.changes import summary
+    from muster.run.subjects import subject_line
 
     if output in ("json", "yaml"):
         document = branch_document(found) if found else {**plan_document(settled), **result_document(settled)}
@@ -142,7 +142,7 @@ def _print(settled: "Settled", found: "BranchComparison | None", against: str, o
     else:
         plan.print_transitions(settled.changes)
         plan.print_held(settled.last.fleet.held)
-        plan.print_summary(summary(settled.changes), len(settled.files), settled.last.horizon)
+        plan.print_summary(subject_line(settled.changes), len(settled.files), settled.last.horizon)
 
 
 def _branch(

@@ -13,9 +13,9 @@ from muster.cli.outcome import tally
 from muster.data.finding import Finding
 from muster.data.times import format_time
 from muster.features.plan.effects import Row, Section, sections_of
-from muster.run.changes import summary
 from muster.run.comparison import Comparison, comparison_of
 from muster.run.run import Run, Settled
+from muster.run.subjects import subject_line
 
 #: The first line of each comment; no text from a fleet can be equal to it.
 MARKER: Final = "<!-- muster:plan -->"
@@ -53,7 +53,7 @@ def branch_comment(found: Comparison, against: str, base: Run, head: Run) -> Com
     commit = f"{code(head.commit[:12])} changes" if head.commit else "the work tree changes"
     about = f"What {commit} since it left {code(against)} at {code((base.commit or '')[:12])}, "
     about += f"both as of {format_time(head.now)}."
-    title = words(summary(found.changes)) if found else NOTHING
+    title = words(subject_line(found.changes)) if found else NOTHING
     if not found and (found.found or found.mended):
         title += ", but findings do"
     return Comment(f"Plan: {title}", about, sections_of(found), found.found, found.mended)
@@ -65,7 +65,7 @@ def plan_comment(settled: Settled) -> Comment:
     about = (
         f"What a reconcile of {code((run.commit or 'the work tree')[:13])} would commit as of {format_time(run.now)}."
     )
-    title = words(summary(settled.changes)) if settled.files else "nothing to do"
+    title = words(subject_line(settled.changes)) if settled.files else "nothing to do"
     return Comment(f"Plan: {title}", about, sections_of(found), found.found)
 
 

@@ -12,8 +12,9 @@ from muster.cli.cells import short_label
 from muster.data.ids import ObjectId
 from muster.data.kinds import is_cluster
 from muster.rules.effects.approval import REMOVAL
-from muster.run.change import NOUNS, Change
+from muster.run.change import Change
 from muster.run.comparison import Comparison
+from muster.run.subjects import NOUNS
 
 
 @dataclass(frozen=True, slots=True)

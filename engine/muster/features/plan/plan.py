@@ -18,7 +18,6 @@ from muster.git.pulse_memory import Remembered
 from muster.git.repository import Repository
 from muster.rules.checks.waivers import shown
 from muster.run.affected import data_of
-from muster.run.changes import summary
 from muster.run.comparison import Comparison, compare
 from muster.run.homes import CONTEXT
 from muster.run.incremental import answer
@@ -26,6 +25,7 @@ from muster.run.question import Question, WholeNeeded
 from muster.run.run import Settled
 from muster.run.settle import settle
 from muster.run.state import RunState
+from muster.run.subjects import subject_line
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +91,7 @@ def plan_document(settled: Settled) -> Tree:
     return {
         "now": format_time(run.now),
         "commit": run.commit,
-        "summary": summary(settled.changes),
+        "summary": subject_line(settled.changes),
         "changes": [change_document(change) for change in settled.changes],
         "files": settled.files,
         "held": run.held,
@@ -120,7 +120,7 @@ def branch_document(found: BranchComparison) -> Tree:
         "now": format_time(found.head.last.now),
         "base": found.base.last.commit,
         "commit": found.head.last.commit,
-        "summary": summary(difference.changes),
+        "summary": subject_line(difference.changes),
         "differing": difference.differing,
         "removed": [object_document(id_) for id_ in difference.removed],
         "added": [object_document(id_) for id_ in difference.added],

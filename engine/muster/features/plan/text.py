@@ -16,8 +16,9 @@ from muster.data.printable import printable
 from muster.data.times import format_time
 from muster.features.plan.effects import Row, Section
 from muster.run.change import Change
-from muster.run.changes import MOST_NAMED, summary, together
+from muster.run.changes import MOST_NAMED, together
 from muster.run.comparison import Comparison
+from muster.run.subjects import subject_line
 
 #: Sign and colour of a transition: added, removed, changed.
 _ADDED, _REMOVED, _CHANGED = ("+", 32), ("-", 31), ("~", 33)
@@ -89,7 +90,7 @@ def print_branch(found: Comparison, against: str, base: str, now: datetime) -> N
         sys.stdout.write(f"mended: {finding_text(one).splitlines()[0]}\n")
     since = f"since it left {printable(against)} at {base[:12]}, both as of {format_time(now)}."
     if found:
-        sys.stdout.write(f"{summary(found.changes)}.\n")
+        sys.stdout.write(f"{subject_line(found.changes)}.\n")
         count = f"{found.differing} object{'' if found.differing == 1 else 's'}"
         subject = f"This branch changes what is derived of {count}, {since}"
     else:

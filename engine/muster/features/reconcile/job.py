@@ -32,7 +32,8 @@ from muster.git.recovery import recover
 from muster.git.repository import Repository, open_repository
 from muster.git.upkeep import run_maintenance
 from muster.rules.checks.waivers import shown
-from muster.run.changes import held_lines, lines_for_people, summary
+from muster.run.changes import held_lines, lines_for_people
+from muster.run.subjects import subject_line
 
 if TYPE_CHECKING:
     from muster.run.workers import Workers
@@ -125,7 +126,7 @@ def _tell(done: ReconcileResult, remote: str | None) -> None:
     """Print what was committed, or why nothing was."""
     if done.commit:
         found = done.settled.changes
-        say(f"{done.commit[:12]} {summary(found)}", *(f"  {line}" for line in lines_for_people(found)))
+        say(f"{done.commit[:12]} {subject_line(found)}", *(f"  {line}" for line in lines_for_people(found)))
     elif done.waits:
         say(waiting_text(done.settled, format_time(done.waits)))
     else:

@@ -31,13 +31,14 @@ from muster.git.pulse_memory import Remembered
 from muster.git.repository import Repository
 from muster.run.answer import RunAnswer
 from muster.run.change import Change
-from muster.run.changes import commit_message, plain_message, summary
+from muster.run.changes import commit_message, plain_message
 from muster.run.collector import without_collection
 from muster.run.incremental import answer
 from muster.run.progress import RunStep, doing
 from muster.run.question import Question
 from muster.run.run import Settled
 from muster.run.state import RunState
+from muster.run.subjects import subject_line
 
 if TYPE_CHECKING:
     from muster.run.workers import Workers
@@ -58,7 +59,7 @@ def waits_until(repository: Repository, commit: str, settled: Settled) -> dateti
 def waiting_text(settled: Settled, until: str) -> str:
     """A line about the changes that wait."""
     changes: Iterable[Change] = settled.changes
-    return f"waits until {until} (Fleet.spec.derived.maxCommitsPerHour): {summary(changes)}"
+    return f"waits until {until} (Fleet.spec.derived.maxCommitsPerHour): {subject_line(changes)}"
 
 
 def _is_loss(change: Change) -> bool:

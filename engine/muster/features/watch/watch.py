@@ -36,8 +36,8 @@ from muster.git.recovery import recover
 from muster.git.repository import Repository, branch_tip, common_directory
 from muster.git.upkeep import run_maintenance
 from muster.rules.checks import waivers
-from muster.run.changes import summary
 from muster.run.state import RunState
+from muster.run.subjects import subject_line
 
 if TYPE_CHECKING:
     from muster.agents.identity.authority import Authority
@@ -217,7 +217,7 @@ class Watcher:
         if self._verbose:
             lines += [*((f"looked at {done.looked_at}",) if self._kept is not None else ()), *done.how]
         if done.commit:
-            lines.append(f"{done.commit[:12]} {summary(done.settled.changes)}")
+            lines.append(f"{done.commit[:12]} {subject_line(done.settled.changes)}")
         if done.waits and self._verbose:
             lines.append(waiting_text(done.settled, format_time(done.waits)))
         if done.followed:
