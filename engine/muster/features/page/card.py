@@ -28,7 +28,7 @@ def card(run: Run, obj: Object, ids: Iterable[ObjectId]) -> Tree:
     return {
         "why": str(condition(body, obj.kind.headline).get("message") or ""),
         "next": _next(run, home),
-        "version": str(dig(body, "status", "version", "kubernetes") or dig(body, "status", "kubernetesVersion") or ""),
+        "version": version_of(body),
         "lease": {
             "renewed": str(dig(lease, "spec", "renewTime") or ""),
             "seconds": dig(lease, "spec", "leaseDurationSeconds") or dig(body, "spec", "leaseDurationSeconds"),
@@ -56,6 +56,11 @@ def card(run: Run, obj: Object, ids: Iterable[ObjectId]) -> Tree:
         "labels": {str(name): str(text) for name, text in mapping_at(body, "metadata", "labels").items()},
         "yaml": emit(body),
     }
+
+
+def version_of(body: Tree) -> str:
+    """The version of Kubernetes that a cluster reports; empty if it reports none."""
+    return str(dig(body, "status", "version", "kubernetes") or dig(body, "status", "kubernetesVersion") or "")
 
 
 def _next(run: Run, home: Iterable[ObjectId]) -> Tree:

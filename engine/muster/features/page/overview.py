@@ -24,7 +24,7 @@ from muster.data.kinds import (
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.features.explain.reads import field_label
-from muster.features.page.card import card
+from muster.features.page.card import card, version_of
 from muster.features.page.trees import trees_of
 from muster.fleet.clusters import CLUSTER_SET, parse_members, state_of
 from muster.fleet.fleet import sorted_objects
@@ -166,7 +166,7 @@ def overview(run: Run, title: str, known: ClusterRows) -> Tree:
         "now": format_time(run.now),
         "commit": run.commit or "",
         "next": format_time(run.horizon) if run.horizon else "",
-        "clusters": list(known.rows.values()),
+        **_numbered(known.rows.values()),
         "held": [
             {"object": str(held.object), "effect": short_label(held.effect), "reason": held.reason}
             for held in run.fleet.held
@@ -185,18 +185,28 @@ def overview(run: Run, title: str, known: ClusterRows) -> Tree:
     }  # fmt: skip
 
 
+def _numbered(rows: Iterable[Tree]) -> Tree:
+    """The rows of clusters, with their labels as numbers of `words`: key, value, key, value."""
+    words: dict[str, int] = {}
+    clusters = [
+        [*row[:-1], [words.setdefault(word, len(words)) for pair in row[-1].items() for word in pair]] for row in rows
+    ]
+    return {"clusters": clusters, "words": list(words)}
+
+
 def _row(run: Run, obj: Object) -> Tree:
-    """A cluster's row: name, kind, accepted, state, reason, since, region, set, taints, held."""
+    """A cluster's row: name, kind, accepted, state, reason, since, region, set, taints, held, version, other labels."""
     body = run.fleet.whole(obj.id)
     found = condition(body, obj.kind.headline)
     labels = mapping_at(body, "metadata", "labels")
     accepted = cells.accepted(body, run.now) if obj.kind.name == "ManagedCluster" else "yes"
     state = state_of(obj.kind, by_type(mappings_at(body, "status", "conditions")))
-    region = next((str(labels[name]) for name in REGIONS if labels.get(name)), "")
+    region = next((name for name in REGIONS if labels.get(name)), "")
     return [
         obj.id.name, obj.kind.name, accepted, state, str(found.get("reason") or ""),
-        str(found.get("lastTransitionTime") or ""), region, str(labels.get(CLUSTER_SET) or ""),
-        _words(cells.taints(body, run.now)), "; ".join(held_effects(body)),
+        str(found.get("lastTransitionTime") or ""), str(labels.get(region) or ""), str(labels.get(CLUSTER_SET) or ""),
+        _words(cells.taints(body, run.now)), "; ".join(held_effects(body)), version_of(body),
+        {str(name): str(text) for name, text in sorted(labels.items()) if name not in (region, CLUSTER_SET)},
     ]  # fmt: skip
 
 

@@ -24,7 +24,7 @@ from muster.git.forges import Links, links_of
 from muster.git.repository import Repository
 from muster.run.run import Run
 
-ASSETS = ("index.html", "site.css", "site.js", "table.js", "availability.js", "cluster.js")
+ASSETS = ("index.html", "site.css", "site.js", "table.js", "list.js", "availability.js", "cluster.js")
 #: How many clusters' details are in one file.
 _IN_A_FILE: Final = 50
 _CLUSTERS: Final = re.compile(r"data/clusters/(0|[1-9][0-9]{0,5})\.js", re.ASCII)

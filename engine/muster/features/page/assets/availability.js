@@ -101,26 +101,17 @@ const Past = {
       one.classList.toggle("pointed", one.dataset.window === window.key);
       one.querySelector(".cursor").style.left = `${(column + 0.5) / window.columns * 100}%`;
     }
-    let tip = document.getElementById("tip");
-    if (!tip) {
-      tip = muster.make("div", { id: "tip" });
-      tip.setAttribute("aria-hidden", "true");
-      document.body.append(tip);
-    }
     const seconds = (at) => at / window.columns * window.seconds;
     const one = levels[column];
-    tip.replaceChildren(muster.make("strong", {}, group.name || (group.by ? "-" : "the fleet")), " ",
+    muster.tip(event, muster.make("strong", {}, group.name || (group.by ? "-" : "the fleet")), " ",
       this.instant(all, window, seconds(column)), "–", this.instant(all, window, seconds(column + 1)), muster.make("br"),
       one ? `${this.percent(this.share(one.low))}: ${this.count(one.low)}` : "nothing is known",
       ...(one && one.step && all.commits[one.step[8]] ? [muster.make("br"), all.commits[one.step[8]][1]] : []));
-    tip.style.left = `${Math.max(8, Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8))}px`;
-    tip.style.top = `${event.clientY + 18 + tip.offsetHeight > innerHeight ? event.clientY - tip.offsetHeight - 12 : event.clientY + 18}px`;
   },
 
   leave() {
     for (const one of document.querySelectorAll(".chart.pointed")) one.classList.remove("pointed");
-    const tip = document.getElementById("tip");
-    if (tip) tip.remove();
+    muster.tip();
   },
 
   count: ([available, unknown, not]) => [`${available} of ${available + unknown + not}`, unknown ? `${unknown} unknown` : "",
@@ -169,7 +160,7 @@ const Past = {
     if (many) found.sort((a, b) => lowest(a) - lowest(b));
     const row = (group) => {
       const name = muster.make("th", { scope: "row" }, group.name
-        ? muster.make("a", { href: `#/clusters?q=${encodeURIComponent(`${by}:${group.name}`)}` }, group.name) : "-");
+        ? muster.make("a", { href: `#/clusters?${new URLSearchParams([[by, group.name]])}` }, group.name) : "-");
       const [available, unknown, not] = group.now;
       const now = muster.make("td", { className: "now" }, muster.make("strong", {}, this.percent(this.share(group.now))),
         muster.make("p", {}, this.share(group.now) === null ? "nothing decided"

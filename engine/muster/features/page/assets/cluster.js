@@ -2,7 +2,7 @@
 // The page of a cluster: is it fine, and if not, why? Then everything known about it, each fact with its decision tree.
 
 const STATES = { True: "Available", False: "Not available", Unknown: "Unknown", Denied: "Denied", NotJoined: "Not joined",
-  Waiting: "Waiting to be let in", "": "Nothing decided" };
+  Waiting: "Waiting", "": "Nothing decided" };
 /** A state as rows and facets have it: a cluster that nobody decided on waits. */
 const stateOf = (row) => row[STATUS] || (row[ACCEPTED] === "no" ? "Waiting" : "");
 const later = (instant) => {

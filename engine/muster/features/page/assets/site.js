@@ -90,15 +90,54 @@ const muster = {
     const pages = document.getElementById("pages");
     for (const [path, title] of PAGES) pages.append(this.make("a", { href: `#/${path}` }, title));
     addEventListener("hashchange", () => this.route());
-    addEventListener("keydown", (event) => {
-      const filter = document.getElementById("filter");
-      if (event.key === "/" && filter && document.activeElement !== filter) {
-        event.preventDefault();
-        filter.focus();
-      }
-    });
+    addEventListener("keydown", (event) => this.key(event));
+    const help = this.make("button", { type: "button", title: "Keys" }, "?");
+    help.setAttribute("aria-label", "Keys");
+    help.addEventListener("click", () => this.help());
+    document.getElementById("asof").append(" ", help);
     this.route(true);
     if (fleet.live && "EventSource" in window) this.follow();
+  },
+
+  key(event) {
+    const typing = event.target.closest("input:not([type=checkbox]), select, textarea");
+    if (event.ctrlKey || event.metaKey || event.altKey || (typing && event.key !== "Escape") || document.querySelector("dialog[open]")) return;
+    const rows = Rows.current && Rows.current.box.isConnected ? Rows.current : null;
+    if (event.key === "Escape" && typing) typing.blur();
+    else if (event.key === "/" && !document.getElementById("filter")) location.hash = "#/clusters";
+    else if (event.key === "/") document.getElementById("filter").focus();
+    else if ((event.key === "j" || event.key === "k") && rows) rows.move(event.key === "j" ? 1 : -1);
+    else if (event.key === "?") this.help();
+    else return;
+    event.preventDefault();
+  },
+
+  help() {
+    const keys = [["/", "the list of clusters, and its filter"], ["j, k", "the next row, the one before"], ["Enter", "open it"],
+      ["Esc", "leave the filter"], ["?", "this help"]];
+    const close = this.make("button", { type: "button", autofocus: true }, "Close");
+    const box = this.make("dialog", {}, this.make("h2", {}, "Keys"), this.make("dl", {}, ...keys.flatMap(([key, text]) => [
+      this.make("dt", {}, this.make("kbd", {}, key)), this.make("dd", {}, text)])), close);
+    box.setAttribute("aria-label", "Keys");
+    close.addEventListener("click", () => box.close());
+    box.addEventListener("close", () => box.remove());
+    document.body.append(box);
+    box.showModal();
+  },
+
+  /** What is under the pointer, in words; without words, nothing. */
+  tip(event, ...children) {
+    let tip = document.getElementById("tip");
+    if (!children.length) return tip && tip.remove();
+    if (!tip) {
+      tip = this.make("div", { id: "tip" });
+      tip.setAttribute("aria-hidden", "true");
+      document.body.append(tip);
+    }
+    tip.replaceChildren(...children);
+    tip.style.left = `${Math.max(8, Math.min(event.clientX + 14, innerWidth - tip.offsetWidth - 8))}px`;
+    tip.style.top = `${event.clientY + 18 + tip.offsetHeight > innerHeight ? event.clientY - tip.offsetHeight - 12 : event.clientY + 18}px`;
+    return tip;
   },
 
   route(first = false) {
@@ -116,6 +155,7 @@ const muster = {
       if (own) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
+    this.tip();
     (VIEWS[page] || VIEWS[""])(rest, new URLSearchParams(query));
     if (!first) document.getElementById("main").focus({ preventScroll: true });
     scrollTo(0, 0);
@@ -179,7 +219,7 @@ const muster = {
 const STATUSES = ["True", "Unknown", "False", "Denied", "NotJoined", ""];
 const PAGES = [["", "Overview"], ["clusters", "Clusters"], ["placements", "Placements"], ["pools", "Pools"],
   ["remedies", "Remedies and traffic"], ["adapters", "Adapters"], ["findings", "Findings"]];
-const [NAME, KIND, ACCEPTED, STATUS, REASON, SINCE, REGION, SET, TAINTS, HELD] = Array.from({ length: 10 }, (_, i) => i);
+const [NAME, KIND, ACCEPTED, STATUS, REASON, SINCE, REGION, SET, TAINTS, HELD, VERSION, LABELS] = Array.from({ length: 12 }, (_, i) => i);
 const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
 const lasted = (seconds) => {
   const units = [[86400, "d"], [3600, "h"], [60, "m"], [1, "s"]];
@@ -217,12 +257,12 @@ const VIEWS = {
     muster.show("Overview",
       muster.tiles([
         [rows.length, "clusters", "#/clusters"],
-        [of("True"), "available", "#/clusters?q=status:True", "good"],
-        [of("Unknown"), "unknown", "#/clusters?q=status:Unknown", "doubt"],
-        [of("False"), "not available", "#/clusters?q=status:False", "bad"],
+        [of("True"), "available", "#/clusters?state=True", "good"],
+        [of("Unknown"), "unknown", "#/clusters?state=Unknown", "doubt"],
+        [of("False"), "not available", "#/clusters?state=False", "bad"],
         ...[["Denied", "denied"], ["NotJoined", "not joined"]].filter(([state]) => of(state))
-          .map(([state, words]) => [of(state), words, `#/clusters?q=status:${state}`, "apart"]),
-        ...[[waiting, "waiting to be let in", "#/clusters?q=accepted:no"], [of("") - waiting, "not reported", "#/clusters"]]
+          .map(([state, words]) => [of(state), words, `#/clusters?state=${state}`, "apart"]),
+        ...[[waiting, "waiting to be let in", "#/clusters?state=Waiting"], [of("") - waiting, "nothing decided", "#/clusters?state="]]
           .filter(([count]) => count).map((tile) => [...tile, "apart"]),
         [fleet.held.length, "effects held", "#/clusters?q=held:t", "held"],
         [errors, "errors", "#/findings", errors ? "bad" : ""],
@@ -239,20 +279,7 @@ const VIEWS = {
     over(document.getElementById("over"));
   },
 
-  clusters(_, query) {
-    const fleet = muster.data.fleet;
-    const text = (number) => (row) => row[number];
-    const column = (title, number, cell) => ({ title, text: text(number), cell: cell || ((row) => row[number] || "-"), kind: title.toLowerCase() });
-    const rows = new Rows([
-      column("Name", NAME, (row) => muster.cluster(row[NAME])), column("Status", STATUS, (row) => muster.status(row[STATUS])),
-      column("Since", SINCE, (row) => (row[SINCE] ? age(row[SINCE]) : "-")), column("Reason", REASON), column("Region", REGION),
-      column("Set", SET), column("Accepted", ACCEPTED), column("Taints", TAINTS), column("Held", HELD), column("Kind", KIND),
-    ], fleet.clusters, "clusters", (value) => {
-      history.replaceState(null, "", value ? `#/clusters?q=${encodeURIComponent(value)}` : "#/clusters");
-    });
-    muster.show("Clusters", rows.element);
-    rows.filter(query.get("q") || "", true);
-  },
+  clusters: (_, query) => List.view(query),
 
   cluster: (rest) => Cluster.view(rest),
 

@@ -7,14 +7,18 @@ class Rows {
   /** How the reader wants each to be sorted, also when it is built anew. */
   static orders = {};
 
-  /** `columns`: title, `text(row)`, `sort(row)`, `cell(row)` (an element or a text), `kind` (its style). `about`: what is counted. */
-  constructor(columns, rows, about, changed) {
+  /** `columns`: title, `text(row)`, `sort(row)`, `cell(row)` (an element or a text), `kind` (its style). `about`: what is
+   * counted. `changed(text)`: the filter has another text. */
+  constructor(columns, rows, about, changed, searched = columns) {
     this.columns = columns;
+    this.searched = searched;
     this.about = about;
     this.changed = changed;
-    this.all = rows.map((row) => ({ row, text: columns.map((c) => c.text(row)).join("\n").toLowerCase() }));
+    this.all = rows.map((row) => ({ row, text: searched.map((c) => c.text(row)).join("\n").toLowerCase() }));
     this.shown = this.all;
     this.order = Rows.orders[about] || { column: 0, down: false };
+    this.at = -1;
+    Rows.current = this;
     this.build();
   }
 
@@ -41,18 +45,26 @@ class Rows {
     this.box.addEventListener("scroll", () => requestAnimationFrame(() => this.draw()), { passive: true });
     this.box.addEventListener("keydown", (event) => this.key(event));
     this.label = make("label", { htmlFor: "filter" }, "Filter");
-    this.element = make("div", {}, make("div", { className: "filter" }, this.label, this.input, this.count), this.box);
+    this.bar = make("div", { className: "filter" }, this.label, this.input, this.count);
+    this.element = make("div", {}, this.bar, this.box);
   }
 
   /** Words that all have to be there; `column:word` in that column alone, `-word` nowhere. */
   filter(text, quiet = false) {
     this.input.value = text;
     const tests = text.toLowerCase().split(/\s+/).filter(Boolean).map((word) => this.test(word));
-    this.shown = this.all.filter((one) => tests.every((test) => test(one)));
+    this.found = this.all.filter((one) => tests.every((test) => test(one)));
+    if (!quiet) this.changed(text);
+    this.narrow();
+  }
+
+  /** Show those that the words found and `narrowed(row)` leaves. */
+  narrow() {
+    this.shown = this.narrowed ? this.found.filter((one) => this.narrowed(one.row)) : this.found;
     this.arrange();
+    this.at = -1;
     this.box.scrollTop = 0;
     this.draw();
-    if (!quiet) this.changed(text);
   }
 
   test(word) {
@@ -61,7 +73,7 @@ class Rows {
       return (one) => !inner(one);
     }
     const colon = word.indexOf(":");
-    const column = colon > 0 && this.columns.find((c) => c.title.toLowerCase().startsWith(word.slice(0, colon)));
+    const column = colon > 0 && this.searched.find((c) => c.title.toLowerCase().startsWith(word.slice(0, colon)));
     if (!column) return (one) => one.text.includes(word);
     const wanted = word.slice(colon + 1);
     return (one) => column.text(one.row).toLowerCase().includes(wanted);
@@ -72,6 +84,18 @@ class Rows {
     Rows.orders[this.about] = this.order;
     this.arrange();
     this.draw();
+    if (this.sorted) this.sorted();
+  }
+
+  /** Go to the next row, or the one before, and to its link. */
+  move(step) {
+    this.at = Math.max(0, Math.min(this.shown.length - 1, this.at + step));
+    const top = this.at * Rows.HEIGHT;
+    const room = this.box.clientHeight - 2 * Rows.HEIGHT; // below the titles
+    this.box.scrollTop = Math.min(top, Math.max(this.box.scrollTop, top - room));
+    this.draw();
+    const link = this.body.querySelector(`[aria-rowindex="${this.at + 2}"] a`);
+    if (link) link.focus({ preventScroll: true });
   }
 
   arrange() {
@@ -79,7 +103,7 @@ class Rows {
     const key = this.columns[column].sort || this.columns[column].text;
     const sign = down ? -1 : 1;
     const keyed = this.shown.map((one) => [key(one.row), one]);
-    keyed.sort(([a], [b]) => (a < b ? -sign : a > b ? sign : 0));
+    keyed.sort(([a], [b]) => (a < b ? -sign : a > b ? sign : 0)); // rows come by name, and a sort keeps the order of equals
     this.shown = keyed.map(([, one]) => one);
     this.heads.forEach((head, number) => {
       head.setAttribute("aria-sort", number !== column ? "none" : down ? "descending" : "ascending");
@@ -95,11 +119,14 @@ class Rows {
     const first = Math.max(0, Math.min(last, Math.floor(this.box.scrollTop / height) - 5));
     const rows = this.shown.slice(first, first + room + 10);
     const below = this.shown.length - first - rows.length;
+    const focused = this.body.contains(document.activeElement) && document.activeElement.closest("tr").getAttribute("aria-rowindex");
     this.body.replaceChildren(
       ...(first ? [this.space(first * height)] : []),
       ...rows.map((one, number) => this.line(one.row, first + number)),
       ...(below > 0 ? [this.space(below * height)] : []),
     );
+    const link = focused && this.body.querySelector(`[aria-rowindex="${focused}"] a`);
+    if (link) link.focus({ preventScroll: true });
   }
 
   line(row, number) {
