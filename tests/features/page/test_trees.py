@@ -8,11 +8,12 @@ from tests.features.pulses.test_walkthrough import cluster, lease
 from tests.support.example import NOON
 
 FILES = {f"{name}.yaml": f"{cluster(name)}---\n{lease(name, '2026-01-01T11:00:00Z')}" for name in "ab"}
+HOMES = {name: [MANAGED_CLUSTER.id(name)] for name in "ab"}
 AVAILABLE = "status.conditions[ManagedClusterConditionAvailable]"
 
 
 def test_a_tree_has_the_expressions_with_their_values_and_the_inputs_with_their_places() -> None:
-    trees = trees_of(settle(MemorySnapshot(FILES), NOON, witness=witness()).first)
+    trees = trees_of(settle(MemorySnapshot(FILES), NOON, witness=witness()).first, HOMES)
     tree = trees(MANAGED_CLUSTER.id("b"))[AVAILABLE]
     decided = {one["title"]: one for one in tree["asked"] if one["text"]}
     assert decided["rule lease-expired"]["gave"] == "true"
@@ -25,6 +26,6 @@ def test_a_tree_has_the_expressions_with_their_values_and_the_inputs_with_their_
 
 
 def test_a_large_fleet_has_trees_of_some() -> None:
-    trees = trees_of(settle(MemorySnapshot(FILES), NOON, witness=witness(most=1)).first)
+    trees = trees_of(settle(MemorySnapshot(FILES), NOON, witness=witness(most=1)).first, HOMES)
     assert [bool(trees(MANAGED_CLUSTER.id(name))) for name in "ab"].count(True) == 1
-    assert trees_of(settle(MemorySnapshot(FILES), NOON).first)(MANAGED_CLUSTER.id("a")) == {}
+    assert trees_of(settle(MemorySnapshot(FILES), NOON).first, HOMES)(MANAGED_CLUSTER.id("a")) == {}

@@ -44,12 +44,14 @@ class ClusterDetails:
     """The details of clusters: their objects, files, and decided fields with rules."""
 
     def __init__(self, run: Run) -> None:
-        self._run, self._files, self._trees = run, _files(run), trees_of(run)
+        self._run, self._files = run, _files(run)
         self._by_name: dict[str, list[ObjectId]] = {}
         for id_, home in homes(run.fleet).of.items():
             self._by_name.setdefault(home, []).append(id_)
         for obj in run.fleet.clusters():
             self._by_name.setdefault(obj.id.name, [obj.id])
+        names = {obj.id.name for obj in run.fleet.clusters()}
+        self._trees = trees_of(run, {name: ids for name, ids in self._by_name.items() if name in names})
 
     def of(self, name: str) -> list[Tree]:
         """The details of one cluster."""

@@ -4,7 +4,8 @@ Recording how expressions were evaluated costs more than the run itself, so in a
 limited number of clusters. A server that evaluates the clusters somebody looks at records all of them.
 """
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable, Mapping
+from dataclasses import replace
 from typing import Final
 
 from muster.cel.trace import TracePart
@@ -34,18 +35,26 @@ def witness(most: int | None = None) -> Witness:
     return Witness(about)
 
 
-def trees_of(run: Run) -> Callable[[ObjectId], dict[str, Tree]]:
-    """Return a function that gives the trees of a cluster by the names of its fields; none without a witness."""
+def trees_of(run: Run, homes: Mapping[str, Collection[ObjectId]]) -> Callable[[ObjectId], dict[str, Tree]]:
+    """Return a function that gives the trees of a cluster by the names of its fields; none without a witness. `homes`:
+    the objects of each cluster by its name."""
     seen: dict[ObjectId, list[Evaluation]] = {}
     recorded = run.fleet.witness
     for one in recorded.seen if recorded else ():
         seen.setdefault(one.object, []).append(one)
 
+    names = {id_.name for id_ in seen}
+    others = {id_ for name, ids in homes.items() if name not in names for id_ in ids}
+    # An explanation looks through all leases, reports and files.
+    objects = {id_: obj for id_, obj in run.fleet.objects.items() if id_ not in others}
+    read = replace(run.fleet.read, parts=[part for part in run.fleet.read.parts if part.id not in others])
+    explained = replace(run, fleet=replace(run.fleet, objects=objects, read=read))
+
     def trees(id_: ObjectId) -> dict[str, Tree]:
         if recorded is None or id_ not in seen:
             return {}
         try:
-            found = explain(run, Witness(recorded.about, seen[id_]), id_)
+            found = explain(explained, Witness(recorded.about, seen[id_]), id_)
         except NothingDecided:
             return {}
         return {one.label: _tree(one) for one in found.fields}
