@@ -1,5 +1,8 @@
 """What a table shows of an object."""
 
+import base64
+from datetime import datetime, timedelta
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -7,13 +10,15 @@ import pytest
 from muster.cli.cells import held_effects, short_label
 from muster.cli.columns import rows
 from muster.data.times import parse_time
+from muster.rules.policies.csr import issued_certificate
+from tests.support.authority import server_certificate
 
 NOW = parse_time("2026-01-03T00:00:00Z")
 Body = dict[str, Any]
 
 
-def shown(kind: str, *bodies: Body, namespaced: bool = False) -> list[dict[str, str]]:
-    headers, cells = rows(kind, [{"kind": kind, "metadata": {"name": "o"}, **body} for body in bodies], NOW,
+def shown(kind: str, *bodies: Body, namespaced: bool = False, now: datetime = NOW) -> list[dict[str, str]]:
+    headers, cells = rows(kind, [{"kind": kind, "metadata": {"name": "o"}, **body} for body in bodies], now,
                           namespaced=namespaced)  # fmt: skip
     return [dict(zip((heading.text for heading in headers), row, strict=True)) for row in cells]
 
@@ -75,11 +80,27 @@ def test_what_counts_of_an_adapter() -> None:
     spec = {**accepted, "observed_generation": 4, "resource": {"kind": "NodePool", "name": "a"}}
     both, unread = shown(
         "AdapterReport",
-        {"spec": spec, "status": {"muster": {"accepted": accepted}}},
+        {"metadata": {"namespace": "c"}, "spec": spec, "status": {"muster": {"accepted": accepted}}},
         {"status": {"muster": {"accepted": accepted}}},
     )
-    assert (both["OBJECT"], both["GENERATION"], both["COUNTS"]) == ("NodePool/a", "4", "True@3, 5m ago")
+    assert (both["OBJECT"], both["GENERATION"], both["COUNTS"]) == ("NodePool/c/a", "4", "True@3, 5m ago")
     assert (unread["ADAPTER"], unread["GENERATION"], unread["COUNTS"]) == ("dns", "-", "True@3, 5m ago")
+
+
+def test_a_certificate_and_when_it_ends(tmp_path: Path) -> None:
+    pem = base64.b64encode(server_certificate(tmp_path)[0].read_bytes()).decode()
+    issued: Body = {"status": {"certificate": pem}}
+    found = issued_certificate(issued)
+    assert found is not None
+    ended, going, waiting, odd = (
+        *[shown("CertificateSigningRequest", issued, now=found.end + timedelta(hours=hours))[0] for hours in (2, -2)],
+        *shown("CertificateSigningRequest", conditions(Denied="True"), {"status": {"certificate": "odd"}}),
+    )
+    assert [ended["EXPIRES"], going["EXPIRES"], waiting["EXPIRES"], odd["EXPIRES"]] == ["2h ago", "in 2h", "-", "-"]
+    assert [ended["STATE"], waiting["STATE"], odd["STATE"]] == ["Issued", "Denied", "Issued"]
+    assert shown("CertificateSigningRequest", {}, conditions(Approved="True")) == [
+        {"NAME": "o", "CLUSTER": "-", "STATE": state, "EXPIRES": "-", "USER": "-"} for state in ("Waiting", "Approved")
+    ]
 
 
 @pytest.mark.parametrize(

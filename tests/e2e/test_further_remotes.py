@@ -109,7 +109,7 @@ def test_one_that_does_not_answer_delays_nothing_and_is_told(
     assert "MUS512" in err
     assert "'eu' of spec.agents.remotes could not be asked" in err
     assert "nothing is decided about its clusters: eu-1, eu-2" in err
-    assert world.subject().startswith("us-1 Unknown")
+    assert world.subject().startswith("local Unknown")
     for fresh in (False, True):  # also in a clone that has never heard of them
         checkout = clone(world.hub, world.person.path.parent / "fresh") if fresh else world.person
         code, out, err = muster("plan", "--repo", checkout.path, "--now", LATER)
@@ -118,7 +118,7 @@ def test_one_that_does_not_answer_delays_nothing_and_is_told(
     # When it is back it is heard, and its agents' silence counts.
     world.point(f"{world.url}/eu.git")
     assert muster("reconcile", "--repo", world.person.path, "--push", "--now", LATER)[0] == exits.FINE
-    assert world.subject().startswith("2 clusters Unknown")
+    assert world.subject().startswith("eu-1 and eu-2 Unknown")
 
 
 def test_an_agent_that_leaves_its_repository_is_gone(world: World, muster: Run) -> None:

@@ -6,7 +6,9 @@ from datetime import datetime
 from muster.data.kinds import ACCEPTED
 from muster.data.times import age, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.fleet.approvals import CERTIFICATE
 from muster.fleet.clusters import parse_members
+from muster.rules.policies.csr import issued_certificate
 
 _MOST_NAMES = 5
 
@@ -153,9 +155,10 @@ def set_members(body: Tree, _now: datetime) -> str:
 
 
 def reported_on(body: Tree, _now: datetime) -> str:
-    """The object that an adapter reports on."""
-    spec = _report(body)
-    return f"{dig(spec, 'resource', 'kind') or '-'}/{dig(spec, 'resource', 'name') or '-'}"
+    """The object that an adapter reports on: `ManagedCluster/prod-eu-1`, `NodePool/prod-eu-1/gpu`."""
+    kind, name = (str(dig(_report(body), "resource", key) or "-") for key in ("kind", "name"))
+    cluster = dig(body, "metadata", "namespace")
+    return "/".join((kind, *((str(cluster),) if cluster and cluster != name else ()), name))
 
 
 def _report(body: Tree) -> Tree:
@@ -222,6 +225,29 @@ def pool_note(body: Tree, _now: datetime) -> str:
         )
         or "-"
     )
+
+
+def request_state(body: Tree, _now: datetime) -> str:
+    """How far a certificate request is."""
+    if dig(body, *CERTIFICATE) is not None:
+        return "Issued"
+    return next(
+        (state for state in ("Denied", "Approved") if condition(body, state).get("status") == "True"), "Waiting"
+    )
+
+
+def certificate_end(body: Tree, now: datetime) -> str:
+    """When the certificate ends: `in 12d3h`, `2d ago`."""
+    found = issued_certificate(body)
+    if found is None:
+        return "-"
+    return f"in {age(now, found.end)}" if found.end > now else f"{age(found.end, now)} ago"
+
+
+def certificate_user(body: Tree, _now: datetime) -> str:
+    """Who the certificate is for."""
+    found = issued_certificate(body)
+    return found.user if found else "-"
 
 
 def claim_state(body: Tree, _now: datetime) -> str:

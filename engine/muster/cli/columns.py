@@ -105,6 +105,13 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("SET", cells.text("spec", "clusterSet")),
         Column("BOUND", cells.status("Bound")),
     ),
+    "CertificateSigningRequest": (
+        _NAME,
+        Column("CLUSTER", cells.text("metadata", "labels", "open-cluster-management.io/cluster-name")),
+        Column("STATE", cells.request_state),
+        Column("EXPIRES", cells.certificate_end),
+        Column("USER", cells.certificate_user, rank=1),
+    ),
     "AdapterReport": (
         Column("OBJECT", cells.reported_on),
         Column("ADAPTER", cells.adapter),

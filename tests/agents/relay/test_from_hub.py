@@ -162,4 +162,4 @@ def test_restarts_lose_nothing_and_main_moves_at_transitions_only(hub: Hub, flee
     assert {name: available(fleet, name) for name in ("c1", "c2")} == {name: since[name] for name in ("c1", "c2")}
     subjects = fleet.git("log", "--format=%s", f"{head}..main").splitlines()
     assert len(subjects) == 1, subjects
-    assert subjects[0].startswith("1 cluster Unknown")
+    assert subjects[0].startswith("c3 Unknown")

@@ -166,3 +166,13 @@ def test_a_name_needs_no_kind_where_it_can_only_mean_one(tmp_path: Path, muster:
         assert muster(verb, "prod-us-2", *rest, "--repo", repo.path)[0] == 0
     code, _, err = muster("get", "validation", "--repo", repo.path)
     assert (code, "validation is one of adapterreport/edge-eu-1/validation, " in err) == (2, True), err
+
+
+def test_a_wide_table_of_placements_names_their_clusters(tmp_path: Path, muster: Run) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({str(path.relative_to(EXAMPLE)): path.read_bytes() for path in EXAMPLE.rglob("*.yaml")})
+    for target in ("placements", "placement/shop/search"):
+        code, out, _ = muster("get", target, "-o", "wide", "--repo", repo.path, "--now", "2026-01-01T12:00:00Z")
+        assert (code, out.splitlines()[0].split()[-1]) == (0, "CLUSTERS")
+        (search,) = (line for line in out.splitlines() if " search " in line)
+        assert search.endswith("prod-ap-1, prod-eu-1")

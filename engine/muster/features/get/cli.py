@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -11,6 +11,7 @@ import click
 from muster.cli import completion, options
 from muster.cli.outcome import report, reported_findings
 from muster.cli.table import print_table
+from muster.data.kinds import PLACEMENT_DECISION
 from muster.data.tree import Tree, mapping_at
 
 if TYPE_CHECKING:
@@ -66,15 +67,18 @@ def get(
     listing = _listing(output, order, single=len(targets) == 1 and "/" in targets[0], labels=labels)
     if watch:
         return _follow(query, listing, source, remote, interval, events=events)
-    reading, run = source.evaluated(options.wanted(*targets))
+    wide = output == "wide"
+    reading, run = source.evaluated(options.wanted(*targets, *([PLACEMENT_DECISION.plural] if wide else ())))
     objects = query.of(run)
+    if wide:
+        listing = replace(listing, chosen=_chosen(run))
     try:
         if who_waits:
             from muster.features.get.waiting import COLUMNS, waiting, waiting_rows
 
             objects = waiting(objects, run.fleet.objects)
         if who_waits and objects and output in ("table", "wide"):
-            print_table(COLUMNS, waiting_rows(objects, run.now), wide=output == "wide")
+            print_table(COLUMNS, waiting_rows(objects, run.now), wide=wide)
         elif objects or not who_waits or not listing.is_table:
             listing.print(objects, run.now)
     except BadTemplate as error:
@@ -86,6 +90,18 @@ def get(
             click.echo("nobody waits" if who_waits else f"no {', '.join(targets)} here", err=True)
     reading.print_age(source.now, err=not listing.is_table)
     return report(reported_findings(run))
+
+
+def _chosen(run: "Run") -> Mapping[tuple[str, str], list[str]]:
+    """The clusters of each Placement, by its namespace and name."""
+    from muster.cli.select import select
+    from muster.run.placed import chosen
+
+    shards = select(run, f"{PLACEMENT_DECISION.plural}.{PLACEMENT_DECISION.group}")
+    found = chosen(
+        (PLACEMENT_DECISION.id(body["metadata"]["name"], body["metadata"]["namespace"]), body) for body in shards
+    )
+    return {(id_.namespace, id_.name): sorted(names) for id_, names in found.items()}
 
 
 def _follow(

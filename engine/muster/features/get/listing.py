@@ -9,7 +9,7 @@ from muster.cli.columns import rows
 from muster.cli.documents import json_text, yaml_stream
 from muster.cli.outcome import finding_tree
 from muster.cli.table import GrowingTable, Heading, print_table
-from muster.data.kinds import BY_NAME
+from muster.data.kinds import BY_NAME, PLACEMENT
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mapping_at
 from muster.features.get.jsonpath.template import Template
@@ -43,6 +43,8 @@ class ListingFormat:
     columns: Mapping[str, Template] = field(default_factory=dict)
     order: Template | None = None
     labels: bool = False
+    #: The clusters of Placements, by namespace and name: a column of wide tables.
+    chosen: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
 
     @property
     def is_table(self) -> bool:
@@ -89,6 +91,12 @@ class ListingFormat:
     def table(self, kind: str, bodies: list[Tree], now: datetime) -> tuple[list[Heading], list[list[str]]]:
         """Return headings and rows for objects of one kind."""
         headings, cells = rows(kind, bodies, now, namespaced=BY_NAME[kind].namespaced)
+        if self.chosen and kind == PLACEMENT.name:
+            headings = [*headings, Heading("CLUSTERS")]
+            names = (
+                self.chosen.get((dig(body, "metadata", "namespace"), dig(body, "metadata", "name"))) for body in bodies
+            )
+            cells = [[*row, ", ".join(found or ()) or "-"] for row, found in zip(cells, names, strict=True)]
         if self.labels:
             headings = [*headings, Heading("LABELS")]
             cells = [[*row, _labels(body)] for row, body in zip(cells, bodies, strict=True)]

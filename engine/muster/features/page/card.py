@@ -1,6 +1,5 @@
 """What a cluster's page says first: how the cluster is, why, what changes next, and what is known of it."""
 
-import base64
 from collections.abc import Iterable, Iterator, Set
 
 from muster.cli.cells import condition, short_label
@@ -10,8 +9,8 @@ from muster.data.kinds import CSR, LEASE, MANAGED_CLUSTER_ADD_ON, MANIFEST_WORK
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.emitter import emit
-from muster.fleet.approvals import CERTIFICATE
 from muster.fleet.objects import Object
+from muster.rules.policies.csr import issued_certificate
 from muster.rules.remedies.grounds import ORIGINS
 from muster.rules.rollouts.policy import PATH as ROLLOUTS
 from muster.rules.taints.keys import TAINT_RECORDS
@@ -49,9 +48,9 @@ def card(run: Run, obj: Object, ids: Iterable[ObjectId]) -> Tree:
             for key, entry in sorted(mapping_at(body, *map(str, ROLLOUTS)).items())
         ],
         "certificates": [
-            found
+            {"request": id_.name, "user": found.user, "from": format_time(found.begin), "until": format_time(found.end)}
             for id_ in home
-            if CSR.has(id_) and (found := _certificate(run.fleet.whole(id_), id_.name)) is not None
+            if CSR.has(id_) and (found := issued_certificate(run.fleet.whole(id_))) is not None
         ],
         "labels": {str(name): str(text) for name, text in mapping_at(body, "metadata", "labels").items()},
         "yaml": emit(body),
@@ -100,23 +99,6 @@ def alert_conditions(run: Run) -> Set[str]:
     """The types of the conditions that are alerts of an Alertmanager (`Fleet.spec.collectors`)."""
     rules = mappings_at(run.fleet.settings.spec, "collectors", "alertmanager")
     return {str(rule["condition"]) for rule in rules if rule.get("condition")}
-
-
-def _certificate(body: Tree, request: str) -> Tree:
-    """Who a certificate is for, and its lifetime; None if there is none, or it cannot be read."""
-    from asn1crypto import pem
-    from asn1crypto.x509 import Certificate
-
-    try:
-        _, _, der = pem.unarmor(base64.b64decode(str(dig(body, *map(str, CERTIFICATE)) or ""), validate=True))
-        content = Certificate.load(der, strict=True)["tbs_certificate"]
-        life = [content["validity"][name].native for name in ("not_before", "not_after")]
-        return {
-            "request": request, "user": str(content["subject"].native.get("common_name", "")),
-            "from": format_time(life[0]), "until": format_time(life[1]),
-        }  # fmt: skip
-    except (ValueError, TypeError, KeyError):
-        return None
 
 
 def _taints(run: Run, obj: Object, body: Tree) -> Iterator[Tree]:

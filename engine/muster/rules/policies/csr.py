@@ -1,4 +1,4 @@
-"""Decoded certificate signing requests, as policies see the PEM that an agent sends.
+"""Decoded certificate signing requests, as policies see the PEM that an agent sends, and their certificates.
 
 The decoder is imported for the first request: most runs have none. An undecodable request is empty, with an `error`, so
 no policy can approve it; nothing in it is executed or trusted.
@@ -8,12 +8,15 @@ import base64
 import binascii
 import hashlib
 from collections.abc import Mapping
+from datetime import datetime
+from typing import NamedTuple
 
 from muster.cel.types import STRING, ListType, ObjectType, required
 from muster.data.agentref import GROUP, agent_named, cluster_of
 from muster.data.groups import grouped
 from muster.data.kinds import CONDITION_POLICY
 from muster.data.tree import Tree, dig
+from muster.fleet.approvals import CERTIFICATE
 from muster.fleet.files import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import CLUSTER_NAME
@@ -42,6 +45,28 @@ def decoded(obj: Object) -> Decoded:
     ref = next((f"agents/{cluster_of(ref)}" for ref in refs if ref), "")
     content = _content(str(dig(obj.body, *_REQUEST) or ""))
     return {**content, "agentOf": agent_of(content), "ref": ref}
+
+
+class IssuedCertificate(NamedTuple):
+    """Who a certificate is for, and its lifetime."""
+
+    user: str
+    begin: datetime
+    end: datetime
+
+
+def issued_certificate(body: Tree) -> IssuedCertificate | None:
+    """Return the certificate of a request; None if there is none, or it cannot be read."""
+    from asn1crypto import pem
+    from asn1crypto.x509 import Certificate
+
+    try:
+        _, _, der = pem.unarmor(base64.b64decode(str(dig(body, *CERTIFICATE) or ""), validate=True))
+        content = Certificate.load(der, strict=True)["tbs_certificate"]
+        begin, end = (content["validity"][name].native for name in ("not_before", "not_after"))
+        return IssuedCertificate(str(content["subject"].native.get("common_name", "")), begin, end)
+    except (ValueError, TypeError, KeyError):
+        return None
 
 
 def agent_signers(fleet: Fleet) -> list[Tree]:
