@@ -2,6 +2,7 @@
 
 import io
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -110,6 +111,30 @@ def test_a_hub_moves_in(muster: Run, fleet: Path, hub: str) -> None:
 
 #: What the dumps hold beside a fleet: leases of the hub's own controllers.
 OF_NO_FLEET = ("cluster-manager-registration-controller", "karmada-scheduler")
+
+
+def test_what_agents_report_can_be_left_to_a_relay(muster: Run, fleet: Path) -> None:
+    muster("import", DUMPS / "ocm.yaml")
+    whole = files(fleet)
+    subprocess.run(["git", "-C", str(fleet), "clean", "-fdq"], check=True)
+    code, out, errors = muster("import", DUMPS / "ocm.yaml", "--without-reports")
+    assert (code, "left to a relay" in out, "once muster relay --from-hub has reported" in out) == (0, True, True), (
+        errors
+    )
+    found = files(fleet)
+    assert {path: text for path, text in found.items() if path.startswith("derived/")} == {
+        path: text for path, text in whole.items() if path.startswith("derived/")
+    }
+    gone = whole.keys() - found.keys()
+    assert {re.sub(r"clusters/[^/]*/", "", path).partition("/")[0] for path in gone} == {
+        "certificatesigningrequests", "lease.yaml", "observed.yaml", "scores",
+    }  # fmt: skip
+    changed = {path for path in found if found[path] != whole[path]}
+    assert changed
+    for path in changed:
+        body = yaml.safe_load(whole[path])
+        assert body.pop("status"), path
+        assert yaml.safe_load(found[path]) == body
 
 
 def test_each_part_goes_to_its_writer(muster: Run, fleet: Path) -> None:

@@ -37,10 +37,12 @@ _SECRETS = ("Secret", "v1")
 @click.option(
     "--replace", is_flag=True, help="Write objects anew that an earlier import wrote. Edits to them are lost."
 )
+@click.option("--without-reports", is_flag=True,
+              help="Leave out what agents report, for a hub that muster relay --from-hub reads.")  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="Name every file that is written.")
 @options.output_option("text", "json")
 def command(
-    dumps: tuple[str, ...], repo: Path, dry_run: bool, replace: bool, verbose: bool, output: str
+    dumps: tuple[str, ...], repo: Path, dry_run: bool, replace: bool, without_reports: bool, verbose: bool, output: str
 ) -> int:  # fmt: skip
     """Take over what kubectl get -o yaml (or json) printed of a live hub.
 
@@ -63,7 +65,7 @@ def command(
         findings: list[Finding] = []
         files = list(dump_files(dumps, sys.stdin.buffer, findings))
         done = plan_import(root, snapshot_of(repo, None, worktree=True), files, os.environ, replacing=replace,
-                           present=options.present())  # fmt: skip
+                           without_reports=without_reports, present=options.present())  # fmt: skip
         if not dry_run:
             done = write_import(root, done)
     findings += done.findings
@@ -73,22 +75,23 @@ def command(
     if verbose or dry_run:
         for path in done.paths:
             click.echo(path)
-    for line in _lines(done, dry_run=dry_run):
+    for line in _lines(done, dry_run=dry_run, relayed=without_reports):
         click.echo(line)
     return report(findings)
 
 
-def _lines(done: "Import", *, dry_run: bool) -> list[str]:
+def _lines(done: "Import", *, dry_run: bool, relayed: bool) -> list[str]:
     """What happened, in the user's terms, and what comes next."""
     moved = done.moved
-    imported, here, proposed = (
-        grouped((id_.kind, id_) for id_ in ids) for ids in (moved.imported, moved.here, moved.proposed)
+    imported, here, proposed, reports = (
+        grouped((id_.kind, id_) for id_ in ids) for ids in (moved.imported, moved.here, moved.proposed, moved.reports)
     )
     lines = [f"{kind}: {_names(ids)} {'would be ' if dry_run else ''}imported" for kind, ids in imported.items()]
     lines += [
         f"{kind}: {_names(ids)} here already, left as {'it is' if len(ids) == 1 else 'they are'}"
         for kind, ids in here.items()
     ]
+    lines += [f"{kind}: {_names(ids)} left to a relay" for kind, ids in reports.items()]
     lines += [f"{kind}: {number} of no cluster, passed over" for kind, number in sorted(done.dump.unassigned.items())]
     lines += [f"{kind}: {_names(ids)} proposed, see the warning" for kind, ids in proposed.items()]
     if no_times := sorted(done.dump.no_times):
@@ -103,9 +106,11 @@ def _lines(done: "Import", *, dry_run: bool) -> list[str]:
         return [*lines, "nothing to do"]
     lines.append(f"{number} file{'' if number == 1 else 's'} {'would be ' if dry_run else ''}written")
     if not dry_run:
-        now = format_newest(done) or "TIME, the time at which the dump was taken"
-        lines += ["", "Next: muster validate; git add --all && git commit -m 'Move in'",
-                  f"then: muster reconcile --now {now}, which decides as of the dump: no clock restarts."]  # fmt: skip
+        now = "" if relayed else format_newest(done) or "TIME, the time at which the dump was taken"
+        then = f"muster reconcile --now {now}, which decides as of the dump: no clock restarts."
+        if relayed:
+            then = "muster reconcile, once muster relay --from-hub has reported: no clock restarts."
+        lines += ["", "Next: muster validate; git add --all && git commit -m 'Move in'", f"then: {then}"]
     return lines
 
 
@@ -143,6 +148,7 @@ def _tree(done: "Import") -> Tree:
         "imported": [id_._asdict() for id_ in moved.imported],
         "here": [id_._asdict() for id_ in moved.here],
         "proposed": [id_._asdict() for id_ in moved.proposed],
+        "leftToRelay": [id_._asdict() for id_ in moved.reports],
         "ofNoCluster": dict(sorted(done.dump.unassigned.items())),
         "passedOver": [
             {"kind": kind, "apiVersion": version, "number": number}

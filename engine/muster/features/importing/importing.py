@@ -160,7 +160,7 @@ class Import:
 
 def plan_import(
     root: Path, snapshot: Snapshot, sources: Iterable[SourceFile], environ: Mapping[str, str], *,
-    replacing: bool = False, present: datetime | None = None,
+    replacing: bool = False, without_reports: bool = False, present: datetime | None = None,
 ) -> Import:  # fmt: skip
     """Return what an import into the work tree at `root`, of which `snapshot` is the present state, would do. The dump
     was taken before `present`.
@@ -178,10 +178,11 @@ def plan_import(
             return f"{IGNORE_FILE} names {path}"
         return f"git ignores {path}" if path in by_git else filing.obstacle(root, path)
 
-    moved = move_in(fleet, dump, obstacle, own_paths=own, replacing=replacing)
+    options = {"replacing": replacing, "without_reports": without_reports}
+    moved = move_in(fleet, dump, obstacle, own_paths=own, **options)
     while more := ignored_by_git(root, moved.created, environ) - by_git:
         by_git |= more  # there may be another place for it
-        moved = move_in(fleet, dump, obstacle, own_paths=own, replacing=replacing)
+        moved = move_in(fleet, dump, obstacle, own_paths=own, **options)
     if secrets := needed(fleet, (dump.objects[id_] for id_ in moved.imported)):
         text = fleet_part(fleet, secrets)
         if text is None or obstacle(PATH):

@@ -7,7 +7,18 @@ from typing import Final, TypeAlias
 from muster.data.finding import Finding
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
-from muster.data.kinds import ALL, APPROVAL, CLUSTER_DEPLOYMENT, FLEET, PLACEMENT_DECISION, WAIVER, kind_of
+from muster.data.kinds import (
+    ADD_ON_PLACEMENT_SCORE,
+    ALL,
+    APPROVAL,
+    CLUSTER_DEPLOYMENT,
+    CSR,
+    FLEET,
+    LEASE,
+    PLACEMENT_DECISION,
+    WAIVER,
+    kind_of,
+)
 from muster.data.locations import derived_path
 from muster.data.source import Part
 from muster.data.tree import mapping_at
@@ -39,26 +50,31 @@ _DECLARED_HERE: Final = (PLACEMENT_DECISION, CLUSTER_DEPLOYMENT)
 @dataclass
 class MoveIn:
     """What an import does: new files and files with another text, by path; the objects that it takes over, those that
-    are here already, and those that it only proposes."""
+    are here already, those that it only proposes, and those that it leaves to their agents."""
 
     created: dict[str, str] = field(default_factory=dict)
     replaced: dict[str, str] = field(default_factory=dict)
     imported: list[ObjectId] = field(default_factory=list)
     here: list[ObjectId] = field(default_factory=list)
     proposed: list[ObjectId] = field(default_factory=list)
+    reports: list[ObjectId] = field(default_factory=list)
     findings: list[Finding] = field(default_factory=list)
 
 
 def move_in(
-    fleet: Fleet, dump: Dump, obstacle: Obstacle, *, own_paths: frozenset[str] = frozenset(), replacing: bool = False
-) -> MoveIn:
-    """Return what an import of a dump into a repository writes.
+    fleet: Fleet, dump: Dump, obstacle: Obstacle, *, own_paths: frozenset[str] = frozenset(), replacing: bool = False,
+    without_reports: bool = False,
+) -> MoveIn:  # fmt: skip
+    """Return what an import of a dump into a repository writes, `without_reports` of agents if a relay has these.
 
     `fleet` is the repository as assembled; `own_paths` are files of it that are the dump itself. With `replacing`, an
     object that stands in the files in which an import puts it is written anew; else what is here stays as it is.
     """
     done = MoveIn()
-    existing = {id_ for id_, obj in fleet.objects.items() if any(p.source.path not in own_paths for p in obj.parts)}
+    existing = {
+        id_ for id_, obj in fleet.objects.items()
+        if any(p.source.path not in own_paths and not (without_reports and p.source.ref) for p in obj.parts)
+    }  # fmt: skip
     existing |= {id_ for id_ in fleet.broken if id_ not in fleet.objects}
     existing |= {id_ for id_ in fleet.previous if kind_of(id_) in _DECLARED_HERE}
     existing |= {id_ for id_, part in dump.objects.items() if _is_decided_here(fleet, part)}
@@ -75,6 +91,11 @@ def move_in(
             _propose(done, part, obstacle)
             continue
         parts = sort_object(part, deciders, known)
+        if without_reports:
+            parts = _without_report(part, parts)
+            if parts == Sorted():
+                done.reports.append(id_)
+                continue
         try:
             if id_ in existing:
                 _replace(done, fleet.objects[id_], part, parts, alone, obstacle)
@@ -83,6 +104,16 @@ def move_in(
         except UnwritableError as error:
             done.findings.append(messages.no_place(id_, part.source.label, str(error)))
     return done
+
+
+def _without_report(part: Part, parts: Sorted) -> Sorted:
+    """The parts of an object without what its agents report."""
+    kind, wish = kind_of(part.id), parts.wish
+    if kind in (LEASE, CSR, ADD_ON_PLACEMENT_SCORE):
+        wish = None
+    elif kind.reported and wish is not None:
+        wish = {name: section for name, section in wish.items() if name != "status"}
+    return Sorted(wish, derived=parts.derived)
 
 
 def _commands(part: Part) -> bool:

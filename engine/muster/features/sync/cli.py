@@ -36,6 +36,7 @@ _LIMIT_SECONDS = 30.0  # of one request
 @click.option("--karmada", is_flag=True, help="Write Karmada's remedy actions and traffic blocks, too.")
 @click.option("--hive", is_flag=True, help="Write Hive's ClusterDeployments and ClusterClaims, too.")
 @options.projections_option
+@click.option("--take-over", is_flag=True, help="Take over the PlacementDecisions that OCM's own scheduler made.")
 @click.option("--watch", is_flag=True, help="Go on until stopped: after each commit, and at an interval.")
 @click.option("--interval", type=click.FloatRange(min=0.1), default=30.0, show_default=True, metavar="SECONDS",
               help="With --watch: how often to look for changes made by hand.")  # fmt: skip
@@ -45,8 +46,8 @@ _LIMIT_SECONDS = 30.0  # of one request
 @options.output_option("text", "json")
 def command(
     repo: Path, rev: str | None, kubeconfig: Path | None, context: str | None, namespace: str, name: str,
-    repository: str, karmada: bool, hive: bool, projections: frozenset[str], watch: bool, interval: float,
-    dry_run: bool, print_rbac: bool, verbose: bool, output: str,
+    repository: str, karmada: bool, hive: bool, projections: frozenset[str], take_over: bool, watch: bool,
+    interval: float, dry_run: bool, print_rbac: bool, verbose: bool, output: str,
 ) -> int:  # fmt: skip
     """Write what the fleet's last reconcile decided to a live hub.
 
@@ -54,7 +55,8 @@ def command(
     scheduler away; with --karmada and --hive also fields of these systems, if their own controllers are off; with
     --projections the Kubernetes objects that Projections write. The conditions, taints and Leases of clusters are
     never written. A change made by hand is repaired; what muster made is deleted when its reason goes, and nothing
-    else.
+    else. Decisions that OCM's scheduler made are left alone and reported; with --take-over they become muster's, and
+    with --dry-run, too, the list shows which of them differ.
     """
     from muster.agents.kube.apiserver import ApiError
     from muster.cli.documents import yaml_stream
@@ -84,7 +86,7 @@ def command(
     from muster.features.sync.following import Follower
     from muster.features.sync.sync import FedByAnotherError, Syncer
 
-    syncer = Syncer(_hub(kubeconfig, context), parent, dry_run=dry_run)
+    syncer = Syncer(_hub(kubeconfig, context), parent, dry_run=dry_run, take_over=take_over)
     follower = Follower(found, rev, syncer, systems, projections)
     tell = _json if output == "json" else partial(_text, verbose=verbose)
     if watch:

@@ -138,8 +138,8 @@ def lines_of(commit: str, done: Synced, *, verbose: bool = False) -> Iterator[st
     """What a pass did, in words; `verbose`: also which files have no objects."""
     told = [
         f"{len(keys)} {word} ({_names(keys)})"
-        for word, keys in (("created", done.created), ("changed", done.changed), ("repaired", done.healed),
-                           ("pruned", done.pruned)) if keys
+        for word, keys in (("created", done.created), ("changed", done.changed), ("taken over", done.taken),
+                           ("repaired", done.healed), ("pruned", done.pruned)) if keys
     ]  # fmt: skip
     yield f"{commit[:12]}: {', '.join(told) or 'nothing to do'}, {len(done.unchanged)} unchanged"
     if done.kept:
@@ -165,7 +165,7 @@ def _name(key: HubKey) -> str:
 
 def document_of(commit: str, done: Synced) -> Tree:
     """What a pass did, for programs."""
-    named = ("created", "changed", "healed", "pruned", "kept", "absent")
+    named = ("created", "changed", "taken", "healed", "pruned", "kept", "absent")
     return {
         "commit": commit,
         **{sort: [_key_document(key) for key in getattr(done, sort)] for sort in named},

@@ -16,7 +16,7 @@ from typing import Final, NamedTuple, TypeVar
 from muster.agents.kube.apiserver import ApiError, ApiServer
 from muster.agents.kube.discovery import Discovery
 from muster.data.kinds import BY_GROUP_KIND, PLACEMENT
-from muster.data.tree import Tree, dig, mapping_at
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.features.export.projected import NO_PROJECTIONS, ProjectedObject, ProjectedObjects, is_chosen
 from muster.features.sync.hub import (
     MANAGER,
@@ -40,6 +40,7 @@ _NAMESPACES: Final = "applyset.kubernetes.io/additional-namespaces"
 _REPOSITORY: Final = "muster.dev/repository"
 #: Which Projection's file has an object.
 _PROJECTION: Final = "muster.dev/projection"
+_PLACEMENT: Final = HubKind.of(PLACEMENT)
 #: Kinds whose objects others make, too: those are looked at for fields of muster's.
 _SHARED: Final = frozenset(HubKind.of(kind) for kind in (PLACEMENT, *(rule.kind for rule in OWNED)))
 #: What other objects need is applied first.
@@ -74,8 +75,9 @@ class SyncParent(NamedTuple):
 class Synced:
     """What one pass did, by object: what was `created`, `changed` because muster decided anew, `healed` because
     somebody else changed it, `pruned`, or `unchanged`; `kept` is what an earlier run wrote of a system or Projection
-    that this one does not write; `absent` are objects that others must make first, `failed` what was not done, and why.
-    `others` is the number of files without objects, by Projection."""
+    that this one does not write; `taken` are decisions of the hub's scheduler that are muster's now; `absent` are
+    objects that others must make first, `failed` what was not done, and why. `others` is the number of files without
+    objects, by Projection."""
 
     created: list[HubKey] = field(default_factory=list)
     changed: list[HubKey] = field(default_factory=list)
@@ -85,11 +87,12 @@ class Synced:
     failed: list[tuple[HubKey, str]] = field(default_factory=list)
     unchanged: list[HubKey] = field(default_factory=list)
     kept: list[HubKey] = field(default_factory=list)
+    taken: list[HubKey] = field(default_factory=list)
     others: Mapping[str, int] = field(default_factory=dict)
 
     def __bool__(self) -> bool:
         """Did anything change on the hub?"""
-        return bool(self.created or self.changed or self.healed or self.pruned)
+        return bool(self.created or self.changed or self.healed or self.pruned or self.taken)
 
 
 _Answer = TypeVar("_Answer")
@@ -105,9 +108,13 @@ class _AppliedBody(NamedTuple):
 class Syncer:
     """Feeds one hub. It remembers what it applied, so that a pass without news only lists."""
 
-    def __init__(self, hub: ApiServer, parent: SyncParent, *, dry_run: bool = False) -> None:
-        """Feed `hub` as the set of `parent`."""
-        self._hub, self._parent, self._dry_run = hub, parent, dry_run
+    def __init__(
+        self, hub: ApiServer, parent: SyncParent, *, dry_run: bool = False, take_over: bool = False
+    ) -> None:  # fmt: skip
+        """Feed `hub` as the set of `parent`. `take_over`: decisions of the hub's own scheduler become part of it, if
+        muster decides their Placements."""
+        self._hub, self._parent, self._dry_run, self._take_over = hub, parent, dry_run, take_over
+        self._decided = set[tuple[str, str]]()  # Placements that muster decides
         self._seen: dict[HubKey, _AppliedBody] = {}
 
     def sync(
@@ -128,6 +135,7 @@ class Syncer:
         done, known = Synced(others=projected.others), Discovery(self._hub.get_json)
         before = self._kinds_before(known, done)
         patches = [*patches, *_projected(projected, known, done)]
+        self._decided = {patch.key[1:3] for patch in patches if patch.key.kind == _PLACEMENT}
         made = {patch.key.kind for patch in patches if patch.made}
         if not self._dry_run:
             self._put_parent(before.keys() | {kind.group_kind for kind in made}, patches)
@@ -198,7 +206,8 @@ class Syncer:
         if now is None and not patch.made:
             done.absent.append(key)
             return
-        if now is not None and patch.made and not self._is_ours(now):
+        taken = now is not None and patch.made and not self._is_ours(now)
+        if taken and not self._may_take(now):
             done.failed.append((key, _not_ours(now)))
             return
         if now is None and key.status and self._dry_run:
@@ -211,7 +220,7 @@ class Syncer:
         alone = now is None and key.kind not in _SHARED  # only objects of this set were listed
         after = self._asked(key, done, partial(self._sent, key, body, unseen=alone), of=patch.projection)
         if after is not None:
-            self._note(key, now, after, done, body)
+            self._note(key, now, after, done, body, taken=taken)
 
     def _asked(
         self, key: HubKey, done: Synced, request: Callable[[], _Answer], ignored: Collection[int] = (), of: str = ""
@@ -231,11 +240,15 @@ class Syncer:
             raise ApiError(HTTPStatus.CONFLICT, _not_ours(other))
         return self._hub.apply(path_of(key), body, MANAGER, dry_run=self._dry_run)
 
-    def _note(self, key: HubKey, now: Tree, after: Tree, done: Synced, body: Mapping[str, Tree]) -> None:
+    def _note(
+        self, key: HubKey, now: Tree, after: Tree, done: Synced, body: Mapping[str, Tree], *, taken: bool
+    ) -> None:  # fmt: skip
         seen = self._seen.get(key)
         if now is None:
             if not key.status:
                 done.created.append(key)
+        elif taken and not key.status:
+            done.taken.append(key)
         elif _content(after, status=key.status) == _content(now, status=key.status):
             done.unchanged.append(key)
         elif seen is not None and seen.body == body:
@@ -263,7 +276,7 @@ class Syncer:
         there: Mapping[HubKey, Tree], done: Synced,
     ) -> None:  # fmt: skip
         for key, body in there.items():
-            ours = self._is_ours(body)
+            ours = self._is_ours(body) or self._may_take(body)
             if ours and dig(body, "metadata", "deletionTimestamp") is not None:
                 continue
             parts = ("",) if ours else _applied_parts(body)
@@ -301,6 +314,19 @@ class Syncer:
 
     def _is_ours(self, body: Tree) -> bool:
         return bool(dig(body, "metadata", "labels", _PART_OF) == self._parent.set_id)
+
+    def _may_take(self, body: Tree) -> bool:
+        """Did the hub's own scheduler make this decision, of a Placement that muster decides?"""
+        metadata = mapping_at(body, "metadata")
+        makers = [one for one in mappings_at(metadata, "ownerReferences") if one.get("controller")]
+        return (
+            self._take_over
+            and _PART_OF not in mapping_at(metadata, "labels")
+            and any(
+                one.get("kind") == PLACEMENT.name and (metadata.get("namespace"), one.get("name")) in self._decided
+                for one in makers
+            )
+        )
 
 
 def _projected(projected: ProjectedObjects, known: Discovery, done: Synced) -> Iterator[Patch]:
