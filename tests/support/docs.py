@@ -160,11 +160,17 @@ def quick_start_page() -> str:
         )
 
 
+#: A line that begins with a command of muster, and the words of that command.
+_MUSTER = re.compile(r"muster ((?:[\w./:=,~ -]|'[^']*')+)")
 _BLOCK = re.compile(r"^```(?:yaml file=(?P<file>\S+)|console)\n(?P<told>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
 class Session:
-    """A person at a terminal, who goes from folder to folder."""
+    """A person at a terminal, who goes from folder to folder.
+
+    A line's first command of muster runs in this process, which has compiled the policies; the shell gets what it
+    wrote.
+    """
 
     def __init__(self, folder: Path) -> None:
         self._where = self._home = folder.resolve()
@@ -183,7 +189,7 @@ class Session:
         printed = []
         for line in (line for line in block.splitlines() if line.startswith("$ ")):
             done = subprocess.run(
-                ["bash", "-c", f"{line.removeprefix('$ ')}\necho; pwd"],
+                ["bash", "-c", f"{self._run_first(line.removeprefix('$ '))}\necho; pwd"],
                 cwd=self._where, env=self._environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
                 encoding="utf-8",
             )  # fmt: skip
@@ -191,6 +197,13 @@ class Session:
             self._where = Path(where)
             printed += [line, told.rstrip("\n").replace(str(self._home), "/home/ada")]
         return "```console\n" + "\n".join(filter(None, printed)) + "\n```"
+
+    def _run_first(self, line: str) -> str:
+        if not (first := _MUSTER.match(line)):
+            return line
+        code, out, err = muster(*shlex.split(first[1]), environ=self._environ, cwd=self._where)
+        said = f"printf %s {shlex.quote(err)} >&2; printf %s {shlex.quote(out)}; return {code}"
+        return f"muster() {{ {said}; }}\n{line}"
 
 
 PAGES: dict[str, Callable[[], str]] = {
