@@ -25,7 +25,8 @@ Content = str | bytes | None  # None deletes the file
 def git_environ(home: Path, **more: str) -> dict[str, str]:
     """Return an environment in which git sees no configuration but the repository's and asks nobody anything.
 
-    Processes of muster find in it the expressions that one before them has compiled.
+    Processes of muster find in it the expressions that one before them has compiled. With what pytest sets it has every
+    name of this process's environment: to remove one, muster starts git through /usr/bin/env, a millisecond each.
     """
     return {
         "PATH": os.environ["PATH"],
@@ -44,7 +45,9 @@ def git_environ(home: Path, **more: str) -> dict[str, str]:
         "GIT_COMMITTER_NAME": "Ada",
         "GIT_COMMITTER_EMAIL": "ada@example.com",
         "GIT_COMMITTER_DATE": DATE,
-    } | more
+        **{name: value for name, value in os.environ.items() if name.startswith("PYTEST_")},
+        **more,
+    }
 
 
 @dataclass(frozen=True)
