@@ -138,21 +138,27 @@ def pytest_terminal_summary(terminalreporter: pytest.TerminalReporter) -> None:
         terminalreporter.write_line(f"{count} {reason[:1].lower()}{reason[1:]}")
 
 
+_given = set[str]()
+
+
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_setup(item: pytest.Item) -> Yielding:
-    """Measure what a test is given."""
-    return (yield from _measured(item))
+    """Measure what a test is given, once for all cases of a test."""
+    test = item.nodeid.partition("[")[0]
+    measured = test not in _given
+    _given.add(test)
+    return (yield from _measured(item, measured=measured))
 
 
 @pytest.hookimpl(wrapper=True)
 def pytest_runtest_call(item: pytest.Item) -> Yielding:
     """Measure a test."""
-    return (yield from _measured(item))
+    return (yield from _measured(item, measured=True))
 
 
-def _measured(item: pytest.Item) -> Yielding:
+def _measured(item: pytest.Item, *, measured: bool) -> Yielding:
     """Trace where the test is one that is measured. pytest-cov's own marker has no effect in a worker of xdist."""
-    if "given_many" not in item.keywords and not any(item.path.is_relative_to(path) for path in _PATHS):
+    if measured and "given_many" not in item.keywords and not any(item.path.is_relative_to(path) for path in _PATHS):
         _trace(_Tracers.here, _Tracers.elsewhere)
     try:
         return (yield)
