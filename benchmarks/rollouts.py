@@ -2,7 +2,7 @@
 
 A Rollout in 20 stages over all clusters of a repository. Measured is the processor time of a run from the kept state:
 one step that moves as many clusters as `maxConcurrency` allows, and one that moves a whole stage; beside them a run in
-which one renewed Lease is read, and nothing follows.
+which one renewed Lease is read, and nothing follows. The same of a set of works, in which each step follows reports.
 """
 
 import argparse
@@ -73,10 +73,36 @@ def rollout(concurrency: int) -> str:
     return str(yaml.safe_dump({**body, "spec": {"placementRef": {"name": "web"}, "revision": "v1", "stages": stages}}))
 
 
+def work_set(concurrency: int) -> str:
+    """A set of works, with so many clusters in change at once."""
+    strategy = {"type": "Progressive", "progressive": {"maxConcurrency": concurrency}}
+    manifest = {"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "web", "namespace": "web"}}
+    body = {
+        "apiVersion": "work.open-cluster-management.io/v1alpha1", "kind": "ManifestWorkReplicaSet",
+        "metadata": {"name": "web", "namespace": "apps"},
+        "spec": {
+            "placementRefs": [{"name": "web", "rolloutStrategy": strategy}],
+            "manifestWorkTemplate": {"workload": {"manifests": [manifest]}},
+        },
+    }  # fmt: skip
+    return str(yaml.safe_dump(body))
+
+
+def report(text: str) -> str:
+    """What an agent reports of a derived work: that it is applied and available."""
+    work = yaml.safe_load(text)
+    known = {"status": "True", "reason": "Ok", "message": "", "observedGeneration": work["metadata"]["generation"]}
+    known["lastTransitionTime"] = format_time(NOON)
+    metadata = {name: work["metadata"][name] for name in ("name", "namespace")}
+    conditions = [{"type": type_, **known} for type_ in ("Applied", "Available")]
+    body = {"apiVersion": work["apiVersion"], "kind": work["kind"], "metadata": metadata}
+    return str(yaml.safe_dump({**body, "status": {"conditions": conditions}}))
+
+
 class Engine:
     """A repository, and the state that runs keep."""
 
-    def __init__(self, folder: Path, clusters: int, concurrency: int) -> None:
+    def __init__(self, folder: Path, clusters: int, text: str) -> None:
         environ = {
             **os.environ,
             **{f"GIT_{who}_{what}": "a@b" for who in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")},
@@ -86,7 +112,7 @@ class Engine:
         self.state = _state(folder / "state")
         self.now = NOON
         renewed = format_time(NOON + timedelta(days=1))
-        files = {"fleet.yaml": _FLEET, "web.yaml": _PLACED, "rollout.yaml": rollout(concurrency)}
+        files = {"fleet.yaml": _FLEET, "web.yaml": _PLACED, "rollout.yaml": text}
         for number in range(clusters):
             name = f"cluster-{number:06d}"
             files[f"clusters/{number % 256:02x}/{name}.yaml"] = _CLUSTER.format(name=name, wave=number % STAGES)
@@ -120,14 +146,18 @@ def _state(folder: Path) -> RunState:
     return state
 
 
-def measure(clusters: int, concurrency: int) -> tuple[float, float, int, float]:
+def measure(clusters: int, text: str) -> tuple[float, float, int, float]:
     """Return the seconds of the run from nothing, of a step, the files that it writes, and of a renewed Lease."""
     with tempfile.TemporaryDirectory() as folder:
-        engine = Engine(Path(folder), clusters, concurrency)
-        cold, _ = engine.run()
+        engine = Engine(Path(folder), clusters, text)
+        cold, found = engine.run()
         steps = []
-        for _ in range(4):
+        for _ in range(5):
             engine.now += timedelta(seconds=1)
+            written = found.settled.files.items()
+            if works := {path: report(made) for path, made in written if made and "/manifestworks/" in path}:
+                engine.run()  # what was written is looked at once more
+                engine.commit({path.replace("derived/", "reports/"): made for path, made in works.items()})
             seconds, found = engine.run()
             steps.append((seconds, len(found.settled.files)))
         name = "cluster-000000"
@@ -136,7 +166,7 @@ def measure(clusters: int, concurrency: int) -> tuple[float, float, int, float]:
         engine.run()  # what was written is looked at once more
         engine.commit({f"clusters/00/{name}-lease.yaml": _LEASE.format(name=name, renewed=format_time(engine.now))})
         lease, _ = engine.run()
-        seconds, files = min(steps[1:])
+        seconds, files = min(steps[2:])
         return cold, seconds, files, lease
 
 
@@ -145,10 +175,12 @@ def main() -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.rollouts")
     parser.add_argument("--clusters", default="1000,10000")
     for text in parser.parse_args().clusters.split(","):
-        for concurrency in (5, 0):
-            cold, step, files, lease = measure(int(text), concurrency)
+        for what, spec in (
+            (f"{STAGES} stages", rollout(5)), (f"{STAGES} stages", rollout(0)), ("a set of works", work_set(5))
+        ):  # fmt: skip
+            cold, step, files, lease = measure(int(text), spec)
             sys.stdout.write(
-                f"{int(text):>6} clusters, {STAGES} stages: from nothing {cold:.2f} s, "
+                f"{int(text):>6} clusters, {what}: from nothing {cold:.2f} s, "
                 f"a step of {files} files {step:.3f} s, a renewed Lease {lease:.3f} s\n"
             )
     return 0

@@ -7,7 +7,7 @@ import pytest
 from tests.run import test_incremental, test_sharded
 from tests.run.shards import Shuffled
 from tests.run.test_incremental import from_state, state_in
-from tests.support.happenings import a_rollout, later
+from tests.support.happenings import a_rollout, a_set_of_works, a_work_report, later
 from tests.support.living import Living
 
 
@@ -19,7 +19,7 @@ class RollingLife(Living):
         if self.ahead:
             return self.ahead.pop(0)()
         if self.chance.random() < 0.5:
-            return a_rollout(self)
+            return self.chance.choice((a_rollout, a_rollout, a_set_of_works, a_work_report))(self)
         return self.chance.choice((self.a_status, self.a_label, self.a_placement, lambda: later(self, 61)))()
 
 
@@ -28,6 +28,7 @@ class RollingLife(Living):
 def test_from_what_the_last_run_left(tmp_path: Path, seed: int) -> None:
     taken = test_incremental.live(RollingLife.small(tmp_path / "fleet", seed, 8), state_in(tmp_path), 30)
     assert from_state(taken) > 15, taken
+    assert taken["steps"] > 2, taken
 
 
 def test_in_shards(tmp_path: Path) -> None:

@@ -31,8 +31,9 @@ class Beyond:
     names of all clusters of the rest; `conditions`: their condition types. `adapters`: does any adapter report there;
     `derived`: is any file derived there. `asked`: do wide stages run? If not, their results of the last run hold, and
     clusters need to know `lease_floor`. `disrupted`: the standing clusters with a requested disruptive effect; `found`:
-    findings about the rest; `failed`: expressions that failed there. `files_unseen`: the files of Projections were not
-    read, so those that are recorded count as present.
+    findings about the rest; `failed`: expressions that failed there. `steps`: the objects whose steps are decided
+    although wide stages do not run, each with its `StepRecord` of the last run. `files_unseen`: the files of
+    Projections were not read, so those that are recorded count as present.
     """
 
     standing: frozenset[ObjectId] = frozenset()
@@ -46,6 +47,7 @@ class Beyond:
     disrupted: frozenset[ObjectId] = frozenset()
     found: frozenset[Finding] = frozenset()
     failed: tuple[Failed, ...] = ()
+    steps: Mapping[ObjectId, bytes] = field(default_factory=dict)
     files_unseen: bool = False
 
 

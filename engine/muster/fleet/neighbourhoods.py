@@ -2,20 +2,25 @@
 
 A cluster's neighbourhood is what is in the namespace of its name and what names it: its Lease and certificate requests
 by label, node pools and deployments by `spec.clusterName`, reports by the object that they report on. Other objects
-form a neighbourhood by namespace, cluster-scoped ones together. Two clusters share a neighbourhood only if one object
+form a neighbourhood by namespace, cluster-scoped ones together; a Rollout or a set of works has one of its own, because
+it is decided alone whenever its clusters make progress. Two clusters share a neighbourhood only if one object
 belongs to both, such as a report that was edited to report on another.
 """
 
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
+from typing import Final
 
 from muster.data.ids import ObjectId
-from muster.data.kinds import CSR, LEASE, NODE_POOL, TARGETS, is_cluster
+from muster.data.kinds import CSR, LEASE, MANIFEST_WORK_REPLICA_SET, NODE_POOL, ROLLOUT, TARGETS, is_cluster, kind_of
 from muster.data.tree import dig, mapping_at
 from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, leased_cluster
 from muster.fleet.objects import Object
 from muster.fleet.reports import stored_reports
 from muster.fleet.view import View
+
+#: The kinds that take steps over many clusters, each object by itself.
+STEPPING: Final = frozenset((ROLLOUT, MANIFEST_WORK_REPLICA_SET))
 
 
 def cluster_of(obj: Object) -> str:
@@ -54,6 +59,8 @@ def neighbourhoods(view: View) -> Mapping[str, View]:
 
 def _home(view: View, id_: ObjectId) -> str:
     """The cluster of an object; by namespace if it exists in derived files only."""
+    if kind_of(id_) in STEPPING:
+        return str(id_)
     obj = view.objects.get(id_)
     if obj is None:
         if CSR.has(id_):  # the derived part has the label too

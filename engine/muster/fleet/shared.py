@@ -46,11 +46,13 @@ _LEASE: Final = (LEASE.group, LEASE.name)
 class Shared(View):
     """What many clusters share.
 
-    `departed`: removed clusters whose agents still report. `undeclared`: objects with nothing but reports.
+    `departed`: removed clusters whose agents still report. `undeclared`: objects with nothing but reports. `steps`: in
+    a run without wide stages, the objects whose steps are decided all the same, with their records; else None.
     """
 
     departed: frozenset[str] = frozenset()
     undeclared: frozenset[ObjectId] = frozenset()
+    steps: Mapping[ObjectId, bytes] | None = None
 
     @classmethod
     def by(cls, fleet: Fleet) -> "Shared":
@@ -64,6 +66,7 @@ class Shared(View):
             unidentified=fleet.unidentified,
             decided={id_: found for id_, found in fleet.decided.items() if (id_.group, id_.kind) not in _UNDECIDED},
             held=fleet.held, departed=frozenset(fleet.departed), undeclared=fleet.undeclared,
+            steps=None if fleet.beyond.asked else fleet.beyond.steps,
         )  # fmt: skip
         by_kind = {kind: found for kind, found in fleet.by_kind.items() if kind not in _HIDDEN}
         return replace(shared, index=ObjectIndex(shared, {**by_kind, _LEASE: tuple(leases.values())}))

@@ -43,6 +43,13 @@ class ObjectBroadcast(Broadcast):
         return False
 
 
+@dataclass(frozen=True, slots=True)
+class StepRecord(ObjectBroadcast):
+    """All that a stage needs of the fleet to decide an object's next step, while only its clusters make progress."""
+
+    data: bytes
+
+
 B = TypeVar("B", bound=Broadcast)
 T = TypeVar("T", bound=ObjectBroadcast)
 
@@ -116,7 +123,11 @@ class Context:
             return self
         return replace(
             self, faulty=self.faulty | faulty, disrupted=self.disrupted | disrupted,
-            _of_fleet={**self._of_fleet, **of_fleet}, _of_objects={**self._of_objects, **of_objects},
+            _of_fleet={**self._of_fleet, **of_fleet},
+            _of_objects={
+                **self._of_objects,
+                **{sort: {**self._of_objects.get(sort, {}), **found} for sort, found in of_objects.items()},
+            },
         )  # fmt: skip
 
     def broadcast(self, sort: type[B]) -> B:
@@ -126,7 +137,11 @@ class Context:
 
     def object_broadcast(self, sort: type[T], id_: ObjectId) -> T | None:
         """Return the last broadcast of this type about an object; None if there is none."""
-        found: Any = self._of_objects.get(sort, {}).get(id_)
+        return self.object_broadcasts(sort).get(id_)
+
+    def object_broadcasts(self, sort: type[T]) -> Mapping[ObjectId, T]:
+        """Return the last broadcast of this type about each object."""
+        found: Any = self._of_objects.get(sort, {})
         return found  # type: ignore[no-any-return]
 
 
@@ -164,16 +179,22 @@ class Local:
 
 @dataclass(frozen=True, slots=True)
 class Wide:
-    """A stage that decides what many clusters share, from that and the context alone. See `Local` for the fields."""
+    """A stage that decides what many clusters share, from that and the context alone.
+
+    `steps`: the kind whose objects it can decide by themselves, from a `StepRecord` and the clusters that changed. See
+    `Local` for the other fields.
+    """
 
     name: str
     decide: Callable[[Shared, Context, datetime], Iterable[Yielded]]
     derives: Derives = ()
     foundation: bool = False
+    steps: Kind | None = None
 
     def ask(self, fleet: FleetWithPolicies, context: Context, now: datetime) -> Iterable[Yielded]:
-        """Decide everything, if this run includes wide stages."""
-        return self.decide(Shared.by(fleet), context, now) if fleet.beyond.asked else ()
+        """Decide everything, if this run includes wide stages, or the steps that it includes without them."""
+        asked = fleet.beyond.asked or any(kind_of(id_) is self.steps for id_ in fleet.beyond.steps)
+        return self.decide(Shared.by(fleet), context, now) if asked else ()
 
 
 Stage: TypeAlias = Local | Wide

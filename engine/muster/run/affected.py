@@ -239,7 +239,7 @@ class Reading:
         homes = frozenset(self.homes.values())
         if not self.part.near:
             return homes
-        shared = self.part.state.names_of_shared()
+        shared = self.part.state.names_of_shared() - self.part.stepping
         return frozenset(home for home in homes if not {home, *self.names.get(home, ())} & shared)
 
     @property
@@ -347,6 +347,13 @@ class Deciding:
         assert self.run.context is not None
         return self.run.context.broadcast(Allowance)
 
+    @cached_property
+    def progressing(self) -> frozenset[str] | None:
+        """The objects in which the clusters of a near part made progress (see `stepping.progressing`)."""
+        from muster.run.stepping import progressing  # a check never asks this
+
+        return progressing(self.part, self.kept, self.run.fleet)
+
     @property
     def lease_floor(self) -> int:
         """The least duration of leases, in seconds."""
@@ -398,13 +405,9 @@ def _budgets_moved(deciding: Deciding) -> frozenset[int]:
 def _rollouts_moved(deciding: Deciding) -> frozenset[int]:
     """The clusters to which a step of a Rollout gives another revision."""
     part, context = deciding.part, deciding.run.context
-    if part.near or context is None:
-        return frozenset()
-    moves = {
-        name for name, summary in part.summaries.items()
-        if any(context.object_broadcast(RolloutMoves, obj.id) is not None for obj in summary.objects)
-    }  # fmt: skip
-    return frozenset(part.state.of_names(moves))
+    assert context is not None
+    moves = context.object_broadcasts(RolloutMoves)
+    return frozenset(part.state.of_names(default_home(id_) for id_ in moves)) - part.chosen if moves else frozenset()
 
 
 def _works_ordered(deciding: Deciding) -> frozenset[int]:
@@ -414,7 +417,7 @@ def _works_ordered(deciding: Deciding) -> frozenset[int]:
     part = deciding.part
     assert deciding.run.context is not None
     orders = deciding.run.context.broadcast(WorkOrders).by_cluster
-    return frozenset(part.state.of_names(orders)) - part.chosen if orders and not part.near else frozenset()
+    return frozenset(part.state.of_names(orders)) - part.chosen if orders else frozenset()
 
 
 def _price_changed(deciding: Deciding) -> bool:
@@ -446,16 +449,22 @@ def _summary_changed(deciding: Deciding) -> bool:
     part, kept = deciding.part, deciding.kept
     if not part.near:
         return False
-    if any(home.shared or home.troubled for home in kept.homes):
+    if any(home.troubled or (home.shared and home.name not in part.stepping) for home in kept.homes):
         return True
     if part.rest.reads_summaries:
-        return {home.name: home.digest for home in kept.homes} != {
-            home.name: home.digest for home in part.known.values()
-        }
+        return deciding.progressing is None
     summaries = read_summaries((home.name, home.summary) for home in kept.homes)
     return {home.name for home in kept.homes} != {home.name for home in part.known.values()} or any(
         summary.pressed for _, summary in summaries
     )
+
+
+def _progressed(deciding: Deciding) -> frozenset[int]:
+    """The objects whose next step the progress of clusters may change."""
+    part = deciding.part
+    if not part.near or not part.rest.reads_summaries:
+        return frozenset()
+    return frozenset(part.state.of_names(deciding.progressing or ())) - part.chosen
 
 
 def _name_taken(deciding: Deciding) -> bool:
@@ -473,5 +482,6 @@ AFTER_DECIDING: Final[tuple[ChangeRow[Deciding], ...]] = (
     ChangeRow("policies cost more or less than before", Affects.FLEET, _price_changed),
     ChangeRow("the first or the last of its kind", Affects.FLEET, _first_or_last),
     ChangeRow("a cluster's summary changed", Affects.SHARED, _summary_changed),
+    ChangeRow("a cluster made progress", Affects.NEIGHBOURHOODS, _progressed),
     NAME_TAKEN,
 )

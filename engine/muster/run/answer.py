@@ -52,9 +52,10 @@ class RunAnswer:
         """Record it. What cannot be recorded is dropped."""
         try:
             if self.rest is not None and self.facts is not None and self.kept is not None:
-                self.rest.replaces(state, self.facts, self.kept.homes, self.gone or ())
+                self.rest.replaces(state, self.facts, self.kept.homes, self.gone or (), self.kept.steps)
             elif self.facts is not None and self.kept is not None:
-                state.replace(self.facts, self.kept.homes, self.gone)
+                kept = self.kept
+                state.replace(self.facts, kept.homes, self.gone, kept.steps, all_steps=kept.all_steps)
             elif self.gone is None:
                 state.drop(self.unkept)
         except sqlite3.Error:

@@ -42,7 +42,7 @@ from muster.fleet.projected import recorded_files
 from muster.fleet.shared import OF_CLUSTERS, derived_works, read_by_others
 from muster.rules.effects.allowance import Allowance
 from muster.rules.failures import OF_FAILURES, in_order
-from muster.rules.stages import Context
+from muster.rules.stages import Context, StepRecord
 from muster.run.figures import last_words, rollout_totals, status_of, status_total
 from muster.run.question import default_home
 from muster.run.records import StoredSummary, body_of, decisions_of, digest, failure_row, kept, stored
@@ -117,11 +117,14 @@ class _Gathered:
 
 @dataclass(frozen=True, slots=True)
 class KeptNeighbourhoods:
-    """The records of a run's neighbourhoods, and the `loose` findings of none. `of` has each object's neighbourhood."""
+    """The records of a run's neighbourhoods, and the `loose` findings of none. `of` has each object's neighbourhood.
+    `steps` are the records of steps that it took, of all objects that take steps if `all_steps`."""
 
     homes: tuple[Home, ...]
     loose: tuple[Finding, ...]
     of: Mapping[ObjectId, str] = field(default_factory=dict)
+    steps: Mapping[str, bytes] = field(default_factory=dict)
+    all_steps: bool = False
 
     @property
     def totals(self) -> Counter[str]:
@@ -173,7 +176,8 @@ def keep(
         else:
             found[home_].findings.append(one)
     made = (_home(fleet, context, name, gathered) for name, gathered in sorted(found.items()))
-    return KeptNeighbourhoods(tuple(made), tuple(loose), where.of)
+    steps = {str(id_): one.data for id_, one in (context.object_broadcasts(StepRecord) if context else {}).items()}
+    return KeptNeighbourhoods(tuple(made), tuple(loose), where.of, steps, all_steps=fleet.beyond.asked)
 
 
 def _files(

@@ -2,6 +2,7 @@
 
 An incremental run evaluates the neighbourhoods in which a file changed, whose agent reported, or which are due; if
 there are none, it evaluates nothing. If their summaries stay the same and nothing shared changed, that is all.
+If only clusters' progress in Rollouts and sets of works changed, these take their steps from records.
 Otherwise wide stages run too, over what is shared and the summaries of the rest. If a policy was edited, the summaries
 tell which clusters it concerns. `muster.run.affected` says which change affects what. If an incremental run cannot
 answer (a file is incomplete, history was rewritten, muster has another version), a full run does: in shards if there
@@ -13,6 +14,7 @@ import sqlite3
 from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Final
 
+from muster.data.locations import FOLDER
 from muster.fleet.agent_messages import withheld_remote
 from muster.fleet.faults import fell_back
 from muster.fleet.fleet import Beyond
@@ -107,9 +109,12 @@ def _incremental_run(question: Question, state: RunState, wanted: Wanted) -> Run
     if not touched and not named and not wanted.wide:
         return _unchanged(question, state, facts)
     chosen = touched.homes | named
+    known = state.kept(chosen)
+    edited = {file.path for file in state.files(home_ for home_, home in known.items() if home.steps)} & touched.labels
     wide = bool(
         wanted.wide or facts.holds or facts.totals.get("held")
-        or any(home.shared or home.troubled for home in state.kept(chosen).values())
+        or any(home.wide or home.troubled or (home.steps and id_ in named) for id_, home in known.items())
+        or any(not path.startswith(FOLDER) for path in edited)
     )  # fmt: skip
     part = FleetPart(question, state, facts, touched, chosen)
     return run_part(part.larger(wide=True) if wide else part)

@@ -111,7 +111,8 @@ def run_part(part: FleetPart) -> RunAnswer:
     if part.near:
         last = part.facts
         facts = replace(facts, lease_floor=last.lease_floor, holds=last.holds, usage=last.usage)
-    looked_at = f"{len(kept.homes)} neighbourhoods, {'near' if part.near else 'wide'}"
+    reach = "wide" if not part.near else "steps" if part.stepping else "near"
+    looked_at = f"{len(kept.homes)} neighbourhoods, {reach}"
     return RunAnswer(settled, facts, kept, part.chosen, looked_at)
 
 

@@ -120,7 +120,7 @@ class FleetPart:
         known = state.kept(chosen)
         if len(known) > self.question.most * state.count():
             raise WholeNeeded("most of it changed")
-        if near and any(home.shared for home in known.values()):
+        if near and any(home.wide for home in known.values()):
             return replace(self, chosen=chosen).larger(wide=True).closed()
         files = state.files(chosen) | (state.context() if near else set[File]())
         shorts = {file.ref for file in files if file.ref}
@@ -202,6 +202,15 @@ class FleetPart:
         """The totals of the whole fleet."""
         return self._totals_of_others + kept.totals
 
+    @cached_property
+    def stepping(self) -> frozenset[str]:
+        """The chosen neighbourhoods of a near part whose objects take their step."""
+        return frozenset(home.name for home in self.known.values() if home.steps)
+
+    def _steps(self, fleet: Fleet) -> Mapping[ObjectId, bytes]:
+        records = self.state.steps(self.stepping)
+        return {id_: records[name] for id_ in fleet.objects if records and (name := str(id_)) in records}
+
     def beyond(self, fleet: Fleet) -> Beyond:
         """Return what the fleet assembled from the part knows of the rest."""
         totals = self._totals_of_others
@@ -220,6 +229,7 @@ class FleetPart:
             adapters=totals["adapters"] > 0,
             derived=totals["derived"] > 0 if shards is None else not shards.fresh,
             asked=not self.near,
+            steps=self._steps(fleet) if self.near else {},
             lease_floor=self.facts.lease_floor if self.near else 0,
             disrupted=frozenset(id_ for summary in self.summaries.values() for id_ in summary.disrupted),
             failed=tuple(self.state.failures(self.chosen)),

@@ -5,7 +5,7 @@ state.
 """
 
 import sqlite3
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from typing import Final
 
 from muster.run.records import RunRecord
@@ -47,8 +47,10 @@ class Provisional(RunState):
         )
         self._db.execute("COMMIT")
 
-    def replaces(self, other: RunState, facts: RunRecord, homes: Iterable[Home], gone: Iterable[int]) -> None:
+    def replaces(
+        self, other: RunState, facts: RunRecord, homes: Iterable[Home], gone: Iterable[int], steps: Mapping[str, bytes]
+    ) -> None:
         """Replace the `gone` neighbourhoods, and then the content of another state, in one transaction."""
         self._version = other._version
-        self.replace(facts, homes, gone)
+        self.replace(facts, homes, gone, steps)
         self._db.backup(other._db, pages=_PAGES_AT_ONCE)

@@ -8,8 +8,9 @@ from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
 from muster.data.decision import NOTHING_PUBLISHED, Memory
 from muster.data.ids import ObjectId
-from muster.data.kinds import is_cluster
+from muster.data.kinds import is_cluster, kind_of
 from muster.data.snapshot import Agents, Snapshot
+from muster.fleet.neighbourhoods import STEPPING
 from muster.git.agents import AgentRef
 from muster.git.changes import PathChange
 from muster.git.repository import Repository
@@ -144,6 +145,8 @@ class Question:
 
 def default_home(id_: ObjectId) -> str:
     """Return the name of an object's neighbourhood, as far as its id tells."""
+    if kind_of(id_) in STEPPING:
+        return str(id_)
     return id_.name if is_cluster(id_) else id_.namespace
 
 

@@ -30,7 +30,7 @@ from muster.fleet.bundle import bundle_path
 from muster.run.records import RunRecord, kept
 from muster.version import __version__
 
-_FORMAT: Final = 3
+_FORMAT: Final = 4
 #: Where the time of a cluster's last report comes from.
 HOW: Final = ("lease", "report")
 #: The schema.
@@ -61,6 +61,8 @@ CREATE TABLE failures (         -- expressions that failed for one of its object
   object TEXT NOT NULL,         -- its place in the order of all objects for which the expression failed
   said BLOB NOT NULL);
 CREATE INDEX failures_home ON failures (home);
+CREATE TABLE steps (            -- what the next step of an object needs; its neighbourhood has this name
+  name TEXT PRIMARY KEY, record BLOB NOT NULL) WITHOUT ROWID;
 CREATE TABLE names (name TEXT PRIMARY KEY, home INTEGER NOT NULL) WITHOUT ROWID;
 CREATE INDEX names_home ON names (home);
 CREATE TABLE files (path TEXT NOT NULL, ref TEXT NOT NULL, home INTEGER NOT NULL, context INTEGER NOT NULL,
@@ -106,13 +108,20 @@ class Home:
 
 @dataclass(frozen=True, slots=True)
 class KnownNeighbourhood:
-    """What a run needs to know of a neighbourhood before it decides."""
+    """What a run needs to know of a neighbourhood before it decides. `steps`: its object can be decided by its record
+    alone."""
 
     name: str
     shared: bool
     troubled: bool
     digest: str
     totals: Mapping[str, int]
+    steps: bool = False
+
+    @property
+    def wide(self) -> bool:
+        """Do wide stages have to run for it?"""
+        return self.shared and not self.steps
 
 
 class RunState:
@@ -274,12 +283,19 @@ class RunState:
         """What is known of some neighbourhoods. While a fleet is in shards, several may have the same name."""
         self._choose(homes)
         rows = self._db.execute(
-            "SELECT id, name, shared, troubled, digest, totals FROM homes WHERE id IN (SELECT id FROM chosen)"
+            "SELECT id, name, shared, troubled, digest, totals, name IN (SELECT name FROM steps) "
+            "FROM homes WHERE id IN (SELECT id FROM chosen)"
         )
         return {
-            id_: KnownNeighbourhood(name, bool(shared), bool(troubled), digest, kept(dict[str, int], totals))
-            for id_, name, shared, troubled, digest, totals in rows
+            id_: KnownNeighbourhood(
+                name, bool(shared), bool(troubled), digest, kept(dict[str, int], totals), bool(steps)
+            )
+            for id_, name, shared, troubled, digest, totals, steps in rows
         }
+
+    def steps(self, names: Iterable[str]) -> dict[str, bytes]:
+        """The records of steps by the names of their neighbourhoods."""
+        return dict(self._in("SELECT name, record FROM steps WHERE name IN ({})", names))  # type: ignore[arg-type]
 
     def findings(self, but: Iterable[int]) -> Iterator[Finding]:
         """Yield the findings of every neighbourhood except these."""
@@ -306,8 +322,12 @@ class RunState:
 
     # -- writing
 
-    def replace(self, facts: RunRecord, homes: Iterable[Home], gone: Iterable[int] | None) -> None:
-        """Replace the `gone` neighbourhoods (None: everything) by `homes`, in one transaction."""
+    def replace(
+        self, facts: RunRecord, homes: Iterable[Home], gone: Iterable[int] | None,
+        steps: Mapping[str, bytes] | None = None, *, all_steps: bool = False,
+    ) -> None:  # fmt: skip
+        """Replace the `gone` neighbourhoods (None: everything) by `homes`, and the records of these `steps` (or of
+        all), in one transaction."""
         values: dict[str, object] = {"record": replace(facts, inputs=None), "version": self._version}
         if facts.inputs is not None:
             values |= {"tips": facts.inputs.tips, "published": facts.inputs.published}
@@ -322,6 +342,9 @@ class RunState:
                     self._db.execute(f"DELETE FROM {table} WHERE home IN (SELECT id FROM chosen)")  # noqa: S608
             (last,) = self._db.execute("SELECT coalesce(max(id), 0) FROM homes").fetchone()
             self._put(list(enumerate(homes, last + 1)))
+            if all_steps:
+                self._db.execute("DELETE FROM steps")
+            self._db.executemany("INSERT OR REPLACE INTO steps VALUES (?, ?)", sorted((steps or {}).items()))
             rows = [(name, encode(value)) for name, value in values.items()]
             self._db.executemany("INSERT OR REPLACE INTO facts VALUES (?, ?)", rows)
             self._db.execute("COMMIT")

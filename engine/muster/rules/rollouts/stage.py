@@ -11,7 +11,7 @@ files of the clusters that it moves, and one more.
 """
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from fractions import Fraction
@@ -30,7 +30,6 @@ from muster.rules.calendars.calendar import Calendar
 from muster.rules.effects.allowance import Allowance
 from muster.rules.effects.approval import ROLLOUT_EFFECT, ROLLOUT_TOPIC
 from muster.rules.placements.shards import DecisionShard, decided_shards
-from muster.rules.policies.selectors import Facets
 from muster.rules.rollouts.policy import ROLLBACK, ClusterRollout, Rollout, RolloutStage
 from muster.rules.rollouts.progress import RolloutMoves, entries_of
 from muster.rules.rollouts.step import (
@@ -39,17 +38,21 @@ from muster.rules.rollouts.step import (
     SUCCEEDED,
     TIME_OUT,
     TO_APPLY,
+    ClusterStatus,
     DecisionGroup,
     Step,
     groups_of,
+    judged,
     next_step,
 )
 from muster.rules.rollouts.strategy import PROGRESSIVE, Strategy, StrategyError
-from muster.rules.stages import STATUS, Context, Wide, Yielded
+from muster.rules.rollouts.table import RolloutTable, table_of
+from muster.rules.stages import STATUS, Context, StepRecord, Wide, Yielded
 from muster.rules.transitions import condition_decision
 
 ROLLED_OUT = "RolledOut"
 SOAKING = "Soaking"
+_NOTHING_LEFT = Step((), (), (), (), (), breach=False, next=None)
 #: States in the order of the status.
 STATES = (TO_APPLY, PROGRESSING, SOAKING, SUCCEEDED, FAILED, TIME_OUT)
 _MOST_NAMES = 10
@@ -91,9 +94,8 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Yielded]:
     if not rollouts:
         return
     stepping = _Rollouts(shared, context, now, decided_shards(shared))
-    yield from each(
-        (obj for obj in shared.of(ROLLOUT) if obj.id in rollouts), lambda obj: stepping.of(rollouts[obj.id])
-    )
+    asked = rollouts.keys() if shared.steps is None else rollouts.keys() & shared.steps.keys()
+    yield from each((obj for obj in shared.of(ROLLOUT) if obj.id in asked), lambda obj: stepping.of(rollouts[obj.id]))
     moves = stepping.moves
     yield from (RolloutMoves(id_, entries) for id_, entries in sorted(moves.items()))
 
@@ -162,6 +164,7 @@ class _RolloutDecision:
             return
         yield from self.held
         yield from self._status(steps, rollout, run)
+        yield StepRecord(rollout.id, self.table.packed())
 
     # -- what there is
 
@@ -178,22 +181,34 @@ class _RolloutDecision:
         return str(result.value)
 
     def _place(self) -> None:
-        """The Placement's clusters that can be decided, and their entries."""
-        rollout, shared = self.rollout, self.shared
-        id_ = rollout.placement
+        """The Placement's clusters that can be decided, and their entries; or the record, with what changed in it."""
+        shared, key = self.shared, self.rollout.key
+        sound = {obj.id.name: obj for obj in shared.of(MANAGED_CLUSTER)}
+        entries = entries_of(shared, (obj.id for obj in sound.values()), key)
+        if shared.steps is not None:
+            table = RolloutTable.unpacked(shared.steps[self.rollout.id])
+            for name in sound:
+                table.entries.pop(name, None)
+            table.entries |= entries
+        else:
+            table = self._whole_table(sound, entries)
+        self.table, self.entries = table, table.entries
+        for name in table.entries.keys() - table.names():
+            self._move(name, None)
+
+    def _whole_table(self, sound: Mapping[str, Object], entries: Mapping[str, ClusterRollout]) -> RolloutTable:
+        id_ = self.rollout.placement
         shards = self.run.shards.get(id_)
         if shards is None:
             raise StrategyError(
                 f"there is no Placement {id_.name!r} in the namespace {id_.namespace!r}", "placementRef"
             )
-        self.groups = groups_of(shards)
-        sound = {obj.id.name: obj for obj in shared.of(MANAGED_CLUSTER)}
-        placed = {name: sound[name] for group in self.groups for name in group.clusters if name in sound}
-        self.objects: Mapping[str, Object] = placed
-        everyone = (obj.id for obj in sound.values())
-        self.entries = dict(entries_of(shared, everyone, rollout.key))
-        for name in self.entries.keys() - placed.keys():
-            self._move(name, None)
+        groups = groups_of(shards)
+        placed = {name: sound[name] for group in groups for name in group.clusters if name in sound}
+        obj = self.shared.objects.get(id_)
+        size = dig(obj.spec if obj else None, "decisionStrategy", "groupStrategy", "clustersPerDecisionGroup")
+        length = None if size is None else max((len(group.clusters) for group in groups), default=None)
+        return table_of(self.rollout, groups, placed, entries, length)
 
     def _move(self, name: str, entry: ClusterRollout | None) -> None:
         self.moved[name] = entry
@@ -227,42 +242,10 @@ class _RolloutDecision:
 
     def _staged(self) -> Iterator[tuple[RolloutStage, tuple[DecisionGroup, ...]]]:
         """The stages in their order, with their clusters as groups of the kernel."""
-        rollout = self.rollout
-        if rollout.strategy is not None:
-            groups = tuple(
-                DecisionGroup(g.name, g.index, tuple(name for name in g.clusters if name in self.objects))
-                for g in self.groups
-            )
-            yield rollout.stages[0], groups
-            return
-        group_of = {name: group.name for group in self.groups for name in group.clusters}
-        labels = Facets({name: obj.labels for name, obj in self.objects.items()})
-        left, found = labels.everything, []
-        for one in rollout.stages:
-            names = left & labels.selected(one.selector)
-            if one.groups:
-                names = frozenset(name for name in names if group_of[name] in one.groups)
-            left -= names
-            found.append((one, (DecisionGroup("", 0, self._sorted(one, names)),)))
-        self.skipped = len(left)
-        for name in sorted(left):
-            if name in self.entries:
-                self._move(name, None)
-        yield from reversed(found) if self.backwards else found
-
-    skipped = 0
-
-    def _sorted(self, one: RolloutStage, names: Iterable[str]) -> tuple[str, ...]:
-        if not one.sort_by:
-            return tuple(sorted(names, reverse=self.backwards))
-        values = {name: self.objects[name].labels.get(one.sort_by, "") for name in names}
-        whole = all(value.isascii() and value.isdigit() for value in values.values() if value)
-
-        def key(name: str) -> tuple[bool, int, str, str]:
-            value = values[name]
-            return (not value, int(value) if value and whole else 0, value, name)
-
-        return tuple(sorted(names, key=key, reverse=self.backwards))
+        found = tuple(zip(self.rollout.stages, self.table.stages, strict=True))
+        if self.rollout.strategy is not None or not self.backwards:
+            return iter(found)
+        return ((one, tuple(replace(g, clusters=g.clusters[::-1]) for g in groups)) for one, groups in reversed(found))
 
     # -- the step
 
@@ -274,7 +257,7 @@ class _RolloutDecision:
             self.revision = self.completed
             self._begin()
             first = self._steps()
-        if not self.complete and all(one.step.finished for one in first) and self.objects:
+        if not self.complete and all(one.step.finished for one in first) and self.table.placed:
             self.completed = self.revision
             return self._steps()
         return first
@@ -295,6 +278,11 @@ class _RolloutDecision:
 
     def _stage_step(self, one: RolloutStage, groups: tuple[DecisionGroup, ...], *, ready: bool) -> _StageStep:
         names = tuple(name for group in groups for name in group.clusters)
+        entries = [self.entries.get(name) for name in names]
+        if self.rollout.strategy is None and self._is_done(one, entries):
+            return _StageStep(one, names, _NOTHING_LEFT)
+        if not ready and not any(entries):
+            return _StageStep(one, names, replace(_NOTHING_LEFT, pending=names))
         for name in names:  # a cluster whose labels put it into another stage keeps what it has
             entry = self.entries.get(name)
             if entry is not None and entry.stage != one.name:
@@ -320,6 +308,16 @@ class _RolloutDecision:
                 self.held.append(blocked.held)
         return _StageStep(one, names, step, blocked)
 
+    def _is_done(self, one: RolloutStage, entries: Sequence[ClusterRollout | None]) -> bool:
+        """Has every cluster succeeded and soaked? Most stages are done or far ahead, so the kernel is not asked."""
+        since = set[datetime]()
+        for entry in entries:
+            if entry is None or (entry.state, entry.revision, entry.stage) != (SUCCEEDED, self.revision, one.name):
+                return False
+            since.add(entry.since)
+        strategy = Strategy(limits=one.limits)
+        return not any(judged(ClusterStatus("", SUCCEEDED, start), strategy, self.now).soaking for start in since)
+
     def _kernel(self, one: RolloutStage, groups: tuple[DecisionGroup, ...], names: Sequence[str]) -> Step:
         strategy = self.rollout.strategy or Strategy(PROGRESSIVE, one.limits)
         if self.complete:
@@ -327,14 +325,8 @@ class _RolloutDecision:
         known = [(name, self.entries[name]) for name in names if name in self.entries]
         existing = [entry.status(name) for name, entry in known if entry.revision == self.revision]
         stale = [entry.status(name) for name, entry in known if entry.revision != self.revision]
-        length = self._group_length() if self.rollout.strategy is not None else None
+        length = self.table.group_length if self.rollout.strategy is not None else None
         return next_step(strategy, groups, existing, self.now, stale=stale, group_length=length)
-
-    def _group_length(self) -> int | None:
-        """The Placement's `clustersPerDecisionGroup`, as the number that it means; None if it is not set."""
-        obj = self.shared.objects.get(self.rollout.placement)
-        size = dig(obj.spec if obj else None, "decisionStrategy", "groupStrategy", "clustersPerDecisionGroup")
-        return None if size is None else max((len(group.clusters) for group in self.groups), default=None)
 
     # -- what holds it
 
@@ -405,7 +397,7 @@ class _RolloutDecision:
             "revision": self.revision, "completed": self.completed or None,
             "started": format_time(self.started) if self.started else None,
             "stage": current.stage.name if current else None, "stages": counts,
-            "revisions": dict(sorted(revisions.items())) or None, "skipped": self.skipped or None,
+            "revisions": dict(sorted(revisions.items())) or None, "skipped": self.table.skipped or None,
             "nextStepAt": format_time(ahead) if ahead else None,
         }  # fmt: skip
         for name, value in fields.items():
@@ -430,7 +422,7 @@ class _RolloutDecision:
         if blocked is not None and blocked.blocked is not None:
             text = f"stage {blocked.stage.name}: {blocked.blocked.text}{back}{rest}"
             return RolledOut("False", blocked.blocked.reason, text)
-        if not self.objects:
+        if not self.table.placed:
             return RolledOut("False", "NoClusters", "the placement chooses no cluster")
         if self.backwards:
             if current is None:
@@ -476,4 +468,4 @@ def _counts(one: _StageStep, entries: Mapping[str, ClusterRollout], revision: st
     return {"name": one.stage.name, "clusters": len(one.clusters), **{s: states[s] for s in STATES if states[s]}}
 
 
-STAGE = Wide("rollouts", stage, derives=(((ROLLOUT,), (STATUS,)),))
+STAGE = Wide("rollouts", stage, derives=(((ROLLOUT,), (STATUS,)),), steps=ROLLOUT)

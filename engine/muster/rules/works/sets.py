@@ -20,9 +20,7 @@ from muster.fleet.objects import Object
 from muster.rules.generations import spec_digest
 from muster.rules.placements.shards import DecisionShard
 from muster.rules.rollouts.step import (
-    PROGRESSING,
     SUCCEEDED,
-    TO_APPLY,
     ClusterStatus,
     DecisionGroup,
     Step,
@@ -94,21 +92,23 @@ class _SetProgress:
     summaries: list[Tree] = field(default_factory=list)
 
 
+#: How a cluster is doing that gets the template now.
+StatusOfNew = Callable[[str], ClusterStatus]
+
+
 def decide_set(
     obj: Object, works: Mapping[str, list[Work]], placements: Mapping[ObjectId, DecidedPlacement],
-    is_silent: Callable[[str], bool], now: datetime,
+    status_of_new: StatusOfNew, now: datetime,
 ) -> SetResult:  # fmt: skip
     """Decide one pass over a set that is not being deleted. `works`: its derived works by cluster."""
-    return _Pass(obj, works, is_silent, now).result(placements)
+    return _Pass(obj, works, status_of_new, now).result(placements)
 
 
 class _Pass:
     """One pass over a set."""
 
-    def __init__(
-        self, obj: Object, works: Mapping[str, list[Work]], is_silent: Callable[[str], bool], now: datetime
-    ) -> None:
-        self.obj, self.is_silent, self.now = obj, is_silent, now
+    def __init__(self, obj: Object, works: Mapping[str, list[Work]], status_of_new: StatusOfNew, now: datetime) -> None:
+        self.obj, self.status_of_new, self.now = obj, status_of_new, now
         self.template: Tree = obj.spec["manifestWorkTemplate"]
         self.revision = spec_digest(self.template)
         self.paused = obj.annotations.get(PAUSED) == "true"
@@ -155,7 +155,7 @@ class _Pass:
             turn = frozenset() if self.paused else step.to_apply
             applied = turn - existing.keys()
             if applied:  # as the next pass will see it: the instant at which time changes it depends on that
-                statuses += map(self._status_of_new, sorted(applied))
+                statuses += map(self.status_of_new, sorted(applied))
                 step = next_of(statuses, stale=(status for cluster, status in stale.items() if cluster not in applied))
             self._apply(name, before, existing, turn)
             self._progressed(step, existing)
@@ -164,10 +164,6 @@ class _Pass:
             self.found.errors[number] = error
             self.progress.stopped.append(f"the strategy of placement {name} cannot be followed: {error.message}")
         self._count(name, choice, clusters, existing, applied)
-
-    def _status_of_new(self, cluster: str) -> ClusterStatus:
-        """How a cluster is doing that gets the template now."""
-        return ClusterStatus(cluster, PROGRESSING if self.is_silent(cluster) else TO_APPLY, self.now)
 
     def _own_groups(self, name: str, shards: Sequence[DecisionShard]) -> list[DecisionGroup]:
         """The decision groups without clusters that an earlier placement has."""

@@ -15,7 +15,7 @@ from muster.data.decision import OF_ITSELF, Because, Decision, Input
 from muster.data.finding import Finding
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
-from muster.data.kinds import MANIFEST_WORK, MANIFEST_WORK_REPLICA_SET, PLACEMENT, of_kinds
+from muster.data.kinds import MANAGED_CLUSTER, MANIFEST_WORK, MANIFEST_WORK_REPLICA_SET, PLACEMENT, of_kinds
 from muster.data.times import format_time
 from muster.data.tree import mappings_at
 from muster.fleet.faults import each
@@ -25,8 +25,8 @@ from muster.fleet.view import View
 from muster.rules.generations import DIGEST, spec_digest
 from muster.rules.placements.scheduling import placements_of
 from muster.rules.placements.shards import clusters_of, decided_shards
-from muster.rules.rollouts.step import TO_APPLY
-from muster.rules.stages import METADATA, SPEC, STATUS, Broadcast, Context, Local, Wide
+from muster.rules.rollouts.step import PROGRESSING, TO_APPLY, ClusterStatus
+from muster.rules.stages import METADATA, SPEC, STATUS, Broadcast, Context, Local, StepRecord, Wide
 from muster.rules.transitions import condition_decision, unchanged_condition
 from muster.rules.works import messages
 from muster.rules.works.messages import GROUPS
@@ -38,6 +38,7 @@ from muster.rules.works.sets import (
     decide_set,
 )
 from muster.rules.works.states import state_decision, work_body
+from muster.rules.works.table import SetTable
 from muster.rules.works.work import (
     BOOK,
     OWNER,
@@ -64,15 +65,30 @@ class WorkOrders(Broadcast):
     by_cluster: Mapping[str, tuple[WorkOrder, ...]] = field(default_factory=dict)
 
 
-def decide_sets(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Finding | WorkOrders]:
+def decide_sets(
+    shared: Shared, context: Context, now: datetime
+) -> Iterator[Decision | Finding | StepRecord | WorkOrders]:
     """Decide every set, and order its works."""
     works = works_by_owner(shared)
     sets = shared.of(MANIFEST_WORK_REPLICA_SET)
     orders: list[WorkOrder] = []
-    placements = _placements(shared, context) if sets else {}
-    yield from each(sets, partial(_set, shared, works, placements, orders, now))
+    if shared.steps is None:
+        placements = _placements(shared, context) if sets else {}
+        tables = {obj.id: SetTable(works.get(owner_label(obj.id), {}), placements) for obj in sets}
+    else:
+        tables = {
+            id_: SetTable.unpacked(shared.steps[id_]) for id_ in of_kinds(shared.steps, MANIFEST_WORK_REPLICA_SET)
+        }
+        clusters = {
+            *(obj.id.name for obj in shared.of(MANAGED_CLUSTER)),
+            *(c for found in works.values() for c in found),
+        }
+        for id_, table in tables.items():
+            table.updated(clusters, works.get(owner_label(id_), {}))
+    asked = (obj for obj in sets if obj.id in tables)
+    yield from each(asked, lambda obj: _set(shared, tables[obj.id], orders, now, obj))
     known = {owner_label(id_) for id_ in of_kinds(shared.objects, MANIFEST_WORK_REPLICA_SET)}
-    if not shared.uncertain(MANIFEST_WORK_REPLICA_SET):
+    if shared.steps is None and not shared.uncertain(MANIFEST_WORK_REPLICA_SET):
         gone = (found for owner, found in works.items() if owner not in known)
         orders += [WorkOrder(work.id, None) for by_cluster in gone for work in _all(by_cluster)]
     by_cluster = grouped((order.id.namespace, order) for order in orders)
@@ -93,21 +109,29 @@ def _placements(shared: Shared, context: Context) -> Mapping[ObjectId, DecidedPl
 
 
 def _set(
-    shared: Shared, works: Mapping[str, Mapping[str, list[Work]]], placements: Mapping[ObjectId, DecidedPlacement],
-    orders: list[WorkOrder], now: datetime, obj: Object,
-) -> Iterator[Decision | Finding]:  # fmt: skip
-    own = works.get(owner_label(obj.id), {})
+    shared: Shared, table: SetTable, orders: list[WorkOrder], now: datetime, obj: Object
+) -> Iterator[Decision | Finding | StepRecord]:
     if obj.deleting:
-        orders += [WorkOrder(work.id, None) for work in _all(own)]
+        orders += [WorkOrder(work.id, None) for work in _all(table.works)]
         yield from _status_before(shared, obj.id)
     elif not is_valid_owner(owner_label(obj.id)):
         yield from _status_before(shared, obj.id)
         said = ("False", "InvalidManifestWorkName", messages.invalid_owner(owner_label(obj.id)))
         yield condition_decision(shared, obj.id, APPLIED, said, _PLACED, now)
     else:
-        result = decide_set(obj, own, placements, partial(is_silent, shared), now)
+        status_of_new = partial(_status_of_new, shared, now)
+        result = decide_set(obj, table.works, table.placements, status_of_new, now)
         yield from _results(shared, obj, result, now)
         orders += result.orders
+        if result.placed and not result.errors:
+            named = {PLACEMENT.id(str(ref["name"]), obj.id.namespace) for ref in mappings_at(obj.spec, "placementRefs")}
+            table.placements = {id_: table.placements[id_] for id_ in sorted(named)}
+            yield StepRecord(obj.id, table.packed(result.orders, status_of_new))
+
+
+def _status_of_new(shared: Shared, now: datetime, cluster: str) -> ClusterStatus:
+    """How a cluster is doing that gets the template now."""
+    return ClusterStatus(cluster, PROGRESSING if is_silent(shared, cluster) else TO_APPLY, now)
 
 
 def _results(shared: Shared, obj: Object, result: SetResult, now: datetime) -> Iterator[Decision | Finding]:
@@ -180,5 +204,7 @@ def _generation(view: View, id_: ObjectId) -> int:
     return 1 + max(value for value in (0, last, *reported) if isinstance(value, int))
 
 
-SETS: Final = Wide("work sets", decide_sets, derives=(((MANIFEST_WORK_REPLICA_SET,), (STATUS,)),))
+SETS: Final = Wide(
+    "work sets", decide_sets, derives=(((MANIFEST_WORK_REPLICA_SET,), (STATUS,)),), steps=MANIFEST_WORK_REPLICA_SET
+)
 STAGE: Final = Local("work orders", carry_out, derives=(((MANIFEST_WORK,), (METADATA, SPEC, STATUS)),))

@@ -5,7 +5,7 @@ here it follows from the set, so that every run derives the same.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -153,6 +153,10 @@ class Work:
     def cluster(self) -> str:
         """Its cluster."""
         return self.id.namespace
+
+    def labelled(self, labels: Mapping[str, str]) -> "Work":
+        """The work with other labels."""
+        return replace(self, labels=labels)
 
 
 def read_work(id_: ObjectId, decided: Mapping[Path, Decision]) -> Work | None:

@@ -1,0 +1,115 @@
+"""The clusters of a Rollout as its step needs them: by stage and decision group, with their entries.
+
+It is kept from run to run as a `StepRecord`: a cluster that makes progress changes one entry, and everything else (the
+Placement's decisions, the labels by which stages select) is as the last wide run read it.
+"""
+
+from collections.abc import Iterable, Mapping, Sequence
+from dataclasses import dataclass
+from datetime import UTC, datetime
+from functools import lru_cache
+from typing import NamedTuple
+
+from muster.data.codec import decode, encode
+from muster.fleet.objects import Object
+from muster.rules.policies.selectors import Facets
+from muster.rules.rollouts.policy import ClusterRollout, Rollout, RolloutStage
+from muster.rules.rollouts.step import DecisionGroup
+
+
+@dataclass(slots=True)
+class RolloutTable:
+    """The Rollout's clusters.
+
+    `stages`: the decision groups of each stage, with their clusters in order; `skipped`: the number of clusters that no
+    stage selects; `group_length`: the Placement's `clustersPerDecisionGroup` as the number that it means; `entries`:
+    what clusters have, by name.
+    """
+
+    stages: tuple[tuple[DecisionGroup, ...], ...]
+    skipped: int
+    group_length: int | None
+    entries: dict[str, ClusterRollout]
+
+    def names(self) -> frozenset[str]:
+        """The clusters of all stages."""
+        return frozenset(name for groups in self.stages for group in groups for name in group.clusters)
+
+    @property
+    def placed(self) -> bool:
+        """Does the Placement choose a cluster?"""
+        return bool(self.skipped) or any(group.clusters for groups in self.stages for group in groups)
+
+    def packed(self) -> bytes:
+        """The record: columns, because there may be 10,000 entries."""
+        entries = self.entries.values()
+        return encode(_PackedRollout(
+            self.stages, self.skipped, self.group_length, list(self.entries),
+            [one.revision for one in entries], [one.stage for one in entries], [one.state for one in entries],
+            [int(one.since.timestamp()) for one in entries], [one.gate for one in entries],
+        ))  # fmt: skip
+
+    @classmethod
+    def unpacked(cls, data: bytes) -> "RolloutTable":
+        """The table of a record."""
+        found = decode(_PackedRollout, data)
+        since = map(_instant, found.since)
+        columns = zip(found.revisions, found.in_stages, found.states, since, found.gates, strict=True)
+        entries = dict(zip(found.names, (ClusterRollout(*row) for row in columns), strict=True))
+        return cls(found.stages, found.skipped, found.group_length, entries)
+
+
+class _PackedRollout(NamedTuple):
+    """The stored form: entries as columns."""
+
+    stages: tuple[tuple[DecisionGroup, ...], ...]
+    skipped: int
+    group_length: int | None
+    names: list[str]
+    revisions: list[str]
+    in_stages: list[str]
+    states: list[str]
+    since: list[int]
+    gates: list[str]
+
+
+@lru_cache(1 << 10)
+def _instant(second: int) -> datetime:
+    return datetime.fromtimestamp(second, UTC)
+
+
+def table_of(
+    rollout: Rollout,
+    groups: Sequence[DecisionGroup],
+    objects: Mapping[str, Object],
+    entries: Mapping[str, ClusterRollout],
+    group_length: int | None,
+) -> RolloutTable:
+    """Return the table of a Rollout. `groups`: the Placement's decisions; `objects`: those of its clusters that can be
+    decided, by name."""
+    if rollout.strategy is not None:
+        own = tuple(DecisionGroup(g.name, g.index, tuple(filter(objects.__contains__, g.clusters))) for g in groups)
+        return RolloutTable((own,), 0, group_length, dict(entries))
+    group_of = {name: group.name for group in groups for name in group.clusters}
+    labels = Facets({name: obj.labels for name, obj in objects.items()})
+    left, stages = labels.everything, []
+    for one in rollout.stages:
+        names = left & labels.selected(one.selector)
+        if one.groups:
+            names = frozenset(name for name in names if group_of[name] in one.groups)
+        left -= names
+        stages.append((DecisionGroup("", 0, _sorted(one, names, objects)),))
+    return RolloutTable(tuple(stages), len(left), group_length, dict(entries))
+
+
+def _sorted(one: RolloutStage, names: Iterable[str], objects: Mapping[str, Object]) -> tuple[str, ...]:
+    if not one.sort_by:
+        return tuple(sorted(names))
+    values = {name: objects[name].labels.get(one.sort_by, "") for name in names}
+    whole = all(value.isascii() and value.isdigit() for value in values.values() if value)
+
+    def key(name: str) -> tuple[bool, int, str, str]:
+        value = values[name]
+        return (not value, int(value) if value and whole else 0, value, name)
+
+    return tuple(sorted(names, key=key))
