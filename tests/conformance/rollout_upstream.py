@@ -96,13 +96,23 @@ class _Handler:
             key=lambda status: self.position[status["cluster"]],
         )
 
+        sent = ({**s, "status": "Progressing"} if s["status"] == "ToApply" else s for s in given.get("stale") or ())
+        judged = [self.judged(status) for status in sent if status["cluster"] in self.group_of]
+        #: Clusters in flight with an earlier revision.
+        self.stale = {
+            s["cluster"] for s in judged
+            if s["status"] == "Progressing" or (s["status"] == "Failed" and "recheckTime" in s)
+        }  # fmt: skip
+        self.stale_times = [s["recheckTime"] for s in judged if s["cluster"] in self.stale and "recheckTime" in s]
+
     def outcome(self) -> Json:
         rolling, timed_out, breach = self._found()
         if "counts" in self.on or "waits" in self.on:
             timed_out = [s for s in map(self.judged, self.existing) if s["status"] == "TimeOut" and "recheckTime" in s]
         news = {status["cluster"] for status in self.existing}
         rolling.sort(key=lambda status: (status["cluster"] not in news, self.position[status["cluster"]]))
-        times = [parse_time(status["recheckTime"]) for status in rolling if "recheckTime" in status]
+        until = [status["recheckTime"] for status in rolling if "recheckTime" in status]
+        times = [parse_time(text) for text in (*until, *self.stale_times)]
         first = min((time for time in times if time > self.now), default=None)
         return {
             "error": False, "clustersToRollout": rolling, "clustersTimeOut": timed_out,
@@ -168,7 +178,14 @@ class _Handler:
         if "frees" in self.on:
             held = [s for s in flying if s["status"] != "Failed" or "recheckTime" in s]
         waiting = [s for s in rolling if s["status"] == "ToApply"] + self._missing(self.rest)
-        return flying + waiting[: max(0, most - len(held))], timed_out, False
+        places = most - len(held) - len(self.stale - {status["cluster"] for status in existing})
+        for status in waiting:  # those in flight with an earlier revision have their place
+            own = status["cluster"] in self.stale
+            if not own and places <= 0:
+                break
+            flying.append(status)
+            places -= not own
+        return flying, timed_out, False
 
     def _scan(self, existing: Iterable[Json], most: int | None) -> tuple[list[Json], list[Json], int]:
         """`progressivePerCluster`: what exists, until so many are being rolled out."""

@@ -21,9 +21,6 @@ _MOST_BYTES: Final = 500 * 1024
 
 def refusals(obj: Object) -> Iterator[Finding]:
     """Yield an error for each reason for which the webhook refuses a set."""
-    label = owner_label(obj.id)
-    if not is_valid_owner(label):
-        yield messages.too_long(obj, label)
     manifests = messages.manifests_of(obj)
     if not manifests:
         hint = "add the objects that every cluster gets"
@@ -55,8 +52,10 @@ def _manifest(obj: Object, number: int, manifest: Tree, seen: set[tuple[str, ...
 
 
 def strategy_findings(fleet: Fleet) -> Iterator[Finding]:
-    """Yield findings about the strategies of valid sets. They do not break a set: it holds its rollout."""
+    """Yield findings about valid sets that do not break them: a condition says why they hold their rollout."""
     for obj in fleet.of(MANIFEST_WORK_REPLICA_SET):
+        if not is_valid_owner(owner_label(obj.id)):
+            yield messages.too_long(obj, owner_label(obj.id))
         staged = False
         for number, ref in enumerate(mappings_at(obj.spec, "placementRefs")):
             try:

@@ -22,7 +22,7 @@ def invalid_owner(label: str) -> str:
     """Upstream's text for a namespace and name that make no label."""
     return (
         f'ManifestWork owner reference "{label}" (namespace.name) is not a valid label value: must be no more than 63 '
-        "characters; recreate the ManifestWorkReplicaSet with a shorter namespace and/or name so the combined length "
+        "bytes; recreate the ManifestWorkReplicaSet with a shorter namespace and/or name so the combined length "
         "is at most 63 characters"
     )
 

@@ -113,7 +113,7 @@ class _Pass:
         self.revision = spec_digest(self.template)
         self.paused = obj.annotations.get(PAUSED) == "true"
         self.works = {cluster: found[0] for cluster, found in works.items()}
-        self.placed: dict[str, str] = {}
+        self.placed: dict[str, int] = {}
         self.found, self.progress = SetResult(), _SetProgress()
         for work in (work for found in works.values() for work in found[1:]):
             self.found.orders.append(WorkOrder(work.id, None))
@@ -140,7 +140,7 @@ class _Pass:
         ]
 
     def _placement(self, number: int, name: str, choice: DecidedPlacement, strategy: Tree) -> None:
-        groups = self._own_groups(name, choice.shards)
+        groups = self._own_groups(number, choice.shards)
         clusters = [cluster for group in groups for cluster in group.clusters]
         before = {cluster: self.works[cluster] for cluster in clusters if cluster in self.works}
         existing = {cluster: work for cluster, work in before.items() if work.revision == self.revision}
@@ -165,14 +165,15 @@ class _Pass:
             self.progress.stopped.append(f"the strategy of placement {name} cannot be followed: {error.message}")
         self._count(name, choice, clusters, existing, applied)
 
-    def _own_groups(self, name: str, shards: Sequence[DecisionShard]) -> list[DecisionGroup]:
-        """The decision groups without clusters that an earlier placement has."""
+    def _own_groups(self, number: int, shards: Sequence[DecisionShard]) -> list[DecisionGroup]:
+        """The decision groups without clusters that an earlier placement has, also if it is the same one again."""
+        refs = mappings_at(self.obj.spec, "placementRefs")
         groups = []
         for group in groups_of(shards):
             for cluster in group.clusters:
-                if (first := self.placed.setdefault(cluster, name)) != name:
-                    self.found.repeated[cluster] = first
-            own = tuple(cluster for cluster in group.clusters if self.placed[cluster] == name)
+                if (first := self.placed.setdefault(cluster, number)) != number:
+                    self.found.repeated[cluster] = str(refs[first]["name"])
+            own = tuple(cluster for cluster in group.clusters if self.placed[cluster] == number)
             groups.append(DecisionGroup(group.name, group.index, own))
         return groups
 
