@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 from muster.git.errors import RepositoryError
-from muster.git.process import Git
+from muster.git.process import Git, Process
 from muster.git.repository import open_repository, resolve
 from tests.support.git import Repo, git_environ, new_repository
 
@@ -122,14 +122,14 @@ def test_a_directory_that_is_gone_is_not_replaced_by_the_current_one(tmp_path: P
 
 def test_an_interrupt_while_git_is_started_ends_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """It comes when git runs already, and before anybody could end it."""
-    popen, started = subprocess.Popen, list[subprocess.Popen[bytes]]()
+    started: list[Process] = []
 
-    def interrupted(*arguments: Any, **options: Any) -> Any:
-        started.append(popen(*arguments, **options))
+    def interrupted(*arguments: Any, **options: Any) -> Process:
+        started.append(Process(*arguments, **options))
         signal.raise_signal(signal.SIGINT)
         return started[-1]
 
-    monkeypatch.setattr("git.cmd.safer_popen", interrupted)
+    monkeypatch.setattr("muster.git.process.Process", interrupted)
     with pytest.raises(KeyboardInterrupt):
         Git(tmp_path, dict(os.environ)).start("cat-file", "--batch")
     (process,) = started
@@ -138,7 +138,7 @@ def test_an_interrupt_while_git_is_started_ends_it(tmp_path: Path, monkeypatch: 
 
 
 def test_a_process_that_nobody_dropped_is_ended_in_silence(repo: Repo) -> None:
-    """GitPython's handle ends it, too, but may be dropped when there is nothing left to do that with."""
+    """Its handle ends it, too, but may be dropped when there is nothing left to do that with."""
     script = (
         "import os, pathlib, sys; from muster.git.repository import open_repository\n"
         "os.kept = open_repository(pathlib.Path(sys.argv[1]), os.environ).git.start('cat-file', '--batch')\n"

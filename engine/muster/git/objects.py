@@ -10,14 +10,11 @@ import re
 import threading
 from collections.abc import Iterator, Mapping, Sequence
 from datetime import datetime
-from typing import TYPE_CHECKING, Final, NamedTuple
+from typing import Final, NamedTuple
 
 from muster.git.errors import TooLargeError, UnreadableError, complaint
 from muster.git.paths import MAX_BLOB_BYTES
-from muster.git.process import Git, StderrTail, reap
-
-if TYPE_CHECKING:
-    from muster.git.process import Process
+from muster.git.process import Git, Process, StderrTail, reap
 
 SHA1: Final = "sha1"
 
@@ -197,7 +194,7 @@ class _Batch:
             raise
         return answers
 
-    def _answer(self, process: "Process", name: str) -> GitObject | UnreadableError:
+    def _answer(self, process: Process, name: str) -> GitObject | UnreadableError:
         header = process.stdout.readline()
         if not header.endswith(b"\n"):
             raise EOFError
@@ -215,7 +212,7 @@ class _Batch:
             raise EOFError
         return GitObject(kind, content[:-1])
 
-    def _running(self) -> "Process":
+    def _running(self) -> Process:
         if (
             self._process is None or self._owner != os.getpid()
         ):  # dropping a parent process's handle does not end its process
@@ -224,7 +221,7 @@ class _Batch:
             self._owner = os.getpid()
         return self._process
 
-    def _last_complaint(self, process: "Process") -> str:
+    def _last_complaint(self, process: Process) -> str:
         self._process = None
         words = self._complaints.wait() if self._complaints else ""
         return complaint(words, reap(process))
@@ -241,7 +238,7 @@ def _fitting(names: Sequence[str], start: int) -> int:
     return count
 
 
-def _skip(process: "Process", size: int) -> None:
+def _skip(process: Process, size: int) -> None:
     while size:
         piece = process.stdout.read(min(size, _CHUNK_BYTES))
         if not piece:

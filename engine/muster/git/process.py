@@ -1,4 +1,5 @@
-"""Runs git. The only module that starts git, through GitPython's driver (docs/dependencies.md).
+"""Runs git, by the standard library: GitPython, which makes the repositories of `muster init` and `muster demo`, takes
+50 ms to import, starts git twice for that, and cannot take variables away (docs/dependencies.md).
 
 The environment of every process is exact: the caller's, without the variables by which git tells a hook which
 repository, index and work tree it runs for. A hook's `GIT_DIR` would otherwise redirect every command to the hook's
@@ -16,19 +17,14 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
-from functools import cache
+from io import BufferedReader
 from pathlib import Path
 from signal import SIGKILL
 from types import FrameType
-from typing import TYPE_CHECKING, Final, TypeAlias
+from typing import IO, Any, Final, TypeAlias
 from weakref import WeakSet
 
 from muster.git.errors import RepositoryError, complaint, explain
-
-if TYPE_CHECKING:
-    from git.cmd import Git as Driver
-
-    Process = Driver.AutoInterrupt
 
 OLDEST_GIT: Final = (2, 31)  # `GIT_CONFIG_COUNT`, `rev-parse --show-object-format`, `fetch --no-write-fetch-head`
 
@@ -58,6 +54,9 @@ BLOCK: Final = 512
 # this process's threads until it is lifted again.
 _LIMITED: Final = 'trap "" XFSZ; ulimit -f "$0"; exec "$@"'
 
+#: Some of git's messages are read.
+_ENGLISH: Final = {"LANGUAGE": "C", "LC_ALL": "C"}
+
 _CHUNK: Final = 1 << 16
 _LAST_BYTES: Final = 1 << 12  # of a running process's standard error
 _LOOK_SECONDS: Final = 0.5  # how often to check whether a process has ended though its pipes are open
@@ -79,6 +78,26 @@ def observe_commands(listener: Listener) -> Iterator[None]:
         _LISTENER.reset(token)
 
 
+class Process(subprocess.Popen[bytes]):
+    """A running git with pipes, which ends when it is dropped; not in a forked child, whose parent still reads it."""
+
+    stdin: IO[bytes]
+    stdout: BufferedReader
+    stderr: IO[bytes]
+
+    def __init__(self, *arguments: Any, **options: Any) -> None:
+        self.owner = os.getpid()
+        super().__init__(*arguments, **options)
+
+    def __del__(self) -> None:
+        if getattr(self, "pid", None) is None or self.returncode is not None:
+            return
+        if self.owner == os.getpid():
+            _end(self, group=False)
+        else:
+            self.returncode = 0
+
+
 @dataclass(frozen=True, slots=True)
 class Completed:
     status: int
@@ -98,33 +117,30 @@ class Git:
     file_bytes: int | None = None
     stopped: threading.Event | None = field(default=None, repr=False)
 
-    def start(self, *arguments: str, env: Mapping[str, str] | None = None, own_session: bool = False) -> "Process":
-        """Start `git <arguments>` with pipes and return GitPython's handle, which ends the process when dropped.
+    def start(self, *arguments: str, env: Mapping[str, str] | None = None, own_session: bool = False) -> Process:
+        """Start `git <arguments>` with pipes; the process ends when its handle is dropped.
 
         `own_session` detaches it from the terminal (nothing can prompt) and makes it the head of a process group.
         RepositoryError if git cannot be started.
         """
-        environ = {**self.environ, **(env or {})}
-        removed = sorted(os.environ.keys() - environ.keys())  # the driver starts from os.environ and can only add
-        unset = ["/usr/bin/env", *(word for name in removed for word in ("-u", name))] if removed else []
         limited = [] if self.file_bytes is None else ["/bin/sh", "-c", _LIMITED, str(self.file_bytes // BLOCK)]
-        driver, not_found = _driver()
+        # `-C` and no working directory: if that is gone, git says so.
+        command = [*limited, "git", "-C", str(self.directory), *arguments]
         kept: list[int] = []
         try:
-            # `-C` and not the driver's working directory: if that is gone, the driver runs in the current one.
             with _postpone_signals(kept):
-                process: Process = driver().execute(
-                    [*limited, *unset, "git", "-C", str(self.directory), *arguments],
-                    istream=subprocess.PIPE,
-                    as_process=True,
-                    env=environ,
+                process = Process(
+                    command,
+                    stdin=subprocess.PIPE,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
+                    env={**self.environ, **_ENGLISH, **(env or {})},
                     start_new_session=own_session,
                     pass_fds=self.inherited,
                 )
-        except (OSError, not_found) as error:
+        except OSError as error:
             raise _cannot_start(error) from error
-        if process.proc is not None:
-            _started.add(process.proc)
+        _started.add(process)
         try:
             for number in kept:
                 signal.raise_signal(number)
@@ -187,7 +203,7 @@ class StderrTail:
     closed at any time, also in a forked child, where the thread does not exist.
     """
 
-    def __init__(self, process: "Process") -> None:
+    def __init__(self, process: Process) -> None:
         self._tail = b""
         self._thread = threading.Thread(target=self._listen, args=(os.dup(process.stderr.fileno()),), daemon=True)
         self._thread.start()
@@ -204,7 +220,7 @@ class StderrTail:
 
 
 def _read_output(
-    process: "Process", stdin: bytes, limit_seconds: float | None, stopped: threading.Event | None
+    process: Process, stdin: bytes, limit_seconds: float | None, stopped: threading.Event | None
 ) -> tuple[bytes, bytes]:
     """Return what a process prints until it ends. TimeoutExpired after the limit, and if it is stopped."""
     if limit_seconds is None:
@@ -229,51 +245,44 @@ def _read_output(
 
 
 #: Processes that this one started and that are still referenced.
-_started: "WeakSet[subprocess.Popen[bytes]]" = WeakSet()
+_started: "WeakSet[Process]" = WeakSet()
 
 
 @atexit.register
 def _kill_all() -> None:
-    """Kill processes that still run. GitPython would do so at interpreter shutdown, and report errors about modules
-    that are gone."""
+    """Kill processes that still run, while there are modules to do it with."""
     for process in list(_started):
-        with contextlib.suppress(OSError):
+        if process.returncode is None and process.owner == os.getpid():
             process.kill()
-            process.wait()
-        for pipe in (process.stdin, process.stdout, process.stderr):
-            with contextlib.suppress(OSError, ValueError):
-                if pipe is not None:
-                    pipe.close()
-        process.stdin = process.stdout = process.stderr = None
+            reap(process)
 
 
-def _end(process: "Process", *, group: bool) -> None:
+def _end(process: Process, *, group: bool) -> None:
     """Kill a process, with its `group` if it has one of its own, and close its pipes, whatever other process has
     them."""
     with contextlib.suppress(ProcessLookupError):
         if group:
             os.killpg(process.pid, SIGKILL)
-        elif process.proc is not None:
-            process.proc.terminate()  # git then removes its locks
+        else:
+            process.terminate()  # git then removes its locks
+    _close(process)
+    try:
+        process.wait(_LAST_SECONDS)
+    except subprocess.TimeoutExpired:
+        process.kill()
+        process.wait()
+
+
+def reap(process: Process) -> int:
+    """Close the pipes of a started process, wait for its end and return its status."""
+    _close(process)
+    return process.wait()
+
+
+def _close(process: Process) -> None:
     for pipe in (process.stdin, process.stdout, process.stderr):
         with contextlib.suppress(OSError, ValueError):
             pipe.close()
-    if process.proc is not None:
-        try:
-            process.proc.wait(_LAST_SECONDS)
-        except subprocess.TimeoutExpired:
-            process.proc.kill()
-            process.proc.wait()
-
-
-def reap(process: "Process") -> int:
-    """Close the pipes of a started process, wait for its end and return its status."""
-    for pipe in (process.stdin, process.stdout, process.stderr):
-        with contextlib.suppress(BrokenPipeError):
-            pipe.close()
-    status = process.proc.wait() if process.proc is not None else 0
-    process.proc = None
-    return status
 
 
 def stream_output(git: Git, *arguments: str) -> Iterator[bytes]:
@@ -341,20 +350,6 @@ def _postpone_signals(kept: list[int]) -> Iterator[None]:
     finally:
         for kind, handler in handlers.items():
             signal.signal(kind, handler)
-
-
-@cache
-def _driver() -> "tuple[type[Driver], type[Exception]]":
-    """Return GitPython's command driver and the exception it raises without git.
-
-    Imported at first use: it costs 40 ms, and fails if git is missing.
-    """
-    try:
-        from git.cmd import Git as Driver
-        from git.exc import GitCommandNotFound
-    except ImportError as error:
-        raise _cannot_start(str(error).partition("\n")[0]) from error
-    return Driver, GitCommandNotFound
 
 
 def _cannot_start(reason: object) -> RepositoryError:

@@ -2,15 +2,18 @@
 
 import os
 import shutil
-import subprocess
 import sys
 import tempfile
 from datetime import datetime, timedelta
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from muster.data.times import format_time, parse_time
+
+if TYPE_CHECKING:
+    from git import Repo
 
 #: The example's leases were renewed about this noon; two minutes later one of them has run out.
 NOON = parse_time("2026-01-01T12:00:00Z")
@@ -25,13 +28,13 @@ def command(directory: Path | None) -> int:
     repo = folder / "fleet"
     if repo.exists():
         raise click.UsageError(f"{repo} exists already; give another --dir.")
-    _copy_example(repo)
+    made = _copy_example(repo)
     _say("A fleet is a git repository", f"The example fleet now lies in {repo}, committed as of {format_time(NOON)}.")
-    _git(repo, "log", "--oneline")
+    click.echo(made.git.log(oneline=True))
     _say("Two minutes later", f"$ muster reconcile --now {format_time(AFTER)}")
     code = _reconcile(repo, AFTER)
     _say("What it committed", "$ git log -1 --stat")
-    _git(repo, "log", "-1", "--stat", "--format=%h %an%n%n%B")
+    click.echo(made.git.log("-1", stat=True, format="%h %an%n%n%B"))
     _say("The fleet now", f"$ muster get clusters --now {format_time(AFTER)}")
     _table(repo, AFTER)
     _next(repo)
@@ -39,16 +42,25 @@ def command(directory: Path | None) -> int:
     return code
 
 
-def _copy_example(repo: Path) -> None:
+def _copy_example(folder: Path) -> "Repo":
     """Copy the example into a repository with one commit. Not its file modes: an installation may be read-only."""
+    from git import Repo
     from muster.fleet.bundle import bundle_path
+    from muster.git.process import LOCATION
 
-    shutil.copytree(bundle_path("fleet-repo-example"), repo, copy_function=shutil.copyfile)
-    _git(repo, "init", "--quiet", "--initial-branch=main")
-    for name, value in (("user.name", "Fleet Admin"), ("user.email", "admin@example.com"), ("commit.gpgSign", "false")):
-        _git(repo, "config", name, value)
-    _git(repo, "add", "--all")
-    _git(repo, "commit", "--quiet", "--no-verify", "-m", "The fleet at noon")
+    for name in LOCATION & os.environ.keys():  # of a hook's own repository: GitPython can only add variables
+        del os.environ[name]
+    os.environ.update(GIT_CONFIG_GLOBAL=os.devnull, GIT_CONFIG_NOSYSTEM="1")  # without the user's hooks and settings
+
+    shutil.copytree(bundle_path("fleet-repo-example"), folder, copy_function=shutil.copyfile)
+    repo = Repo.init(folder, initial_branch="main")
+    with repo.config_writer() as config:
+        config.set_value("user", "name", "Fleet Admin")
+        config.set_value("user", "email", "admin@example.com")
+        config.set_value("commit", "gpgSign", "false")
+    repo.git.add(all=True)
+    repo.git.commit("--no-verify", message="The fleet at noon")
+    return repo
 
 
 def _reconcile(repo: Path, now: datetime) -> int:
@@ -96,12 +108,3 @@ def _say(title: str, text: str) -> None:
     click.echo(f"\n{click.style(title, bold=True)}")
     if text:
         click.echo(text)
-
-
-def _git(repo: Path, *arguments: str) -> None:
-    """Run git in the demo's repository, without the user's hooks and settings."""
-    environ = {**os.environ, "GIT_CONFIG_GLOBAL": os.devnull, "GIT_CONFIG_NOSYSTEM": "1", "GIT_PAGER": "cat"}
-    for name in ("GIT_DIR", "GIT_INDEX_FILE", "GIT_WORK_TREE"):
-        environ.pop(name, None)
-    sys.stdout.flush()
-    subprocess.run(["git", "-C", str(repo), *arguments], check=True, env=environ)

@@ -38,12 +38,13 @@ def command(directory: Path, programs: tuple[str, ...]) -> int:
     Its scheduled job and its hook install muster from the source of this installation, pinned. If other machines cannot
     use that source, they have a line marked FILL IN instead.
     """
+    from git import Repo
     from muster.features.init.origin import filled, marked, origin
     from muster.fleet.schema_store import FOLDER, schema_store
 
     directory.mkdir(parents=True, exist_ok=True)
     if not _in_repository(directory):
-        subprocess.run(["git", "-C", str(directory), "init", "--quiet", "--initial-branch=main"], check=True)
+        Repo.init(directory, initial_branch="main")
         click.echo(f"initialized a git repository in {directory}")
     source_of_muster = origin()
     to_fill: list[str] = []
