@@ -38,7 +38,6 @@ from muster.cli.listening import Freshness
 from muster.cli.reconcile_result import ReconcileResult
 from muster.features.watch.watch import Watcher, watch
 from muster.git.errors import UnreadableError
-from muster.git.objects import Objects
 from muster.git.repository import open_repository
 
 _FLEET = """\
@@ -218,7 +217,7 @@ class _Observed(Watcher):
     def note_into(self, path: Path) -> None:
         """Begin to note."""
         self._log = path.open("a", buffering=1)
-        self._objects, self._tips = Objects(self.repository.git, max_bytes=1 << 20), dict[str, str]()
+        self._objects, self._tips = self.repository.objects, dict[str, str]()
 
     def _tell(self, done: ReconcileResult) -> None:
         now, fresh = time.time(), dict[str, str]()

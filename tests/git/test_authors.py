@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from muster.data.snapshot import Author
-from muster.git.authors import CommitAuthors, authors_on_head, line_author
+from muster.git.authors import CommitAuthors, line_author
 from muster.git.repository import open_repository
 from tests.support.git import Repo, new_repository
 
@@ -58,13 +58,13 @@ def test_no_name_makes_one_commit_look_like_another(repo: Repo, name: str) -> No
 
 def test_before_the_first_commit_and_without_an_identity(tmp_path: Path) -> None:
     empty = new_repository(tmp_path / "empty")
-    known = authors_on_head(open_repository(empty.path, empty.environ))
+    known = CommitAuthors(open_repository(empty.path, empty.environ), None, uncommitted=True)
     assert known.of({"a.yaml": "?"}) == known.at_work
     assert known.at_work is not None
     unnamed = {
         name: value for name, value in empty.environ.items() if not name.startswith(("GIT_AUTHOR", "GIT_COMMITTER"))
     }
-    assert authors_on_head(open_repository(empty.path, unnamed)).of({"a.yaml": "?"}) is None
+    assert CommitAuthors(open_repository(empty.path, unnamed), None, uncommitted=True).of({"a.yaml": "?"}) is None
 
 
 def test_a_line_has_its_own_author(tmp_path: Path) -> None:

@@ -2,7 +2,6 @@
 
 import subprocess
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -30,13 +29,13 @@ def repo(tmp_path: Path) -> Repo:
 
 
 def own(repo: Repo, commit: str) -> EngineCommit | None:
-    with closing(EngineCommits(open_repository(repo.path, repo.environ), repo.tip())) as engine:
-        return next(engine.of((commit,)))
+    engine = EngineCommits(open_repository(repo.path, repo.environ), repo.tip())
+    return next(engine.of((commit,)))
 
 
 def last(repo: Repo, revision: str = "HEAD") -> str:
-    with closing(EngineCommits(open_repository(repo.path, repo.environ), repo.tip(revision))) as engine:
-        found = engine.last()
+    engine = EngineCommits(open_repository(repo.path, repo.environ), repo.tip(revision))
+    found = engine.last()
     return found.commit if found else ""
 
 

@@ -6,8 +6,9 @@ from pathlib import Path
 import pytest
 
 from muster.data.source import SourceFile
-from muster.git.history import History, history_on_head
+from muster.git.history import History
 from muster.git.repository import open_repository
+from muster.git.snapshot import staged_snapshot
 from tests.support.git import Repo, new_repository
 
 A, B = "clusters/a.yaml", "clusters/b.yaml"
@@ -62,7 +63,7 @@ def test_what_lies_on_top_of_the_head_is_compared_with_the_head_too(repo: Repo) 
 
 def test_before_the_first_run_there_was_none(tmp_path: Path) -> None:
     repo = new_repository(tmp_path / "fleet")
-    assert history_on_head(open_repository(repo.path, repo.environ)) is None
+    assert staged_snapshot(open_repository(repo.path, repo.environ)).past is None
     repo.commit({A: "a: 1\n"}, "Quote\n\nMuster-Source: " + "0" * 40)
     history = past(repo)
     assert (history.commit, history.lingers, history.allowances) == ("", False, ())

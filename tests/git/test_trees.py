@@ -25,13 +25,9 @@ def listed(repo: Repo) -> list[tuple[bytes, bytes, int | None]]:
     return [(e.path, e.mode, e.size) for e in list_tree(repository, repo.tip())]
 
 
-def found(repo: Repo, *paths: str, max_bytes: int = 1 << 20) -> list[tuple[bytes, bytes, int | None]]:
+def found(repo: Repo, *paths: str) -> list[tuple[bytes, bytes, int | None]]:
     repository = open_repository(repo.path, repo.environ)
-    objects = Objects(repository.git, max_bytes=max_bytes)
-    try:
-        return [(e.path, e.mode, e.size) for e in find_entries(repository, objects, repo.tip(), paths)]
-    finally:
-        objects.close()
+    return [(e.path, e.mode, e.size) for e in find_entries(repository, repository.objects, repo.tip(), paths)]
 
 
 def test_all_entries_with_mode_and_size_in_byte_order(repo: Repo) -> None:
@@ -50,8 +46,12 @@ def test_the_id_is_the_blobs(repo: Repo) -> None:
 
 
 @pytest.mark.parametrize("max_bytes", (1 << 20, 1), ids=("walking", "trees are too large to walk"))
-def test_of_those_that_are_asked_for_the_ones_that_are_there(repo: Repo, max_bytes: int) -> None:
+def test_of_those_that_are_asked_for_the_ones_that_are_there(
+    repo: Repo, max_bytes: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
     """However many, and no directory: by the walk as by git itself."""
+    read = Objects.read
+    monkeypatch.setattr(Objects, "read", lambda objects, names: read(objects, names, max_bytes))
     odd = "od\\d \n\udcff.yaml"
     asked = (
         "b.yaml",
@@ -65,11 +65,11 @@ def test_of_those_that_are_asked_for_the_ones_that_are_there(repo: Repo, max_byt
         "link",
         "many//0001.yaml",
     )
-    assert found(repo, *asked, max_bytes=max_bytes) == [
+    assert found(repo, *asked) == [
         (b"b.yaml", b"100644", 3), (b"b/deep.yaml", b"100644", 0), (b"link", b"120000", 11),
         (b"od\\d \n\xff.yaml", b"100644", 4),
     ]  # fmt: skip
-    assert len(found(repo, *(f"many/{number:04}.yaml" for number in range(1000)), max_bytes=max_bytes)) == 900
+    assert len(found(repo, *(f"many/{number:04}.yaml" for number in range(1000)))) == 900
 
 
 def test_a_submodule_and_what_the_repository_has_lost(repo: Repo) -> None:

@@ -7,7 +7,6 @@ import pytest
 
 from muster.git.errors import LostObjectError
 from muster.git.history import Versions
-from muster.git.objects import Objects
 from muster.git.repository import open_repository
 from tests.support.git import Repo, new_repository
 
@@ -23,7 +22,7 @@ def repo(tmp_path: Path) -> Repo:
 
 def versions(repo: Repo, since: str, paths: Iterable[str]) -> dict[str, list[bytes]]:
     repository = open_repository(repo.path, repo.environ)
-    objects = Objects(repository.git)
+    objects = repository.objects
     found = Versions(repository, objects, since, repo.tip()).of(paths)
     return {path: [objects.blob(oid) for oid in ids] for path, ids in found.items()}
 

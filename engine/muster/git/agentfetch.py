@@ -57,8 +57,9 @@ class _RacedError(RepositoryError):
 def fetch_agents(
     repository: Repository, *, remote: str, into: str | None = None, settings: AgentSettings = DEFAULTS,
     mandate: Mandate | None = None, answer_seconds: float | None = None, limit_seconds: float = LIMIT_SECONDS,
-) -> None:  # fmt: skip
-    """Fetch the refs of agents and relays of `remote` and nothing else; refs that are gone there are removed here.
+) -> bool:  # fmt: skip
+    """Fetch the refs of agents and relays of `remote` and nothing else; refs that are gone there are removed here. Say
+    whether that changed anything.
 
     They are stored below the prefix `into`, by default that of `tracking`. Refs that hold far more than they may are
     left as they were, and remembered (`refusals`). With a `mandate`, only agents of its clusters are fetched.
@@ -67,15 +68,15 @@ def fetch_agents(
     """
     space = into or tracking(repository, remote)
     until = time.monotonic() + limit_seconds
-    for attempt in range(_ATTEMPTS):
+    attempts = 0
+    while True:
         try:
-            _Fetch(repository, remote, space, settings, mandate, answer_seconds or limit_seconds, until).run()
+            return _Fetch(repository, remote, space, settings, mandate, answer_seconds or limit_seconds, until).run()
         except (_RacedError, LockedError):
-            if attempt + 1 == _ATTEMPTS:
+            attempts += 1
+            if attempts == _ATTEMPTS:
                 raise
             recover(repository)  # the locks of another process are in the way, which may be dead
-        else:
-            return
 
 
 class _Fetch:
@@ -90,7 +91,8 @@ class _Fetch:
         self._shallow = bool(shallow_commits(repository))
         self._here = list_refs(repository, f"{space}agents/", *(space + relay for relay in self._relays))
 
-    def run(self) -> None:
+    def run(self) -> bool:
+        """Did anything move, or was refused?"""
         listed = {self._space + name: oid for name, oid in self._listed()}
         given = {ref: oid for ref, oid in listed.items() if self._is_given(ref)}
         known = refusals(self._repository)
@@ -109,6 +111,9 @@ class _Fetch:
                     refused.update((ref, Refusal(oid, why)) for ref, oid in batch.items())
         finally:
             remember_refusals(self._repository, self._space, refused)
+        return bool(
+            wanted or refused or self._here.keys() - given.keys() or any(ref.startswith(self._space) for ref in known)
+        )
 
     def _listed(self) -> Iterator[tuple[str, str]]:
         """The remote's branches of agents and relays, and their commits."""

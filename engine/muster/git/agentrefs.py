@@ -117,27 +117,28 @@ def _fetch_from_remotes(
         return AgentRefs(refs, Agents(had, limits=limits), has_remote=True, stale=True, trouble=trouble)
     if not known and first is None and not settings.remotes:
         return AgentRefs(refs, Agents(had, asked=True, limits=limits))
-    wanted, reached = frozenset(recorded()), not known and first is None
+    wanted, reached = cache(lambda: frozenset(recorded())), not known and first is None
     is_mirror = cache(partial(_is_mirror, repository))
     sources, troubles, stale = _source_remotes(refs, known, first, space, is_mirror), list[str](), False
     order = list(dict.fromkeys((*([first] if first else []), *likely_first(repository, known, sources))))
     for remote in order:
-        if not (remote in sources or remote == order[0] or wanted - _clusters(refs)):
+        if not (remote in sources or remote == order[0] or wanted() - _clusters(refs)):
             continue
         try:
             into = "refs/heads/" if is_mirror(remote) else tracking(repository, remote, known)
-            fetch_agents(repository, remote=remote, into=into, settings=settings, limit_seconds=limit_seconds)
+            moved = fetch_agents(repository, remote=remote, into=into, settings=settings, limit_seconds=limit_seconds)
             reached = True
         except RepositoryError as error:
             troubles.append(
                 f"{remote} could not be asked: {error.message}" + (f" ({error.hint})" if error.hint else "")
             )
             stale |= remote in sources
-        refs = agent_refs(repository, settings=settings)
+            moved = True  # some of them, perhaps
+        refs = agent_refs(repository, settings=settings) if moved else refs
     silent = failures()
     refs = agent_refs(repository, settings=settings) if settings.remotes else refs
     present = _clusters(refs)
-    withheld = {one: _clusters_of_remote(refs, settings, one, {*wanted, *present}) for one in silent}
+    withheld = {one: _clusters_of_remote(refs, settings, one, {*wanted(), *present}) for one in silent}
     gone = frozenset(had - present) if reached else frozenset()
     withheld_remotes = tuple(Withheld(one, why, withheld[one]) for one, why in sorted(silent.items()))
     agents = Agents(present, reached, gone, limits, withheld_remotes)
@@ -213,7 +214,7 @@ def _source_remotes(
 
 def _is_mirror(repository: Repository, remote: str) -> bool:
     """Are the remote's branches kept here as our own (`git clone --mirror`)?"""
-    return repository.git.line("config", "--type=bool", "--get", f"remote.{remote}.mirror") == "true"
+    return repository.is_set(f"remote.{remote}.mirror")
 
 
 def bound_unknown(

@@ -9,7 +9,6 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime
 from functools import lru_cache, partial
@@ -325,8 +324,7 @@ def _commit_dates(repository: Repository, refs: Sequence[AgentRef]) -> dict[str,
     if not refs:
         return {}
     names = [f"{ref.commit}:{COMMIT}" if relay_of(ref.name) else ref.commit for ref in refs]
-    with closing(Objects(repository.git)) as objects:
-        answers = list(objects.read(names))
+    answers = list(repository.objects.read(names))
     dates = {}
     for ref, answer in zip(refs, answers, strict=True):
         if not isinstance(answer, UnreadableError) and (seconds := committer_seconds(answer.content)) is not None:

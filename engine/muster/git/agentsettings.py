@@ -7,7 +7,6 @@ counts as not set; the evaluation reports the error.
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass, field
 from typing import Final
 
@@ -18,7 +17,6 @@ from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.loader import load_documents
 from muster.git.errors import LostObjectError, TooLargeError, UnreadableError
-from muster.git.objects import Objects
 from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.repository import Repository, blob_at
 
@@ -34,8 +32,7 @@ def fleet_spec(repository: Repository, revision: str) -> dict[str, Tree]:
         return mapping_at(fleet, "spec")
     listing = repository.git.run("ls-tree", "-r", "-z", "--name-only", revision, f"{FOLDER}{FLEET.plural}/")
     paths = [os.fsdecode(path) for path in listing.stdout.split(b"\0") if path and b"\n" not in path]
-    with closing(Objects(repository.git)) as objects:
-        answers = list(objects.read([f"{revision}:{path}" for path in paths]))
+    answers = list(repository.objects.read([f"{revision}:{path}" for path in paths]))
     for path, answer in zip(paths, answers, strict=True):
         if isinstance(answer, TooLargeError):
             continue

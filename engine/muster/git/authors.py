@@ -14,7 +14,7 @@ from muster.data.snapshot import Author
 from muster.git.errors import RepositoryError
 from muster.git.log import read_log
 from muster.git.paths import decode
-from muster.git.repository import Repository, ref_tip, shallow_commits
+from muster.git.repository import Repository, shallow_commits
 from muster.git.trees import list_tree
 
 _MOST_COMMITS: Final = 50_000
@@ -68,11 +68,6 @@ class CommitAuthors:
                 for change in one.changes:
                     last.setdefault(change.path, (number, one.author))
         return last
-
-
-def authors_on_head(repository: Repository) -> CommitAuthors:
-    """Return the authors of the files in the work tree or the index."""
-    return CommitAuthors(repository, ref_tip(repository, "HEAD^{commit}"), uncommitted=True)
 
 
 @dataclass(frozen=True, slots=True)

@@ -23,6 +23,7 @@ _RUN_BY_A_PUSH: Final = (
     "pre-receive", "update", "post-receive", "post-update", "push-to-checkout", "proc-receive",
     "reference-transaction", "pre-auto-gc",
 )  # fmt: skip
+_REMOTE: Final = re.compile(r"remote\.(.+)\.[^.]+", re.DOTALL)
 _KEYS: Final = re.compile(r"core\.(hookspath|fsmonitor|alternaterefscommand)|gc\.recentobjectshook|hook\..*\.command")
 
 
@@ -97,12 +98,13 @@ def identity(repository: Repository, role: str) -> str:
 
 def signs_commits(repository: Repository) -> bool:
     """Does `commit.gpgSign` ask for signatures?"""
-    return repository.git.line("config", "--type=bool", "--get", "commit.gpgSign") == "true"
+    return repository.is_set("commit.gpgsign")
 
 
 def remotes(repository: Repository) -> tuple[str, ...]:
     """Return the names of the configured remotes, sorted."""
-    return tuple(sorted(os.fsdecode(repository.git.output("remote")).splitlines()))
+    named = (_REMOTE.fullmatch(key) for key in repository.settings)
+    return tuple(sorted({found[1] for found in named if found}))
 
 
 def likely_first(repository: Repository, known: Collection[str], likely: Collection[str] = ()) -> list[str]:
@@ -120,9 +122,7 @@ def upstream(repository: Repository, branch: str, known: Collection[str] | None 
 
     None without a remote, or with several of which none is `origin`. `known` are the remotes, if the caller has asked.
     """
-    listing = repository.git.run("config", "-z", "--get-regexp", r"^branch\.").stdout
-    settings = dict(os.fsdecode(one).split("\n", 1) for one in listing.split(b"\0") if b"\n" in one)
-    remote, merge = settings.get(f"branch.{branch}.remote"), settings.get(f"branch.{branch}.merge")
+    remote, merge = (repository.setting(f"branch.{branch}.{name}") for name in ("remote", "merge"))
     if remote and remote != "." and merge and merge.startswith("refs/heads/"):
         return Upstream(remote, merge.removeprefix("refs/heads/"))
     known = remotes(repository) if known is None else known

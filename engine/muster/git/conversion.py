@@ -73,8 +73,8 @@ class ContentConverter:
         if self._writing is None or self._objects is None:
             self._store = tempfile.mkdtemp(prefix="muster-")
             git = storing_in(self._git, Path(self._store))
-            self._writing, self._objects = _Hasher(git, "-w"), Objects(git, max_bytes=self._max_bytes)
-        return self._objects.blob(self._writing.ask(self._prefix + path))
+            self._writing, self._objects = _Hasher(git, "-w"), Objects(git)
+        return self._objects.blob(self._writing.ask(self._prefix + path), self._max_bytes)
 
     def __enter__(self) -> Self:
         return self

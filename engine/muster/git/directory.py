@@ -16,14 +16,14 @@ from typing import NamedTuple
 
 from muster.data.snapshot import Skipped, Snapshot
 from muster.data.source import SourceFile
-from muster.git.authors import CommitAuthors, authors_on_head
+from muster.git.authors import CommitAuthors
 from muster.git.conversion import ContentConverter
 from muster.git.entries import REGULAR, describe_link, obstacle_to, read_required
 from muster.git.errors import LostObjectError, RepositoryError
-from muster.git.history import History, history_on_head
+from muster.git.history import History
 from muster.git.objects import Objects, object_id
 from muster.git.paths import IGNORE_FILE, MAX_BLOB_BYTES, MAX_IGNORE_BYTES, Ignored, decode, is_data, printable
-from muster.git.repository import Repository, open_repository
+from muster.git.repository import Repository, open_repository, ref_tip
 from muster.git.restricted import restricted_git
 
 
@@ -67,7 +67,7 @@ class DirectorySnapshot(Snapshot):
         self._path, self._environ = path, environ
         self._root = os.fsencode(path) + b"/"  # paths are bytes here: they need not be UTF-8
         self._opened, self._git = repository, repository.git if repository else restricted_git(path, environ)
-        self._objects = Objects(self._git)
+        self._objects = repository.objects if repository else Objects(self._git)
         self._skipped: list[Skipped] = []
         self._absent: Mapping[bytes, str] = {}
         self._stored: ContentConverter | None = None
@@ -83,16 +83,19 @@ class DirectorySnapshot(Snapshot):
         return tuple(self._named)
 
     @cached_property
+    def head(self) -> str | None:
+        """The commit that they are changes of; None outside a work tree and before the first commit."""
+        return None if self._repository is None else ref_tip(self._repository, "HEAD^{commit}")
+
+    @cached_property
     def past(self) -> History | None:
         """What history says of the last run; None outside a work tree, and in a folder of another repository."""
-        repository = self._repository
-        return None if repository is None else history_on_head(repository)
+        return History(self._repository, self.head, uncommitted=True) if self._repository and self.head else None
 
     @cached_property
     def authors(self) -> CommitAuthors | None:
         """Who wrote the files; uncommitted changes, the configured user. None as for `past`."""
-        repository = self._repository
-        return None if repository is None else authors_on_head(repository)
+        return CommitAuthors(self._repository, self.head, uncommitted=True) if self._repository else None
 
     @cached_property
     def _repository(self) -> Repository | None:

@@ -18,7 +18,6 @@ anything changed under `derived/` is the nearest that can be known: no run decid
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
@@ -31,7 +30,7 @@ from muster.data.tree import dig
 from muster.git.agentsettings import fleet_spec
 from muster.git.errors import IdentityError, RepositoryError, UnreadableError, require_library
 from muster.git.log import read_log
-from muster.git.objects import GitObject, Objects
+from muster.git.objects import GitObject
 from muster.git.repository import Repository, grep_lines, has_derived
 from muster.git.trees import raw_entries
 
@@ -50,18 +49,18 @@ def last_run(repository: Repository, commit: str) -> LastRun | None:
     """Return the last run in a commit's history; None if nothing has been derived yet."""
     if not has_derived(repository, commit):
         return None
-    with closing(EngineCommits(repository, commit)) as engine:
-        last = engine.last()
-        if last is None:
-            return _latest_transition(repository, commit)
-        last = engine.turned_back(last) or last
+    engine = EngineCommits(repository, commit)
+    last = engine.last()
+    if last is None:
+        return _latest_transition(repository, commit)
+    last = engine.turned_back(last) or last
     return LastRun(last.now, last.commit)
 
 
 def last_runs(repository: Repository, commit: str, most: int) -> list[datetime]:
     """Return the instants of the last runs in a commit's history that changed anything, newest first."""
-    with closing(EngineCommits(repository, commit)) as engine:
-        return [run.now for run in islice(engine.runs(), most)]
+    engine = EngineCommits(repository, commit)
+    return [run.now for run in islice(engine.runs(), most)]
 
 
 def _latest_transition(repository: Repository, commit: str) -> LastRun | None:
@@ -100,15 +99,12 @@ class _Text(NamedTuple):
 
 
 class EngineCommits:
-    """Tells the engine's own commits from others, by the Fleet of a commit. Use it in a `with` block or close it."""
+    """Tells the engine's own commits from others, by the Fleet of a commit."""
 
     def __init__(self, repository: Repository, head: str) -> None:
         """`head` is a full id: its Fleet says whose signatures count, and `last` looks back from it."""
         self._repository, self._head = repository, head
-        self._objects = Objects(repository.git)
-
-    def close(self) -> None:
-        self._objects.close()
+        self._objects = repository.objects
 
     def of(self, commits: Sequence[str]) -> Iterator[EngineCommit | None]:
         """Yield for each commit what the engine says in it; None if it is not the engine's own."""
@@ -131,13 +127,16 @@ class EngineCommits:
 
     def last(self) -> EngineCommit | None:
         """Return the last run that changed derived files; None if history does not tell."""
-        return next(self.runs(), None)
+        newest = next(self.of((self._head,)))  # most often, and found without asking for a log
+        return newest if newest is not None and not newest.empty else next(self.runs(), None)
 
     def turned_back(self, last: EngineCommit) -> EngineCommit | None:
         """Return the newest commit since the last run that only records a decision as of an earlier instant.
 
         It changes nothing, so it cannot make the last run a later one.
         """
+        if last.commit == self._head:
+            return None
         log = read_log(self._repository, f"{last.commit}..{self._head}", grep=f"^{NOW}: ")
         parsed = (one for one in self.of([one.commit for one in log]) if one is not None and one.empty)
         return next((one for one in parsed if one.now < last.now), None)
@@ -180,9 +179,9 @@ class EngineCommits:
 
 def require_own(repository: Repository, commit: str, base: str) -> None:
     """Raise RepositoryError if a commit that the engine has just made would not count as its own."""
-    with closing(EngineCommits(repository, base)) as known:
-        if known.signers is None or next(known.of((commit,))) is not None:
-            return
+    known = EngineCommits(repository, base)
+    if known.signers is None or next(known.of((commit,))) is not None:
+        return
     raise RepositoryError(
         "the commit is not signed with a key that Fleet.spec.commit.signers names, so nothing was committed",
         "set gpg.format=ssh, user.signingKey and commit.gpgSign=true where muster runs, and name that key in the Fleet",

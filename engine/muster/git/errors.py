@@ -99,7 +99,11 @@ class UnreadableError(OSError):
 
 
 class TooLargeError(UnreadableError):
-    """The object exists, but is larger than what is read."""
+    """The object exists, but is larger than what is read: it has `size` bytes."""
+
+    def __init__(self, message: str, size: int) -> None:
+        super().__init__(message)
+        self.size = size
 
 
 @dataclass(frozen=True, slots=True)

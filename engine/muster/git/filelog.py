@@ -4,7 +4,6 @@ Both walk along the first parents, which are the states that the branch was in.
 """
 
 from collections.abc import Iterable, Iterator
-from contextlib import closing
 from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
@@ -16,7 +15,6 @@ from muster.git.enginecommits import EngineCommits
 from muster.git.entries import read_required
 from muster.git.errors import RepositoryError
 from muster.git.log import read_log
-from muster.git.objects import Objects
 from muster.git.repository import Repository, shallow_commits
 
 _LONGEST_SUBJECT: Final = 200
@@ -74,12 +72,12 @@ def derived_log(repository: Repository, walk: WalkRange, folders: Iterable[str])
     cut_off = shallow_commits(repository)
     since = [f"^{walk.end}"] if walk.end else []
     log = read_log(repository, walk.tip, *since, paths=folders, first_parent=True, changes=True, streamed=True)
-    with closing(EngineCommits(repository, walk.tip)) as engine:
-        for one in log:
-            run = next(engine.of((one.commit,)))
-            time = run.now if run is not None else one.committed
-            first = not one.parents or one.commit in cut_off
-            yield DerivedCommit(one.commit, time, run is not None, one.subject[:_LONGEST_SUBJECT], first, one.changes)
+    engine = EngineCommits(repository, walk.tip)
+    for one in log:
+        run = next(engine.of((one.commit,)))
+        time = run.now if run is not None else one.committed
+        first = not one.parents or one.commit in cut_off
+        yield DerivedCommit(one.commit, time, run is not None, one.subject[:_LONGEST_SUBJECT], first, one.changes)
 
 
 @dataclass(frozen=True, slots=True)
@@ -101,14 +99,13 @@ def file_log(repository: Repository, commit: str, paths: Iterable[str]) -> Itera
     """Yield the versions of a file that lay at one of these paths at a time, oldest first."""
     log = tuple(read_log(repository, commit, paths=paths, first_parent=True, changes=True, oldest_first=True))
     cut_off = shallow_commits(repository)
-    with closing(Objects(repository.git)) as objects, closing(EngineCommits(repository, commit)) as engine:
-        runs = engine.among([one.commit for one in log])
-        for one in log:
-            oid = next((change.new.oid for change in reversed(one.changes) if change.new), "")
-            data = read_required(f"a version of {one.commit[:12]}", partial(objects.blob, oid)) if oid else None
-            run = runs.get(one.commit)
-            time, source = (run.now, run.source) if run else (one.authored, "")
-            yield Version(one.commit, one.author.name, one.subject, time, source, data, one.commit in cut_off)
+    runs = EngineCommits(repository, commit).among([one.commit for one in log])
+    for one in log:
+        oid = next((change.new.oid for change in reversed(one.changes) if change.new), "")
+        data = read_required(f"a version of {one.commit[:12]}", partial(repository.objects.blob, oid)) if oid else None
+        run = runs.get(one.commit)
+        time, source = (run.now, run.source) if run else (one.authored, "")
+        yield Version(one.commit, one.author.name, one.subject, time, source, data, one.commit in cut_off)
 
 
 def files_containing(repository: Repository, commit: str, text: str) -> list[str]:

@@ -65,7 +65,7 @@ class Links:
 
 def links_of(repository: Repository) -> Links | None:
     """Return the pages of a repository's files and commits, by its remote `origin`; None if they are not known."""
-    url = repository.git.line("config", "remote.origin.url") or ""
+    url = repository.setting("remote.origin.url") or ""
     base, forge = _web_page(url), FORGES.get(forge_of(url))
     return Links(base + forge.file, base + forge.commit) if base and forge else None
 

@@ -13,7 +13,6 @@ version was committed were not read, nor were files that are too large.
 """
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from functools import cached_property
 from typing import Final
 
@@ -26,7 +25,7 @@ from muster.git.errors import LostObjectError, RepositoryError
 from muster.git.log import read_log
 from muster.git.objects import Objects
 from muster.git.paths import IGNORE_FILE, MAX_BLOB_BYTES, Ignored, decode, is_data
-from muster.git.repository import Repository, has_commit, has_derived, is_ancestor, ref_tip
+from muster.git.repository import Repository, has_commit, has_derived, is_ancestor
 from muster.git.trees import AT_ONCE, find_entries, list_tree
 
 #: So many commits are searched, from the newest back.
@@ -103,19 +102,13 @@ _MOST_COMMITS: Final = 10_000
 _Listing = Mapping[str, Sequence[str]]
 
 
-def history_on_head(repository: Repository) -> "History | None":
-    """Return the past of the work tree or the index on top of HEAD; None before the first commit."""
-    head = ref_tip(repository, "HEAD^{commit}")
-    return History(repository, head, uncommitted=True) if head else None
-
-
 class History:
     """The past of a commit, or of changes on top of it. Satisfies `muster.data.snapshot.Past`."""
 
     def __init__(self, repository: Repository, head: str, *, uncommitted: bool = False) -> None:
         """Look back from `head`, a full id. `uncommitted`: changes on top of it are evaluated, so it counts too."""
         self._repository, self._head, self._uncommitted = repository, head, uncommitted
-        self._objects = Objects(repository.git)
+        self._objects = repository.objects
 
     @property
     def commit(self) -> str:
@@ -177,8 +170,7 @@ class History:
 
     @cached_property
     def _last(self) -> EngineCommit | None:
-        with closing(EngineCommits(self._repository, self._head)) as engine:
-            return engine.last()
+        return EngineCommits(self._repository, self._head).last()
 
     @property
     def _source(self) -> str:

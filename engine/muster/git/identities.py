@@ -18,7 +18,6 @@ import os
 import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
-from contextlib import closing
 from dataclasses import replace
 from datetime import UTC, datetime
 from functools import lru_cache
@@ -33,7 +32,7 @@ from muster.git.agents import AgentRef
 from muster.git.agentsettings import fleet_spec
 from muster.git.clock import CLOCK_SKEW
 from muster.git.errors import IdentityError, RepositoryError, UnreadableError, require_library
-from muster.git.objects import Objects, committer_seconds
+from muster.git.objects import committer_seconds
 from muster.git.relayrefs import agent_commits
 from muster.git.repository import Repository, grep_lines, list_refs
 
@@ -158,10 +157,9 @@ def _read_commits(repository: Repository, commits: set[str]) -> tuple[dict[str, 
     """Return the text of each commit by its id, and of each relay's folder that of the agent's commit; and the ids that
     git cannot read."""
     ordered = sorted(commits)
-    with closing(Objects(repository.git)) as objects:
-        answers = list(zip(ordered, objects.read(ordered), strict=True))
-        found = [(oid, one.kind, one.content) for oid, one in answers if not isinstance(one, UnreadableError)]
-        relayed = agent_commits(objects, [(oid, content) for oid, kind, content in found if kind == "tree"])
+    answers = list(zip(ordered, repository.objects.read(ordered), strict=True))
+    found = [(oid, one.kind, one.content) for oid, one in answers if not isinstance(one, UnreadableError)]
+    relayed = agent_commits(repository.objects, [(oid, content) for oid, kind, content in found if kind == "tree"])
     lost = frozenset(oid for oid, one in answers if isinstance(one, UnreadableError))
     return {oid: content for oid, kind, content in found if kind == "commit"} | relayed, lost
 

@@ -7,7 +7,6 @@ A remote's history may have been rewritten. What the remote had before is kept u
 time of each branch: so it is known later, and nothing is lost.
 """
 
-from contextlib import closing
 from dataclasses import dataclass
 
 from muster.data.names import few
@@ -51,8 +50,8 @@ def commits_of_people(repository: Repository, branch: str, local: str, theirs: s
     kept = ref_tip(repository, rewritten_ref(branch))
     which = (local, "--not", theirs, *([kept] if kept else []))
     log = tuple(read_log(repository, *which, most=_MOST))
-    with closing(EngineCommits(repository, theirs)) as engine:
-        own = engine.among([one.commit for one in log])
+    engine = EngineCommits(repository, theirs)
+    own = engine.among([one.commit for one in log])
     return tuple(f"{one.commit[:12]} {one.subject}" for one in log if one.commit not in own)
 
 

@@ -1,4 +1,4 @@
-"""Reads git objects by id through persistent `cat-file` processes: one for contents, one for sizes.
+"""Reads git objects by name through persistent `cat-file` processes: one for contents, one for many sizes.
 
 Requests are pipelined in windows that fit into the smallest pipe buffer there is (4 KiB), so writing them can
 never block while git waits for us to read: no feeding thread is needed, and any order of access works.
@@ -80,38 +80,53 @@ def committer_seconds(commit: bytes) -> int | None:
 _PIPE_BYTES: Final = 4096  # POSIX promises 512, every system of today at least this
 _CHUNK_BYTES: Final = 1 << 16
 _MOST_AHEAD: Final = 256
+#: Reading so many blobs costs less than a process that says how large they are.
+_FEW: Final = 100
 
 
 class GitObject(NamedTuple):
-    """An object's type (`blob`, `tree`, `commit`, `tag`) and content."""
+    """An object's type (`blob`, `tree`, `commit`, `tag`), content and id."""
 
     kind: str
     content: bytes
+    oid: str
 
 
 class Objects:
     """A repository's objects. Thread-safe; after a fork the child starts processes of its own."""
 
-    def __init__(self, git: Git, *, max_bytes: int = MAX_BLOB_BYTES) -> None:
-        """Read through `git`; objects larger than `max_bytes` count as unreadable."""
-        self._contents = _Batch(git, "--batch", max_bytes)
-        self._sizes = _Batch(git, "--batch-check", max_bytes)
+    def __init__(self, git: Git) -> None:
+        self._contents = _Batch(git, "--batch")
+        self._sizes = _Batch(git, "--batch-check")
 
-    def read(self, names: Sequence[str]) -> "Iterator[GitObject | UnreadableError]":
-        """Yield the object of each name (an id or `<id>^{tree}`) in order, or the error that prevents reading it."""
-        return self._contents.ask(names)
+    def read(self, names: Sequence[str], max_bytes: int = MAX_BLOB_BYTES) -> "Iterator[GitObject | UnreadableError]":
+        """Yield the object of each name (`<id>`, `<id>^{tree}`, `<id>:<path>`, of one line) in order, or the error that
+        prevents reading it; TooLargeError if it has more than `max_bytes`."""
+        return self._contents.ask(names, max_bytes)
 
     def sizes(self, names: Sequence[str]) -> "Iterator[int | None]":
         """Yield the size in bytes of each blob in order; None if it is missing, damaged, or no blob."""
-        for answer in self._sizes.ask(names):
-            yield None if isinstance(answer, UnreadableError) or answer.kind != "blob" else int(answer.content)
+        few = len(names) <= _FEW
+        for answer in self._contents.ask(names, MAX_BLOB_BYTES) if few else self._sizes.ask(names, MAX_BLOB_BYTES):
+            if isinstance(answer, TooLargeError):
+                yield answer.size
+            elif isinstance(answer, UnreadableError) or answer.kind != "blob":
+                yield None
+            else:
+                yield len(answer.content) if few else int(answer.content)
 
-    def blob(self, oid: str) -> bytes:
+    def blob(self, name: str, max_bytes: int = MAX_BLOB_BYTES) -> bytes:
         """Return the content of one blob; UnreadableError if it cannot be read."""
-        answer = next(self.read((oid,)))
+        answer = next(self.read((name,), max_bytes))
         if isinstance(answer, UnreadableError):
             raise answer
         return answer.content
+
+    def id_of(self, name: str) -> str | None:
+        """Return the id of the object with a name, which may be that of a ref; None if there is none, or it cannot be
+        read."""
+        answer = None if "\n" in name else next(self.read((name,)))
+        return answer.oid if isinstance(answer, GitObject) else None
 
     def close(self) -> None:
         self._contents.stop()
@@ -154,21 +169,20 @@ class BlobSequence:
 class _Batch:
     """One `git cat-file` process in a batch mode, started at the first question and again after it died."""
 
-    def __init__(self, git: Git, mode: str, max_bytes: int) -> None:
+    def __init__(self, git: Git, mode: str) -> None:
         self._git = git
         self._mode = mode
-        self._max_bytes = max_bytes
         self._process: Process | None = None
         self._complaints: StderrTail | None = None
         self._owner = 0
         self._lock = threading.Lock()
 
-    def ask(self, names: Sequence[str]) -> Iterator[GitObject | UnreadableError]:
+    def ask(self, names: Sequence[str], max_bytes: int) -> Iterator[GitObject | UnreadableError]:
         start = 0
         while start < len(names):
             end = start + _fitting(names, start)
             with self._lock:
-                answers = self._window(names[start:end])
+                answers = self._window(names[start:end], max_bytes)
             yield from answers
             start += len(answers)
 
@@ -178,15 +192,15 @@ class _Batch:
         if process is not None and self._owner == os.getpid():
             reap(process)
 
-    def _window(self, names: Sequence[str]) -> list[GitObject | UnreadableError]:
+    def _window(self, names: Sequence[str], max_bytes: int) -> list[GitObject | UnreadableError]:
         """Ask for `names`; fewer answers than names if git died of the last one answered."""
         process = self._running()
         answers: list[GitObject | UnreadableError] = []
         try:
-            process.stdin.write("".join(f"{name}\n" for name in names).encode())
+            process.stdin.write(os.fsencode("".join(f"{name}\n" for name in names)))
             process.stdin.flush()
             for name in names:
-                answers.append(self._answer(process, name))
+                answers.append(self._answer(process, name, max_bytes))
         except (BrokenPipeError, EOFError):
             answers.append(UnreadableError(f"{names[len(answers)]}: {self._last_complaint(process)}"))
         except BaseException:  # interrupted: answers left in the pipe must not be taken for later ones
@@ -194,7 +208,7 @@ class _Batch:
             raise
         return answers
 
-    def _answer(self, process: Process, name: str) -> GitObject | UnreadableError:
+    def _answer(self, process: Process, name: str, max_bytes: int) -> GitObject | UnreadableError:
         header = process.stdout.readline()
         if not header.endswith(b"\n"):
             raise EOFError
@@ -203,14 +217,14 @@ class _Batch:
             return UnreadableError(f"{name} is {words[-1] if words else 'unreadable'} in the repository")
         kind, size = words[1], int(words[2])
         if self._mode == "--batch-check":
-            return GitObject(kind, words[2].encode())
-        if size > self._max_bytes:
+            return GitObject(kind, words[2].encode(), words[0])
+        if size > max_bytes:
             _skip(process, size + 1)
-            return TooLargeError(f"{name} has {size} bytes, more than {self._max_bytes}")
+            return TooLargeError(f"{name} has {size} bytes, more than {max_bytes}", size)
         content = process.stdout.read(size + 1)
         if len(content) <= size:
             raise EOFError
-        return GitObject(kind, content[:-1])
+        return GitObject(kind, content[:-1], words[0])
 
     def _running(self) -> Process:
         if (

@@ -56,4 +56,4 @@ def work_tree_snapshot(
         listing = WorkTreeListing.of({*only} - gone, repository.object_format)
     files = DirectorySnapshot(repository.git.directory, repository.git.environ, listing, repository)
     heard = heard if refs is None else replace(heard, refs=tuple(refs))
-    return WithAgents(with_derived(files, repository, only), repository, heard)
+    return WithAgents(with_derived(files, repository, files.head, only), repository, heard)

@@ -316,14 +316,8 @@ def without_location(environ: Mapping[str, str]) -> dict[str, str]:
     return {name: value for name, value in environ.items() if name not in LOCATION and name not in OBJECTS}
 
 
-#: Values of PATH on which a recent enough git was found: a command opens its repository several times.
-_SUFFICIENT: Final[set[str | None]] = set()
-
-
 def require_git(git: Git) -> None:
     """Raise RepositoryError if git is missing or older than OLDEST_GIT."""
-    if git.environ.get("PATH") in _SUFFICIENT:
-        return
     done = git.run("version")
     if done.status:
         raise _cannot_start(complaint(done.stderr, done.status))
@@ -332,7 +326,6 @@ def require_git(git: Git) -> None:
     if numbers < OLDEST_GIT:
         oldest = ".".join(map(str, OLDEST_GIT))
         raise RepositoryError(f"{' '.join(words)} is too old", f"muster needs git {oldest} or later")
-    _SUFFICIENT.add(git.environ.get("PATH"))
 
 
 @contextmanager

@@ -261,7 +261,7 @@ def _unattended(repository: Repository) -> dict[str, str]:
     `GIT_ASKPASS` stays: automation hands over tokens by it.
     """
     environ = repository.git.environ
-    ssh = environ.get("GIT_SSH_COMMAND") or repository.git.line("config", "--get", "core.sshCommand")
+    ssh = environ.get("GIT_SSH_COMMAND") or repository.setting("core.sshcommand")
     more = {"GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never", "SSH_ASKPASS": "", "SSH_ASKPASS_REQUIRE": "never"}
     if ssh or "GIT_SSH" not in environ:
         more["GIT_SSH_COMMAND"] = f"{ssh or 'ssh'} -oBatchMode=yes"

@@ -10,7 +10,7 @@ import hashlib
 import os
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from pathlib import Path
 from typing import Final, NamedTuple, TypeAlias
 
@@ -113,20 +113,20 @@ def _split_folder(raw: bytes, id_bytes: int) -> tuple[str, bytes]:
 
 
 def _read(repository: Repository, commit: str) -> RelayedFolders:
-    with closing(Objects(repository.git, max_bytes=_MAX_TREE_BYTES)) as objects:
-        (root,) = objects.read([f"{commit}^{{tree}}"])
-        folders = list(_folders(root, len(commit)))
-        agents = [oid for name, oid in folders if name != COLLECTED]
-        within = objects.read([oid for name, oid in folders if name == COLLECTED])
-        collected = [oid for answer in within for _, oid in _folders(answer, len(commit))]
-        # An id determines a tree's content, so only trees that are not cached are read.
-        trees = (*agents, *collected)
-        read = {oid: _shards[oid] for oid in trees if oid in _shards}
-        fresh = [oid for oid in dict.fromkeys(trees) if oid not in read]
-        for oid, answer in zip(fresh, objects.read(fresh), strict=True):
-            found = tuple((name, tree) for name, tree in _folders(answer, len(commit)) if is_cluster_name(name))
-            if not isinstance(answer, UnreadableError):
-                read[oid] = found
+    objects = repository.objects
+    (root,) = objects.read([f"{commit}^{{tree}}"], _MAX_TREE_BYTES)
+    folders = list(_folders(root, len(commit)))
+    agents = [oid for name, oid in folders if name != COLLECTED]
+    within = objects.read([oid for name, oid in folders if name == COLLECTED])
+    collected = [oid for answer in within for _, oid in _folders(answer, len(commit))]
+    # An id determines a tree's content, so only trees that are not cached are read.
+    trees = (*agents, *collected)
+    read = {oid: _shards[oid] for oid in trees if oid in _shards}
+    fresh = [oid for oid in dict.fromkeys(trees) if oid not in read]
+    for oid, answer in zip(fresh, objects.read(fresh), strict=True):
+        found = tuple((name, tree) for name, tree in _folders(answer, len(commit)) if is_cluster_name(name))
+        if not isinstance(answer, UnreadableError):
+            read[oid] = found
     if len(_shards) >= _SHARDS:
         _shards.clear()
     _shards.update(read)

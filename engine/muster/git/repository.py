@@ -6,14 +6,16 @@ Works for a work tree, any directory inside one, a linked worktree and a bare re
 import difflib
 import os
 import re
+import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Final
 
 from muster.git.errors import LostObjectError, RepositoryError, complaint, explain
-from muster.git.process import LOCATION, OBJECTS, Completed, Git, require_git, without_location
-from muster.git.restricted import restricted
+from muster.git.objects import GitObject, Objects
+from muster.git.process import LOCATION, OBJECTS, Completed, Git, without_location
+from muster.git.restricted import Setting, read_settings, restricted
 
 _FULL_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MOST_KEPT: Final = 4
@@ -48,8 +50,8 @@ class Repository:
     `git_dir` is this work tree's own (HEAD and index; linked worktrees share refs and objects). `worktree` is None for
     a bare repository and if it was opened from within its git directory, as a server's hooks do. `git` runs in the work
     tree's root, else in `git_dir`. `object_format` is `sha1` or `sha256`. `staged_index` is the index that a hook was
-    told to look at (`GIT_INDEX_FILE`), else the work tree's. `kept` caches the last answers: a command asks for the
-    same files of the same commit several times, with a process each.
+    told to look at (`GIT_INDEX_FILE`), else the work tree's. `settings` are git's when it was opened. `objects` reads
+    what commits hold; `kept` caches the last lists of what is in them.
     """
 
     git: Git
@@ -57,11 +59,27 @@ class Repository:
     worktree: Path | None
     object_format: str
     staged_index: Path
+    settings: Mapping[str, Setting] = field(default_factory=dict, repr=False, compare=False)
     kept: AnswerCache = field(default_factory=AnswerCache, init=False, repr=False, compare=False)
+    objects: Objects = field(init=False, repr=False, compare=False)
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "objects", Objects(self.git))
 
     @property
     def id_bytes(self) -> int:
         return 32 if self.object_format == "sha256" else 20
+
+    def setting(self, key: str) -> str | None:
+        """Return the value of a key of git's configuration as it was when the repository was opened; None if it is not
+        set."""
+        found = self.settings.get(key)
+        return found and found.value
+
+    def is_set(self, key: str) -> bool:
+        """Is a key of git's configuration true?"""
+        found = self.settings.get(key)
+        return found is not None and found.is_true
 
     @property
     def null_id(self) -> str:
@@ -77,7 +95,7 @@ def open_repository(path: Path, environ: Mapping[str, str]) -> Repository:
     if not path.is_dir():
         raise RepositoryError(f"{path} is not a directory", "give the path of a git repository")
     probe = Git(path, without_location(environ))
-    require_git(probe)
+    settings = read_settings(probe)
     done = probe.run(
         "rev-parse", "--show-object-format", "--is-inside-work-tree", "--absolute-git-dir", "--show-toplevel"
     )
@@ -90,8 +108,8 @@ def open_repository(path: Path, environ: Mapping[str, str]) -> Repository:
         more = [probe.line("rev-parse", "--show-toplevel") or ""] if inside == "true" else []
     git_dir = Path(location)
     worktree = Path(more[0]) if more and more[0] else None
-    git = restricted(Git(worktree or git_dir, _environ_for(environ, git_dir)))
-    return Repository(git, git_dir, worktree, object_format, _staged_index(environ, git_dir, worktree))
+    git, counting = restricted(Git(worktree or git_dir, _environ_for(environ, git_dir)), settings)
+    return Repository(git, git_dir, worktree, object_format, _staged_index(environ, git_dir, worktree), counting)
 
 
 def resolve(repository: Repository, revision: str) -> str:
@@ -101,7 +119,7 @@ def resolve(repository: Repository, revision: str) -> str:
     """
     if not revision or revision.startswith("-") or "\0" in revision:
         raise RepositoryError(f"{revision!r} is not a revision", "give a branch, a tag or a commit id")
-    found = repository.git.line("rev-parse", "--verify", "--quiet", "--end-of-options", f"{revision}^{{commit}}")
+    found = ref_tip(repository, f"{revision}^{{commit}}")
     if found and _FULL_ID.fullmatch(found):
         return found
     if is_empty(repository):
@@ -136,7 +154,8 @@ def branch_tip(repository: Repository, branch: str) -> str | None:
 
 def ref_tip(repository: Repository, ref: str) -> str | None:
     """Return the object that the full ref name points at; None if there is no such ref."""
-    return repository.git.line("rev-parse", "--verify", "--quiet", "--end-of-options", ref)
+    asked = "rev-parse", "--verify", "--quiet", "--end-of-options", ref
+    return repository.objects.id_of(ref) or repository.git.line(*asked)
 
 
 def list_refs(repository: Repository, *patterns: str) -> dict[str, str]:
@@ -153,19 +172,19 @@ def has_commit(git: Git, commit: str) -> bool:
 def blob_at(repository: Repository, commit: str, path: str) -> bytes | None:
     """Return the content of a commit's file; None if there is no such file or commit. LostObjectError if the repository
     has lost it."""
-    done = repository.kept.run(repository.git, "cat-file", "blob", f"{commit}:{path}", commit=commit)
-    if not done.status:
-        return done.stdout
-    entry = _entry_at(repository, commit, path)
-    if entry.split(b" ")[1:2] == [b"blob"]:
+    name = f"{commit}:{path}"
+    found = next(repository.objects.read((name,), sys.maxsize)) if "\n" not in path else None
+    if isinstance(found, GitObject) and found.kind == "blob":
+        return found.content
+    done = repository.git.run("cat-file", "blob", name)
+    if done.status and _entry_at(repository, commit, path).split(b" ")[1:2] == [b"blob"]:
         raise LostObjectError(path, complaint(done.stderr, done.status))
-    return None
+    return None if done.status else done.stdout
 
 
 def has_derived(repository: Repository, commit: str) -> bool:
     """Does a commit have derived files? LostObjectError if that cannot be read."""
-    done = repository.kept.run(repository.git, "rev-parse", "--verify", f"{commit}:derived", commit=commit)
-    return done.status == 0 or bool(_entry_at(repository, commit, "derived"))
+    return repository.objects.id_of(f"{commit}:derived") is not None or bool(_entry_at(repository, commit, "derived"))
 
 
 def _entry_at(repository: Repository, commit: str, path: str) -> bytes:

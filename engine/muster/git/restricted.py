@@ -11,17 +11,19 @@ filters or ssh command itself.
 
 import os
 import re
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from muster.git.errors import RepositoryError
-from muster.git.process import Git, without_location
+from muster.git.process import Git, require_git, without_location
 
 TRUST: Final = "MUSTER_TRUST_CONFIG"
 _PROTOCOLS: Final = "file:git:http:https:ssh"
-_ALWAYS: Final = (("core.hooksPath", os.devnull), ("core.fsmonitor", "false"))
+_ALWAYS: Final = (("core.hookspath", os.devnull), ("core.fsmonitor", "false"))
 _OWN: Final = (b"local", b"worktree")
+#: A setting in the environment: a git that does not list it is too old, and need not be asked for its version.
+_MARK: Final = "muster.mark"
 
 #: Keys that name a program, as git writes them, and the value that replaces them if the user sets none.
 _RUN: Final = tuple(
@@ -48,19 +50,32 @@ _REFUSED: Final = re.compile(
 )
 
 
-class _Setting(NamedTuple):
+class Setting(NamedTuple):
+    """A line of git's configuration. `own`: of the repository, not of the user. `key` as git writes it: section and
+    name in lower case."""
+
     own: bool
     key: str
     value: str
 
+    @property
+    def is_true(self) -> bool:
+        """Does git read the value as true?"""
+        return self.value.lower() in ("true", "yes", "on") or self.value.strip("+-0").isdigit()
+
 
 def restricted_git(directory: Path, environ: Mapping[str, str]) -> Git:
     """Return restricted git for a directory that need not be a repository's. RepositoryError: see `restricted`."""
-    return restricted(Git(directory, without_location(environ)))
+    git = Git(directory, without_location(environ))
+    try:
+        settings = read_settings(git)
+    except RepositoryError:
+        settings = ()  # without git nothing is run
+    return restricted(git, settings)[0]
 
 
-def restricted(git: Git) -> Git:
-    """Return git with the settings of the repository that it runs in restricted.
+def restricted(git: Git, settings: Sequence[Setting]) -> tuple[Git, dict[str, Setting]]:
+    """Return git with the settings of the repository that it runs in restricted, and those that then count, by key.
 
     RepositoryError if that configuration runs something that cannot be prevented.
     """
@@ -69,8 +84,9 @@ def restricted(git: Git) -> Git:
     environ.setdefault("GIT_ALLOW_PROTOCOL", _PROTOCOLS)
     more = [*_ALWAYS]
     if environ.get(TRUST) != "1":
-        more += _overrides(list(_settings(git)))
-    return Git(git.directory, _add_settings(environ, more), git.inherited)
+        more += _overrides(settings)
+    counting = {one.key: one for one in (*settings, *(Setting(own=False, key=key, value=value) for key, value in more))}
+    return Git(git.directory, _add_settings(environ, more), git.inherited), counting
 
 
 def disabled_filters(git: Git) -> frozenset[str]:
@@ -79,7 +95,7 @@ def disabled_filters(git: Git) -> frozenset[str]:
     return frozenset(found[1] for key in keys if (found := _FILTER.fullmatch(key)))
 
 
-def _overrides(settings: list[_Setting]) -> Iterator[tuple[str, str]]:
+def _overrides(settings: Sequence[Setting]) -> Iterator[tuple[str, str]]:
     users = [setting for setting in settings if not setting.own]
     own = dict.fromkeys(setting.key for setting in settings if setting.own)
     for key in own:
@@ -96,14 +112,19 @@ def _overrides(settings: list[_Setting]) -> Iterator[tuple[str, str]]:
         yield from ((key, value) for _, key, value in users if _HELPER.fullmatch(key))
 
 
-def _settings(git: Git) -> Iterator[_Setting]:
-    try:
-        fields = git.run("config", "--show-scope", "--list", "-z").stdout.split(b"\0")
-    except RepositoryError:
-        return  # without git nothing is run
-    for scope, setting in zip(fields[0::2], fields[1::2], strict=False):
-        key, _, value = setting.partition(b"\n")
-        yield _Setting(scope in _OWN, os.fsdecode(key), os.fsdecode(value))
+def read_settings(git: Git) -> tuple[Setting, ...]:
+    """Return git's configuration, of which the last line for a key counts. RepositoryError if git is missing or too
+    old."""
+    marked = _add_settings(dict(git.environ), [(_MARK, "true")])
+    fields = git.run("config", "--show-scope", "--list", "-z", env=marked).stdout.split(b"\0")
+    pairs = [(scope, *setting.partition(b"\n")) for scope, setting in zip(fields[0::2], fields[1::2], strict=False)]
+    found = tuple(
+        Setting(scope in _OWN, os.fsdecode(key), os.fsdecode(value) if given else "true")
+        for scope, key, given, value in pairs
+    )
+    if not any(one.key == _MARK for one in found):
+        require_git(git)
+    return found
 
 
 def _add_settings(environ: dict[str, str], settings: list[tuple[str, str]]) -> dict[str, str]:

@@ -6,7 +6,6 @@ and swaps, locally or on a remote, so that two writers never undo each other's w
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from contextlib import closing
 from dataclasses import dataclass
 from typing import Final, Protocol
 
@@ -15,7 +14,6 @@ from muster.git.commit import swap_ref
 from muster.git.entries import REGULAR
 from muster.git.errors import Committed, Moved, Pushed, Rejected, UnreadableError
 from muster.git.fastimport import build_commit
-from muster.git.objects import Objects
 from muster.git.paths import is_dotgit
 from muster.git.push import LIMIT_SECONDS, fetch_ref, push_ref, remote_tip
 from muster.git.repository import Repository, ref_tip
@@ -148,8 +146,7 @@ def files_of(repository: Repository, commit: str) -> dict[str, bytes]:
         entry for entry in list_tree(repository, commit)
         if entry.mode in REGULAR and not any(map(is_dotgit, entry.path.split(b"/")))
     ]  # fmt: skip
-    with closing(Objects(repository.git)) as objects:
-        answers = list(objects.read([entry.oid for entry in entries]))
+    answers = list(repository.objects.read([entry.oid for entry in entries]))
     return {
         os.fsdecode(entry.path): answer.content
         for entry, answer in zip(entries, answers, strict=True) if not isinstance(answer, UnreadableError)

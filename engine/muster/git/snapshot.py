@@ -13,11 +13,10 @@ from muster.data.locations import FOLDER
 from muster.data.snapshot import Agents, Over, Skipped, Snapshot
 from muster.data.source import SourceFile
 from muster.git.agents import AgentFiles, AgentRef
-from muster.git.authors import CommitAuthors, authors_on_head
+from muster.git.authors import CommitAuthors
 from muster.git.derivedbranch import evaluated_commit
 from muster.git.entries import Entry, choose, is_relevant
-from muster.git.history import History, history_on_head
-from muster.git.objects import Objects
+from muster.git.history import History
 from muster.git.paths import IGNORE_FILE, printable
 from muster.git.repository import Repository, ref_tip
 from muster.git.trees import find_entries, list_index, list_tree
@@ -38,7 +37,7 @@ class _EntriesSnapshot(Snapshot):
 
     def __init__(self, repository: Repository, only: Collection[str] | None) -> None:
         """`only`: the paths that are looked at, if not all are."""
-        self._repository, self._objects = repository, Objects(repository.git)
+        self._repository, self._objects = repository, repository.objects
         self._only = None if only is None else {*only, IGNORE_FILE}
 
     def _files(self, entries: Iterable[Entry], conflicts: Iterable[bytes] = ()) -> Iterator[SourceFile]:
@@ -50,9 +49,6 @@ class _EntriesSnapshot(Snapshot):
         self.skipped = tuple(sorted(skipped, key=lambda one: one.path))
         self.ignored = choice.ignored_files(self._objects)
         yield from choice.files(self._objects)
-
-    def close(self) -> None:
-        self._objects.close()
 
 
 class CommitSnapshot(_EntriesSnapshot):
@@ -110,13 +106,18 @@ class IndexSnapshot(_EntriesSnapshot):
         super().__init__(repository, only)
 
     @cached_property
+    def head(self) -> str | None:
+        """The commit that they are changes of; None before the first commit."""
+        return ref_tip(self._repository, "HEAD^{commit}")
+
+    @cached_property
     def past(self) -> History | None:
-        return history_on_head(self._repository)
+        return History(self._repository, self.head, uncommitted=True) if self.head else None
 
     @cached_property
     def authors(self) -> CommitAuthors:
         """Who wrote the files: of staged changes, whoever commits them."""
-        return authors_on_head(self._repository)
+        return CommitAuthors(self._repository, self.head, uncommitted=True)
 
     def files(self) -> Iterator[SourceFile]:
         yield from self._files(*self._list())
@@ -143,7 +144,7 @@ class WithAgents(Over):
 
     def __init__(self, below: Snapshot, repository: Repository, heard: "AgentRefs") -> None:
         self.below, self._heard = below, heard
-        self._objects = Objects(repository.git)
+        self._objects = repository.objects
         self._skipped: tuple[Skipped, ...] = ()
 
     @property
@@ -153,9 +154,6 @@ class WithAgents(Over):
     @property
     def agents(self) -> Agents:
         return self._heard.agents
-
-    def close(self) -> None:
-        self._objects.close()
 
     def files(self) -> Iterator[SourceFile]:
         """Yield the data files: those below by path, then the agents' by ref and path."""
@@ -197,11 +195,11 @@ class WithDerived(Over):
 
 def staged_snapshot(repository: Repository, only: Collection[str] | None = None) -> Snapshot:
     """Return what is staged; `only` these paths, if not all are looked at."""
-    return with_derived(IndexSnapshot(repository, only), repository, only)
+    files = IndexSnapshot(repository, only)
+    return with_derived(files, repository, files.head, only)
 
 
-def with_derived(files: Snapshot, repository: Repository, only: Collection[str] | None) -> Snapshot:
-    """Return files that are built on HEAD with the derived files, if these are on a branch of their own."""
-    head = ref_tip(repository, "HEAD^{commit}")
+def with_derived(files: Snapshot, repository: Repository, head: str | None, only: Collection[str] | None) -> Snapshot:
+    """Return changes of the commit `head` with the derived files, if these are on a branch of their own."""
     commit = evaluated_commit(repository, head) if head else None
     return files if commit in (None, head) else WithDerived(files, repository, commit or "", only)

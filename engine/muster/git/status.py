@@ -77,8 +77,7 @@ def _mode(repository: Repository, path: bytes) -> str:
 
 def _may_convert(repository: Repository, attributes: Iterable[str]) -> bool:
     """Does git store any file differently from the work tree, or may it?"""
-    settings = repository.git.run("config", "--get-regexp", r"^core\.(autocrlf|attributesfile)$").stdout
-    if any(not line.endswith(b" false") for line in settings.splitlines()):
+    if {repository.setting("core.autocrlf"), repository.setting("core.attributesfile")} - {None, "false"}:
         return True
     environ = repository.git.environ
     home = environ.get("XDG_CONFIG_HOME") or f"{environ.get('HOME', '')}/.config"

@@ -49,7 +49,7 @@ def run_maintenance(
     stamp = where / "muster" / "tidied"
     with suppress(RepositoryError, OSError):
         packs = _packs(repository)
-        if len(packs) > _MOST_PACKS and repository.git.line("config", "--get", "gc.auto") != "0":
+        if len(packs) > _MOST_PACKS and repository.setting("gc.auto") != "0":
             if in_thread:
                 _combining.add(where)
                 Thread(target=_combine_packs, args=(repository,), daemon=True, name="muster-upkeep").start()
@@ -68,7 +68,7 @@ def run_maintenance(
         # git's log of an incomplete run would keep it from trying again for a day.
         options += ["-c", "gc.logExpiry=1.hour.ago"]
         when = _EXPIRY if repository.worktree is None and remotes(repository) else expiry
-        if when and not repository.git.line("config", "--get", "gc.pruneExpire"):
+        if when and not repository.setting("gc.pruneexpire"):
             options += ["-c", f"gc.pruneExpire={when}"]
         repository.git.run(*options, "maintenance", "run", "--auto", "--quiet", limit_seconds=_LIMIT_SECONDS)
 

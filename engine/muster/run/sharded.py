@@ -8,7 +8,6 @@ If no part of a fleet can be decided alone (`WholeNeeded`), it is decided as a w
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from typing import Final
 
@@ -65,8 +64,8 @@ def decide_in_shards(question: Question, why: str, executor: Callable[[int], Exe
     found = executor(len(listed))
     if found is None:
         raise WholeNeeded("")
-    with closing(Objects(question.repository.git)) as objects, found:
-        run = _Sharded(question, aside, objects, found, files)
+    with found:
+        run = _Sharded(question, aside, question.repository.objects, found, files)
         for _ in range(_MOST_ROUNDS):
             try:
                 run.cut_up(listed or _listing(question)[0])

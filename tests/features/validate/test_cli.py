@@ -12,18 +12,19 @@ import sys
 from muster import __main__ as cli
 code = cli.run(["validate", "--staged", "--touched"])
 unused = {"muster.rules.pipeline", "muster.git.push", "muster.features.plan"}
-unused |= {"celpy", "jsonschema", "lark", "re2", "rich"}
+unused |= {"celpy", "jsonschema", "lark", "re2", "rich", "git"}
 print(code, *sorted(unused & set(sys.modules)))
 """
 
 
 def test_the_hook_imports_nothing_that_one_edited_cluster_does_not_need(tmp_path: Path) -> None:
     living = Living.small(tmp_path / "fleet", 1, 5)
+    trace = tmp_path / "trace"
 
     def hook() -> str:
         done = subprocess.run(
             [sys.executable, "-c", _HOOK], cwd=living.repo.path, capture_output=True, text=True, check=True,
-            env={**git_environ(tmp_path), "MUSTER_CACHE_DIR": str(tmp_path)},
+            env={**git_environ(tmp_path), "MUSTER_CACHE_DIR": str(tmp_path), "GIT_TRACE2_EVENT": str(trace)},
         )  # fmt: skip
         return done.stdout.splitlines()[-1]
 
@@ -31,5 +32,7 @@ def test_the_hook_imports_nothing_that_one_edited_cluster_does_not_need(tmp_path
         file = living.repo.path / "clusters/c001/cluster.yaml"
         file.write_text(file.read_text().replace("region: eu", f"region: {region}"))
         living.repo.git("add", "--all")
+        trace.write_text("")
         said = hook()
     assert said == "0"
+    assert trace.read_text().count('"event":"start"') <= 6, "git is started too often for one edited cluster"

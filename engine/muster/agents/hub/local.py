@@ -25,7 +25,6 @@ from muster.git.entries import DIRECTORY
 from muster.git.errors import RepositoryError, UnreadableError
 from muster.git.identities import certificates_at
 from muster.git.objects import Objects
-from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.repository import Repository, branch_tip
 from muster.git.trees import raw_entries
 
@@ -49,7 +48,6 @@ class LocalHub:
     _views: dict[str, HubView] = field(default_factory=dict)
     _issued: Mapping[str, Sequence["Issued"]] | None = None
     _lock: Lock = field(default_factory=Lock)
-    _objects: Objects | None = None
     _all_works: tuple[str, "_Folder"] = ("", {})  # the folder of all works, and the commit that it was read at
 
     def refresh(self) -> None:
@@ -78,8 +76,7 @@ class LocalHub:
         """Does the branch have the object, as of the last refresh? RepositoryError if its file cannot be read."""
         with self._lock:
             tip = self._tip
-            self._objects = objects = self._objects or Objects(self.repository.git, max_bytes=MAX_BLOB_BYTES)
-        return _body(objects, tip, id_) is not None
+        return _body(self.repository.objects, tip, id_) is not None
 
     def view(self, cluster: str, requests: Collection[str] = (), *, known_works: str | None = None) -> HubView:
         """Return what the branch says about a cluster and about certificate requests, as of the last refresh.
@@ -89,17 +86,16 @@ class LocalHub:
         """
         with self._lock:
             tip, found = self._tip, self._views.get(cluster)
-            self._objects = objects = self._objects or Objects(self.repository.git, max_bytes=MAX_BLOB_BYTES)
         if found is None:
-            found = view_of(_body(objects, tip, MANAGED_CLUSTER.id(cluster)))
+            found = view_of(_body(self.repository.objects, tip, MANAGED_CLUSTER.id(cluster)))
             with self._lock:
                 if tip == self._tip:
                     self._views[cluster] = found
         if known_works is not None and found.accepted:
-            found = replace(found, works=self._works(objects, tip, cluster, known_works))
+            found = replace(found, works=self._works(self.repository.objects, tip, cluster, known_works))
         if not requests:
             return found
-        bodies = {name: _body(objects, tip, CSR.id(name)) for name in requests}
+        bodies = {name: _body(self.repository.objects, tip, CSR.id(name)) for name in requests}
         return replace(found, answers={name: answer_of(body) for name, body in bodies.items() if body is not None})
 
     def _works(self, objects: Objects, tip: str, cluster: str, known: str) -> ClusterWorks:

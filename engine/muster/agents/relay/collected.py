@@ -5,7 +5,6 @@ gets them later. The relay copies the ref's tree to `collected/` of its branch (
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field
 from threading import Lock
 from typing import Final, TypeAlias
@@ -16,8 +15,7 @@ from muster.git.agents import AgentFiles, AgentRef
 from muster.git.commit import swap_ref
 from muster.git.errors import Moved, RepositoryError, UnreadableError
 from muster.git.fastimport import build_changed, remove_command, tree_command, write_command
-from muster.git.objects import Objects, object_id
-from muster.git.paths import MAX_BLOB_BYTES
+from muster.git.objects import object_id
 from muster.git.relayrefs import cluster_folder
 from muster.git.repository import Repository, ref_tip
 
@@ -69,8 +67,7 @@ class CollectedFiles:
     def _read(self, tip: str | None, asked: Collection[FilePath]) -> dict[FilePath, bytes]:
         if tip is None:
             return {}
-        with closing(Objects(self.repository.git, max_bytes=MAX_BLOB_BYTES)) as objects:
-            answers = list(objects.read([f"{tip}:{place(path)}" for path in asked]))
+        answers = list(self.repository.objects.read([f"{tip}:{place(path)}" for path in asked]))
         return {
             path: answer.content
             for path, answer in zip(asked, answers, strict=True) if not isinstance(answer, UnreadableError)
@@ -92,9 +89,8 @@ class CollectedFiles:
             AgentRef(collected(_NAMED, cluster), line.split()[0].decode())
             for cluster, line in zip(clusters, lines, strict=False) if b" tree " in line
         ]  # fmt: skip
-        with closing(Objects(self.repository.git, max_bytes=MAX_BLOB_BYTES)) as objects:
-            for skip in AgentFiles(objects, refs, self.limits).skipped:
-                raise TooMuchError(f"{cluster_of(skip.ref)}: {skip.detail}")
+        for skip in AgentFiles(self.repository.objects, refs, self.limits).skipped:
+            raise TooMuchError(f"{cluster_of(skip.ref)}: {skip.detail}")
 
 
 def place(path: FilePath) -> str:

@@ -32,7 +32,6 @@ from muster.git.derivedbranch import derived_branch
 from muster.git.errors import Moved, UnreadableError
 from muster.git.fastimport import remove_command, tree_command, write_command
 from muster.git.objects import Objects, object_id, tree_id
-from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.push import fetch, remote_tip
 from muster.git.relayrefs import COMMIT, cluster_folder, copy_commands
 from muster.git.repository import Repository, ref_tip
@@ -77,7 +76,6 @@ class Relay:
     is_ready: bool = False  # did the hub take the last step?
 
     def __post_init__(self) -> None:
-        self._objects = Objects(self.repository.git, max_bytes=MAX_BLOB_BYTES)
         self._branch = RelayBranch(self.repository, self.name, self.remote, self.limit_seconds)
         #: What collectors say; known once the relay has fetched the hub.
         self.collected = CollectedFiles(self.repository, self.limits)
@@ -210,10 +208,12 @@ class Relay:
 
     def _branch_changes(self, moved: Mapping[str, str]) -> Iterator[tuple[str, tuple[str, list[bytes]]]]:
         refs = [AgentRef(f"{_AGENTS}{cluster}", commit) for cluster, commit in moved.items()]
-        listing = AgentFiles(self._objects, refs, self.limits)
+        listing = AgentFiles(self.repository.objects, refs, self.limits)
         self._excluded |= {skip.ref.removeprefix("agents/"): skip.detail for skip in listing.skipped if not skip.path}
         files = {ref: list(found) for ref, found in groupby(listing.found, lambda one: one.ref)}
-        for (cluster, commit), answer in zip(moved.items(), self._objects.read(list(moved.values())), strict=True):
+        for (cluster, commit), answer in zip(
+            moved.items(), self.repository.objects.read(list(moved.values())), strict=True
+        ):
             if isinstance(answer, UnreadableError) or cluster in self._excluded:
                 continue
             try:
@@ -245,14 +245,14 @@ class Relay:
         if self._initial is None:
             self._initial = dict(self._branch.folders())
         tree = self._initial.get(cluster)
-        return {} if tree is None else dict(_read_folder(self._objects, tree))
+        return {} if tree is None else dict(_read_folder(self.repository.objects, tree))
 
     def _load_sent(self) -> dict[str, str]:
         """By cluster, the id of the files that were sent; read from the last commit when the relay starts."""
         if self._sent is None:
             self._branch.load()
             folders = self._branch.folders()
-            answers = self._objects.read([f"{tree}:{COMMIT}" for _, tree in folders])
+            answers = self.repository.objects.read([f"{tree}:{COMMIT}" for _, tree in folders])
             pairs = zip(folders, answers, strict=True)
             self._sent = {cluster: _commit_id(self.repository, answer) for (cluster, _), answer in pairs}
             if tree := ref_tip(self.repository, f"{self.ref}:{COLLECTED}"):

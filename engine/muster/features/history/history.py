@@ -2,7 +2,6 @@
 declare it; nothing is evaluated."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import closing
 from dataclasses import dataclass, field, replace
 from datetime import datetime, timedelta
 from enum import Enum
@@ -19,7 +18,6 @@ from muster.data.yaml.loader import first_body, load_documents
 from muster.fleet.clusters import DENIED, NOT_JOINED, since_of, state_of
 from muster.fleet.objects import by_type
 from muster.git.filelog import Version, file_log, files_containing
-from muster.git.objects import Objects
 from muster.git.repository import Repository
 from muster.run.change import Change
 from muster.run.changes import declared_changes, is_edited, object_changes
@@ -157,8 +155,7 @@ def _edits(repository: Repository, commit: str, id_: ObjectId) -> Iterator[Trans
 
 def _declares(repository: Repository, commit: str, path: str, id_: ObjectId) -> bool:
     """Does a file declare the object? An agent's part of it has neither spec nor labels."""
-    with closing(Objects(repository.git)) as objects:
-        body = _declared(objects.blob(f"{commit}:{path}"), id_)
+    body = _declared(repository.objects.blob(f"{commit}:{path}"), id_)
     return bool(mapping_at(body, "spec") or mapping_at(body, "metadata", "labels"))
 
 

@@ -28,7 +28,6 @@ from muster.git.errors import RepositoryError, UnreadableError
 from muster.git.log import read_log
 from muster.git.notice_memory import NoticeMemory, read_memory, remember
 from muster.git.objects import Objects
-from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.repository import Repository, has_commit, is_ancestor
 from muster.rules.notifications.policy import NotificationPolicy
 from muster.rules.notifications.transitions import bounded, change_tree, messages
@@ -173,20 +172,16 @@ def _since(repository: Repository, upto: str, tip: str, now: datetime) -> Iterat
         log = read_log(repository, f"^{upto}", tip, paths=(FOLDER,), first_parent=True, oldest_first=True)
         commits = [one.commit for one in log]
     before = upto
-    objects = Objects(repository.git, max_bytes=MAX_BLOB_BYTES)
-    try:
-        for commit in commits if len(commits) <= _MAX_COMMITS else [tip]:
-            yield from _of_commit(repository, objects, before, commit, now)
-            before = commit
-    finally:
-        objects.close()
+    for commit in commits if len(commits) <= _MAX_COMMITS else [tip]:
+        yield from _of_commit(repository, before, commit, now)
+        before = commit
 
 
-def _of_commit(repository: Repository, objects: Objects, old: str, new: str, now: datetime) -> Iterator[Notice]:
+def _of_commit(repository: Repository, old: str, new: str, now: datetime) -> Iterator[Notice]:
     for path in changed_paths(repository, old, new):
         if not path.path.startswith(FOLDER) or is_projected(path.path):
             continue
-        before, after = (_body(objects, blob, path.path) for blob in (path.old, path.new))
+        before, after = (_body(repository.objects, blob, path.path) for blob in (path.old, path.new))
         yield from notices_of(path.path, before, after, new, now)
 
 

@@ -6,7 +6,6 @@ the conditions of the state are read (`muster.fleet.clusters`). Results are kept
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from contextlib import closing
 from datetime import datetime, timedelta
 from functools import cache
 from threading import Lock
@@ -83,9 +82,8 @@ class Timeline:
         steps, latest = list[StatusStep](), dict[str, list[CommittedTransition]]()
         walked = _Walked(reach, since, now, self._max_files)
         known: dict[str, tuple[str, str]] = {}
-        with closing(Objects(self._repository.git)) as objects:
-            for batch in _batches(walked.commits(derived_log(self._repository, reach, _FOLDERS), latest)):
-                steps += _steps(objects, batch, known)
+        for batch in _batches(walked.commits(derived_log(self._repository, reach, _FOLDERS), latest)):
+            steps += _steps(self._repository.objects, batch, known)
         last = self._steps[-1].commit.at if self._steps else None
         for step in reversed(steps):
             commit = step.commit if last is None else step.commit._replace(at=max(last, step.commit.at))

@@ -6,7 +6,6 @@ a commit left no trace and are not repeated.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from contextlib import closing
 from dataclasses import dataclass, replace
 from datetime import datetime
 from typing import Final
@@ -74,20 +73,20 @@ def replay(
         trial.suppose({("", path): blob_at(repository, policies, path) for path in fixed})
         fixed.update(path for _, path in _put(trial, files or {}))
         found, at, heard = _Differences(), start, True
-        with closing(Objects(trial.repository.git)) as objects:  # which also reads those that it borrows
-            for run in runs:
-                trial.suppose(_inputs(repository, objects, at, run.commit, fixed))
-                settled = trial.step(run.now)
-                heard = heard and not settled.first.fleet.refs.unheard
-                found.look(trial, objects, run)
-                at = run.commit
+        objects = trial.repository.objects  # which also reads those that it borrows
+        for run in runs:
+            trial.suppose(_inputs(repository, objects, at, run.commit, fixed))
+            settled = trial.step(run.now)
+            heard = heard and not settled.first.fleet.refs.unheard
+            found.look(trial, objects, run)
+            at = run.commit
     return Replayed(len(runs), found.all, unheard=not heard)
 
 
 def _runs(repository: Repository, start: str, end: str) -> Iterator[EngineCommit]:
     log = read_log(repository, f"{start}..{end}", first_parent=True, oldest_first=True)
-    with closing(EngineCommits(repository, end)) as engine:
-        yield from filter(None, engine.of([one.commit for one in log]))
+    engine = EngineCommits(repository, end)
+    yield from filter(None, engine.of([one.commit for one in log]))
 
 
 def _policies(repository: Repository, commits: tuple[str, ...]) -> set[str]:

@@ -11,7 +11,6 @@ one that was revoked, and a pull request must not bring it back.
 """
 
 from collections.abc import Iterator
-from contextlib import closing
 from typing import Final
 
 from muster.data.codes import Code, Severity
@@ -38,8 +37,8 @@ def derived_edits(repository: Repository, base: str, head: str) -> Iterator[Find
         return
     log = tuple(read_log(repository, f"{before}..{after}", paths=(FOLDER,)))
     parents = {one.commit: one.parents for one in reversed(log)}
-    with closing(EngineCommits(repository, before)) as known:
-        own, signed = known.among(list(parents)), known.signers is not None
+    known = EngineCommits(repository, before)
+    own, signed = known.among(list(parents)), known.signers is not None
     for commit in parents:
         if signed and commit in own:
             continue

@@ -165,14 +165,14 @@ def find_vanished(
     broken = frozenset(search.broken)
     since = past.commit if past is not None and (broken or reading.broken or unidentified) else ""
     allowed, unused = allowed_removals(past.allowances if past is not None and _any_cluster_is_gone(search) else ())
-    elsewhere = unidentified or past is None or not past.commit or bool(reading.guesses or left_out or ignored)
-    slips = _damaged(reading, search, broken, elsewhere=elsewhere)
+    slips = NOTHING_DAMAGED
+    if reading.has_damage or broken or search.findings or search.unclear or search.unsure:  # else no history is asked
+        elsewhere = unidentified or past is None or not past.commit or bool(reading.guesses or left_out or ignored)
+        slips = _damaged(reading, search, broken, elsewhere=elsewhere)
     return Vanished(broken, slips, stand_ins, tuple(search.findings), unidentified, since, allowed, unused)
 
 
 def _damaged(reading: FilesRead, search: Search, broken: frozenset[ObjectId], *, elsewhere: bool) -> DamagedFiles:
-    if not (reading.has_damage or broken or search.findings or search.unclear or search.unsure):
-        return NOTHING_DAMAGED
     ids = broken | reading.broken
     errors = (found.file for found in reading.findings if found.severity is Severity.ERROR)
     files = {*errors, *(found.file for found in search.findings), *search.unclear}
