@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
-from typing import Final, Generic, TypeVar
+from typing import TYPE_CHECKING, Final, Generic, TypeVar
 
 from muster.data.codes import Code
 from muster.data.finding import Finding
@@ -29,16 +29,16 @@ from muster.git.entries import LINK, SUBMODULE
 from muster.git.errors import RepositoryError
 from muster.git.paths import IGNORE_FILE, is_data
 from muster.rules.admission.judge import reads_other_objects
-from muster.rules.effects.allowance import Allowance
-from muster.rules.heartbeats.durations import LeaseFloor
 from muster.rules.policies.lazy import cost_share
-from muster.rules.rollouts.progress import RolloutMoves
 from muster.run.homes import CONTEXT, KeptNeighbourhoods, kind_name, read_summaries
 from muster.run.part import FleetPart, Touched
 from muster.run.question import Question, WholeNeeded, default_home, names_of, refs_by_name, tips_of, withheld_of
 from muster.run.records import RunRecord, digest
 from muster.run.run import Run
 from muster.run.state import RunState
+
+if TYPE_CHECKING:
+    from muster.rules.effects.allowance import Allowance
 
 M = TypeVar("M")
 
@@ -342,8 +342,10 @@ class Deciding:
         return self.part.totals(self.kept)
 
     @property
-    def allowance(self) -> Allowance:
+    def allowance(self) -> "Allowance":
         """What budgets allow at the end of the run."""
+        from muster.rules.effects.allowance import Allowance  # a check never asks this, nor the next
+
         assert self.run.context is not None
         return self.run.context.broadcast(Allowance)
 
@@ -357,6 +359,8 @@ class Deciding:
     @property
     def lease_floor(self) -> int:
         """The least duration of leases, in seconds."""
+        from muster.rules.heartbeats.durations import LeaseFloor
+
         assert self.run.context is not None
         return self.run.context.broadcast(LeaseFloor).seconds
 
@@ -405,6 +409,8 @@ def _budgets_moved(deciding: Deciding) -> frozenset[int]:
 def _rollouts_moved(deciding: Deciding) -> frozenset[int]:
     """The clusters to which a step of a Rollout gives another revision."""
     part, context = deciding.part, deciding.run.context
+    from muster.rules.rollouts.progress import RolloutMoves
+
     assert context is not None
     moves = context.object_broadcasts(RolloutMoves)
     return frozenset(part.state.of_names(default_home(id_) for id_ in moves)) - part.chosen if moves else frozenset()

@@ -40,7 +40,6 @@ from muster.fleet.neighbourhoods import Homes, homes
 from muster.fleet.objects import Object
 from muster.fleet.projected import recorded_files
 from muster.fleet.shared import OF_CLUSTERS, derived_works, read_by_others
-from muster.rules.effects.allowance import Allowance
 from muster.rules.failures import OF_FAILURES, in_order
 from muster.rules.stages import Context, StepRecord
 from muster.run.figures import last_words, rollout_totals, status_of, status_total
@@ -250,7 +249,7 @@ def _home(fleet: Fleet, context: Context | None, name: str, gathered: _Gathered)
         tuple(stored(obj.id, obj.body, fleet.decisions(obj.id)) for obj in read),
         tuple(sorted(gathered.held, key=repr)),
         tuple(sorted(context.disrupted & ids)) if context else (),
-        tuple(sorted(context.broadcast(Allowance).asked & ids)) if context else (),
+        tuple(sorted(_asked(context) & ids)) if context else (),
         () if shared or troubled else tuple(stored(id_, {}, decided) for id_, decided in derived_works(fleet, ids)),
     ))  # fmt: skip
     either = [*gathered.horizons, *gathered.pulses]
@@ -262,6 +261,13 @@ def _home(fleet: Fleet, context: Context | None, name: str, gathered: _Gathered)
         totals=_totals(fleet, ids, sound, gathered), findings=tuple(sorted(gathered.findings, key=Finding.sort_key)),
         words=last_words(fleet, ids), failures=[failure_row(one, in_order(one)) for one in gathered.failed],
     )  # fmt: skip
+
+
+def _asked(context: Context) -> set[ObjectId]:
+    """The clusters for which a disruptive effect was asked."""
+    from muster.rules.effects.allowance import Allowance  # a check decides nothing
+
+    return context.broadcast(Allowance).asked
 
 
 def _totals(fleet: Fleet, ids: Collection[ObjectId], sound: Iterable[Object], gathered: _Gathered) -> dict[str, int]:

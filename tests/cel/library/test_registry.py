@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 from muster.cel.declarations import OPERATORS, TimeUse, parse_overload
+from muster.cel.library import registry
 from muster.cel.library.registry import Declarations, Library, LibraryFunction, libraries, lookup
 from muster.cel.types import BOOL
 from tests.cel.library.tables import has_no_value
@@ -85,3 +86,9 @@ def test_a_row_that_is_never_given_times_declares_nothing_about_them() -> None:
 @pytest.mark.parametrize("expression", ["'a'.nosuch()", "nosuch(1)"])
 def test_a_name_that_no_row_has_fails_where_it_is_called(expression: str) -> None:
     assert has_no_value(expression)
+
+
+def test_each_function_is_found_in_the_library_that_declares_it() -> None:
+    declared = {library: {name for name, _ in registry.table(library)} for library in registry.LIBRARIES}
+    assert declared == {library: set(names.split()) for library, names in registry.LIBRARIES.items()}
+    assert sum(map(len, declared.values())) == len(set().union(*declared.values())), "a name in two libraries"

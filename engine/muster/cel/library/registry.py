@@ -33,7 +33,7 @@ from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, TypeAlias, TypeVar
+from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
 from muster.cel.declarations import Functions, Overload, TimeUse, parse_overload
 from muster.cel.runtime.budget import Meter, spend
@@ -49,10 +49,39 @@ if TYPE_CHECKING:
 Call = TypeVar("Call", bound=Callable[..., Any])
 
 _OPERATORS = "operators"
-_LIBRARIES = (
-    "standard", "calendar", "windows", "strings", "lists", "sets", "mathematics", "optionals", "encoders", "regexes",
-    "network", "quantity", "semver", "urls",
-)  # fmt: skip
+#: The functions of each library, which is imported when an expression calls one of them.
+LIBRARIES: Final = {
+    "standard": "bool bytes contains double duration dyn endsWith int size startsWith string timestamp type uint",
+    "calendar": (
+        "getDate getDayOfMonth getDayOfWeek getDayOfYear getFullYear getHours getMilliseconds getMinutes "
+        "getMonth getSeconds"
+    ),
+    "windows": "inWindow",
+    "strings": (
+        "charAt format indexOf join lastIndexOf lowerAscii replace reverse split strings.quote substring trim "
+        "upperAscii"
+    ),
+    "lists": "@sortByAssociatedKeys distinct first flatten isSorted last lists.range max min slice sort sum",
+    "sets": "sets.contains sets.equivalent sets.intersects",
+    "mathematics": (
+        "math.abs math.bitAnd math.bitNot math.bitOr math.bitShiftLeft math.bitShiftRight math.bitXor "
+        "math.ceil math.floor math.greatest math.isFinite math.isInf math.isNaN math.least math.round "
+        "math.sign math.sqrt math.trunc"
+    ),
+    "optionals": (
+        "hasValue optional.none optional.of optional.ofNonZeroValue optional.unwrap or orValue unwrapOpt value"
+    ),
+    "encoders": "base64.decode base64.encode",
+    "regexes": "find findAll matches regex.extract regex.extractAll regex.replace",
+    "network": (
+        "cidr containsCIDR containsIP family ip ip.isCanonical isCIDR isGlobalUnicast isIP "
+        "isLinkLocalMulticast isLinkLocalUnicast isLoopback isUnspecified masked prefixLength"
+    ),
+    "quantity": "add asApproximateFloat asInteger isInteger isQuantity quantity sign sub",
+    "semver": "compareTo isGreaterThan isLessThan isSemver major minor patch semver",
+    "urls": "getEscapedPath getHost getHostname getPort getQuery getScheme isURL url",
+}
+_LIBRARY_OF: Final = {name: library for library, names in LIBRARIES.items() for name in names.split()}
 _LONG = (str, bytes, list, dict)
 _CERTAIN = {"bool", "int", "uint", "double", "string", "bytes", "list", "timestamp", "duration"}
 """Types that generated code can use: their class identifies them."""
@@ -213,7 +242,7 @@ def element_of(given: "CallArguments") -> "Extent | None":
 
 def libraries(*names: str) -> Iterator[Library]:
     """Yield the libraries of these modules, or of all."""
-    for name in names or (_OPERATORS, *_LIBRARIES):
+    for name in names or (_OPERATORS, *LIBRARIES):
         yield import_module(f"muster.cel.library.{name}").LIBRARY
 
 
@@ -233,7 +262,8 @@ def lookup(name: str, *, member: bool) -> LibraryFunction | None:
     """Return the function of `name(...)`, `x.name(...)` or an operator; None if there is none."""
     if not member and not name[0].isalpha():
         return table(_OPERATORS).get((name, False))  # many expressions use operators only
-    return table().get((name, member))
+    library = _LIBRARY_OF.get(name)
+    return None if library is None else table(library).get((name, member))
 
 
 class Declarations(Functions):

@@ -40,7 +40,6 @@ from muster.rules.checks.lints import (
 from muster.rules.checks.waivers import waiver_findings
 from muster.rules.policies.in_force import NOTHING, Compiled, FleetWithPolicies
 from muster.rules.policies.lazy import Witness
-from muster.rules.remedies.policy import Remedy, lint_remedy
 from muster.rules.taints.lint import decided_taints, repeated_taints, taint_policy_findings
 
 _Lint: TypeAlias = Callable[[Fleet], Iterable[Finding]]
@@ -152,6 +151,7 @@ def _own_findings(fleet: Fleet, compiled: Compiled) -> Iterator[Finding]:
     yield from each(fleet.of(KARMADA_CLUSTER), repeated_taints)
     lints = _LINTS
     if fleet.of(REMEDY):
+        from muster.rules.remedies.policy import Remedy, lint_remedy
         from muster.rules.traffic.stage import lint_ingresses
 
         clusters = fleet.beyond.clusters.union(id_.name for id_ in fleet.objects if is_cluster(id_))

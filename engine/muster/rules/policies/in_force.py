@@ -3,15 +3,17 @@
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from itertools import chain
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from muster.data.finding import Finding
 from muster.data.kinds import Kind
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import grace_factor
 from muster.fleet.settings import Settings
-from muster.rules.calendars.calendar import Calendar
 from muster.rules.policies.lazy import Witness, cost_share
+
+if TYPE_CHECKING:
+    from muster.rules.calendars.calendar import Calendar
 
 P = TypeVar("P")
 
@@ -52,8 +54,10 @@ class InForce:
     _shares: dict[tuple[Kind, ...], int] = field(default_factory=dict)
 
     @property
-    def calendars_by_name(self) -> Mapping[str, Calendar]:
+    def calendars_by_name(self) -> "Mapping[str, Calendar]":
         """The sound Calendars."""
+        from muster.rules.calendars.calendar import Calendar  # few fleets have any
+
         return {calendar.id.name: calendar for calendar in self.compiled.of(Calendar)}
 
     @property

@@ -18,8 +18,6 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at, place_of
 from muster.fleet.settings import Settings
-from muster.rules.remedies.policy import STATUSES
-from muster.rules.taints.cluster_policy import OPERATORS
 
 
 def decided_taints(fleet: Fleet) -> Iterator[Finding]:
@@ -76,6 +74,9 @@ def taint_policy_findings(obj: Object, settings: Settings) -> Iterator[Finding]:
 
 def _unknown_values(obj: Object, at: At, entry: Mapping[str, Tree]) -> Iterator[Finding]:
     """Values that upstream's schema accepts and that match nothing."""
+    from muster.rules.remedies.policy import STATUSES
+    from muster.rules.taints.cluster_policy import OPERATORS
+
     operator = str(entry.get("operator"))
     if operator not in OPERATORS:
         message = f"the operator {operator!r} matches nothing; it is In or NotIn"
