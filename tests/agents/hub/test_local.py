@@ -8,6 +8,7 @@ from muster.agents.hub import local
 from muster.agents.hub.local import LocalHub
 from muster.agents.hub.view import HubView
 from muster.git.objects import Objects
+from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.repository import open_repository
 from tests.support.git import Repo, new_repository
 
@@ -41,9 +42,9 @@ def asked(monkeypatch: pytest.MonkeyPatch) -> list[str]:
     """What is asked of git."""
     names, read = list[str](), Objects.read
 
-    def noted(self: Objects, some: list[str]) -> object:
+    def noted(self: Objects, some: list[str], max_bytes: int = MAX_BLOB_BYTES) -> object:
         names.extend(name.partition(":")[2] for name in some)
-        return read(self, some)
+        return read(self, some, max_bytes)
 
     monkeypatch.setattr(Objects, "read", noted)
     return names
