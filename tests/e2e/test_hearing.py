@@ -500,6 +500,6 @@ def test_an_agent_that_says_too_much_costs_itself_its_word(hub: Hub, muster: Run
     said = [line for line in err.splitlines() if "MUS131" in line]
     assert ["more than 4 files" in line for line in said] == [True, False]
     assert "still counts" in said[1]
-    assert hub.repo.git("log", "-1", "--format=%s", "main") == "a Unknown"
+    assert hub.repo.git("log", "-1", "--format=%s", "main") == "c Unknown"
     assert available(person, "a") == ("True", False)
     assert muster("get", "clusters", "--repo", person.path, "--now", LATER)[0] == exits.FINE
