@@ -26,8 +26,10 @@ QUICK = (
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        ((), "Give either --remote or --file"),
-        (("--remote", "x", "--file", "y"), "Give either --remote or --file"),
+        ((), "Give one of --remote, --relay and --file"),
+        (("--remote", "x", "--file", "y"), "Give one of --remote, --relay and --file"),
+        (("--relay", "http://x"), "--relay needs --token-file"),
+        (("--remote", "x", "--token-file", "y"), "go with --relay"),
         (("--file", "y", "--tcp", "a:1", "--http", "http://a"), "exclude each other"),
         (("--file", "y", "--dns-server", "1.1.1.1"), "goes with --dns"),
         (("--file", "y", "--dns", "a", "--dns-server", "ns.example.com"), "is not HOST:PORT"),

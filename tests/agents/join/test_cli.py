@@ -42,7 +42,6 @@ def test_a_chart_a_unit_and_the_line_for_a_certificate(muster: Run, tmp_path: Pa
         (("--cluster", "edge"), "Give --relay or --remote"),
         (("--cluster", "edge", "--remote", "https://r", "--own-authority"), "--own-authority needs --relay"),
         (("--cluster", "edge", "--relay", "https://r", "--csr", "--systemd"), "exclude each other"),
-        (("--cluster", "edge", "--relay", "https://r", "--with", "remedies"), "needs --remote"),
     ],
 )
 def test_what_does_not_go_together(muster: Run, arguments: tuple[str, ...], message: str) -> None:

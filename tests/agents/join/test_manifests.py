@@ -53,6 +53,18 @@ def test_without_extras_there_are_no_rights_on_nodes() -> None:
     ]  # fmt: skip
 
 
+def test_a_detector_reports_where_the_agent_does() -> None:
+    for setup, target in (
+        (replace(SETUP, own_authority=True), ["--relay=https://relay.example:8443",
+         "--token-file=/var/run/secrets/muster/token", "--relay-ca=/var/run/secrets/muster/ca.crt"]),
+        (PUSHING, ["--remote=https://git.example/fleet.git"]),
+    ):  # fmt: skip
+        found = by_kind(replace(setup, extras=frozenset(("remedies",))))["DaemonSet/muster-detector"]
+        assert found["spec"]["template"]["spec"]["containers"][0]["args"] == [
+            "detect", "--cluster=edge", "--kind=ManagedCluster", *target, "--dns=kubernetes.default.svc.cluster.local"
+        ]  # fmt: skip
+
+
 @pytest.mark.parametrize("setup", [SETUP, PUSHING])
 def test_the_chart_says_the_same(setup: AgentSetup) -> None:
     """The template has nothing but values in it, so a replacement renders it as Helm does."""

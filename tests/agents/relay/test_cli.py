@@ -46,6 +46,17 @@ def test_a_relay_takes_heartbeats_from_pushes_and_over_http(tmp_path: Path) -> N
             done = subprocess.run(beat, env=environ, capture_output=True, text=True, check=False)
             assert (done.returncode, done.stdout) == (0, f"{own[1]}: asked to join\n"), done.stderr
         wait_until(lambda: said(hub) == {"edge-h", "edge-p"}, lambda: str(relay.lines))
+        detect = (
+            "detect", "--cluster", "edge-h", "--kind", "ManagedCluster", "--relay", url, "--token-file", str(token),
+            "--detect-period", "0.05", "--lease-duration", "1", "--tcp", url.partition("//")[2], "--instance",
+        )  # fmt: skip
+        with running(*detect, "a", environ=environ) as detector:
+            detector.wait_for("reported True")
+            with running(*detect, "b", environ=environ) as other:
+                other.wait_for("a reports")
+        held = ("ls-tree", "-r", "--name-only", "relays/edge")
+        wait_until(lambda: "edge-h/detectors/" in hub.git(*held), lambda: hub.git(*held))
+        assert "edge-h/lease.yaml" in hub.git(*held), "the agent's files stay"
     server.close()
 
 

@@ -6,9 +6,11 @@ import re
 import shlex
 import socket
 import sys
+from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Event
+from typing import TYPE_CHECKING, Self
 
 import click
 
@@ -19,7 +21,8 @@ from muster.agents.detect.report import Subject
 from muster.agents.detect.reporters import FileReporter, RefReporter, Reporter
 from muster.agents.hub.pushed_ref import PushedRef
 from muster.agents.identity.options import identity_option, seal_of
-from muster.cli.options import FILE, ParsedType
+from muster.agents.relay.relayed_ref import Credentials, RelayedRef
+from muster.cli.options import FILE, FILE_THERE, ParsedType, present
 from muster.cli.outcome import say
 from muster.cli.stopping import until_stopped
 from muster.data.agentref import is_cluster_name
@@ -27,6 +30,9 @@ from muster.data.kinds import BY_NAME, CLUSTERS
 from muster.data.times import parse_duration
 from muster.fleet.leases import LONGEST_SECONDS
 from muster.git.push import absolute_remote
+
+if TYPE_CHECKING:
+    from muster.agents.identity.store import AgentSeal
 
 _DEFAULT_COMMAND = "nslookup kubernetes.default"
 _CONDITION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z]([-A-Za-z0-9_.]*[A-Za-z0-9])?", re.ASCII)
@@ -55,6 +61,10 @@ _SECONDS = ParsedType("duration", _seconds)
               help="The condition to report.")  # fmt: skip
 @identity_option
 @click.option("--remote", metavar="URL", help="Report to the branch agents/NAME of this repository, a URL or a path.")
+@click.option("--relay", metavar="URL", help="Report to this relay over HTTP instead.")
+@click.option("--token-file", type=FILE, help="The file with the cluster's token for the relay.")
+@click.option("--relay-ca", type=FILE_THERE,
+              help="The authority that signed the relay's certificate.  [default: those of the system]")  # fmt: skip
 @click.option("--file", type=FILE, help="Report to this file instead, as its only writer.")
 @click.option("--command", "command_", metavar="COMMAND",
               help=f"Probe: run a command, which must succeed.  [default: {_DEFAULT_COMMAND}]")  # fmt: skip
@@ -74,15 +84,16 @@ _SECONDS = ParsedType("duration", _seconds)
 @click.option("--instance", metavar="NAME",
               help="The name of this instance, which must be unique.  [default: the host's name]")  # fmt: skip
 def command(
-    cluster: str, kind: str, type_: str, identity: Path | None, remote: str | None, file: Path | None,
+    cluster: str, kind: str, type_: str, identity: Path | None, remote: str | None, relay: str | None,
+    token_file: Path | None, relay_ca: Path | None, file: Path | None,
     command_: str | None, http: str | None, tcp: str | None, dns: str | None, dns_server: str | None,
     probe_timeout: float, detect_period: float, detect_failure_threshold: float, detect_success_threshold: float,
     lease_duration: int, instance: str | None,
 ) -> int:  # fmt: skip
     """Probe every period and report a condition of a cluster, until stopped by SIGTERM or Ctrl-C.
 
-    Of several instances with one --remote, one reports; another takes over if it falls silent. Only transitions and
-    renewals are written. If a probe cannot be made, nothing is reported, and the last report ages.
+    Of several instances with one --remote or --relay, one reports; another takes over if it falls silent. Only
+    transitions and renewals are written. If a probe cannot be made, nothing is reported, and the last report ages.
     """
     if detect_period <= 0 or probe_timeout <= 0:
         raise click.UsageError("--detect-period and --probe-timeout must be positive.")
@@ -93,11 +104,21 @@ def command(
     if not _CONDITION.fullmatch(type_):
         raise click.UsageError(f"{type_!r} is not a valid type of a condition.")
     probe = _probe(command_, http, tcp, dns, dns_server, probe_timeout)
+    subject = Subject(BY_NAME[kind], cluster, type_)
+    if sum(choice is not None for choice in (remote, relay, file)) != 1:
+        raise click.UsageError("Give one of --remote, --relay and --file.")
+    target = ReportTarget.of(remote, relay, token_file, relay_ca, identity) if file is None else None
+    reporter: Reporter
+    if target is None:
+        assert file is not None
+        reporter = FileReporter(file, subject, lease_duration / RENEWALS)
+    else:
+        reporter = RefReporter(target.ref(cluster), subject, instance or socket.gethostname(), lease_duration)
     detector = Detector(
         BoundedProbe(probe, probe_timeout),
         detect_period,
         Thresholds(detect_failure_threshold, detect_success_threshold),
-        _reporter(Subject(BY_NAME[kind], cluster, type_), remote, file, lease_duration, instance, identity),
+        reporter,
         _say,
     )
     stop = Event()
@@ -134,17 +155,35 @@ def _probe(
     return CommandProbe(arguments, limit)
 
 
-def _reporter(
-    subject: Subject, remote: str | None, file: Path | None, lease_seconds: int, instance: str | None,
-    identity: Path | None,
-) -> Reporter:  # fmt: skip
-    if (remote is None) == (file is None):
-        raise click.UsageError("Give either --remote or --file.")
-    if file is not None:
-        return FileReporter(file, subject, lease_seconds / RENEWALS)
-    assert remote is not None
-    ref = PushedRef(absolute_remote(remote), subject.cluster, _REMOTE_SECONDS, os.environ, seal_of(identity))
-    return RefReporter(ref, subject, instance or socket.gethostname(), lease_seconds)
+@dataclass(frozen=True, slots=True)
+class ReportTarget:
+    """Where detectors report: a repository or a relay. `token_file` may name the cluster as `{cluster}`."""
+
+    remote: str
+    relay: str
+    token_file: Path | None
+    relay_ca: Path | None
+    seal: "AgentSeal | None"
+
+    @classmethod
+    def of(
+        cls, remote: str | None, relay: str | None, token_file: Path | None, relay_ca: Path | None,
+        identity: Path | None,
+    ) -> Self:  # fmt: skip
+        """Check the options. click.UsageError if they do not fit together."""
+        if relay is None and (token_file or relay_ca):
+            raise click.UsageError("--token-file and --relay-ca go with --relay.")
+        if relay is not None and token_file is None:
+            raise click.UsageError("--relay needs --token-file.")
+        return cls(absolute_remote(remote or ""), relay or "", token_file, relay_ca, seal_of(identity))
+
+    def ref(self, cluster: str) -> PushedRef | RelayedRef:
+        """Return the ref of a cluster there."""
+        if not self.relay:
+            return PushedRef(self.remote, cluster, _REMOTE_SECONDS, os.environ, self.seal)
+        token_file = Path(str(self.token_file).replace("{cluster}", cluster))
+        credentials = Credentials(token_file, self.seal.store.current_file if self.seal else None, self.relay_ca)
+        return RelayedRef(self.relay, cluster, _REMOTE_SECONDS, credentials, present, self.seal)
 
 
 def _host_and_port(text: str, option: str) -> tuple[str, int]:

@@ -19,10 +19,9 @@ from muster.agents.detect.election import (
     renewed_hold,
 )
 from muster.agents.detect.report import DetectorReport, Subject, condition, read_report, report_text
-from muster.agents.hub.pushed_ref import PushedRef
 from muster.data.times import format_time
 from muster.git.errors import RepositoryError
-from muster.git.rootref import NO_CONTENTS, RefContents, update
+from muster.git.rootref import NO_CONTENTS, RefContents, ReplaceableRef, update
 
 _RACES: Final = 5  # lost in a row, before the next period tries again
 _FIRST_BACK_OFF, _LAST_BACK_OFF = 1.0, 60.0  # seconds
@@ -37,6 +36,15 @@ class Judgement:
     detail: str
     instant: datetime
     now: float
+
+
+class NamedRef(ReplaceableRef, Protocol):
+    """The ref of a cluster, wherever it is."""
+
+    @property
+    def ref(self) -> str:
+        """Its full name."""
+        ...
 
 
 class Reporter(Protocol):
@@ -96,7 +104,7 @@ class RefReporter:
     """Writes to the cluster's ref while it holds the lease there; otherwise it checks regularly whether the holder
     is alive."""
 
-    def __init__(self, ref: PushedRef, subject: Subject, me: str, lease_seconds: int) -> None:
+    def __init__(self, ref: NamedRef, subject: Subject, me: str, lease_seconds: int) -> None:
         self._ref, self._subject, self._me, self._lease_seconds = ref, subject, me, lease_seconds
         self._known = NO_CONTENTS
         self._fresh = False  # may `_known` be used without reading the ref again?

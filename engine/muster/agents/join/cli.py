@@ -46,8 +46,6 @@ def command(
         raise click.UsageError("--own-authority needs --relay.")
     if sum((csr, systemd, chart is not None)) > 1:
         raise click.UsageError("--csr, --systemd and --chart exclude each other.")
-    if "remedies" in extras and relay is not None:
-        raise click.UsageError("--with remedies needs --remote: detectors report to the repository.")
     address = relay or remote or ""
     setup = AgentSetup(
         cluster, address, relay is not None, image, namespace, secret, frozenset(extras), own_authority,

@@ -50,17 +50,20 @@ class AgentSetup:
 
     def arguments(self, secrets: str, *, inside: bool = True) -> list[str]:
         """The agent's command line, with its credentials in the folder `secrets`."""
-        found = ["heartbeat", f"--cluster={self.cluster}"]
-        if self.relay:
-            found += [f"--relay={self.address}", f"--token-file={secrets}/token"]
-            found += [f"--relay-ca={secrets}/ca.crt"] if self.own_authority else []
-        else:
-            found.append(f"--remote={self.address}")
-        if inside:
-            found.append(f"--deployment={self.namespace}/{NAME}")
-        if "works" in self.extras:
-            found += ["--works", f"--works-namespace={self.namespace}"]
-        return [*found, "--every"]
+        own = [f"--deployment={self.namespace}/{NAME}"] if inside else []
+        works = ["--works", f"--works-namespace={self.namespace}"] if "works" in self.extras else []
+        return ["heartbeat", f"--cluster={self.cluster}", *self._target(secrets), *own, *works, "--every"]
+
+    def detector_arguments(self, secrets: str) -> list[str]:
+        """The command line of a detector of DNS failures."""
+        return ["detect", f"--cluster={self.cluster}", "--kind=ManagedCluster", *self._target(secrets),
+                "--dns=kubernetes.default.svc.cluster.local"]  # fmt: skip
+
+    def _target(self, secrets: str) -> list[str]:
+        if not self.relay:
+            return [f"--remote={self.address}"]
+        authority = [f"--relay-ca={secrets}/ca.crt"] if self.own_authority else []
+        return [f"--relay={self.address}", f"--token-file={secrets}/token", *authority]
 
 
 def port_of(address: str) -> int:
@@ -84,10 +87,8 @@ def manifests(setup: AgentSetup) -> list[Tree]:
         *_roles(setup),
         _network_policy(setup),
         _workload("Deployment", NAME, setup, setup.arguments(_SECRETS)),
-        *([_workload("DaemonSet", _DETECTOR, setup, [
-            "detect", f"--cluster={setup.cluster}", "--kind=ManagedCluster", f"--remote={setup.address}",
-            "--dns=kubernetes.default.svc.cluster.local",
-        ])] if "remedies" in setup.extras else []),
+        *([_workload("DaemonSet", _DETECTOR, setup, setup.detector_arguments(_SECRETS))]
+          if "remedies" in setup.extras else []),
     ]  # fmt: skip
 
 
