@@ -19,7 +19,7 @@ THROUGH = {
     "agents": {
         "agents/heartbeat/test_heartbeat.py": "heartbeat/cli hub/pushed_ref",
         "agents/identity/test_store.py": "identity/request",
-        "agents/relay/test_relay.py": "relay/branch relay/protocol relay/relayed_ref",
+        "agents/relay/test_relay.py": "hub/protocol hub/relayed_ref relay/branch",
         "agents/serving/test_server.py": "serving/connection",
         "e2e/test_signed_reports.py": "identity/options",
     },

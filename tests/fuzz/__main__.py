@@ -12,7 +12,7 @@ from pathlib import Path
 import atheris
 
 _MODULES = ("muster.data.yaml", "muster.fleet", "muster.cel", "muster.features.plan.planfile", "muster.run.state",
-            "muster.git.journal", "muster.git.pulse_memory", "muster.git.relayrefs", "muster.agents.relay.protocol",
+            "muster.git.journal", "muster.git.pulse_memory", "muster.git.relayrefs", "muster.agents.hub.protocol",
             "muster.agents.identity", "muster.rules.policies.csr")  # fmt: skip
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from muster.agents.hub.local import LocalHub
+from muster.agents.hub.protocol import decode_view, decode_works, encode_view
 from muster.agents.hub.remote import RemoteHub
 from muster.agents.hub.view import ClusterWorks, HubView
-from muster.agents.relay.protocol import decode_view, decode_works, encode_view
 from muster.data.kinds import MANIFEST_WORK
 from muster.data.locations import derived_path
 from muster.data.tree import Tree

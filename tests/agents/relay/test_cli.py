@@ -56,7 +56,7 @@ def test_a_relay_takes_heartbeats_from_pushes_and_over_http(tmp_path: Path) -> N
                 other.wait_for("a reports")
         held = ("ls-tree", "-r", "--name-only", "relays/edge")
         wait_until(lambda: "edge-h/detectors/" in hub.git(*held), lambda: hub.git(*held))
-        assert "edge-h/lease.yaml" in hub.git(*held), "the agent's files stay"
+        assert "edge-h/cluster.yaml" in hub.git(*held), "the agent's files stay"
     server.close()
 
 

@@ -17,10 +17,10 @@ import pytest
 from muster.agents.heartbeat.facts import ClusterFacts
 from muster.agents.heartbeat.heartbeat import Heartbeat
 from muster.agents.hub.local import LocalHub
+from muster.agents.hub.relayed_ref import Credentials, RelayedRef
 from muster.agents.relay import branch as branch_module
 from muster.agents.relay.authentication import Authentication, TokenFile
 from muster.agents.relay.relay import Relay
-from muster.agents.relay.relayed_ref import Credentials, RelayedRef
 from muster.agents.relay.server import RelayServer
 from muster.agents.serving.server import served
 from muster.cli import exits

@@ -18,10 +18,10 @@ from muster.agents.heartbeat.availability import Availability
 from muster.agents.heartbeat.facts import ClusterFacts
 from muster.agents.heartbeat.heartbeat import Heartbeat
 from muster.agents.hub.local import LocalHub
+from muster.agents.hub.relayed_ref import Credentials, RelayedRef
 from muster.agents.identity.rotation import Rotation
 from muster.agents.identity.store import AgentSeal, Store
 from muster.agents.relay.authentication import Authentication, ClientCertificates, TokenFile
-from muster.agents.relay.relayed_ref import Credentials, RelayedRef
 from muster.agents.serving.server import server_context
 from muster.cli import exits
 from muster.data.times import format_time

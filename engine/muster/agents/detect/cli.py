@@ -20,8 +20,8 @@ from muster.agents.detect.probes import BoundedProbe, CommandProbe, DnsProbe, Ht
 from muster.agents.detect.report import Subject
 from muster.agents.detect.reporters import FileReporter, RefReporter, Reporter
 from muster.agents.hub.pushed_ref import PushedRef
+from muster.agents.hub.relayed_ref import Credentials, RelayedRef
 from muster.agents.identity.options import identity_option, seal_of
-from muster.agents.relay.relayed_ref import Credentials, RelayedRef
 from muster.cli.options import FILE, FILE_THERE, ParsedType, present
 from muster.cli.outcome import say
 from muster.cli.stopping import until_stopped

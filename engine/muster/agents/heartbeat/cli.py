@@ -26,13 +26,13 @@ from muster.agents.heartbeat.facts import (
 )
 from muster.agents.heartbeat.heartbeat import Heartbeat
 from muster.agents.hub.pushed_ref import PushedRef
+from muster.agents.hub.relayed_ref import Credentials, RelayedRef
 from muster.agents.hub.remote import RemoteHub
 from muster.agents.hub.view import HubView
 from muster.agents.identity.options import identity_errors
 from muster.agents.kube.apiserver import ApiError, ApiServer
 from muster.agents.kube.kubeconfig import from_inside, from_kubeconfig
 from muster.agents.kube.plugin import AccessError
-from muster.agents.relay.relayed_ref import Credentials, RelayedRef
 from muster.cli.options import FILE, FILE_THERE, FOLDER, present
 from muster.cli.outcome import say
 from muster.cli.stopping import until_stopped

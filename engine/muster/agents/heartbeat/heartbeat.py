@@ -32,8 +32,8 @@ from muster.git.rootref import NO_CONTENTS, RefContents, update
 
 if TYPE_CHECKING:
     from muster.agents.hub.pushed_ref import PushedRef
+    from muster.agents.hub.relayed_ref import RelayedRef
     from muster.agents.identity.rotation import Outcome, Rotation
-    from muster.agents.relay.relayed_ref import RelayedRef
 
 CLUSTER_FILE, LEASE_FILE = "cluster.yaml", "lease.yaml"
 #: The part of a lease's duration after which it is renewed: random, so that agents that start together drift apart, and

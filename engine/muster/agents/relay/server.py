@@ -13,6 +13,7 @@ from math import ceil
 from typing import Final
 
 from muster.agents.hub.local import LocalHub
+from muster.agents.hub.protocol import PREFIX, encode_files, encode_view, read_hub_query, read_put
 from muster.agents.relay.authentication import Authentication, RateLimit
 from muster.agents.relay.collectors import (
     ALERTMANAGER,
@@ -23,7 +24,6 @@ from muster.agents.relay.collectors import (
     ForbiddenError,
     document,
 )
-from muster.agents.relay.protocol import PREFIX, encode_files, encode_view, read_hub_query, read_put
 from muster.agents.relay.relay import Relay
 from muster.agents.serving.messages import HttpRequest, Response, response
 from muster.agents.serving.server import HttpServer

@@ -11,8 +11,8 @@ from urllib.parse import urlencode
 
 import urllib3
 
+from muster.agents.hub.protocol import PREFIX, decode_files, decode_view, decode_works, encode_files
 from muster.agents.hub.view import ClusterWorks, HubView
-from muster.agents.relay.protocol import PREFIX, decode_files, decode_view, decode_works, encode_files
 from muster.data.agentref import agent_ref
 from muster.data.tree import Tree, read_json
 from muster.git.errors import Moved, RepositoryError
