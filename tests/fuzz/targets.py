@@ -18,10 +18,10 @@ from functools import cache
 from pathlib import Path
 
 from muster import cel
+from muster.agents.hub import protocol
 from muster.agents.identity.authority import Approved, Authority, load_authority
 from muster.agents.identity.request import CertificateRequest, new_request
 from muster.agents.identity.store import identity_of
-from muster.agents.relay import protocol
 from muster.cel.types import DYN
 from muster.data.codec import encode
 from muster.data.codes import Code, Severity
