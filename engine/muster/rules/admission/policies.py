@@ -3,6 +3,7 @@
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, replace
+from functools import partial
 
 from muster import cel
 from muster.cel.types import BOOL, DYN, STRING, FieldType, ListType, MapType, ObjectType, Type, required
@@ -18,7 +19,7 @@ from muster.fleet.places import finding_at
 from muster.rules.admission.matching import Match
 from muster.rules.admission.resources import REGISTERED, Resources
 from muster.rules.policies.expressions import Compiler, TextExpression
-from muster.rules.policies.policies import Guard, guards_of
+from muster.rules.policies.policies import Guard, guards_of, remembered
 from muster.rules.policies.types import object_type
 
 
@@ -135,13 +136,16 @@ class Admissions:
     findings: tuple[Finding, ...]
 
 
+_known: dict[tuple[object, ...], tuple[AdmissionPolicy | None, list[Finding]]] = {}
+
+
 def compile_admissions(fleet: Fleet) -> Admissions:
     """Compile the fleet's policies, and the built-in ones that it does not replace; only bound ones are in force."""
     findings: list[Finding] = []
     policies: dict[str, AdmissionPolicy] = {}
     sources = {obj.id.name: obj for obj in fleet.policies(VALIDATING_ADMISSION_POLICY)}
     for name, obj in sources.items():
-        policy, found = _policy(obj)
+        policy, found = remembered(_known, obj, (), partial(_policy, obj))
         found = _merge_authorizer_findings(obj, found)
         findings.extend(found)
         if policy is not None:

@@ -82,6 +82,7 @@ class PolicyFields(TypedDict):
 
 
 P = TypeVar("P", bound=Policy)
+V = TypeVar("V")
 _MOST_REMEMBERED = 5_000
 
 
@@ -93,20 +94,13 @@ class PolicyKind(Generic[P]):
     kind: Kind
     build: Callable[[Object, Compiler, PolicyFields], P]
     further: Mapping[str, Type] = field(default_factory=dict)
-    #: Results by blob ids of the files, so a change is never missed.
     _known: dict[tuple[object, ...], tuple[P | None, list[Finding]]] = field(default_factory=dict)
 
     def compile(self, obj: Object, bounds: Bounds = UNBOUNDED) -> tuple[P | None, list[Finding]]:
         """Compile a policy; None if it has an error. Results are cached by files and bounds, for later passes."""
-        files = tuple((part.source.label, part.source.oid, part.index, part.item) for part in obj.parts)
         # Parameters may come from the Fleet, not from the policy's files.
-        key = (obj.id, bounds, files, repr(mapping_at(obj.spec, "params")))
-        known = self._known.get(key) if all(part.source.oid for part in obj.parts) else None
-        if known is None:
-            known = self._known[key] = self._anew(obj, bounds)
-            if len(self._known) > _MOST_REMEMBERED:
-                self._known.pop(next(iter(self._known)))
-        return known
+        further = (bounds, repr(mapping_at(obj.spec, "params")))
+        return remembered(self._known, obj, further, lambda: self._anew(obj, bounds))
 
     def _anew(self, obj: Object, bounds: Bounds) -> tuple[P | None, list[Finding]]:
         target = _target(obj)
@@ -125,6 +119,23 @@ class PolicyKind(Generic[P]):
         )  # fmt: skip
         policy = self.build(obj, compiler, common)
         return (None if compiler.failed else policy), compiler.findings
+
+
+def remembered(
+    known: dict[tuple[object, ...], V], obj: Object, further: tuple[object, ...], compile_: Callable[[], V]
+) -> V:
+    """Return what an object compiles to, which depends on its files and `further` alone, from `known` if it is there.
+
+    Results are kept by the blob ids of the files, so a change is never missed.
+    """
+    files = tuple((part.source.label, part.source.oid, part.index, part.item) for part in obj.parts)
+    key = (obj.id, files, *further)
+    found = known.get(key) if all(part.source.oid for part in obj.parts) else None
+    if found is None:
+        found = known[key] = compile_()
+        if len(known) > _MOST_REMEMBERED:
+            known.pop(next(iter(known)))
+    return found
 
 
 def guards_of(obj: Object, compiler: Compiler) -> Iterator[Guard]:
