@@ -59,6 +59,20 @@ def test_a_name_that_no_cluster_has(muster: Run, name: str) -> None:
     assert "is not a valid name of a cluster" in errors
 
 
+@pytest.mark.parametrize(("text", "complaint"), [
+    ("[", "cannot be read"), ("{}", "is not a list of rows"), ("[]", "is not a list of rows"),
+    ("[{http: 'http://a'}]", "row 1: Missing option '--cluster'"),
+    ("[{cluster: a, file: x}, {cluster: b, htpp: 'http://a'}]", "row 2: No such option '--htpp'. (Did you mean"),
+    ("[{cluster: a}]", "row 1: Give either --remote or --file"),
+    ("[{cluster: a, table: t.yaml}]", "is not a list of rows"),
+])  # fmt: skip
+def test_a_table_that_cannot_be_followed(muster: Run, tmp_path: Path, text: str, complaint: str) -> None:
+    table = tmp_path / "table.yaml"
+    table.write_text(text)
+    code, _, errors = muster("detect", "--table", table)
+    assert (code, complaint in errors) == (2, True), errors
+
+
 def status(hub: Repo) -> str:
     """What stands on the ref: status and holder; empty while there is nothing."""
     if REF not in hub.refs():

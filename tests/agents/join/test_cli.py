@@ -35,6 +35,21 @@ def test_a_chart_a_unit_and_the_line_for_a_certificate(muster: Run, tmp_path: Pa
     )
 
 
+def test_who_wants_works_applied_grants_the_rights(muster: Run) -> None:
+    _, out, err = muster(*JOIN, "--with", "works", "--namespace", "agents")
+    deployment = list(yaml.safe_load_all(out))[-1]
+    arguments = deployment["spec"]["template"]["spec"]["containers"][0]["args"]
+    assert arguments[-3:] == ["--works", "--works-namespace=agents", "--every"]
+    assert (
+        "kubectl create rolebinding muster-agent-works --namespace=NAMESPACE --clusterrole=edit "
+        "--serviceaccount=agents:muster-agent\n"
+    ) in err
+    assert "--verb=impersonate" in err
+    _, out, err = muster(*JOIN, "--with", "works", "--systemd")
+    assert "--works --works-namespace=muster-agent --every" in out
+    assert "list ConfigMaps in the namespace muster-agent" in err
+
+
 @pytest.mark.parametrize(
     ("arguments", "message"),
     [

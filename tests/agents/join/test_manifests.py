@@ -15,8 +15,9 @@ from muster.agents.heartbeat.facts import ADD_ON_NAMESPACE
 from muster.agents.join.manifests import EXTRAS, NAME, AgentSetup, helm_chart, manifests, port_of, systemd_unit
 from muster.agents.kube.apiserver import ApiError, ApiServer, Login
 from muster.data.tree import Tree
+from tests.agents.works.site import config_map, work
 from tests.support.commandline import Run, muster
-from tests.support.git import Repo, new_repository
+from tests.support.git import Repo, clone, new_repository
 from tests.support.hub import Hub, needs_hub
 from tests.support.hub import hub as hub
 
@@ -118,7 +119,7 @@ def token(hub: Hub) -> str:
 
 @needs_hub
 def test_the_agent_runs_with_the_token_of_its_account_and_nothing_more(hub: Hub, tmp_path: Path, muster: Run) -> None:
-    extras = frozenset(("capacity", "addons"))
+    extras = frozenset(("capacity", "addons", "works"))
     setup = replace(PUSHING, extras=extras)
     for body in manifests(setup):
         hub.apply(body)
@@ -146,6 +147,28 @@ def test_the_agent_runs_with_the_token_of_its_account_and_nothing_more(hub: Hub,
     muster("reconcile", "--repo", repo.path, "--branch", "main", "--now", "2026-01-01T00:00:00Z")
     assert muster(*beat) == (0, "edge: renewed, ManagedClusterConditionAvailable is True\n", "")
     assert "addons/dns.yaml" in repo.git("ls-tree", "-r", "--name-only", "refs/heads/agents/edge")
+    # Works: nothing may be applied until the user grants it, with the command that `join` prints.
+    manifest = config_map("web", "joined", v="1")
+    person = clone(repo, tmp_path / "person")
+    person.commit({"derived/manifestworks/edge/web.yaml": yaml.safe_dump(work("web", manifest))})
+    person.git("push", "--quiet", "origin", "main")
+    hub.make_namespaces([manifest])
+
+    def applied() -> tuple[str, str]:
+        assert muster(*beat)[0] == 0
+        text = repo.git("show", "refs/heads/agents/edge:works/web.yaml")
+        one = next(one for one in yaml.safe_load(text)["status"]["conditions"] if one["type"] == "Applied")
+        return one["status"], one["message"]
+
+    status, message = applied()
+    assert (status, 'cannot patch resource "configmaps"' in message) == ("False", True)
+    account = {"kind": "ServiceAccount", "name": NAME, "namespace": NAME}
+    # The controller that fills the role `edit` from this one does not run here.
+    edit = {"apiGroup": "rbac.authorization.k8s.io", "kind": "ClusterRole", "name": "system:aggregate-to-edit"}
+    hub.apply({"apiVersion": "rbac.authorization.k8s.io/v1", "kind": "RoleBinding", "subjects": [account],
+               "roleRef": edit, "metadata": {"name": "muster-agent-works", "namespace": "joined"}})  # fmt: skip
+    assert applied() == ("True", "Apply manifest work complete")
+    assert hub.get(manifest)["data"] == {"v": "1"}
     server = ApiServer(hub.url, Login(token=token(hub)), hub.certificate)
     for path in ("/api/v1/secrets", "/api/v1/namespaces/default/pods", "/apis/apps/v1/deployments"):
         with pytest.raises(ApiError) as caught:

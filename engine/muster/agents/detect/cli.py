@@ -6,13 +6,17 @@ import re
 import shlex
 import socket
 import sys
+from collections.abc import Callable
 from dataclasses import dataclass
+from functools import partial
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Event
-from typing import TYPE_CHECKING, Self
+from threading import Event, Thread
+from typing import TYPE_CHECKING, Any, Self
 
 import click
+import yaml
+from click.core import ParameterSource
 
 from muster.agents.detect.detector import Detector, Thresholds
 from muster.agents.detect.election import RENEWALS
@@ -54,7 +58,10 @@ _SECONDS = ParsedType("duration", _seconds)
 
 
 @click.command()
-@click.option("--cluster", required=True, metavar="NAME", help="The cluster to report on.")
+@click.option("--cluster", metavar="NAME", help="The cluster to report on.")
+@click.option(
+    "--table", type=FILE_THERE, help="Detect each row of this file: a list in YAML, of these options by name."
+)
 @click.option("--kind", type=click.Choice([kind.name for kind in CLUSTERS]), default="Cluster", show_default=True,
               help="The kind of the cluster's object.")  # fmt: skip
 @click.option("--condition", "type_", default="ServiceDomainNameResolutionReady", show_default=True, metavar="TYPE",
@@ -83,18 +90,36 @@ _SECONDS = ParsedType("duration", _seconds)
               help="After this long a silence another instance reports. Renewed three times as often.")  # fmt: skip
 @click.option("--instance", metavar="NAME",
               help="The name of this instance, which must be unique.  [default: the host's name]")  # fmt: skip
-def command(
-    cluster: str, kind: str, type_: str, identity: Path | None, remote: str | None, relay: str | None,
-    token_file: Path | None, relay_ca: Path | None, file: Path | None,
-    command_: str | None, http: str | None, tcp: str | None, dns: str | None, dns_server: str | None,
-    probe_timeout: float, detect_period: float, detect_failure_threshold: float, detect_success_threshold: float,
-    lease_duration: int, instance: str | None,
-) -> int:  # fmt: skip
+@click.pass_context
+def command(ctx: click.Context, /, table: Path | None, **options: Any) -> int:
     """Probe every period and report a condition of a cluster, until stopped by SIGTERM or Ctrl-C.
 
     Of several instances with one --remote or --relay, one reports; another takes over if it falls silent. Only
     transitions and renewals are written. If a probe cannot be made, nothing is reported, and the last report ages.
+
+    With --table one process probes many clusters; options beside it count for every row that does not give them.
     """
+    detectors = [_detector(_say, **options)] if table is None else _of_table(ctx, table)
+    stop = Event()
+    threads = [Thread(target=one.run, args=(stop,), name="muster-detector") for one in detectors]
+    with until_stopped(stop):
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+    _say("stopped")
+    return 0
+
+
+def _detector(
+    say_: Callable[[str], None], cluster: str | None, kind: str, type_: str, identity: Path | None, remote: str | None,
+    relay: str | None, token_file: Path | None, relay_ca: Path | None, file: Path | None, command_: str | None, http: str | None, tcp: str | None, dns: str | None, dns_server: str | None,
+    probe_timeout: float, detect_period: float, detect_failure_threshold: float, detect_success_threshold: float,
+    lease_duration: int, instance: str | None,
+) -> Detector:  # fmt: skip
+    """The detector that options describe. UsageError if they do not go together."""
+    if cluster is None:
+        raise click.UsageError("Missing option '--cluster', or --table.")
     if detect_period <= 0 or probe_timeout <= 0:
         raise click.UsageError("--detect-period and --probe-timeout must be positive.")
     if detect_period * RENEWALS > lease_duration:
@@ -114,19 +139,32 @@ def command(
         reporter = FileReporter(file, subject, lease_duration / RENEWALS)
     else:
         reporter = RefReporter(target.ref(cluster), subject, instance or socket.gethostname(), lease_duration)
-    detector = Detector(
-        BoundedProbe(probe, probe_timeout),
-        detect_period,
-        Thresholds(detect_failure_threshold, detect_success_threshold),
-        reporter,
-        _say,
-    )
-    stop = Event()
+    thresholds = Thresholds(detect_failure_threshold, detect_success_threshold)
     _say(f"detecting {type_} of {cluster}")
-    with until_stopped(stop):
-        detector.run(stop)
-    _say("stopped")
-    return 0
+    return Detector(BoundedProbe(probe, probe_timeout), detect_period, thresholds, reporter, say_)
+
+
+def _of_table(ctx: click.Context, table: Path) -> list[Detector]:
+    """The detectors of a table's rows, each of which is parsed as a command line is."""
+    try:
+        rows = yaml.safe_load(table.read_text(encoding="utf-8"))
+    except (OSError, ValueError, yaml.YAMLError) as error:
+        raise click.UsageError(f"--table {table} cannot be read: {error}") from error
+    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and "table" not in row for row in rows):
+        raise click.UsageError(f"--table {table} is not a list of rows such as {{cluster: c1, http: https://...}}.")
+    given = {str(option.name): option.opts[-1] for option in ctx.command.params
+             if ctx.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE}  # fmt: skip
+    common = [f"{option}={ctx.params[name]}" for name, option in given.items() if name != "table"]
+    detectors = []
+    for number, row in enumerate(rows, 1):
+        try:
+            found = command.make_context("detect", [*common, *(f"--{name}={value}" for name, value in row.items())])
+            options = {name: value for name, value in found.params.items() if name != "table"}
+            prefix = f"{options['cluster']} {options['type_']}"
+            detectors.append(_detector(partial(_say_of, prefix), **options))
+        except click.UsageError as error:
+            raise click.UsageError(f"{table}, row {number}: {error.format_message()}") from error
+    return detectors
 
 
 def _probe(
@@ -208,6 +246,10 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def _say_of(prefix: str, line: str) -> None:
+    _say(f"{prefix}: {line}")
 
 
 def _say(line: str) -> None:
