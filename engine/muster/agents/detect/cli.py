@@ -59,9 +59,7 @@ _SECONDS = ParsedType("duration", _seconds)
 
 @click.command()
 @click.option("--cluster", metavar="NAME", help="The cluster to report on.")
-@click.option(
-    "--table", type=FILE_THERE, help="Detect each row of this file: a list in YAML, of these options by name."
-)
+@click.option("--table", type=FILE, help="Detect each row of this file: a list in YAML, of these options by name.")
 @click.option("--kind", type=click.Choice([kind.name for kind in CLUSTERS]), default="Cluster", show_default=True,
               help="The kind of the cluster's object.")  # fmt: skip
 @click.option("--condition", "type_", default="ServiceDomainNameResolutionReady", show_default=True, metavar="TYPE",
