@@ -63,7 +63,7 @@ def test_a_name_that_no_cluster_has(muster: Run, name: str) -> None:
     ("[", "cannot be read"), ("{}", "is not a list of rows"), ("[]", "is not a list of rows"),
     ("[{http: 'http://a'}]", "row 1: Missing option '--cluster'"),
     ("[{cluster: a, file: x}, {cluster: b, htpp: 'http://a'}]", "row 2: No such option '--htpp'. (Did you mean"),
-    ("[{cluster: a}]", "row 1: Give either --remote or --file"),
+    ("[{cluster: a}]", "row 1: Give one of --remote, --relay and --file"),
     ("[{cluster: a, table: t.yaml}]", "is not a list of rows"),
 ])  # fmt: skip
 def test_a_table_that_cannot_be_followed(muster: Run, tmp_path: Path, text: str, complaint: str) -> None:

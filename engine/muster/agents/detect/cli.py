@@ -111,7 +111,8 @@ def command(ctx: click.Context, /, table: Path | None, **options: Any) -> int:
 
 def _detector(
     say_: Callable[[str], None], cluster: str | None, kind: str, type_: str, identity: Path | None, remote: str | None,
-    relay: str | None, token_file: Path | None, relay_ca: Path | None, file: Path | None, command_: str | None, http: str | None, tcp: str | None, dns: str | None, dns_server: str | None,
+    relay: str | None, token_file: Path | None, relay_ca: Path | None, file: Path | None, command_: str | None,
+    http: str | None, tcp: str | None, dns: str | None, dns_server: str | None,
     probe_timeout: float, detect_period: float, detect_failure_threshold: float, detect_success_threshold: float,
     lease_duration: int, instance: str | None,
 ) -> Detector:  # fmt: skip
