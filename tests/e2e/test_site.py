@@ -13,7 +13,7 @@ from muster.features.history.history import FleetHistory
 from muster.features.page.pages import FleetSite
 from muster.features.test.memory import MemorySnapshot
 from muster.run.settle import settle
-from tests.features.page.test_pages import HOSTILE
+from tests.features.page.test_pages import HOSTILE, ROLLOUT
 from tests.features.pulses.test_walkthrough import cluster
 from tests.features.watch.test_live import serving
 from tests.support.browser import chromium, needs_chromium, opened_at
@@ -21,8 +21,8 @@ from tests.support.example import NOON
 from tests.support.past import example_with_past
 
 pytestmark = [needs_chromium, pytest.mark.filterwarnings("ignore::DeprecationWarning")]
-PAGES = ("", "clusters", "cluster/prod-eu-1", "clusters?view=map&by=env", "placements", "placement/shop/web", "pools",
-         "remedies", "adapters", "findings")  # fmt: skip
+PAGES = ("", "clusters", "cluster/prod-eu-1", "clusters?view=map&by=env", "rollout/shop/web", "rollouts", "placements",
+         "placement/shop/web", "pools", "remedies", "adapters", "findings")  # fmt: skip
 WIDE = ["Name", "Status", "Since", "Reason", "Region", "Set", "Version"]
 DERIVED = "derived/managedclusters/prod-eu-1.yaml"
 MARKUP = "<img src=x onerror=alert(1)> is unknown"
@@ -31,7 +31,7 @@ MARKUP = "<img src=x onerror=alert(1)> is unknown"
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     repo = example_with_past(tmp_path_factory.mktemp("example"))
-    repo.commit({"clusters/hostile.yaml": HOSTILE})
+    repo.commit({"clusters/hostile.yaml": HOSTILE, "placements/rollout.yaml": ROLLOUT})
     told = (repo.path / DERIVED).read_bytes()
     available = b'type: ManagedClusterConditionAvailable\n    status: "True"'
     assert available in told
@@ -132,8 +132,12 @@ def test_the_overview_leads_to_what_it_counts(page: Page) -> None:
     page.get_by_role("link", name=re.compile("unknown$")).click()
     expect(page.get_by_role("checkbox", name="Unknown")).to_be_checked()
     page.go_back()
-    page.get_by_text("2026-01-01T12:11:00Z: pool cluster ci-5 broken").click()
-    expect(page.get_by_text("ClusterDeployment/ci-5/ci-5: bucket resuming -> broken")).to_be_visible()
+    expect(page.get_by_role("listitem").filter(has_text="2026-01-01T12:11:00Z in 1m")).to_contain_text("ci-5 broken")
+    expect(page.locator(".todo")).to_contain_text("1 cluster waits to be let in: joining-ap-1")
+    expect(page.locator(".stages [aria-current]")).to_contain_text("canary")
+    page.get_by_role("link", name="shop/web", exact=True).click()
+    expect(page.get_by_role("row", name=re.compile("^prod-"))).not_to_have_count(0)
+    page.go_back()
     page.get_by_role("link", name="eu", exact=True).click()
     expect(page.get_by_role("checkbox", name="eu")).to_be_checked()
     expect(page.locator("#count")).to_have_text("7 of 18 clusters")
@@ -141,16 +145,20 @@ def test_the_overview_leads_to_what_it_counts(page: Page) -> None:
 
 def test_the_overview_shows_when_regions_and_sets_were_less_available(page: Page) -> None:
     eu = page.get_by_role("row", name=re.compile("^eu "))
-    day, month = eu.get_by_role("img").all()
-    expect(day).to_have_accessible_name(
-        re.compile(r"^eu, last 24 hours: .* lowest 0 % \(0 of 6, 6 unknown\) at 04:00 for 1h25m")
-    )
-    expect(month).to_have_accessible_name(re.compile(r"^eu, last 30 days: .* at 01-01 04:00 for 1h25m"))
+    chart = eu.get_by_role("img")
     expect(page.get_by_role("row", name=re.compile("^edge ")).get_by_role("img").first).to_have_accessible_name(
         "edge, last 24 hours: 50 % throughout"
     )
+    expect(chart).to_have_accessible_name(
+        re.compile(r"^eu, last 24 hours: .* lowest 0 % \(0 of 6, 6 unknown\) at 04:00 for 1h25m")
+    )
+    expect(page.locator("#over .switch button")).to_have_text(["24h", "7d", "30d", re.compile("^all, 40d")])
+    page.get_by_role("button", name="30d").click()
+    expect(page.get_by_role("button", name="30d")).to_be_focused()
+    page.reload()
+    expect(chart).to_have_accessible_name(re.compile(r"^eu, last 30 days: .* at 01-01 04:00 for 1h25m"))
     expect(page.get_by_role("table", name="").filter(has=eu).get_by_role("row")).to_have_count(4)
-    day.hover()
+    chart.hover()
     expect(page.locator("#tip")).to_contain_text("eu")
     page.mouse.move(0, 0)
     expect(page.locator("#tip")).to_have_count(0)

@@ -38,7 +38,7 @@ def test_a_dip_is_told_with_its_time_how_long_it_was_and_the_commit() -> None:
         step(60, ("b", "False", "True")),
     )  # fmt: skip
     found = shown(members, FleetHistory(steps))
-    day, month = group(found, "eu")["windows"]
+    day, _, month, *_ = group(found, "eu")["windows"]
     *level, since, until, commit = day["worst"]
     assert (level, since, until - since) == ([0, 1, 1], 86400 - 150 * 60, 30 * 60)
     assert found["commits"][commit] == ["c150", "told at 150"]
@@ -50,7 +50,7 @@ def test_a_dip_is_told_with_its_time_how_long_it_was_and_the_commit() -> None:
     assert [one[:7] for one in month["steps"]] == [[179, 0, 1, 1, 2, 0, 0]], "in one column, and not lost in it"
     quiet = group(found, "us")["windows"]
     assert (quiet[0]["worst"], quiet[0]["mean"], quiet[0]["steps"]) == (None, 1, [])
-    assert quiet[1]["worst"][:3] == [0, 1, 0]
+    assert quiet[2]["worst"][:3] == [0, 1, 0]
     assert found["commits"][found["changes"][0][1]][0] == "c60", "the newest first"
     names = [one["name"] for one in found["groups"]]
     assert [(names[number], *rest) for number, *rest in found["changes"][0][2]] == [
@@ -74,9 +74,13 @@ def test_who_is_gone_was_of_the_fleet() -> None:
 def test_nothing_is_told_of_what_nobody_knows() -> None:
     begins = NOON - timedelta(hours=6)
     found = shown({"a": member("eu"), "b": member("eu", "")}, FleetHistory((), begins, Begins.CLONE))
-    assert [one["known"] for one in found["windows"]] == [18 * 3600, 29 * 86400 + 18 * 3600]
+    assert [(one["key"], one["seconds"], one["known"]) for one in found["windows"]] == [("all", 6 * 3600, 0)]
     assert (found["begins"], found["reason"]) == (format_time(begins), "clone")
     assert group(found, "eu")["windows"][0] == {"start": [1, 0, 0], "steps": [], "mean": 1, "worst": None}
+    young = FleetHistory((), NOON - timedelta(minutes=3), Begins.FIRST)
+    assert shown({"a": member("eu")}, young)["windows"] == []
+    older = FleetHistory((), NOON - timedelta(days=12), Begins.FIRST)
+    assert [one["key"] for one in shown({"a": member("eu")}, older)["windows"]] == ["24h", "7d", "all"]
     before = shown({"a": member("eu", "")}, FleetHistory())
     assert group(before, "eu")["windows"][0]["mean"] is None
 
@@ -94,7 +98,7 @@ def test_however_it_went_the_drawing_has_the_lowest_level_and_the_mean() -> None
             status[name] = after
             minutes[at] = dict(status)
         found = shown({name: member("eu", status[name]) for name in names}, FleetHistory(tuple(steps)))
-        for (_, span, columns), drawn in zip(WINDOWS, group(found, "eu")["windows"], strict=True):
+        for (_, span, columns), drawn in list(zip(WINDOWS, group(found, "eu")["windows"], strict=True))[:3]:
             lowest, available, judged, now = 2.0, 0, 0, minutes[max(minutes)]
             for minute in range(60 * 24 * 30, 0, -10):
                 now = minutes.get(minute, now)

@@ -34,13 +34,29 @@ spec:
 """
 
 
+ROLLOUT = """\
+apiVersion: muster.dev/v1alpha1
+kind: Rollout
+metadata: {name: web, namespace: shop}
+spec:
+  placementRef: {name: web}
+  revision: v2
+  stages: [{name: canary, selector: {matchLabels: {region: eu}}, maxConcurrency: 1}, {name: rest}]
+"""
+
+
 @cache
 def site() -> dict[str, bytes]:
     texts = {
         str(path.relative_to(EXAMPLE)): path.read_text(encoding="utf-8")
         for path in EXAMPLE.rglob("*.yaml") if "/." not in str(path)
     }  # fmt: skip
-    run = settle(MemorySnapshot({**texts, "clusters/hostile.yaml": HOSTILE, "remedies/dns.yaml": SHORTER}), NOON).last
+    run = settle(
+        MemorySnapshot(
+            {**texts, "clusters/hostile.yaml": HOSTILE, "remedies/dns.yaml": SHORTER, "rollout.yaml": ROLLOUT}
+        ),
+        NOON,
+    ).last
     told = CommittedTransition("c" * 40, NOON - timedelta(hours=1), "1 cluster \u2028</script>")
     key = "managedclusters/prod-eu-1.yaml"
     history = FleetHistory((StatusStep(told, (StatusChange(key, "Unknown", "True"),)),), latest={key: [told]})
@@ -55,10 +71,24 @@ def handed_over(path: str) -> Tree:
 
 
 def test_what_shows_and_what_is_shown() -> None:
-    assert set(site()) == {*ASSETS, "data/fleet.js", "data/placements.js", "data/availability.js", "data/clusters/0.js"}
+    assert set(site()) == {
+        *ASSETS,
+        "data/fleet.js",
+        "data/placements.js",
+        "data/rollouts.js",
+        "data/availability.js",
+        "data/clusters/0.js",
+    }
     fleet = handed_over("data/fleet.js")
     assert {row[0] for row in fleet["clusters"]} == set(handed_over("data/clusters/0.js")) == set(fleet["details"])
     assert [one["budget"] for one in fleet["budgets"]] == ["default"]
+    assert [(one["key"], sum(stage["clusters"] for stage in one["stages"])) for one in fleet["rollouts"]] == [
+        ("shop/web", 6)
+    ]
+    assert len(handed_over("data/rollouts.js")["shop/web"]) == 6
+    first = fleet["next"][0]
+    assert first["at"] > fleet["now"] and first["count"] >= len(first["objects"]) > 0 and "/" in first["objects"][0]
+    assert fleet["frozen"] == ""
     assert [pool["buckets"]["claimed"] for pool in fleet["pools"]] == [2]
     assert {one["name"]: one["applied"] for one in fleet["remedies"]} == {
         "dns": [], "dns-down": ["member-us-1"], "upgrade-member-eu-1": ["member-eu-1"],

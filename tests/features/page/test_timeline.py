@@ -104,18 +104,18 @@ def test_steps_are_those_in_which_a_status_changed_whoever_made_them(tmp_path: P
     ]  # fmt: skip
     assert found.steps[1].commit.commit == unknown
     assert [one.subject for one in found.latest["managedclusters/b.yaml"]] == ["Told", "Shards", "Told", "Told", "Told"]
-    assert (found.begins, found.reason, seen) == (None, None, [1, 2, 4, 5])
+    assert (found.begins, found.reason, seen) == (hours(0), Begins.FIRST, [1, 2, 4, 5])
 
 
 def test_what_is_older_than_the_window_is_passed_over(tmp_path: Path) -> None:
     repo = new_repository(tmp_path / "fleet")
-    for days, status in ((0, "True"), (1, "Unknown"), (40, "True"), (41, "False")):
+    for days, status in ((0, "True"), (1, "Unknown"), (400, "True"), (401, "False")):
         decide(repo, hours(24 * days), {"a": status})
     timeline = Timeline(opened(repo))
-    found = timeline.upto(repo.tip(), hours(24 * 45))
-    assert ([at / 24 for at, _ in told(found)], found.begins) == ([40, 41], None)
+    found = timeline.upto(repo.tip(), hours(24 * 405))
+    assert ([at / 24 for at, _ in told(found)], found.begins) == ([400, 401], None)
     assert len(found.latest["managedclusters/a.yaml"]) == 4, "of a cluster something older is told, too"
-    assert told(timeline.upto(repo.tip(), hours(24 * 71 - 1))) == [(41 * 24, {"a": ("True", "False")})]
+    assert told(timeline.upto(repo.tip(), hours(24 * 767 - 1))) == [(401 * 24, {"a": ("True", "False")})]
 
 
 def test_it_says_since_when_it_knows(tmp_path: Path) -> None:

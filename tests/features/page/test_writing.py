@@ -15,7 +15,7 @@ def test_it_writes_a_folder_of_its_own_anew_and_no_other(tmp_path: Path, muster:
     folder = tmp_path / "public" / "fleet"
     code, out, err = muster("site", folder, "--repo", repo.path, "--now", NOW)
     assert (code, (folder / MARKER).is_file()) == (0, True), err
-    assert out == f"{len(ASSETS) + 4} files in {folder}: open {folder / 'index.html'}\n"
+    assert out == f"{len(ASSETS) + 5} files in {folder}: open {folder / 'index.html'}\n"
     before = {path: path.read_bytes() for path in folder.rglob("*") if path.is_file()}
     (folder / "data/old.js").touch()
     assert muster("site", folder, "--repo", repo.path, "--now", NOW)[0] == 0

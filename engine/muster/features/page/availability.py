@@ -140,7 +140,12 @@ def _worst(stretches: Sequence[_Stretch], span: TimeWindow) -> Tree:
 
 
 #: The windows: name, length, and number of columns.
-WINDOWS: Final = (("24h", timedelta(hours=24), 144), ("30d", timedelta(days=30), 180))
+WINDOWS: Final = (
+    ("24h", timedelta(hours=24), 144), ("7d", timedelta(days=7), 168), ("30d", timedelta(days=30), 180),
+    ("90d", timedelta(days=90), 180), ("1y", timedelta(days=365), 182),
+)  # fmt: skip
+#: The window of all history, if that is shorter than the longest of them, and the shortest that says anything.
+_ALL, _COLUMNS, _SHORTEST = "all", 180, timedelta(minutes=10)
 #: How many of the latest changes are listed.
 _MAX_CHANGES: Final = 40
 
@@ -187,9 +192,9 @@ class _LevelChange(NamedTuple):
 def availability(commit: str, now: datetime, members: Mapping[str, Member], history: FleetHistory) -> Tree:
     """Return the levels of each group over the windows that end at `now`, and the latest commits that changed any.
 
-    Levels are `[available, unknown, not]`; windows as `window` returns them; `known`: how many seconds of a window are
-    before the history. `changes`: `[instant, commit, [[group, *before, *after]]]`, newest first, with indexes of groups
-    and commits, -1 for an uncommitted change.
+    Levels are `[available, unknown, not]`; windows as `window` returns them, those that history fills; `known`: how
+    many seconds of a window are before the history. `changes`: `[instant, commit, [[group, *before, *after]]]`, newest
+    first, with indexes of groups and commits, -1 for an uncommitted change.
     """
     steps = [(step.commit, step.changes) for step in history.steps]
     pending = [
@@ -204,7 +209,8 @@ def availability(commit: str, now: datetime, members: Mapping[str, Member], hist
     for change in changes:
         for group, (_, after) in change.groups.items():
             events[group].append(Event(change.at, after, change.number))
-    spans = [TimeWindow.ending(now, length, columns, history.begins) for _, length, columns in WINDOWS]
+    windows = _windows(now, history.begins)
+    spans = [TimeWindow.ending(now, length, columns, history.begins) for _, length, columns in windows]
     drawn = {group: [window(events[group], first[group], span) for span in spans] for group in sorted(first)}
     latest = changes[-_MAX_CHANGES:][::-1]
     commits = _Commits([commit for commit, _ in steps])
@@ -214,7 +220,7 @@ def availability(commit: str, now: datetime, members: Mapping[str, Member], hist
         "reason": history.reason.value if history.reason else "",
         "windows": [{"key": key, "seconds": int(length.total_seconds()), "columns": columns,
                      "known": span.seconds(span.known)}
-                    for (key, length, columns), span in zip(WINDOWS, spans, strict=True)],
+                    for (key, length, columns), span in zip(windows, spans, strict=True)],
         "groups": [{"by": by, "name": name, "now": list(last[by, name]),
                     "windows": [commits.in_window(one) for one in found]}
                    for (by, name), found in drawn.items()],
@@ -223,6 +229,14 @@ def availability(commit: str, now: datetime, members: Mapping[str, Member], hist
                     for change in latest],
         "commits": [[one.commit, one.subject] for one in commits.named],
     }  # fmt: skip
+
+
+def _windows(now: datetime, begins: datetime | None) -> list[tuple[str, timedelta, int]]:
+    """The windows that history fills: a chart shows no time before there was anything."""
+    if begins is None:
+        return list(WINDOWS)
+    found = [one for one in WINDOWS if one[1] <= now - begins]
+    return [*found, (_ALL, now - begins, _COLUMNS)] if now - begins >= _SHORTEST else found
 
 
 class _Commits:

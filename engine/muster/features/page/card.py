@@ -65,7 +65,7 @@ def version_of(body: Tree) -> str:
 def _next(run: Run, home: Iterable[ObjectId]) -> Tree:
     """The first thing that time alone may change."""
     due = [
-        (decision.horizon, str(id_), _name(path))
+        (decision.horizon, str(id_), field_name(path))
         for id_ in home for path, decision in run.fleet.decisions(id_).items() if decision.horizon is not None
     ]  # fmt: skip
     if not due:
@@ -74,7 +74,8 @@ def _next(run: Run, home: Iterable[ObjectId]) -> Tree:
     return {"at": format_time(at), "object": object_, "what": what}
 
 
-def _name(path: Path) -> str:
+def field_name(path: Path) -> str:
+    """The last part of a field's path, short: the type of a condition, a taint."""
     last = path[-1]
     return short_label(":".join(filter(None, last)) if isinstance(last, tuple) else last)
 

@@ -3,6 +3,9 @@
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from datetime import datetime
+from heapq import nsmallest
+from itertools import islice
 
 from muster.cli import cells
 from muster.cli.cells import condition, held_effects, short_label
@@ -14,17 +17,20 @@ from muster.data.kinds import (
     CLUSTER_DEPLOYMENT,
     CLUSTER_POOL,
     CLUSTERS,
+    FLEET,
     LEASE,
+    MANAGED_CLUSTER,
     MANAGED_CLUSTER_SET,
     MULTI_CLUSTER_INGRESS,
     PLACEMENT,
     REMEDY,
+    ROLLOUT,
     is_cluster,
 )
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.features.explain.reads import field_label
-from muster.features.page.card import card, version_of
+from muster.features.page.card import card, field_name, version_of
 from muster.features.page.trees import trees_of
 from muster.fleet.clusters import CLUSTER_SET, parse_members, state_of
 from muster.fleet.fleet import sorted_objects
@@ -34,8 +40,15 @@ from muster.rules.checks.waivers import shown
 from muster.rules.effects.allowance import Allowance
 from muster.rules.placements.reasons import Why, why_each
 from muster.rules.remedies.grounds import ORIGINS
+from muster.rules.rollouts.policy import Rollout
+from muster.rules.rollouts.progress import entries_of
+from muster.rules.rollouts.reasons import clusters_of_rollout
+from muster.rules.rollouts.stage import ROLLED_OUT
+from muster.rules.rollouts.step import TO_APPLY
 from muster.run.run import Run
 
+#: Limits of what changes next: decisions looked at, lines, and objects named in each.
+_MAX_DUE, _MAX_NEXT, _MAX_NAMES = 2000, 8, 5
 #: How many of the clusters that a Placement does not choose are listed; the reasons count all.
 _MAX_LEFT_OUT = 500
 
@@ -130,11 +143,12 @@ REGIONS = ("region", "topology.kubernetes.io/region", "failure-domain.beta.kuber
 
 @dataclass(frozen=True, slots=True)
 class ClusterRows:
-    """The overview's data about single clusters: the row of each cluster, the Remedies applied to it, and adapters'
-    reports."""
+    """The overview's data about single clusters: the row of each cluster, the Remedies applied to it, when time alone
+    may change it next, and adapters' reports."""
 
     rows: Mapping[ObjectId, Tree]
     applied: Mapping[ObjectId, Sequence[str]]
+    due: Mapping[ObjectId, tuple[datetime, str]]
     adapters: Mapping[ObjectId, Tree]
 
     @classmethod
@@ -146,6 +160,7 @@ class ClusterRows:
         return cls(
             {obj.id: _row(run, obj) for obj in clusters},
             {id_: sorted({str(entry.get("remedy")) for entry in entries}) for id_, entries in origins.items()},
+            {obj.id: due for obj in clusters if (due := _due(run, obj)) is not None},
             {obj.id: _report(run, obj) for obj in reports},
         )  # fmt: skip
 
@@ -157,6 +172,7 @@ class ClusterRows:
         return ClusterRows(
             {id_: new.rows[id_] if id_ in new.rows else self.rows[id_] for id_ in ids},
             {id_: new.applied[id_] if id_ in new.applied else self.applied[id_] for id_ in ids},
+            {id_: due for id_ in ids if (due := (new if id_ in new.rows else self).due.get(id_)) is not None},
             {id_: reports[id_] for id_ in sorted(reports, key=lambda id_: (id_.namespace, id_.name))},
         )
 
@@ -167,10 +183,13 @@ def overview(run: Run, title: str, known: ClusterRows) -> Tree:
         "title": title,
         "now": format_time(run.now),
         "commit": run.commit or "",
-        "next": format_time(run.horizon) if run.horizon else "",
+        "next": list(_next(run, known)),
+        "frozen": _frozen(run),
+        "rollouts": list(_rollouts(run)),
         **_numbered(known.rows.values()),
         "held": [
-            {"object": str(held.object), "effect": short_label(held.effect), "reason": held.reason}
+            {"object": str(held.object), "effect": short_label(held.effect), "reason": held.reason,
+             "topic": held.wait.topic if held.wait else ""}
             for held in run.fleet.held
         ],
         "findings": [
@@ -185,6 +204,57 @@ def overview(run: Run, title: str, known: ClusterRows) -> Tree:
         "traffic": list(_traffic(run)),
         "adapters": list(known.adapters.values()),
     }  # fmt: skip
+
+
+def _next(run: Run, known: ClusterRows) -> Iterator[Tree]:
+    """Yield the first things that time alone may change: when, what, and of which clusters; none for another object."""
+    found: dict[tuple[datetime, str], list[str]] = {}
+    for (at, what), object_ in nsmallest(_MAX_DUE, ((due, str(id_)) for id_, due in known.due.items())):
+        found.setdefault((at, what), []).append(object_)
+    if run.horizon is not None and all(at > run.horizon for at, _ in found):
+        yield {"at": format_time(run.horizon), "what": "", "objects": [], "count": 0}
+    for (at, what), objects in islice(found.items(), _MAX_NEXT):
+        yield {"at": format_time(at), "what": what, "objects": objects[:_MAX_NAMES], "count": len(objects)}
+
+
+def _due(run: Run, obj: Object) -> tuple[datetime, str] | None:
+    """When time alone may change a cluster next, and what."""
+    decided = run.fleet.decisions(obj.id).items()
+    return min(((made.horizon, field_name(path)) for path, made in decided if made.horizon is not None), default=None)
+
+
+def _frozen(run: Run) -> str:
+    """Which freezes of the Fleet are in force, in a sentence; empty for none."""
+    conditions = (condition(run.fleet.whole(obj.id), "Frozen") for obj in run.fleet.of(FLEET))
+    return next((str(one.get("message") or "frozen") for one in conditions if one.get("status") == "True"), "")
+
+
+def _rollouts(run: Run) -> Iterator[Tree]:
+    for obj in run.fleet.of(ROLLOUT):
+        body = run.fleet.whole(obj.id)
+        said = condition(body, ROLLED_OUT)
+        texts = ("revision", "completed", "started", "stage", "nextStepAt")
+        yield {
+            "key": f"{obj.id.namespace}/{obj.id.name}", "status": str(said.get("status") or ""),
+            "reason": str(said.get("reason") or ""), "message": str(said.get("message") or ""),
+            "since": str(said.get("lastTransitionTime") or ""), "stages": mappings_at(body, "status", "stages"),
+            "placement": str(dig(obj.spec, "placementRef", "name") or ""),
+            **{name: str(dig(body, "status", name) or "") for name in texts},
+        }  # fmt: skip
+
+
+def rollout_details(run: Run) -> dict[str, list[Tree]]:
+    """Return the clusters of each Rollout: name, revision, stage, state, since when, and the gate to pass."""
+    found = {}
+    for rollout in run.fleet.compiled.of(Rollout):
+        names = clusters_of_rollout(run.fleet, rollout)
+        entries = entries_of(run.fleet, map(MANAGED_CLUSTER.id, names), rollout.key)
+        found[rollout.key] = [
+            [name, one.revision, one.stage, one.state, format_time(one.since), one.gate]
+            if (one := entries.get(name)) is not None else [name, "", "", TO_APPLY, "", ""]
+            for name in names
+        ]  # fmt: skip
+    return found
 
 
 def _numbered(rows: Iterable[Tree]) -> Tree:

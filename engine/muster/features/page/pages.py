@@ -18,13 +18,13 @@ from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.features.history.history import Begins, FleetHistory
 from muster.features.page.availability import Member, availability, file_of, members_of
-from muster.features.page.overview import ClusterDetails, ClusterRows, overview, placement_details
+from muster.features.page.overview import ClusterDetails, ClusterRows, overview, placement_details, rollout_details
 from muster.features.page.timeline import BEATS_WINDOW, Timeline, heartbeats
 from muster.git.forges import Links, links_of
 from muster.git.repository import Repository
 from muster.run.run import Run
 
-ASSETS = ("index.html", "site.css", "site.js", "table.js", "list.js", "availability.js", "cluster.js")
+ASSETS = ("index.html", "site.css", "site.js", "table.js", "list.js", "availability.js", "cluster.js", "rollouts.js")
 #: How many clusters' details are in one file.
 _IN_A_FILE: Final = 50
 _CLUSTERS: Final = re.compile(r"data/clusters/(0|[1-9][0-9]{0,5})\.js", re.ASCII)
@@ -55,7 +55,7 @@ class FleetSite:
         """The paths of the site's files."""
         yield from ASSETS
         yield from (f"data/clusters/{number}.js" for number in range(-(-len(self._names) // _IN_A_FILE)))
-        yield from ("data/placements.js", "data/availability.js", "data/fleet.js")
+        yield from ("data/placements.js", "data/rollouts.js", "data/availability.js", "data/fleet.js")
 
     def read(self, path: str) -> bytes:
         """Return the content of a file. KeyError for an unknown path."""
@@ -79,6 +79,8 @@ class FleetSite:
             return _call("availability", found)
         if path == "data/placements.js":
             return _call("placements", list(placement_details(self._run)))
+        if path == "data/rollouts.js":
+            return _call("rollouts", rollout_details(self._run))
         match = _CLUSTERS.fullmatch(path)
         first = int(match[1]) * _IN_A_FILE if match else len(self._names)
         if first >= len(self._names):

@@ -28,10 +28,10 @@ from muster.git.objects import Objects
 from muster.git.repository import Repository, shallow_commits
 
 #: How far back states are read.
-WINDOW: Final = timedelta(days=30)
+WINDOW: Final = timedelta(days=366)
 #: Limits of one walk: commits, and changed files.
 _MAX_COMMITS: Final = 50_000
-_MAX_FILES: Final = 200_000
+_MAX_FILES: Final = 100_000
 #: How many commits are searched for the latest ones of each cluster, even before the window; and how many are kept.
 _SEARCHED: Final = 2000
 _KEPT: Final = 20
@@ -152,6 +152,8 @@ class _Walked:
                 return
         if reading and self._reach.cut is not None:
             self.begins = min(self._reach.cut, self._latest) if commit is None else commit.at
+        elif reading and not self._reach.follows and commit is not None:  # nothing was derived before
+            self.begins, self.first = commit.at, commit.commit
 
 
 def _batches(

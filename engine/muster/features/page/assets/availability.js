@@ -3,7 +3,7 @@
 
 const Past = {
   FLOORS: [0.99, 0.95, 0.9, 0.75, 0.5, 0],
-  TITLES: { "24h": "last 24 hours", "30d": "last 30 days" },
+  TITLES: { "24h": "last 24 hours", "7d": "last 7 days", "30d": "last 30 days", "90d": "last 90 days", "1y": "last year", all: "since history begins" },
   /** However little is lost, so much of a chart's height says it. */
   NOTCH: 0.09,
 
@@ -140,22 +140,34 @@ const Past = {
   },
 
   /** The fleet as a whole, larger, with axes. */
-  fleet(all, group, floor) {
-    const figures = all.windows.map((window, number) => {
-      const ticks = [0, 1, 2, 3, 4].map((quarter) => (quarter === 4 ? muster.make("span", {}, "now")
-        : this.instant(all, window, window.seconds * quarter / 4, true)));
-      return muster.make("figure", {}, muster.make("figcaption", {}, `The fleet, ${this.TITLES[window.key]}: `, this.words(all, group, number)),
-        muster.make("div", { className: "axes" },
-          muster.make("div", { className: "scale" }, muster.make("span", {}, "100 %"), muster.make("span", {}, `${Math.round(floor * 100)} %`)),
-          this.chart(all, group, number, floor), muster.make("div", { className: "ticks" }, ...ticks)));
-    });
-    return muster.make("div", { className: "figures" }, ...figures);
+  fleet(all, group, floor, number) {
+    const window = all.windows[number];
+    const ticks = [0, 1, 2, 3, 4].map((quarter) => (quarter === 4 ? muster.make("span", {}, "now") : this.instant(all, window, window.seconds * quarter / 4, true)));
+    return muster.make("figure", {}, muster.make("figcaption", {}, `The fleet, ${this.TITLES[window.key]}: `, this.words(all, group, number)),
+      muster.make("div", { className: "axes" },
+        muster.make("div", { className: "scale" }, muster.make("span", {}, "100 %"), muster.make("span", {}, `${Math.round(floor * 100)} %`)),
+        this.chart(all, group, number, floor), muster.make("div", { className: "ticks" }, ...ticks)));
+  },
+
+  /** The ranges that history fills. */
+  ranges(all, number, query) {
+    return muster.make("p", { className: "switch" }, ...all.windows.map((window, i) => {
+      const button = muster.make("button", { type: "button" }, window.key === "all" ? `all, ${lasted(window.seconds)}` : window.key);
+      button.setAttribute("aria-pressed", i === number);
+      button.addEventListener("click", () => {
+        query.set("range", window.key);
+        history.replaceState(null, "", `#/?${query}`);
+        document.getElementById("over").replaceChildren(this.show(all, query));
+        document.querySelectorAll("#over .switch button")[i].focus();
+      });
+      return button;
+    }));
   },
 
   /** The groups of one sort: where there are many, those that were worst come first. */
-  groups(all, by, floor) {
+  groups(all, by, floor, number) {
     const found = all.groups.filter((group) => group.by === by);
-    const lowest = (group) => Math.min(...group.windows.map(({ worst, mean }) => (worst ? this.share(worst.slice(0, 3)) : mean ?? 2)));
+    const lowest = ({ windows: { [number]: { worst, mean } } }) => (worst ? this.share(worst.slice(0, 3)) : mean ?? 2);
     const many = found.length > 24;
     if (many) found.sort((a, b) => lowest(a) - lowest(b));
     const row = (group) => {
@@ -165,7 +177,7 @@ const Past = {
       const now = muster.make("td", { className: "now" }, muster.make("strong", {}, this.percent(this.share(group.now))),
         muster.make("p", {}, this.share(group.now) === null ? "nothing decided"
           : `${available} available${unknown ? `, ${unknown} unknown` : ""}${not ? `, ${not} not` : ""}`));
-      return muster.make("tr", {}, name, now, ...all.windows.map((_, number) => this.cell(all, group, number, floor)));
+      return muster.make("tr", {}, name, now, this.cell(all, group, number, floor));
     };
     // Where there is little room its rows are drawn as blocks, and are no rows to a browser, unless they say so.
     const said = (table) => {
@@ -175,7 +187,7 @@ const Past = {
       return table;
     };
     const table = (rows) => said(muster.make("table", { className: "over" },
-      muster.make("thead", {}, muster.make("tr", {}, ...[by, "now", ...all.windows.map((w) => this.TITLES[w.key])].map((title) =>
+      muster.make("thead", {}, muster.make("tr", {}, ...[by, "now", this.TITLES[all.windows[number].key]].map((title) =>
         muster.make("th", { scope: "col" }, title)))), muster.make("tbody", {}, ...rows)));
     const rest = found.slice(24);
     return muster.make("section", {}, muster.make("h3", {}, `By ${by}`), table(found.slice(0, 24).map(row)),
@@ -211,15 +223,23 @@ const Past = {
     return muster.make("p", { className: "soft" }, `Nothing is known from before ${all.begins}: ${why}.`);
   },
 
-  show(all) {
+  /** One range at a time; nothing where there was nothing. */
+  show(all, query) {
+    const asked = all.windows.findIndex((window) => window.key === query.get("range"));
+    const number = asked < 0 ? Math.max(0, all.windows.findIndex((window) => window.key === "24h")) : asked;
+    if (!all.windows.length || all.groups[0].windows.every(({ mean }) => mean === null)) {
+      const why = all.windows.length ? "Nothing was decided about any cluster yet" : `History begins at ${all.begins}`;
+      return muster.make("p", { className: "soft" }, `${why}: availability over time is drawn later.`);
+    }
     const floor = this.floor(all);
     const pattern = muster.draw("pattern", { id: "hatched", width: 2, height: 1, patternUnits: "userSpaceOnUse" }, // of columns
       muster.draw("rect", { width: 1, height: 1 }));
-    return muster.make("section", {}, muster.make("h3", {}, "Availability"),
+    const many = (by) => all.groups.filter((group) => group.by === by).length > 1;
+    return muster.make("section", {}, muster.make("h3", {}, "Availability"), this.ranges(all, number, query),
       muster.draw("svg", { class: "patterns", width: 0, height: 0, "aria-hidden": "true" }, muster.draw("defs", {}, pattern)),
-      this.fleet(all, all.groups[0], floor),
-      muster.make("p", { className: "soft key" }, `Charts reach from ${Math.round(floor * 100)} to 100 % of the clusters of which anything is decided; times are UTC. `,
+      this.fleet(all, all.groups[0], floor, number),
+      muster.make("p", { className: "soft key" }, `${Math.round(floor * 100)} to 100 % of the clusters about which anything is decided; times are UTC. `,
         ...[["True", "available"], ["gap", "unknown"], ["False", "not available"]].flatMap(([name, text]) => [muster.make("i", { className: name }), `${text} `])),
-      this.begins(all), this.changes(all), this.groups(all, "region", floor), this.groups(all, "set", floor));
+      this.begins(all), this.changes(all), ...["region", "set"].filter(many).map((by) => this.groups(all, by, floor, number)));
   },
 };

@@ -7,6 +7,7 @@ const STATES = { True: "Available", False: "Not available", Unknown: "Unknown", 
 const stateOf = (row) => row[STATUS] || (row[ACCEPTED] === "no" ? "Waiting" : "");
 const later = (instant) => {
   const seconds = Math.round((Date.parse(instant) - Date.parse(muster.data.fleet.now)) / 1000);
+  if (!seconds) return "now";
   return seconds > 0 ? `in ${lasted(seconds)}` : `${lasted(-seconds)} ago`;
 };
 
@@ -175,14 +176,3 @@ function placementsOf(name) {
     ...one.left.filter((c) => c.cluster === name).map((c) => [placementLink(one), muster.make("span", { className: "soft" }, "not chosen"), c.why])]);
   return section("Placements", ["placement", "choice", "why"], rows.slice(0, 200));
 }
-
-function rolloutLink(key) {
-  return muster.make("a", { href: `#/rollout/${key.split("/").map(encodeURIComponent).join("/")}` }, key);
-}
-
-function rolloutState(state) {
-  const sort = { Succeeded: "good", Failed: "bad", TimeOut: "bad", Progressing: "doubt", Soaking: "doubt" }[state] || "soft";
-  return muster.make("span", { className: sort }, ROLLOUT_STATES[state] || state);
-}
-
-const ROLLOUT_STATES = { ToApply: "to come", Progressing: "progressing", Soaking: "soaking", Succeeded: "succeeded", Failed: "failed", TimeOut: "timed out" };

@@ -66,6 +66,7 @@ const muster = {
     const [y, top, typing] = [scrollY, rows ? rows.scrollTop : 0, document.activeElement && document.activeElement.id === "filter"];
     this.read = {};
     delete this.data.placements;
+    delete this.data.rollouts;
     this.date();
     this.route(true);
     const filter = document.getElementById("filter");
@@ -77,6 +78,7 @@ const muster = {
 
   date() {
     const { now, commit } = this.data.fleet;
+    for (const link of document.querySelectorAll("#pages a")) link.hidden = link.hash === "#/rollouts" && !this.data.fleet.rollouts.length;
     const date = ["as of ", this.make("time", { dateTime: now }, now)];
     if (commit) date.push(", commit ", this.commit(commit));
     document.getElementById("date").replaceChildren(...date);
@@ -86,9 +88,9 @@ const muster = {
     this.begun = true;
     const fleet = this.data.fleet;
     document.getElementById("title").textContent = fleet.title;
-    this.date();
     const pages = document.getElementById("pages");
-    for (const [path, title] of PAGES) pages.append(this.make("a", { href: `#/${path}` }, title));
+    for (const [path, title] of PAGES) pages.append(this.make("a", { href: `#/${path}` }, title), " ");
+    this.date();
     addEventListener("hashchange", () => this.route());
     addEventListener("keydown", (event) => this.key(event));
     const help = this.make("button", { type: "button", title: "Keys" }, "?");
@@ -151,7 +153,8 @@ const muster = {
     });
     for (const link of document.querySelectorAll("#pages a")) {
       const own = link.getAttribute("href") === `#/${page}` || (page === "cluster" && link.hash === "#/clusters")
-        || (page === "placement" && link.hash === "#/placements");
+        || (page === "placement" && link.hash === "#/placements")
+        || (page === "rollout" && link.hash === "#/rollouts");
       if (own) link.setAttribute("aria-current", "page");
       else link.removeAttribute("aria-current");
     }
@@ -217,7 +220,7 @@ const muster = {
 };
 
 const STATUSES = ["True", "Unknown", "False", "Denied", "NotJoined", ""];
-const PAGES = [["", "Overview"], ["clusters", "Clusters"], ["placements", "Placements"], ["pools", "Pools"],
+const PAGES = [["", "Overview"], ["clusters", "Clusters"], ["placements", "Placements"], ["rollouts", "Rollouts"], ["pools", "Pools"],
   ["remedies", "Remedies and traffic"], ["adapters", "Adapters"], ["findings", "Findings"]];
 const [NAME, KIND, ACCEPTED, STATUS, REASON, SINCE, REGION, SET, TAINTS, HELD, VERSION, LABELS] = Array.from({ length: 12 }, (_, i) => i);
 const plural = (count, noun) => `${count} ${noun}${count === 1 ? "" : "s"}`;
@@ -246,42 +249,32 @@ function budgets(used) {
 }
 
 const VIEWS = {
-  ""() {
+  ""(_, query) {
     const fleet = muster.data.fleet;
     const rows = fleet.clusters;
-    const of = (status) => rows.filter((row) => row[STATUS] === status).length;
-    const waiting = rows.filter((row) => row[STATUS] === "" && row[ACCEPTED] === "no").length;
-    const errors = fleet.findings.filter((one) => one.severity === "error").length;
-    const reasons = new Map();
-    for (const held of fleet.held) reasons.set(held.reason, [...(reasons.get(held.reason) || []), held]);
-    muster.show("Overview",
-      muster.tiles([
-        [rows.length, "clusters", "#/clusters"],
-        [of("True"), "available", "#/clusters?state=True", "good"],
-        [of("Unknown"), "unknown", "#/clusters?state=Unknown", "doubt"],
-        [of("False"), "not available", "#/clusters?state=False", "bad"],
-        ...[["Denied", "denied"], ["NotJoined", "not joined"]].filter(([state]) => of(state))
-          .map(([state, words]) => [of(state), words, `#/clusters?state=${state}`, "apart"]),
-        ...[[waiting, "waiting to be let in", "#/clusters?state=Waiting"], [of("") - waiting, "nothing decided", "#/clusters?state="]]
-          .filter(([count]) => count).map((tile) => [...tile, "apart"]),
-        [fleet.held.length, "effects held", "#/clusters?q=held:t", "held"],
-        [errors, "errors", "#/findings", errors ? "bad" : ""],
-        [fleet.findings.length - errors, "warnings", "#/findings"],
-      ]),
-      muster.make("p", {}, fleet.next ? `Next change without new input: ${fleet.next}.` : "Nothing changes without new input."),
+    if (!rows.length) return muster.show("Overview", todo(fleet), empty());
+    const of = (state) => rows.filter((row) => stateOf(row) === state).length;
+    const tile = (state, words, sort, always) => (always || of(state) ? [[of(state), words, `#/clusters?state=${state}`, sort]] : []);
+    muster.show("Overview", todo(fleet),
+      muster.tiles([[rows.length, "clusters", "#/clusters"], ...tile("True", "available", "good", true), ...tile("Unknown", "unknown", "doubt", true),
+        ...tile("False", "not available", "bad", true), ...tile("Denied", "denied", "apart"), ...tile("NotJoined", "not joined", "apart"),
+        ...tile("Waiting", "waiting to be let in", "apart"), ...tile("", "nothing decided", "apart")]),
+      fleet.rollouts.length ? muster.make("section", {}, muster.make("h3", {}, "Rollouts"), ...fleet.rollouts.slice(0, 5).map((one) => Rollouts.small(one)),
+        fleet.rollouts.length > 5 ? muster.make("a", { href: "#/rollouts" }, `All ${fleet.rollouts.length} Rollouts`) : "") : null,
+      next(fleet),
       muster.make("div", { id: "over" }),
-      fleet.upcoming ? upcoming(fleet.upcoming) : null,
-      reasons.size ? muster.make("section", {}, muster.make("h3", {}, "Held back"), ...[...reasons].map(([reason, all]) =>
-        muster.make("details", { open: reasons.size < 4 },
-          muster.make("summary", {}, `${plural(all.length, "effect")}: ${reason}`),
-          muster.table(["object", "effect"], all.map((one) => [one.object, one.effect]))))) : null,
+      fleet.held.length ? held(fleet.held) : null,
       fleet.budgets.length ? budgets(fleet.budgets) : null);
-    over(document.getElementById("over"));
+    over(document.getElementById("over"), query);
+    return undefined;
   },
 
   clusters: (_, query) => List.view(query),
 
   cluster: (rest) => Cluster.view(rest),
+
+  rollouts: () => Rollouts.list(),
+  rollout: (rest) => Rollouts.view(rest),
 
   placements: needsPlacements((all) => muster.show("Placements",
     all.length ? muster.table(["placement", "wanted", "chosen", "satisfied", "reason"], all.map((one) => [
@@ -357,26 +350,77 @@ const VIEWS = {
   },
 };
 
+/** What waits for people, the most urgent first. */
+function todo(fleet) {
+  const some = (names) => [...names.slice(0, 5).flatMap((name, i) => [i ? ", " : "", muster.cluster(name)]), names.length > 5 ? ` and ${names.length - 5} more` : ""];
+  const link = (href, text) => muster.make("a", { href }, text);
+  const lines = [];
+  const of = (severity) => fleet.findings.filter((one) => one.severity === severity).length;
+  if (of("error")) lines.push(["bad", link("#/findings", plural(of("error"), "error")), " in the files of the fleet."]);
+  if (fleet.frozen) lines.push(["held", fleet.frozen]);
+  const topics = new Map();
+  for (const one of fleet.held) if (one.topic) topics.set(one.topic, (topics.get(one.topic) || 0) + 1);
+  for (const [topic, count] of topics) lines.push(["held", `${plural(count, "effect")} wait${count === 1 ? "s" : ""} for approval: merge `, muster.make("code", {}, `muster/proposals/${topic}`), "."]);
+  const waiting = fleet.clusters.filter((row) => stateOf(row) === "Waiting").map((row) => row[NAME]);
+  if (waiting.length) lines.push(["doubt", `${plural(waiting.length, "cluster")} wait${waiting.length === 1 ? "s" : ""} to be let in: `, ...some(waiting), ". Decide with ",
+    muster.make("code", {}, "muster get waiting"), " and ", muster.make("code", {}, `muster accept ${waiting[0]}`), "."]);
+  for (const one of fleet.rollouts.filter(({ reason }) => /Fail|Invalid|RollingBack|RolledBack/.test(reason))) lines.push(["bad", "Rollout ", rolloutLink(one.key), ` ${one.reason}: ${one.message}.`]);
+  const held = fleet.held.filter((one) => !one.topic).length;
+  if (held) lines.push(["held", link("#/clusters?q=held:t", plural(held, "effect")), ` held back: ${fleet.held.find((one) => !one.topic).reason}.`]);
+  if (of("warning")) lines.push(["doubt", link("#/findings", plural(of("warning"), "warning")), "."]);
+  return muster.make("section", { className: "todo" }, lines.length ? muster.make("ul", {}, ...lines.map(([sort, ...parts]) => muster.make("li", { className: `${sort}-line` }, ...parts)))
+    : muster.make("p", { className: "soft" }, "Nothing waits for you."));
+}
+
+/** A fleet without clusters: how to get some. */
+function empty() {
+  const lines = [["muster join --cluster NAME --relay URL", "prints what runs an agent in a cluster"], ["muster import FILE", "takes the objects of a live hub"],
+    ["clusters/NAME/cluster.yaml", "declares a cluster by hand"]];
+  return muster.make("section", {}, muster.make("h3", {}, "There are no clusters yet"),
+    muster.make("dl", {}, ...lines.flatMap(([code, text]) => [muster.make("dt", {}, muster.make("code", {}, code)), muster.make("dd", {}, text)])));
+}
+
+/** What is held back, by reason. */
+function held(all) {
+  const reasons = new Map();
+  for (const one of all) reasons.set(one.reason, [...(reasons.get(one.reason) || []), one]);
+  return muster.make("section", {}, muster.make("h3", {}, "Held back"), ...[...reasons].map(([reason, some]) => muster.make("details", {},
+    muster.make("summary", {}, `${plural(some.length, "effect")}: ${reason}`),
+    muster.table(["object", "effect"], some.slice(0, 200).map((one) => [objectLink(one.object), one.effect])),
+    some.length > 200 ? muster.make("p", { className: "soft" }, `and ${some.length - 200} more`) : "")));
+}
+
+/** An object by name; a link if it has a page. */
+function objectLink(id) {
+  const [kind, name] = id.split("/");
+  return muster.data.fleet.details[name] !== undefined && (kind === "ManagedCluster" || kind === "Cluster") ? muster.cluster(name) : id;
+}
+
+/** What happens without new input: what a forecast found, else what is due. */
+function next(fleet) {
+  const title = muster.make("h3", {}, "What happens next");
+  const names = (objects, count) => muster.make("span", {}, ...objects.flatMap((id, i) => [i ? ", " : "", objectLink(id)]), count > objects.length ? ` and ${count - objects.length} more` : "");
+  if (!fleet.upcoming) {
+    return muster.make("section", {}, title, fleet.next.length ? muster.table(["when", "what may change", "of"], fleet.next.map((one) => [
+      muster.make("span", { title: one.at }, later(one.at)), one.what || "something", one.count ? names(one.objects, one.count) : "a Placement, a pool or another shared object"])) : muster.make("p", { className: "soft" }, "Nothing, without new input."));
+  }
+  const moment = (one) => muster.make("li", {}, muster.time(one.at), ` ${later(one.at)}: `, one.what, one.lines.length ? muster.make("details", {},
+    muster.make("summary", {}, `${plural(one.count, "change")}: ${one.lines[0]}`), muster.make("ul", {}, ...one.lines.slice(1).map((line) => muster.make("li", {}, line)),
+      one.count > one.lines.length ? muster.make("li", { className: "soft" }, `and ${one.count - one.lines.length} more`) : "")) : "");
+  return muster.make("section", {}, title, fleet.upcoming.length ? muster.make("ul", { className: "upcoming" }, ...fleet.upcoming.map(moment))
+    : muster.make("p", { className: "soft" }, "Nothing, without new input."));
+}
+
 /** Availability over time, read when it is looked at; while it is read again, what it was stands. */
-function over(place) {
+function over(place, query) {
   const known = muster.data.availability;
-  if (known) place.replaceChildren(Past.show(known));
+  if (known) place.replaceChildren(Past.show(known, query));
   if (known && known.commit === muster.data.fleet.commit) return;
   if (!known) place.append(muster.make("p", { className: "soft" }, "Reading the history …"));
   muster.load("data/availability.js", "availability", () => {
     const now = document.getElementById("over");
-    if (now) now.replaceChildren(Past.show(muster.data.availability));
+    if (now) now.replaceChildren(Past.show(muster.data.availability, query));
   });
-}
-
-function upcoming(moments) {
-  const moment = (one) => muster.make("details", {},
-    muster.make("summary", {}, muster.make("time", { dateTime: one.at }, one.at), `: ${one.what}`),
-    muster.make("ul", {}, ...one.lines.map((line) => muster.make("li", {}, line)),
-      one.count > one.lines.length ? muster.make("li", { className: "soft" }, `and ${one.count - one.lines.length} more`) : null));
-  return muster.make("section", {}, muster.make("h3", {}, "What happens next"),
-    muster.make("p", { className: "soft" }, moments.length ? "If nobody says anything more:" : "If nobody says anything more, nothing."),
-    ...moments.map(moment));
 }
 
 function needsPlacements(view) {
