@@ -84,9 +84,9 @@ class Story:
         """Agents report the version that their clusters run."""
         self.repo.commit({f"clusters/{name}/cluster.yaml": _cluster(name, version) for name in names})
 
-    def approve(self) -> None:
-        """A person merges the proposal."""
-        self.repo.git("merge", "--quiet", "--no-ff", "--message", "Yes", "muster/proposals/rollouts")
+    def approve(self, topic: str = "rollouts") -> None:
+        """A person merges a proposal."""
+        self.repo.git("merge", "--quiet", "--no-ff", "--message", "Yes", f"muster/proposals/{topic}")
 
     def at(self, clock: str, command: str, seconds: int = 0) -> str:
         """Run a command at a time of the day."""
@@ -110,6 +110,9 @@ def test_the_story(tmp_path: Path, muster: Muster, quotes: list[tuple[str, str, 
         "09:50": lambda: story.runs("v2.4.1", "eu-3"),
         "10:00": story.approve,
         "10:10": lambda: story.runs("v2.4.1", "ap-1"),
+        "14:00": lambda: story.repo.commit({"fleet.yaml": YAML[1]}),
+        "19:00": lambda: story.repo.commit({"rollout.yaml": YAML[0].replace("v2.4.1", "v2.4.2")}),
+        "20:00": lambda: story.approve("freeze-holidays"),
         "11:30": lambda: story.runs("v2.4.0", "ap-1", "eu-1", "eu-2", "eu-3"),
     }
     done = set[str]()

@@ -255,6 +255,43 @@ def a_function(living: "Living") -> str:
     return living.puts({"policies/calling.yaml": f"{_CALLING}{listed}"}, f"taints when {whens}")
 
 
+# -- freezes
+
+
+def a_freeze(living: "Living") -> str:
+    """From now on, or soon, some effects are frozen; time goes past its begin and end, and people approve some."""
+    chance = living.chance
+    freezes: list[Tree] = []
+    for name in chance.sample(("one", "two"), chance.choice((1, 1, 2))):
+        begin = living.now + timedelta(seconds=chance.choice((-100, 0, 5, 61)))
+        end = begin + timedelta(seconds=chance.choice((110, 301, 4000)))
+        when = (
+            {"calendar": "hours"} if chance.random() < 0.2 else {"period": f"{format_time(begin)}/{format_time(end)}"}
+        )
+        holds = chance.sample(("rollouts", "remedies", "placements", "deletions"), chance.randint(1, 4))
+        selector = chance.choice(({}, {}, {"selector": {"matchLabels": {"region": chance.choice(("eu", "us"))}}}))
+        freezes.append({"name": name, "holds": holds, **when, **selector})
+    topics = {"approval": {"topics": [{"name": "careful", "effects": ["remedy", "removal", "rollout"]}]}}
+    spec: Tree = {"freezes": freezes, **(topics if chance.random() < 0.3 else {})}
+    after = (
+        living.a_status,
+        living.a_label,
+        living.a_placement,
+        living.an_approval,
+        living.a_farewell,
+        living.a_newcomer,
+        partial(a_rollout, living),
+    )
+    living.ahead += [
+        *(chance.choice(after) for _ in range(chance.randint(0, 3))),
+        partial(later, living, chance.choice((5, 61, 100))), living.an_approval,
+        *(chance.choice(after) for _ in range(chance.randint(0, 2))),
+        partial(later, living, chance.choice((110, 301, 4000))),
+    ]  # fmt: skip
+    body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Fleet", "metadata": {"name": "small"}, "spec": spec}
+    return living.puts({"fleet.yaml": str(yaml.safe_dump(body, sort_keys=False))}, f"Fleet {spec}")
+
+
 # -- rollouts
 
 
@@ -438,6 +475,6 @@ def a_work_report(living: "Living") -> str:
 MORE: tuple[Callable[["Living"], str], ...] = (
     an_outage, an_outage, a_verdict, a_verdict, a_verdict, an_ignored_folder, a_hand_edit, a_hand_edit, a_name_of_another,
     a_function, a_function, a_function, a_rollout, a_rollout, a_rollout, a_rollout,
-    a_projection, a_projection, a_projection, a_projection, a_projected_hand_edit,
+    a_freeze, a_freeze, a_projection, a_projection, a_projection, a_projection, a_projected_hand_edit,
     a_set_of_works, a_set_of_works, a_set_of_works, a_work_report,
 )  # fmt: skip

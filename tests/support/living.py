@@ -367,16 +367,17 @@ class Living:
     def an_approval(self) -> str:
         """A person approves one half of what waits."""
         entries = [
-            {"object": f"{body['kind']}/{body['metadata']['name']}", "effect": entry["effect"], "since": entry["since"]}
+            {"object": "/".join((body["kind"], *filter(None, (body["metadata"].get("namespace"),)), body["metadata"]["name"])), "effect": entry["effect"], "since": entry["since"]}
             for file in sorted((self.repo.path / "derived").rglob("*.yaml")) if "projections" not in file.parts
             if (body := yaml.load(file.read_text(), Loader=yaml.BaseLoader))
             for entry in mappings_at(body, "status", "muster", "held") if "since" in entry
         ]  # fmt: skip
+        topic = self.chance.choice(("careful", "freeze-one", "freeze-two"))
         said: Tree = {
-            "apiVersion": "muster.dev/v1alpha1", "kind": "Approval", "metadata": {"name": "careful"},
+            "apiVersion": "muster.dev/v1alpha1", "kind": "Approval", "metadata": {"name": topic},
             "spec": {"effects": [entry for entry in entries if self.chance.random() < 0.5]},
         }  # fmt: skip
-        return self._put({"approvals/careful.yaml": yaml.safe_dump(said)}, f"{len(said['spec']['effects'])} approved")
+        return self._put({f"approvals/{topic}.yaml": yaml.safe_dump(said)}, f"{len(said['spec']['effects'])} approved")
 
     def a_setting(self) -> str:
         spec = self.chance.choice((

@@ -208,6 +208,11 @@ SENTENCES: Final[Mapping[str, Check]] = {
     ),
     "[0-9]+ of [0-9]+ clusters are no longer declared.*": lambda said: said.held("removal"),
     "[0-9]+ of [0-9]+ clusters would go on serving .*, budget .* asks for [0-9]+": lambda said: said.held("traffic"),
+    "which freezes are in force": lambda said: bool(said.fleet.settings.get("freezes")),
+    "freeze '.*; to break it, merge muster/proposals/freeze-.*": lambda said: any(
+        held.object == said.id and held.because.rule.startswith("freeze ") for held in said.fleet.held
+    ),
+    "it is approved, and waits until another cluster may come or leave": lambda said: said.held("move"),
     "awaits approval: merge .*|its deletion is approved, and waits for its turn .*": _always,
     # registration and leases
     "the Fleet accepts clusters .*": _always,

@@ -195,7 +195,7 @@ def context_of(fleet: FleetWithPolicies, now: datetime) -> Context:
         durations.LeaseFloor(fleet.beyond.lease_floor),
         ClusterTaintPolicies(taint_policies_of(fleet)),
         works.WorkOrders(),
-        Allowance(budgets_of(fleet), (), now, Approvals.of(fleet)),
+        Allowance(budgets_of(fleet), (), now, Approvals.of(fleet, now)),
     )
     return Context.of(fleet, (one.object for one in removals.held_removals(fleet)), known)
 

@@ -406,6 +406,15 @@ def _budgets_moved(deciding: Deciding) -> frozenset[int]:
     }))  # fmt: skip
 
 
+def _freezes_differ(deciding: Deciding) -> frozenset[int]:
+    """The clusters with an effect that depends on what is frozen. Wide stages ask by themselves, and an edit of the
+    Fleet or of a Calendar affects the whole fleet."""
+    part = deciding.part
+    if part.near or deciding.allowance.frozen == part.facts.frozen:
+        return frozenset()
+    return frozenset(part.state.of_names({name for name, summary in part.summaries.items() if summary.asked}))
+
+
 def _rollouts_moved(deciding: Deciding) -> frozenset[int]:
     """The clusters to which a step of a Rollout gives another revision."""
     part, context = deciding.part, deciding.run.context
@@ -483,6 +492,7 @@ AFTER_DECIDING: Final[tuple[ChangeRow[Deciding], ...]] = (
     ChangeRow("leases last longer or shorter than before", Affects.FLEET, _leases_moved),
     ChangeRow("a wide stage decides a cluster", Affects.FLEET, _decided_elsewhere),
     ChangeRow("a budget allows something else", Affects.NEIGHBOURHOODS, _budgets_moved),
+    ChangeRow("a freeze begins or ends", Affects.NEIGHBOURHOODS, _freezes_differ),
     ChangeRow("a rollout moves a cluster", Affects.NEIGHBOURHOODS, _rollouts_moved),
     ChangeRow("a set changes works", Affects.NEIGHBOURHOODS, _works_ordered),
     ChangeRow("policies cost more or less than before", Affects.FLEET, _price_changed),

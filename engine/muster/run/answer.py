@@ -69,7 +69,8 @@ def facts_of(question: Question, run: Run, totals: Mapping[str, int], loose: Ite
     return RunRecord(
         commit=question.commit, now=question.second, tips_digest=digest(tips.encode()), withheld=withheld_of(question),
         memory=question.remembered.at, lease_floor=run.context.broadcast(LeaseFloor).seconds,
-        settings=run.fleet.settings.spec, holds=allowance.terms, usage=allowance.usage, held=tuple(run.fleet.held),
+        settings=run.fleet.settings.spec, holds=allowance.terms, frozen=allowance.frozen, usage=allowance.usage,
+        held=tuple(run.fleet.held),
         slips=(sorted(damaged.files), sorted(names_of(damaged.ids))),
         totals={name: count for name, count in sorted(totals.items()) if count},
         # Each run finds out again which remotes do not answer.

@@ -19,6 +19,7 @@ from muster.fleet.leases import DEFAULT_SECONDS, derived_lease_seconds
 from muster.fleet.objects import by_type
 from muster.fleet.projected import entries_of
 from muster.rules.effects.approval import HELD_BY
+from muster.rules.effects.freeze import FROZEN_BY
 from muster.rules.taints.keys import taint_key, taint_text
 
 
@@ -62,6 +63,7 @@ _STATUS_WORDS: Final[Mapping[str, Mapping[str, str]]] = {
     "Ready": _READY,
     "Reconciled": {"True": "reconciled", "False": "not reconciled"},
     ACCEPTED: {"True": "accepted", "False": "denied", "Unknown": "denied"},
+    "Frozen": {"True": "frozen", "False": "no longer frozen", "Unknown": "no longer frozen"},
     "DisruptionHeld": {"True": "exceeded", "False": "no longer exceeded", "Unknown": "no longer exceeded"},
 }
 #: The same for conditions of which only one kind has words, or none.
@@ -96,6 +98,8 @@ def _conditions(body: Tree) -> Iterator[Fact]:
         gone = "no longer exceeded" if type_ == "DisruptionHeld" else ""
         anew = not (apart and type_ == MANAGED_CLUSTER.headline)
         word = word if anew else apart.get(status, "")
+        # A Fleet with freezes has the condition from the start, mostly False.
+        anew = anew and (type_, status) != ("Frozen", "False")
         yield Fact("condition", type_, status, reason, word=word, gone=gone, anew=anew)
 
 
@@ -144,7 +148,7 @@ def _held(body: Tree) -> Iterator[Fact]:
     for entry in mappings_at(body, "status", "muster", "held"):
         effect, by = str(entry.get("effect")), str(entry.get("heldBy") or "")
         word = "kept from removal" if effect == "removal" else ""
-        word = "awaiting approval" if by.partition(" ")[0] == HELD_BY else word
+        word = {HELD_BY: "awaiting approval", FROZEN_BY: "frozen"}.get(by.partition(" ")[0], word)
         yield Fact("held", effect, "held", by, word=word)
 
 

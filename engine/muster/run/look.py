@@ -110,7 +110,7 @@ def run_part(part: FleetPart) -> RunAnswer:
     facts = facts_of(part.question, run, deciding.totals, (*kept.loose, *part.loose))
     if part.near:
         last = part.facts
-        facts = replace(facts, lease_floor=last.lease_floor, holds=last.holds, usage=last.usage)
+        facts = replace(facts, lease_floor=last.lease_floor, holds=last.holds, frozen=last.frozen, usage=last.usage)
     reach = "wide" if not part.near else "steps" if part.stepping else "near"
     looked_at = f"{len(kept.homes)} neighbourhoods, {reach}"
     return RunAnswer(settled, facts, kept, part.chosen, looked_at)

@@ -36,9 +36,9 @@ class RunRecord:
     """The record of a run as a whole.
 
     `now` is in seconds since the epoch. `memory` changes whenever pulses are published, `tips_digest` whenever agents
-    report. `slips`: incomplete files, and the names of the objects that they contained. `withheld`: further
-    repositories that did not answer, with their clusters. `loose` findings are of no neighbourhood. `inputs` are stored
-    apart: None leaves them unchanged.
+    report. `frozen`: the freezes in force. `slips`: incomplete files, and the names of the objects that they contained.
+    `withheld`: further repositories that did not answer, with their clusters. `loose` findings are of no neighbourhood.
+    `inputs` are stored apart: None leaves them unchanged.
     """
 
     commit: str
@@ -49,6 +49,7 @@ class RunRecord:
     lease_floor: int = 0
     settings: Tree = None
     holds: list[Tree] = field(default_factory=list)
+    frozen: list[str] = field(default_factory=list)
     slips: tuple[list[str], list[str]] = ([], [])
     totals: dict[str, int] = field(default_factory=dict)
     held: tuple[Held, ...] = ()

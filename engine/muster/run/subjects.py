@@ -38,8 +38,8 @@ _RANKS: Final[Mapping[str, int]] = {
     for rank, words in enumerate((
         ("Unknown", "denied and silent"),
         ("unavailable", "not ready", "not reconciled", "broken", "failed to update", "exceeded"),
-        ("kept from removal", "awaiting approval", "not satisfied"),
-        ("available", "ready", "reconciled", "no longer exceeded"),
+        ("kept from removal", "awaiting approval", "frozen", "not satisfied"),
+        ("available", "ready", "reconciled", "no longer exceeded", "no longer frozen"),
         ("accepted", "denied", "denied but heard", "not joined", "removed"),
         ("applied", "lifted", "rerouted"),
         ("rescheduled",),

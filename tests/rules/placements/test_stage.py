@@ -1,11 +1,13 @@
 """Placements through whole evaluations: who is chosen, who leaves and why, and when time changes it."""
 
+from datetime import timedelta
 from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
-from tests.rules.placements.repository import Repository, at
+from tests.rules.placements.repository import START, Evaluated, Repository, at
 
 TAINT = {"key": "gpu", "effect": "NoSelect"}
 
@@ -300,3 +302,66 @@ def test_spread_keeps_topologies_even(tmp_path: Path, when: str, number: int | N
     done = repository.evaluate()
     assert done.chosen == {"web": chosen}
     assert all(reason.rule in ("selected", "spread") for reason in done.why("web").values())
+
+
+def _freeze(repository: Repository, *, until: int, **more: Any) -> None:
+    """Freeze the Placements until so many seconds after the start."""
+    freeze = {"name": "audit", "period": f"2026-01-01T00:00:00Z/{at(until)}", "holds": ["placements"], **more}
+    body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Fleet", "metadata": {"name": "f"}}
+    repository.write("fleet.yaml", yaml.safe_dump({**body, "spec": {"freezes": [freeze]}}))
+
+
+def _approve(repository: Repository, *moves: str, since: int) -> None:
+    """Approve moves of the Placement `web` that wait since so many seconds after the start."""
+    effects = [{"object": "Placement/apps/web", "effect": f"move {name}", "since": at(since)} for name in moves]
+    body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Approval", "metadata": {"name": "freeze-audit"}}
+    repository.write("approval.yaml", yaml.safe_dump({**body, "spec": {"effects": effects}}))
+
+
+def _held(done: Evaluated) -> str:
+    return " ".join(held["effect"].removeprefix("move ") for held in done.after.held)
+
+
+def test_a_freeze_holds_moves_until_it_ends_and_an_approved_one_happens(repository: Repository) -> None:
+    repository.placement("web", {"numberOfClusters": 2})
+    repository.placement("all")
+    _freeze(repository, until=100)
+    done = repository.evaluate()
+    assert done.chosen == {"web": "a b", "all": "a b c"}, "nothing moves at a first choice"
+    repository.cluster("a", taints=[TAINT], labels={"zone": "x"})
+    repository.cluster("d")
+    done = repository.evaluate(10)
+    assert (done.chosen, _held(done)) == ({"web": "a b", "all": "a b c"}, "a d a d")
+    assert done.after.horizon == START + timedelta(seconds=100)
+    assert done.why("web")["a"].text.startswith("freeze 'audit' until 2026-01-01T00:01:40Z; to break it, merge ")
+    assert done.why("web")["d"].text.endswith("so it does not come")
+    assert {name: why.rule for name, why in done.why("web").items()} == {
+        "a": "frozen", "b": "selected", "c": "limit", "d": "frozen",
+    }  # fmt: skip
+    _approve(repository, "d", since=10)
+    done = repository.evaluate(20)
+    assert (done.chosen["web"], _held(done)) == ("a b", "a d a d"), "there is no room for it until another one leaves"
+    assert [held["reason"] for held in done.after.held][-1].startswith("it is approved, and waits")
+    _approve(repository, "a", "d", since=10)
+    done = repository.evaluate(30)
+    assert (done.chosen["web"], _held(done)) == ("b d", "a d")
+    repository.write("ManagedCluster--b.yaml", None)
+    done = repository.evaluate(40)
+    assert (done.chosen["web"], _held(done)) == ("d", "a d c"), "a cluster that is gone leaves, and none replaces it"
+    assert repository.evaluate(99).chosen == {"web": "d", "all": "a c"}
+    assert repository.evaluate(100).chosen == {"web": "c d", "all": "c d"}
+
+
+def test_a_freeze_of_some_clusters_and_a_toleration_that_ends_in_it(repository: Repository) -> None:
+    spec = {"tolerations": [{"key": "gpu", "operator": "Exists", "tolerationSeconds": 60}], "numberOfClusters": 2}
+    repository.placement("web", spec)
+    _freeze(repository, until=500, selector={"matchLabels": {"zone": "x"}})
+    repository.evaluate()
+    repository.cluster("a", taints=[TAINT], labels={"zone": "x"})
+    repository.cluster("b", taints=[TAINT], labels={"zone": "y"})
+    done = repository.evaluate(100)
+    assert (done.chosen["web"], _held(done), done.seconds) == ("a b", "", 160)
+    assert done.after.horizon == START + timedelta(seconds=160), "then it would leave"
+    done = repository.evaluate(160)
+    assert (done.chosen["web"], _held(done)) == ("a c", "a")
+    assert repository.evaluate(500).chosen["web"] == "c"

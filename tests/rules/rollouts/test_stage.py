@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 
 from muster.rules.rollouts.policy import Rollout
 from muster.rules.rollouts.reasons import clusters_of_rollout, why_revision
@@ -268,3 +269,55 @@ def test_what_has_started_goes_on_and_a_freeze_gives_its_reason(world: RolloutWo
     world.rollout("v1", CANARY, {**REST, "windows": ["missing"]})
     world.at(86_521)
     assert world.said.startswith("Waiting: stage rest: there is no calendar 'missing'")
+
+
+def _freeze(world: RolloutWorld, until: str, **more: object) -> None:
+    """Freeze rollouts from second 10 on."""
+    freeze = {"name": "audit", "period": f"2026-01-01T00:00:10Z/{until}", "holds": ["rollouts"], **more}
+    body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Fleet", "metadata": {"name": "f"}}
+    world.write("fleet.yaml", yaml.safe_dump({**body, "spec": {"freezes": [freeze]}}))
+
+
+def _approval(name: str, effect: str, since: str) -> str:
+    entry = {"object": "Rollout/apps/web", "effect": effect, "since": since}
+    body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Approval", "metadata": {"name": name}}
+    return yaml.safe_dump({**body, "spec": {"effects": [entry]}})
+
+
+FROZEN = "freeze 'audit' until 2026-01-01T00:10:00Z; to break it, merge muster/proposals/freeze-audit"
+
+
+def test_a_freeze_holds_every_cluster_until_it_ends_or_is_broken_for_the_stage(world: RolloutWorld) -> None:
+    _freeze(world, "2026-01-01T00:10:00Z")
+    world.rollout("v1", CANARY, {**REST, "approval": True})
+    world.at(0)
+    assert world.at(11) == "a:v1=Succeeded", "what has started goes on"
+    assert world.at(61) == world.at(71) == "a:v1=Succeeded"
+    assert (world.said, world.next) == (f"Waiting: stage rest: {FROZEN}", 600)
+    assert world.last is not None
+    assert [held["topic"] for held in world.last.after.held] == ["freeze-audit"]
+    world.write("approval.yaml", _approval("rollouts", "rollout rest v1", "2026-01-01T00:01:01Z"))
+    assert world.at(80) == "a:v1=Succeeded", "that was approved, but not for the freeze"
+    world.write("approval.yaml", _approval("freeze-audit", "rollout rest v1", "2026-01-01T00:01:11Z"))
+    assert world.at(90) == "a:v1=Succeeded b:v1=Progressing"
+    assert world.at(91) == "a:v1=Succeeded b:v1=Succeeded c:v1=Progressing", "it is broken for the whole stage"
+    assert world.status["muster"]["approved"] == ["rest", "rest freeze-audit"]
+    world.rollout("v2", CANARY, {**REST, "approval": True})
+    assert world.at(100).startswith("a:v1=Succeeded"), "another revision waits again"
+    assert world.at(600).startswith("a:v2=Progressing")
+
+
+def test_a_freeze_holds_the_clusters_that_it_selects_and_no_rollback(world: RolloutWorld) -> None:
+    _freeze(world, "2026-01-01T00:10:00Z", selector={"matchLabels": {"frozen": "true"}})
+    world.runs("v1", "b", frozen="true")
+    world.rollout("v1", CANARY, {"name": "rest"}, onFailure="Rollback")
+    for second in (0, 1, 5, 61, 62):
+        world.at(second)
+    assert world.entries == "a:v1=Succeeded c:v1=Succeeded"
+    assert world.said == f"Waiting: stage rest: {FROZEN}"
+    assert world.at(600) == "a:v1=Succeeded b:v1=Progressing c:v1=Succeeded"
+    world.at(601)
+    _freeze(world, "2026-01-02T00:00:00Z", selector={"matchLabels": {"frozen": "true"}})
+    world.rollout("v2", {"name": "all", "progressDeadline": "1m"}, onFailure="Rollback")
+    assert world.at(610) == "a:v2=Progressing b:v1=Succeeded c:v2=Progressing"
+    assert world.at(670) == "a:v1=Progressing b:v1=Succeeded c:v1=Progressing", "what failed is undone at any hour"

@@ -229,3 +229,28 @@ def test_works_of_a_live_hub_are_taken_over_with_their_names_and_times(fleet: Wo
     fleet.set(2)
     assert fleet.at(10).versions() == "a2 b2 c2 d2"
     assert fleet.works()["a"]["metadata"]["generation"] == 4
+
+
+def test_a_freeze_holds_the_next_clusters_until_an_approval_breaks_it(fleet: WorkFleet) -> None:
+    freeze = {"name": "audit", "period": "2026-01-01T00:00:10Z/2026-01-01T00:10:00Z"}
+    api = {"apiVersion": "muster.dev/v1alpha1"}
+    fleet.write("fleet.yaml", {**api, "kind": "Fleet", "metadata": {"name": "f"}, "spec": {"freezes": [freeze]}})
+    fleet.set(1, maxConcurrency=1)
+    fleet.at(0)
+    fleet.done("a", 5)
+    assert fleet.at(20).versions() == "a1"
+    waiting = "freeze 'audit' until 2026-01-01T00:10:00Z; to break it, merge muster/proposals/freeze-audit"
+    assert [held["reason"] for held in fleet.run.held] == [waiting]
+    assert fleet.said() == f"False Waiting: {waiting}"
+    effect = fleet.run.held[0]["effect"]
+    assert effect == f"rollout web {fleet.status()['muster']['rollout']['revision']}"
+    entry = {"object": "ManifestWorkReplicaSet/shop/web", "effect": effect, "since": instant(20)}
+    approval = {**api, "kind": "Approval", "metadata": {"name": "freeze-audit"}, "spec": {"effects": [entry]}}
+    fleet.write("approval.yaml", approval)
+    assert fleet.at(30).versions() == "a1 b1"
+    fleet.done("b", 35)
+    assert fleet.at(40).versions() == "a1 b1 c1", "it is broken for this template"
+    fleet.done("c", 45)
+    fleet.set(2, maxConcurrency=1)
+    assert fleet.at(50).versions() == "a1 b1 c1"
+    assert fleet.at(600).versions() == "a2 b1 c1"

@@ -29,6 +29,7 @@ from muster.git.errors import Moved, Rejected, RepositoryError
 from muster.git.forges import GITLAB, forge_of, request_page, url_of
 from muster.git.proposals import Branches
 from muster.git.repository import Repository
+from muster.rules.effects.freeze import FREEZES
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.changes import plain
 
@@ -101,12 +102,14 @@ def propose(repository: Repository, done: "ReconcileResult", branch: str, remote
 
 def _asks(fleet: FleetWithPolicies) -> bool:
     stages = (stage for obj in fleet.of(ROLLOUT) for stage in mappings_at(obj.body, "spec", "stages"))
-    return bool(fleet.settings.get("approval", "topics")) or any(stage.get("approval") is True for stage in stages)
+    asks = fleet.settings.get("approval", "topics") or fleet.settings.get(FREEZES)
+    return bool(asks) or any(stage.get("approval") is True for stage in stages)
 
 
 def _asked(fleet: FleetWithPolicies) -> bool:
     """Did the Fleet ask for approval in the last run?"""
-    return any(dig(fleet.previous.get(obj.id), *RECORD, "approval", "topics") for obj in fleet.of(FLEET))
+    known = [dig(fleet.previous.get(obj.id), *RECORD) for obj in fleet.of(FLEET)]
+    return any(dig(one, "approval", "topics") or dig(one, FREEZES) for one in known)
 
 
 def _wanted(held: Sequence[Held]) -> dict[str, list[Held]]:

@@ -11,7 +11,7 @@ because they would change every object. An effect that waits for approval on a b
 nobody has to approve it twice.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, replace
 from datetime import datetime
 
@@ -29,6 +29,7 @@ from muster.fleet.view import View
 from muster.rules.effects.allowance import Allowance, Holding, Usage, holdings
 from muster.rules.effects.approval import REMOVAL, Approvals
 from muster.rules.effects.budget import Budget, counted_broken_clusters, fleet_id, headline, population, sound_override
+from muster.rules.effects.freeze import FREEZES, FROZEN_BY, Freeze, freezes_of
 from muster.rules.registration.removals import held_removals
 from muster.rules.stages import CONDITIONS, Context, Local, Wide
 from muster.rules.taints.keys import DISRUPTIVE, taints_by_key
@@ -40,6 +41,7 @@ STATE = ("status", "muster", "budgets")
 HELD = "DisruptionHeld"
 SUSPECT = "ObserverSuspect"
 REMOVED = "RemovalHeld"
+FROZEN = "Frozen"
 _COUNTED = "how many clusters are disrupted, and how many may be"
 _EFFECTS = "New taints, remedy actions, traffic blocks and replacements are held."
 
@@ -60,6 +62,7 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision 
     because = Because("budgets", tuple(Input(("spec",), budget.id) for budget in budgets) or OF_ITSELF, _COUNTED)
     yield from _state(shared, id_, found, because, now)
     yield from _conditions(shared, (id_, past), found, groups, because, now)
+    yield from _frozen(shared, (id_, past), freezes_of(context.rules.settings, shared), now)
 
 
 def _allowance(
@@ -184,7 +187,8 @@ def _conditions(
         yield from decide(HELD, "True", reason, f"{_sentence(found)} {_EFFECTS}")
     else:
         yield from decide(HELD, "False", "WithinBudget", "No budget is exceeded.")
-    removed = held_removals(shared)
+    # Those that a freeze holds are not too many; its own condition speaks of it.
+    removed = [held for held in held_removals(shared) if not held.because.rule.startswith(FROZEN_BY)]
     if removed:
         names = few([held.object.name for held in removed], 10)
         text = f"{removed[0].reason[0].upper()}{removed[0].reason[1:]}. {names} stay as they are."
@@ -197,6 +201,33 @@ def _conditions(
         yield from decide(SUSPECT, "True", "NearlyAllSilent", text)
     else:
         yield from decide(SUSPECT, "False", "ClustersHeard", "Clusters are heard of.")
+
+
+def _frozen(
+    shared: Shared, ids: tuple[ObjectId, ObjectId], freezes: Sequence[Freeze], now: datetime
+) -> Iterator[Decision]:
+    """The condition of a Fleet with freezes: which are in force? Due when any of them begins or ends."""
+    if not freezes:
+        return
+    id_, past = ids
+    ahead = earliest(*(freeze.next_change(now) for freeze in freezes))
+    in_force = [freeze for freeze in freezes if freeze.in_force(now)]
+    text = "; ".join(f"{freeze.text(now)} holds {_all(freeze.sorts)}" for freeze in in_force)
+    if in_force:
+        verdict = ("True", "FreezeInForce", f"{text[0].upper()}{text[1:]}.")
+    elif ahead is not None:
+        names = [repr(freeze.name) for freeze in freezes if freeze.next_change(now) == ahead]
+        verdict = ("False", "FreezeAhead", f"Freeze {_all(names)} begins at {format_time(ahead)}.")
+    else:
+        verdict = ("False", "NoFreeze", "No freeze is ahead.")
+    because = Because("freezes", (Input(("spec", FREEZES), id_),), "which freezes are in force")
+    before = shared.conditions_before(past).get(FROZEN)
+    yield Decision(id_, ("status", "conditions", (FROZEN,)), condition(before, *verdict, now=now), because, ahead)
+
+
+def _all(words: Sequence[str]) -> str:
+    """`a, b and c`."""
+    return " and ".join([*([", ".join(words[:-1])] if words[:-1] else []), *words[-1:]])
 
 
 def _sentence(found: Iterable[Holding]) -> str:
@@ -243,9 +274,9 @@ PATH: Path = ("status", "muster", "held")
 _UNREAD = "it is approved, and waits until its object has no error"
 
 
-def record_held(view: View, context: Context, now: datetime) -> Iterator[Decision | Held]:
+def record_held(view: View, context: Context, _now: datetime) -> Iterator[Decision | Held]:
     """Decide `status.muster.held` of every object with held effects."""
-    kept = list(_still_waiting(view, context.broadcast(Allowance).approvals, now))
+    kept = list(_still_waiting(view, context.broadcast(Allowance).approvals))
     yield from kept
     for id_, found in sorted(grouped((held.object, held) for held in (*view.held, *kept)).items()):
         entries = sorted(
@@ -263,13 +294,13 @@ def record_held(view: View, context: Context, now: datetime) -> Iterator[Decisio
         yield Decision(id_, path, value, found[0].because._replace(text=found[0].reason))
 
 
-def _still_waiting(view: View, approvals: Approvals, now: datetime) -> Iterator[Held]:
+def _still_waiting(view: View, approvals: Approvals) -> Iterator[Held]:
     """Effects that go on waiting on objects that keep their last state."""
     lost = view.previous.keys() - view.objects.keys() if view.unidentified else frozenset[ObjectId]()
     for id_ in sorted(view.broken | lost):
         for entry in mappings_at(view.previous.get(id_), *map(str, PATH)):
             effect = str(entry.get("effect"))
-            if effect != REMOVAL and "since" in entry and (wait := approvals.wait(view, id_, effect, now)):
+            if effect != REMOVAL and "since" in entry and (wait := approvals.wait(view, id_, effect)):
                 held = approvals.held(id_, effect, wait)
                 yield replace(held, reason=_UNREAD) if wait.approved else held
 

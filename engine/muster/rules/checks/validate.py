@@ -38,6 +38,7 @@ from muster.rules.checks.lints import (
     set_findings,
 )
 from muster.rules.checks.waivers import waiver_findings
+from muster.rules.effects.freeze import freeze_findings
 from muster.rules.policies.in_force import NOTHING, Compiled, FleetWithPolicies
 from muster.rules.policies.lazy import Witness
 from muster.rules.taints.lint import decided_taints, repeated_taints, taint_policy_findings
@@ -46,7 +47,7 @@ _Lint: TypeAlias = Callable[[Fleet], Iterable[Finding]]
 #: A fault in one leaves out no other.
 _LINTS: tuple[_Lint, ...] = (
     set_findings, selector_findings, lease_findings, request_findings, override_findings, policy_params_findings,
-    branch_findings, decided_taints, waiver_findings,
+    branch_findings, freeze_findings, decided_taints, waiver_findings,
 )  # fmt: skip
 
 

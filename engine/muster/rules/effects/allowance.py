@@ -138,7 +138,7 @@ class Allowance(Broadcast):
         if is_cluster(cluster) and cluster not in view.previous:
             return None
         self.asked.add(cluster)
-        wait = self.approvals.wait(view, cluster, effect, self.now)
+        wait = self.approvals.wait(view, cluster, effect)
         if wait is not None and not wait.approved:
             return self.approvals.held(cluster, effect, wait)
         holding = None if by_person else self._holding(view, cluster)
@@ -160,6 +160,11 @@ class Allowance(Broadcast):
         """The terms that apply to clusters. While they are equal, so is each answer, apart from its text
         (`with_present_text`): one more disrupted cluster does not affect the others."""
         return [holding.terms(self.now) for holding in self.holding]
+
+    @property
+    def frozen(self) -> list[str]:
+        """The names of the freezes in force."""
+        return [freeze.name for freeze in self.approvals.freezes]
 
     def changed(self, before: Iterable[Tree]) -> frozenset[Place]:
         """The places with other terms than at an earlier run."""

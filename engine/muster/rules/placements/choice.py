@@ -7,7 +7,7 @@ this run, or before it for those that come later.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from datetime import datetime
 from functools import cached_property
 
@@ -103,9 +103,24 @@ def expiries(candidates: Candidates, prioritizers: Iterable[Prioritizer], names:
     return {over for instant in instants if (over := second_after(instant)) is not None}
 
 
+@dataclass(frozen=True, slots=True)
+class FrozenMoves:
+    """The clusters that a freeze lets neither leave a Placement (`staying`) nor come to it (`barred`)."""
+
+    staying: frozenset[str] = frozenset()
+    barred: frozenset[str] = frozenset()
+
+    def __bool__(self) -> bool:
+        """Is any cluster's move frozen?"""
+        return bool(self.staying or self.barred)
+
+
+FREE = FrozenMoves()
+
+
 @dataclass(frozen=True)
 class PlacementChoice:
-    """The choice and its basis. `kept`: clusters that stay because their files cannot be read.
+    """The choice and its basis. `kept`: clusters that stay, because their files cannot be read or by a freeze.
 
     `ranked`: the clusters that passed, best first; empty if all of them were taken.
     """
@@ -157,42 +172,50 @@ class PlacementTask:
         """Can other Placements, or the present choice, change the choice?"""
         return self.spec.limited
 
-    def choose(self, around: ScoringContext, *, sticky: bool = False) -> PlacementChoice:
+    def choose(self, around: ScoringContext, *, sticky: bool = False, frozen: FrozenMoves = FREE) -> PlacementChoice:
         """Choose clusters. `sticky` ranks the present choice first, to end an endless exchange between Placements."""
         found = tolerated(self.candidates, self.eligible, self.limits, around.previous, around.now)
-        passing, room = found.passing, self._room(found)
+        kept = self.kept
+        if frozen:
+            kept |= frozen.staying
+            apart = kept | frozen.barred
+            found = replace(found, passing=tuple(name for name in found.passing if name not in apart))
+        passing, room = found.passing, self._room(found, kept)
         if room is None:
-            return PlacementChoice(found, around, (), self.kept, self.kept.union(passing))
+            return PlacementChoice(found, around, (), kept, kept.union(passing))
         scores = totals(self.candidates, self.spec.prioritizers, passing, around)
         ranked = _ranked(passing, scores, found.avoided, around.previous if sticky else frozenset())
         constraints = self.spec.spread
         taken = spread_out(self.candidates, ranked, room, constraints) if constraints else ranked[:room]
-        return PlacementChoice(found, around, tuple(ranked), self.kept, self.kept.union(taken))
+        return PlacementChoice(found, around, tuple(ranked), kept, kept.union(taken))
 
-    def _room(self, found: Tolerated) -> int | None:
+    def _room(self, found: Tolerated, kept: frozenset[str]) -> int | None:
         """How many clusters may be taken; None for all that pass, whatever their rank."""
         wanted = self.spec.wanted
-        room = len(found.passing) if wanted is None else max(0, wanted - len(self.kept))
+        room = len(found.passing) if wanted is None else max(0, wanted - len(kept))
         hard = any(constraint.hard for constraint in self.spec.spread)
         return None if room >= len(found.passing) and not hard else room
 
-    def horizon(self, choice: PlacementChoice, others: Mapping[str, int]) -> datetime | None:
-        """The first second at which time alone changes the choice; `others`: the final choices of other Placements.
+    def horizon(
+        self, choice: PlacementChoice, others: Mapping[str, int], chosen: frozenset[str], frozen: FrozenMoves = FREE
+    ) -> datetime | None:
+        """The first second at which time alone changes the choice; `others`: the final choices of other Placements;
+        `chosen`: what this one has chosen in the end, which is the choice itself unless a freeze holds moves.
 
         The end of a toleration that a chosen cluster needs is certain to change it. Other instants (a preference, an
         add-on's scores, a rival's toleration) matter only if there are more clusters than room; then the choice is
         tried at each, at most `_MOST_TRIALS` times, and the next instant is taken untried.
         """
         ends = choice.tolerated.ends
-        certain = min((ends[name] for name in choice.selected if name in ends), default=None)
+        certain = min((ends[name] for name in choice.selected - choice.kept if name in ends), default=None)
         if len(choice.selected - choice.kept) == len(choice.tolerated.passing):
             return certain
         turns = choice.tolerated.turns | set(ends.values())
         turns |= expiries(self.candidates, self.spec.prioritizers, choice.tolerated.passing)
         ahead = sorted(t for t in turns if t > choice.around.now and (certain is None or t < certain))
         for trial, instant in enumerate(ahead):
-            then = ScoringContext(others, choice.selected, instant)
-            if trial >= _MOST_TRIALS or self.choose(then).selected != choice.selected:
+            then = ScoringContext(others, chosen, instant)
+            if trial >= _MOST_TRIALS or self.choose(then, frozen=frozen).selected != choice.selected:
                 return instant
         return certain
 

@@ -1,7 +1,7 @@
 """Why a Placement chooses a cluster or not: the first step that decided it, as text.
 
 The text completes the sentence "cluster X left placement Y because ..."; `rule` names the step: `removed`, `denied`,
-`pending`, `deleting`, `set`, `predicate`, `taint`, `limit`, `spread`, `selected` or `kept`.
+`pending`, `deleting`, `set`, `predicate`, `taint`, `limit`, `spread`, `selected`, `frozen` or `kept`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -10,6 +10,7 @@ from datetime import datetime
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import MANAGED_CLUSTER
+from muster.rules.effects.approval import Approvals
 from muster.rules.placements.candidates import Candidates, is_candidate
 from muster.rules.placements.choice import scores
 from muster.rules.placements.scheduling import Schedule, Scheduled, schedule_all
@@ -50,13 +51,17 @@ def why(fleet: FleetWithPolicies, now: datetime, placement: ObjectId) -> tuple[W
 
     Empty for a missing Placement. One that keeps its last decisions has no scores.
     """
-    return _why(fleet, schedule_all(fleet, fleet.rules, now, scored=True), placement)
+    return _why(fleet, _schedule(fleet, now), placement)
 
 
 def why_each(fleet: FleetWithPolicies, now: datetime, placements: Iterable[ObjectId]) -> Iterator[tuple[Why, ...]]:
     """Yield the same for each of some Placements, which are all scheduled once."""
-    schedule = schedule_all(fleet, fleet.rules, now, scored=True)
+    schedule = _schedule(fleet, now)
     yield from (_why(fleet, schedule, placement) for placement in placements)
+
+
+def _schedule(fleet: FleetWithPolicies, now: datetime) -> Schedule:
+    return schedule_all(fleet, fleet.rules, Approvals.of(fleet, now), now, scored=True)
 
 
 def _why(fleet: FleetWithPolicies, schedule: Schedule, placement: ObjectId) -> tuple[Why, ...]:
@@ -72,7 +77,7 @@ def _why(fleet: FleetWithPolicies, schedule: Schedule, placement: ObjectId) -> t
 
 
 def _scheduled(chosen: Scheduled, names: list[str]) -> tuple[Why, ...]:
-    task, choice = chosen.task, chosen.choice
+    task, choice = chosen.task, chosen.free or chosen.choice
     passing = choice.tolerated.passing
     given = [(p, scores(task.candidates, p, passing, choice.around)) for p in task.spec.prioritizers]
     by_name = {
@@ -85,7 +90,7 @@ def _scheduled(chosen: Scheduled, names: list[str]) -> tuple[Why, ...]:
         own = by_name.get(name, ())
         total = sum(score.weight * score.score for score in own)
         rank = choice.ranks.get(name, 0)
-        found.append(Why(name, name in choice.selected, reason.rule, reason.text, own, total, rank))
+        found.append(Why(name, name in chosen.choice.selected, reason.rule, reason.text, own, total, rank))
     return tuple(found)
 
 
@@ -100,7 +105,10 @@ class Reason:
 def reason_of(chosen: Scheduled, name: str) -> Reason:
     """Return why a scheduled Placement chose a cluster, or did not."""
     task, choice = chosen.task, chosen.choice
-    if name in choice.kept:
+    if name in chosen.held:
+        stays = name in choice.selected
+        return Reason("frozen", f"{chosen.held[name].reason}, so it {'stays' if stays else 'does not come'}")
+    if name in task.kept:
         return Reason("kept", "nobody can tell what it should be while its file has an error, so it stays")
     if name not in task.candidates.objects:
         return removal_of(task.candidates, name)
@@ -149,7 +157,7 @@ def _taint(chosen: Scheduled, name: str) -> str:
 
 
 def _limit(chosen: Scheduled, name: str) -> str:
-    choice = chosen.choice
+    choice = chosen.free or chosen.choice
     wanted = f"only {chosen.task.spec.wanted} wanted"
     if name in choice.tolerated.avoided:
         return f"{wanted}, and it has a PreferNoSelect taint that is not tolerated"

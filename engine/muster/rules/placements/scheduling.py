@@ -6,20 +6,28 @@ evaluation then gives the same. Rounds converge quickly, because Steady makes mo
 unusual weights make choices alternate, the last round ranks present choices first.
 
 A Placement that is misconfigured, broken, being deleted or not scheduled keeps its choice.
+
+While a freeze holds moves, the clusters that it selects neither leave a Placement nor come to it, unless an Approval
+names the move. A cluster that is removed, being deleted or denied leaves all the same, and a new Placement makes its
+first choice. What the choice would be without a freeze says which moves are held.
 """
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from datetime import datetime
+from typing import Final
 
+from muster.data.decision import Held
 from muster.data.ids import ObjectId
 from muster.data.kinds import PLACEMENT
-from muster.data.tree import Tree
+from muster.data.times import earliest
+from muster.data.tree import Tree, mappings_at
 from muster.fleet.objects import Object
 from muster.fleet.view import View
+from muster.rules.effects.approval import MOVE, Approvals
 from muster.rules.placements.candidates import Candidates
-from muster.rules.placements.choice import PlacementChoice, PlacementTask, ScoringContext
+from muster.rules.placements.choice import FREE, FrozenMoves, PlacementChoice, PlacementTask, ScoringContext
 from muster.rules.placements.policy import CompiledPlacement
 from muster.rules.placements.shards import DecisionShard, clusters_of, previous_shards
 from muster.rules.policies.in_force import InForce
@@ -34,12 +42,22 @@ class Scheduled:
     """One Placement's choice and its task.
 
     `choice` is from the round in which it last changed, so its scores explain it; `others`: the final choices of the
-    other Placements.
+    other Placements. `free`: the choice without freezes, if one applies; `held`: the moves that are held, by cluster.
     """
 
     task: PlacementTask
     choice: PlacementChoice
     others: Mapping[str, int]
+    frozen: FrozenMoves = FREE
+    free: PlacementChoice | None = None
+    held: Mapping[str, Held] = field(default_factory=dict)
+
+    @property
+    def horizon(self) -> datetime | None:
+        """The first second at which time alone changes the choice, or which moves are held."""
+        selected = self.choice.selected
+        ahead = self.task.horizon(self.choice, self.others, selected, self.frozen)
+        return ahead if self.free is None else earliest(ahead, self.task.horizon(self.free, self.others, selected))
 
 
 class Entries(dict[str, Tree]):
@@ -65,7 +83,7 @@ class Schedule:
     entries: Entries = field(default_factory=Entries)
 
 
-def schedule_all(view: View, rules: InForce, now: datetime, *, scored: bool = False) -> Schedule:
+def schedule_all(view: View, rules: InForce, approvals: Approvals, now: datetime, *, scored: bool = False) -> Schedule:
     """Schedule all Placements. `scored`: count rivals even if no score can change a choice."""
     candidates = Candidates.of(view, rules.settings)
     previous = previous_shards(view)
@@ -82,7 +100,43 @@ def schedule_all(view: View, rules: InForce, now: datetime, *, scored: bool = Fa
         for id_, shards in previous.items()
         if id_ not in scheduled and (id_ in view.objects or id_ in view.broken or view.unidentified)
     }
-    return Schedule(candidates, previous, _rounds(tasks, kept.values(), now, scored=scored), kept)
+    freezes = approvals.freezes_on(MOVE)
+    # A new Placement has nothing to move.
+    frozen = {task.id: _frozen(task, approvals) for task in tasks if task.id in previous} if freezes else {}
+    chosen = _rounds(tasks, kept.values(), now, frozen, scored=scored)
+    chosen = {id_: _with_held(one, approvals) if one.frozen else one for id_, one in chosen.items()}
+    return Schedule(candidates, previous, chosen, kept)
+
+
+def _frozen(task: PlacementTask, approvals: Approvals) -> FrozenMoves:
+    """The clusters that may neither leave the Placement nor come to it."""
+    candidates = task.candidates
+    names = frozenset[str]().union(
+        *(candidates.labels.selected(freeze.selector) for freeze in approvals.freezes_on(MOVE))
+    )
+    for entry in mappings_at(candidates.fleet.previous.get(task.id), "status", "muster", "held"):
+        sort, _, name = (effect := str(entry.get("effect"))).partition(" ")
+        if sort == MOVE and name in names:
+            wait = approvals.wait(candidates.fleet, task.id, effect)
+            names -= {name} if wait is not None and wait.approved else frozenset()
+    return FrozenMoves(task.previous & names, names - task.previous)
+
+
+def _with_held(chosen: Scheduled, approvals: Approvals) -> Scheduled:
+    """The choice with the moves that freezes hold."""
+    task, choice = chosen.task, chosen.choice
+    free = task.choose(ScoringContext(chosen.others, choice.selected, choice.around.now))
+    held = dict[str, Held]()
+    for name in sorted(free.selected ^ choice.selected):
+        effect = f"{MOVE} {name}"
+        wait = approvals.wait(task.candidates.fleet, task.id, effect)
+        if wait is not None:
+            one = approvals.held(task.id, effect, wait)
+            held[name] = replace(one, reason=_APPROVED) if wait.approved else one
+    return replace(chosen, free=free, held=held)
+
+
+_APPROVED: Final = "it is approved, and waits until another cluster may come or leave"
 
 
 def placements_of(rules: InForce) -> dict[ObjectId, CompiledPlacement]:
@@ -101,7 +155,12 @@ def stays(candidates: Candidates, name: str) -> bool:
 
 
 def _rounds(
-    tasks: list[PlacementTask], kept: Iterable[frozenset[str]], now: datetime, *, scored: bool
+    tasks: list[PlacementTask],
+    kept: Iterable[frozenset[str]],
+    now: datetime,
+    frozen: Mapping[ObjectId, FrozenMoves],
+    *,
+    scored: bool,
 ) -> dict[ObjectId, Scheduled]:
     current = {task.id: task.previous for task in tasks}
     counts: Counter[str] = Counter()
@@ -114,10 +173,11 @@ def _rounds(
         for task in playing:
             before = current[task.id]
             others = _without(counts, before) if task.limited_choice or scored else _NOBODY
-            choice = task.choose(ScoringContext(others, before, now), sticky=number == MOST_ROUNDS - 1)
+            own, sticky = frozen.get(task.id, FREE), number == MOST_ROUNDS - 1
+            choice = task.choose(ScoringContext(others, before, now), sticky=sticky, frozen=own)
             if choice.selected == before and task.id in found:
                 choice = found[task.id].choice
-            found[task.id] = Scheduled(task, choice, others)
+            found[task.id] = Scheduled(task, choice, others, own)
             if choice.selected != before:
                 counts.subtract(before)
                 counts.update(choice.selected)

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from muster.data.decision import OF_ITSELF, OF_SPEC, Because, Decision, Input, Path
+from muster.data.decision import OF_ITSELF, OF_SPEC, Because, Decision, Held, Input, Path
 from muster.data.finding import Finding
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
@@ -21,6 +21,7 @@ from muster.data.tree import Tree, dig
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
+from muster.rules.effects.allowance import Allowance
 from muster.rules.placements.candidates import Candidates
 from muster.rules.placements.filters import Eligible, eligible
 from muster.rules.placements.policy import CompiledPlacement
@@ -128,11 +129,12 @@ _BROKEN = Because("kept", OF_ITSELF, "the placement's file has an error or is ou
 _GONE = Because("placements", OF_ITSELF, "the placement no longer needs this shard")
 
 
-def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Finding]:
+def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision | Held | Finding]:
     """Decide every Placement's choice."""
-    placements, schedule = placements_of(context.rules), schedule_all(shared, context.rules, now)
+    placements, approvals = placements_of(context.rules), context.broadcast(Allowance).approvals
+    schedule = schedule_all(shared, context.rules, approvals, now)
 
-    def placed(obj: Object) -> Iterator[Decision]:
+    def placed(obj: Object) -> Iterator[Decision | Held]:
         if (chosen := schedule.chosen.get(obj.id)) is not None:
             yield from _scheduled(shared, schedule, obj.id, chosen, now)
         elif (compiled := placements.get(obj.id)) is not None:
@@ -153,15 +155,16 @@ def left_path(cluster: str) -> Path:
 
 def _scheduled(
     shared: Shared, schedule: Schedule, id_: ObjectId, chosen: Scheduled, now: datetime
-) -> Iterator[Decision]:
+) -> Iterator[Decision | Held]:
     choice, task = chosen.choice, chosen.task
     shards = shards_of(schedule.candidates, id_.name, task.spec, choice.selected)
     because = Because("placements", (Input(("spec",), id_),), _summary(chosen))
     yield from _decisions(shared, schedule, id_, shards, because)
-    yield from _numbers(id_, shards, because, task.horizon(choice, chosen.others))
+    yield from _numbers(id_, shards, because, chosen.horizon)
     satisfaction = satisfied(task.eligible, task.spec.cluster_sets, task.spec.wanted, len(choice.selected))
     yield from _conditions(shared, id_, satisfaction, misconfigured(""), now)
     yield from _left(schedule, id_, choice.selected, chosen)
+    yield from chosen.held.values()
 
 
 def _summary(chosen: Scheduled) -> str:

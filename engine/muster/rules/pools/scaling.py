@@ -204,7 +204,8 @@ class DeletionApprovals:
 
     def within(self, pool: Pool, make: MakePlan) -> Plan:
         """Return the pool's plan with approved deletions only."""
-        if not self.allowance.approvals.topic(DELETION):
+        approvals = self.allowance.approvals
+        if not (approvals.topic(DELETION) or approvals.freezes_on(DELETION)):
             return make(pool, lambda _: True)
         self.because = self.because._replace(inputs=(Input(("spec", "maxConcurrent"), pool.id),))
         wanted = make(replace(pool, max_concurrent=None), lambda _: True).delete
@@ -216,7 +217,7 @@ class DeletionApprovals:
 
     def approved(self, cluster: Cluster) -> bool:
         """May the cluster be deleted? Records since when it waits."""
-        wait = self.allowance.approvals.wait(self.view, cluster.id, DELETION, self.allowance.now)
+        wait = self.allowance.approvals.wait(self.view, cluster.id, DELETION)
         if wait is not None:
             self.waits[cluster.id] = wait
         return wait is None or wait.approved

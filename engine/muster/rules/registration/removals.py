@@ -6,8 +6,9 @@ count in every budget, and the Fleet lists them.
 
 They are released by: fewer removals; the annotation `muster.dev/allow-disruption` on the Fleet or the budget; the
 trailer `Muster-Allow-Removal: <names>` of the very commit that removes them (`muster.fleet.vanished.find`); or an
-Approval, if `Fleet.spec.approval` has a topic for removals. Decided before all else, because held clusters are in the
-fleet for every stage.
+Approval, if `Fleet.spec.approval` has a topic for removals. A freeze that holds deletions holds every removal, and only
+an Approval under its topic releases one. Decided before all else, because held clusters are in the fleet for every
+stage.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
@@ -47,6 +48,7 @@ class Removals:
     """The clusters to be removed and the population, without those that a commit or an Approval allows.
 
     `budget`: the one that holds all of them; None: they are removed. `waits`: since when each proposed one waits.
+    `frozen`: those that a freeze holds, which are not among the `gone`.
     """
 
     gone: tuple[ObjectId, ...]
@@ -54,6 +56,7 @@ class Removals:
     budget: Budget | None
     allowed: int
     waits: Mapping[ObjectId, ApprovalWait] = field(default_factory=dict)
+    frozen: tuple[Held, ...] = ()
 
     @property
     def topic(self) -> str:
@@ -73,12 +76,18 @@ def removals(fleet: Fleet, now: datetime) -> Removals:
     """Return the clusters that are no longer declared, and whether a budget holds their removal."""
     known = (id_ for id_ in fleet.previous if is_cluster(id_) and was_in_service(fleet, id_))
     gone = tuple(sorted(id_ for id_ in known if not _stays(fleet, id_)))
-    approvals = Approvals.of(fleet)
-    waits = {id_: wait for id_ in gone if (wait := approvals.wait(fleet, id_, REMOVAL, now))}
-    gone = tuple(id_ for id_ in gone if id_ not in fleet.read.allowed and not (id_ in waits and waits[id_].approved))
+    approvals = Approvals.of(fleet, now)
+    waits = {id_: wait for id_ in gone if (wait := approvals.wait(fleet, id_, REMOVAL))}
+    frozen = tuple(
+        approvals.held(id_, REMOVAL, wait) for id_, wait in waits.items()
+        if not wait.approved and approvals.freeze_of(wait) is not None
+    )  # fmt: skip
+    approved = (id_ for id_, wait in waits.items() if wait.approved)
+    apart = {held.object for held in frozen}.union(fleet.read.allowed, approved)
+    gone = tuple(id_ for id_ in gone if id_ not in apart)
     # New clusters count, so that the next run decides the same.
-    total = len(gone) + len(list(counted_broken_clusters(fleet))) + sum(map(in_service, fleet.clusters()))
-    none = Removals(gone, total, None, 0)
+    total = len(gone) + len(frozen) + len(list(counted_broken_clusters(fleet))) + sum(map(in_service, fleet.clusters()))
+    none = Removals(gone, total, None, 0, frozen=frozen)
     if not gone:
         return none
     whole = fleet.objects.get(fleet_id(fleet))
@@ -90,7 +99,7 @@ def removals(fleet: Fleet, now: datetime) -> Removals:
     )
     if not limits or len(gone) <= limits[0][0]:
         return none
-    return Removals(gone, total, limits[0][1], limits[0][0], waits)
+    return Removals(gone, total, limits[0][1], limits[0][0], waits, frozen)
 
 
 def _stays(fleet: Fleet, id_: ObjectId) -> bool:
@@ -113,11 +122,12 @@ def withheld(fleet: AnyFleet, now: datetime) -> AnyFleet:
     """Return the fleet with held clusters counted as broken, so they keep their state."""
     found = removals(fleet, now)
     fleet = replace(fleet, findings=(*fleet.findings, *_findings(fleet, found)))
-    if found.budget is None:
-        return fleet
-    because = Because(str(found.budget.id), (Input(("spec", "maxRemoved"), found.budget.id),), found.text)
-    held = tuple(Held(id_, REMOVAL, found.text, because, wait=found.waits.get(id_)) for id_ in found.gone)
-    return replace(fleet, broken=fleet.broken.union(found.gone), held=(*fleet.held, *held))
+    held = found.frozen
+    if found.budget is not None:
+        because = Because(str(found.budget.id), (Input(("spec", "maxRemoved"), found.budget.id),), found.text)
+        held += tuple(Held(id_, REMOVAL, found.text, because, wait=found.waits.get(id_)) for id_ in found.gone)
+    kept = (one.object for one in held)
+    return replace(fleet, broken=fleet.broken.union(kept), held=(*fleet.held, *held))
 
 
 def removal_findings(fleet: Fleet, now: datetime) -> list[Finding]:

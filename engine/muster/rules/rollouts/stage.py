@@ -6,7 +6,8 @@ files of the clusters that it moves, and one more.
 
 - A new revision starts again at the first stage. Clusters that the last one reached keep it until their turn.
 - Once every stage has finished, failures stop nothing; a cluster that joins later gets the revision at once.
-- A stage that has started needs no further approval for the same revision.
+- A stage that has started needs no further approval for the same revision. A freeze holds each cluster that it selects
+  until it ends or an Approval breaks it for the stage; a rollback is never held.
 - A rollback takes the last complete revision from the last stage to the first, and ends when people set another one.
 """
 
@@ -68,7 +69,8 @@ class RolledOut(NamedTuple):
 
 @dataclass(frozen=True, slots=True)
 class _Memory:
-    """What the last run derived of a Rollout. `approved`: the stages that need no further approval."""
+    """What the last run derived of a Rollout. `approved`: the stages that need no further approval, and `STAGE TOPIC`
+    for those for which a freeze is broken."""
 
     revision: str
     completed: str
@@ -145,7 +147,9 @@ class _RolloutDecision:
         self.memory = _Memory.read(mapping_at(self.shared.previous.get(rollout.id), "status"))
         self.because = Because(str(rollout.id), (Input(("spec",), rollout.id),))
         self.moved: dict[str, ClusterRollout | None] = {}
-        self.approved = set(self.memory.approved)
+        self.approvals = run.context.broadcast(Allowance).approvals
+        broken = {freeze.topic for freeze in self.approvals.freezes_on(ROLLOUT_EFFECT)}
+        self.approved = {one for one in self.memory.approved if " " not in one or one.rpartition(" ")[2] in broken}
         self.horizons: list[datetime | None] = []
         self.held: list[Held] = []
 
@@ -164,7 +168,8 @@ class _RolloutDecision:
             return
         yield from self.held
         yield from self._status(steps, rollout, run)
-        yield StepRecord(rollout.id, self.table.packed())
+        if not self.approvals.freezes_on(ROLLOUT_EFFECT):  # it selects by labels, which the record does not have
+            yield StepRecord(rollout.id, self.table.packed())
 
     # -- what there is
 
@@ -291,9 +296,10 @@ class _RolloutDecision:
         chosen = [status.cluster for status in step.rolling if status.state == TO_APPLY]
         if not ready or step.breach or not chosen:
             return _StageStep(one, names, step)
-        blocked = self._blocked(one, names)
+        frozen = self._frozen(one, chosen)
+        blocked = self._blocked(one, names) if len(frozen) < len(chosen) else None
         if blocked is None:
-            kept = {name: self._budget(name) for name in chosen}
+            kept = {name: frozen.get(name) or self._budget(name) for name in chosen}
             gate = one.gates[0].name if one.gates else MANAGED_CLUSTER.headline
             for name in chosen:
                 if kept[name] is None:
@@ -302,10 +308,10 @@ class _RolloutDecision:
             if blocked is not None:  # when the window closes, that is why they wait
                 self.horizons += [calendar.next_change(self.now) for calendar in self._calendars(one)]
             step = self._kernel(one, groups, names)
-        if blocked is not None:
-            self.horizons.append(blocked.until)
-            if blocked.held is not None:
-                self.held.append(blocked.held)
+        for block in (*frozen.values(), *([blocked] if blocked is not None else [])):
+            self.horizons.append(block.until)
+            if block.held is not None and block.held not in self.held:
+                self.held.append(block.held)
         return _StageStep(one, names, step, blocked)
 
     def _is_done(self, one: RolloutStage, entries: Sequence[ClusterRollout | None]) -> bool:
@@ -338,20 +344,31 @@ class _RolloutDecision:
             return None
         return self._unapproved(one, names) or self._closed(one)
 
+    def _frozen(self, one: RolloutStage, chosen: Sequence[str]) -> dict[str, _Blocked]:
+        """The clusters that a freeze holds."""
+        if self.backwards or self.rollout.paused:
+            return {}
+        known = {word.rpartition(" ")[2] for word in self.approved if word.startswith(f"{one.name} ")}
+        broken = set(known)
+        effect = f"{ROLLOUT_EFFECT} {one.name} {self.revision}"
+        frozen = self.approvals.frozen_starts(self.shared, self.rollout.id, effect, chosen, broken)
+        if broken != known:
+            self.approved |= {one.name, *(f"{one.name} {topic}" for topic in broken)}
+        return {name: _Blocked("Waiting", held.reason, held.horizon, held) for name, held in frozen.items()}
+
     def _unapproved(self, one: RolloutStage, names: Sequence[str]) -> _Blocked | None:
         begun = any(name in self.entries and self.entries[name].revision == self.revision for name in names)
         if one.name in self.approved or begun:
             return None
-        allowance = self.run.context.broadcast(Allowance)
         effect = f"{ROLLOUT_EFFECT} {one.name} {self.revision}"
         topic = ROLLOUT_TOPIC if one.approval else ""
-        wait = allowance.approvals.wait(self.shared, self.rollout.id, effect, self.now, topic)
+        wait = self.approvals.wait(self.shared, self.rollout.id, effect, topic, ())
         if wait is None:
             return None
         if wait.approved:
             self.approved.add(one.name)
             return None
-        held = allowance.approvals.held(self.rollout.id, effect, wait)
+        held = self.approvals.held(self.rollout.id, effect, wait)
         return _Blocked("Waiting", held.reason, held=held)
 
     def _closed(self, one: RolloutStage) -> _Blocked | None:

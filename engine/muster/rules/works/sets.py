@@ -6,17 +6,20 @@ whatever template it has; a strategy that cannot be followed holds the works as 
 says whether it is stopped, soaking or waiting.
 """
 
-from collections.abc import Callable, Container, Iterable, Mapping, Sequence
+from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
+from collections.abc import Set as AbstractSet
 from dataclasses import dataclass, field
 from datetime import datetime
 from functools import partial
-from typing import Final, NamedTuple
+from typing import Final, NamedTuple, TypeAlias
 
+from muster.data.decision import Held
 from muster.data.ids import ObjectId
 from muster.data.kinds import MANIFEST_WORK, PLACEMENT
 from muster.data.times import earliest, format_time
-from muster.data.tree import Tree, mapping_at, mappings_at
+from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.objects import Object
+from muster.rules.effects.approval import ROLLOUT_EFFECT
 from muster.rules.generations import spec_digest
 from muster.rules.placements.shards import DecisionShard
 from muster.rules.rollouts.step import (
@@ -76,6 +79,7 @@ class SetResult:
     placed: bool = True
     horizon: datetime | None = None
     repeated: dict[str, str] = field(default_factory=dict)
+    held: list[Held] = field(default_factory=list)
     errors: dict[int, StrategyError] = field(default_factory=dict)
 
 
@@ -88,29 +92,40 @@ class _SetProgress:
     soaking: list[ClusterStatus] = field(default_factory=list)
     failed: list[str] = field(default_factory=list)
     stopped: list[str] = field(default_factory=list)
+    frozen: list[str] = field(default_factory=list)
+    broken: list[str] = field(default_factory=list)
     counts: dict[str, int] = field(default_factory=lambda: dict.fromkeys(("total", *map(_counted, COUNTED)), 0))
     summaries: list[Tree] = field(default_factory=list)
 
 
 #: How a cluster is doing that gets the template now.
 StatusOfNew = Callable[[str], ClusterStatus]
+#: Given an effect, clusters and topics of broken freezes: the clusters that a freeze keeps from starting, as
+#: `Approvals.frozen_starts`.
+Freezing: TypeAlias = Callable[[str, Collection[str], set[str]], Mapping[str, Held]]
 
 
 def decide_set(
     obj: Object, works: Mapping[str, list[Work]], placements: Mapping[ObjectId, DecidedPlacement],
-    status_of_new: StatusOfNew, now: datetime,
+    status_of_new: StatusOfNew, now: datetime, freezing: Freezing = lambda *_: {}, before: Tree = None,
 ) -> SetResult:  # fmt: skip
-    """Decide one pass over a set that is not being deleted. `works`: its derived works by cluster."""
-    return _Pass(obj, works, status_of_new, now).result(placements)
+    """Decide one pass over a set that is not being deleted. `works`: its derived works by cluster; `before`: what the
+    last run noted of its rollout."""
+    return _Pass(obj, works, status_of_new, now, freezing, before).result(placements)
 
 
 class _Pass:
     """One pass over a set."""
 
-    def __init__(self, obj: Object, works: Mapping[str, list[Work]], status_of_new: StatusOfNew, now: datetime) -> None:
-        self.obj, self.status_of_new, self.now = obj, status_of_new, now
+    def __init__(
+        self, obj: Object, works: Mapping[str, list[Work]], status_of_new: StatusOfNew, now: datetime,
+        freezing: Freezing, before: Tree,
+    ) -> None:  # fmt: skip
+        self.obj, self.status_of_new, self.now, self.freezing = obj, status_of_new, now, freezing
         self.template: Tree = obj.spec["manifestWorkTemplate"]
         self.revision = spec_digest(self.template)
+        same = dig(before, "revision") == self.revision
+        self.broken = list(map(str, mapping_at(before).get("broken") or ())) if same else []
         self.paused = obj.annotations.get(PAUSED) == "true"
         self.works = {cluster: found[0] for cluster, found in works.items()}
         self.placed: dict[str, int] = {}
@@ -153,6 +168,7 @@ class _Pass:
             stale = {cluster: work.status for cluster, work in before.items() if cluster not in existing}
             step = next_of(statuses, stale=stale.values())
             turn = frozenset() if self.paused else step.to_apply
+            turn -= self._frozen(name, turn - existing.keys())
             applied = turn - existing.keys()
             if applied:  # as the next pass will see it: the instant at which time changes it depends on that
                 statuses += map(self.status_of_new, sorted(applied))
@@ -164,6 +180,18 @@ class _Pass:
             self.found.errors[number] = error
             self.progress.stopped.append(f"the strategy of placement {name} cannot be followed: {error.message}")
         self._count(name, choice, clusters, existing, applied)
+
+    def _frozen(self, name: str, starting: Collection[str]) -> AbstractSet[str]:
+        """Those of the clusters that would start that a freeze holds."""
+        broken = {word.rpartition(" ")[2] for word in self.broken if word.startswith(f"{name} ")}
+        frozen = self.freezing(f"{ROLLOUT_EFFECT} {name} {self.revision}", sorted(starting), broken)
+        self.progress.broken += [f"{name} {topic}" for topic in sorted(broken)]
+        for held in frozen.values():
+            if held not in self.found.held:
+                self.found.held.append(held)
+                self.progress.frozen.append(held.reason)
+                self.found.horizon = earliest(self.found.horizon, held.horizon)
+        return frozen.keys()
 
     def _own_groups(self, number: int, shards: Sequence[DecisionShard]) -> list[DecisionGroup]:
         """The decision groups without clusters that an earlier placement has, also if it is the same one again."""
@@ -228,6 +256,7 @@ class _Pass:
             "revision": self.revision, "selected": progress.selected, "done": progress.done,
             "soaking": len(progress.soaking), "until": _soaked(progress.soaking),
             "failed": sorted(progress.failed)[:_MOST_NAMED], "stopped": bool(progress.stopped) or None,
+            "broken": progress.broken,
         }  # fmt: skip
         found.rollout = {name: value for name, value in known.items() if value or name in ("selected", "done")}
 
@@ -241,6 +270,8 @@ class _Pass:
             return Said("False", "Progressing", "no placement chooses a cluster")
         if self.paused:
             return Said("False", "Waiting", f"the annotation {PAUSED} is set")
+        if progress.frozen:
+            return Said("False", "Waiting", "; ".join(progress.frozen))
         if progress.soaking and progress.done + len(progress.soaking) == progress.selected:
             return Said(
                 "False", "Soaking", f"{_number(len(progress.soaking), 'cluster')} until {_soaked(progress.soaking)}"

@@ -11,7 +11,7 @@ from datetime import datetime
 from functools import partial
 from typing import Final
 
-from muster.data.decision import OF_ITSELF, Because, Decision, Input
+from muster.data.decision import OF_ITSELF, Because, Decision, Held, Input
 from muster.data.finding import Finding
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
@@ -22,6 +22,8 @@ from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
+from muster.rules.effects.allowance import Allowance
+from muster.rules.effects.approval import ROLLOUT_EFFECT, Approvals
 from muster.rules.generations import DIGEST, spec_digest
 from muster.rules.placements.scheduling import placements_of
 from muster.rules.placements.shards import clusters_of, decided_shards
@@ -67,7 +69,7 @@ class WorkOrders(Broadcast):
 
 def decide_sets(
     shared: Shared, context: Context, now: datetime
-) -> Iterator[Decision | Finding | StepRecord | WorkOrders]:
+) -> Iterator[Decision | Held | Finding | StepRecord | WorkOrders]:
     """Decide every set, and order its works."""
     works = works_by_owner(shared)
     sets = shared.of(MANIFEST_WORK_REPLICA_SET)
@@ -86,7 +88,8 @@ def decide_sets(
         for id_, table in tables.items():
             table.updated(clusters, works.get(owner_label(id_), {}))
     asked = (obj for obj in sets if obj.id in tables)
-    yield from each(asked, lambda obj: _set(shared, tables[obj.id], orders, now, obj))
+    approvals = context.broadcast(Allowance).approvals
+    yield from each(asked, lambda obj: _set(shared, tables[obj.id], approvals, orders, now, obj))
     known = {owner_label(id_) for id_ in of_kinds(shared.objects, MANIFEST_WORK_REPLICA_SET)}
     if shared.steps is None and not shared.uncertain(MANIFEST_WORK_REPLICA_SET):
         gone = (found for owner, found in works.items() if owner not in known)
@@ -109,8 +112,8 @@ def _placements(shared: Shared, context: Context) -> Mapping[ObjectId, DecidedPl
 
 
 def _set(
-    shared: Shared, table: SetTable, orders: list[WorkOrder], now: datetime, obj: Object
-) -> Iterator[Decision | Finding | StepRecord]:
+    shared: Shared, table: SetTable, approvals: Approvals, orders: list[WorkOrder], now: datetime, obj: Object
+) -> Iterator[Decision | Held | Finding | StepRecord]:
     if obj.deleting:
         orders += [WorkOrder(work.id, None) for work in _all(table.works)]
         yield from _status_before(shared, obj.id)
@@ -120,10 +123,14 @@ def _set(
         yield condition_decision(shared, obj.id, APPLIED, said, _PLACED, now)
     else:
         status_of_new = partial(_status_of_new, shared, now)
-        result = decide_set(obj, table.works, table.placements, status_of_new, now)
+        freezing = partial(approvals.frozen_starts, shared, obj.id)
+        before = shared.before(obj.id, *_ROLLOUT)
+        result = decide_set(obj, table.works, table.placements, status_of_new, now, freezing, before)
         yield from _results(shared, obj, result, now)
+        yield from result.held
         orders += result.orders
-        if result.placed and not result.errors:
+        # A freeze selects clusters by their labels, which a record does not have.
+        if result.placed and not result.errors and not approvals.freezes_on(ROLLOUT_EFFECT):
             named = {PLACEMENT.id(str(ref["name"]), obj.id.namespace) for ref in mappings_at(obj.spec, "placementRefs")}
             table.placements = {id_: table.placements[id_] for id_ in sorted(named)}
             yield StepRecord(obj.id, table.packed(result.orders, status_of_new))
