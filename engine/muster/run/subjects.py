@@ -145,7 +145,7 @@ def _news(change: Change) -> tuple[_Item, tuple[str, str]]:
         again = " again" if gone else ""
         return _Item(rank, again, f"{'' if gone else 'no '}traffic to ", "cluster"), ("", fact.name.removeprefix("to "))
     if change.object.kind == "Fleet" and fact.sort == "condition":
-        return _Item(rank, f"budget {word}"), ("", "")
+        return _Item(rank, f"{'fleet' if fact.name == 'Frozen' else 'budget'} {word}"), ("", "")
     return _Item(rank, f" {word}", noun=_noun(change.object)), _name(change.object)
 
 
