@@ -28,6 +28,7 @@ from tests.agents.relay.test_relay import NOW, Site, site
 from tests.features.pulses.test_walkthrough import cluster
 from tests.support.commandline import Run, muster
 from tests.support.git import Repo
+from tests.support.patience import PATIENCE_SECONDS
 
 __all__ = ["muster", "site"]  # fixtures
 SETTINGS = """\
@@ -65,6 +66,7 @@ class Desk:
         data = body if isinstance(body, bytes) else json.dumps(body).encode()
         answer = urllib3.request(
             "POST", self.url + path, body=data, headers={"Authorization": f"Bearer {token}", **headers}, retries=False,
+            timeout=PATIENCE_SECONDS,
         )  # fmt: skip
         is_json = answer.headers.get("Content-Type") == "application/json"
         return answer.status, answer.json() if is_json else answer.data.decode()
