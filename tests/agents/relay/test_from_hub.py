@@ -110,6 +110,8 @@ def test_wrong_options(hub: Hub, fleet: Repo, muster: Run, tmp_path: Path) -> No
     ):
         code, _, err = muster(*arguments(hub, fleet, *more))
         assert (code, why in err) == (exits.USAGE, True), err
+    elsewhere = ("--name", "other", "--once", "--clusters", "no-such")  # the last name counts
+    assert "the Fleet does not hear other: spec.agents.relays" in muster(*arguments(hub, fleet, *elsewhere))[2]
     code, _, err = muster("relay", "--from-hub", "in-cluster", "--remote", fleet.path, "--name", "ocm")
     assert (code, "outside of a cluster" in err) == (exits.USAGE, True)
     code, _, err = muster("relay", "--clusters", "c*", "--repo", fleet.path, "--remote", fleet.path, "--name", "ocm")

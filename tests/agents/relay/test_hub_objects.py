@@ -1,11 +1,16 @@
 """What a relay reads on a live hub: which file an object becomes, and which objects it passes over."""
 
+from dataclasses import replace
+
 import pytest
 import yaml
 
+from muster.agents.relay.from_hub import why_unheard
 from muster.agents.relay.hub_objects import COLLECTIONS, HubCollection, PassedOver, rbac
+from muster.data.agentref import Mandate
 from muster.data.kinds import CSR, LEASE
 from muster.data.tree import Tree
+from muster.git.agentsettings import AgentSettings
 
 PLACES = {one.place: one for one in COLLECTIONS}
 LABEL = "open-cluster-management.io/cluster-name"
@@ -77,3 +82,9 @@ def test_the_rights_are_to_read_these_collections_alone() -> None:
         {"apiGroups": ["certificates.k8s.io"], "resources": ["certificatesigningrequests"], "verbs": verbs},
         {"apiGroups": ["coordination.k8s.io"], "resources": ["leases"], "verbs": verbs},
     ]
+
+
+def test_why_a_fleet_does_not_hear_a_relay() -> None:
+    heard = AgentSettings(relays={"hub": Mandate(["*"])})
+    assert (why_unheard(heard, "hub"), "does not name it" in why_unheard(heard, "hubb")) == ("", True)
+    assert "asks for signatures" in why_unheard(replace(heard, signed=True), "hub")

@@ -18,7 +18,14 @@ from muster.agents.relay.alerts import read_rules
 from muster.agents.relay.authentication import Authentication, ClientCertificates, RateLimit, TokenFile
 from muster.agents.relay.branch import RelayBranch, counted
 from muster.agents.relay.collectors import Collectors
-from muster.agents.relay.from_hub import following, hub_server, list_all, summary
+from muster.agents.relay.from_hub import (
+    fleet_settings,
+    following,
+    hub_server,
+    list_all,
+    summary,
+    why_unheard,
+)
 from muster.agents.relay.hub_objects import rbac
 from muster.agents.relay.mirror import HubMirror
 from muster.agents.relay.relay import Relay
@@ -105,7 +112,8 @@ def command(
     if from_hub is not None:
         if listen:
             raise click.UsageError("--from-hub and --listen exclude each other: run two relays.")
-        return _mirror(from_hub, context, Mandate(clusters.split(",")), repo, remote, name, every, log, once=once)
+        return _mirror(from_hub, context, Mandate(clusters.split(",")), repo, remote, branch, name, every, log,
+                       once=once)  # fmt: skip
     if context or clusters != "*":
         raise click.UsageError("--context and --clusters go with --from-hub.")
     repository = open_repository(repo or Path(), os.environ)
@@ -136,8 +144,8 @@ def command(
 
 
 def _mirror(
-    from_hub: str, context: str | None, clusters: Mandate, repo: Path | None, remote: str, name: str, every: float,
-    log: Callable[..., None], *, once: bool,
+    from_hub: str, context: str | None, clusters: Mandate, repo: Path | None, remote: str, branch: str, name: str,
+    every: float, log: Callable[..., None], *, once: bool,
 ) -> int:  # fmt: skip
     """Relay what a live hub has of its agents."""
     try:
@@ -147,7 +155,11 @@ def _mirror(
     remote, stop = absolute_remote(remote), Event()
     scratch = nullcontext(open_repository(repo, os.environ)) if repo else scratch_repository(os.environ, remote)
     with scratch as repository, _locked(repository.git_dir / "muster", wait=once):
-        mirror = HubMirror(RelayBranch(repository, name, remote, reports="cluster"), clusters, present)
+        settings = fleet_settings(remote, branch, os.environ)
+        if why := why_unheard(settings, name):
+            log(why, err=True)
+        own = RelayBranch(repository, name, remote, reports="cluster")
+        mirror = HubMirror(own, clusters, present, limits=settings.limits)
         mirror.load()
         if once:
             readers = list_all(server, mirror)

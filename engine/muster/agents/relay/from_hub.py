@@ -1,7 +1,7 @@
 """A live hub as a relay: threads that read its collections into a mirror."""
 
 from collections import Counter
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from threading import Event, Thread
@@ -12,7 +12,9 @@ from muster.agents.kube.kubeconfig import from_inside, from_kubeconfig
 from muster.agents.kube.plugin import AccessError
 from muster.agents.relay.hub_reader import CollectionReader, Troubles, explained
 from muster.agents.relay.mirror import HubMirror
+from muster.git.agentsettings import AgentSettings, agent_settings
 from muster.git.errors import RepositoryError
+from muster.git.push import fetch_ref, scratch_repository
 
 #: Instead of a kubeconfig: the hub in whose cluster the relay runs.
 IN_CLUSTER: Final = "in-cluster"
@@ -26,6 +28,21 @@ def hub_server(given: str, context: str | None) -> ApiServer:
         raise AccessError(f"{IN_CLUSTER}: this runs outside of a cluster")
     server.limit_seconds = _LIMIT_SECONDS
     return server
+
+
+def fleet_settings(remote: str, branch: str, environ: Mapping[str, str]) -> AgentSettings:
+    """Return what the fleet's branch says about agents. RepositoryError if the repository does not answer."""
+    with scratch_repository(environ, remote) as scratch:
+        scratch.git.output("remote", "add", "hub", remote)  # so that only the files that are read are fetched
+        return agent_settings(scratch, fetch_ref(scratch, remote="hub", ref=f"refs/heads/{branch}", shallow=True))
+
+
+def why_unheard(settings: AgentSettings, name: str) -> str:
+    """Return why the fleet does not hear this relay; empty if it does."""
+    if name not in settings.relays:
+        return f"the Fleet does not hear {name}: spec.agents.relays does not name it"
+    unsigned = f"the Fleet does not hear {name}: it asks for signatures, and the agents of a hub sign nothing"
+    return unsigned if settings.signed else ""
 
 
 def list_all(server: ApiServer, mirror: HubMirror) -> list[CollectionReader]:
