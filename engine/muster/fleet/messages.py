@@ -101,6 +101,15 @@ def _at(origin: Origin) -> Place:
     return Place(origin.source.label, origin.document.line, 1)
 
 
+def _at_key(origin: Origin, key: str) -> Place:
+    """The place of a field of the body. Reads the file again."""
+    from muster.data.yaml.positions import locate  # only needed for findings
+
+    inside = (key,) if origin.item is None else ("items", origin.item, key)
+    mark = locate(origin.source.read(), origin.document.index, inside, label=origin.source.label)
+    return Place(origin.source.label, mark.line, mark.column)
+
+
 def skipped(skip: Skipped) -> Finding:
     """A path was not read."""
     message, hint = SKIPPED_TEXTS.get(skip.reason, ("the path was skipped ({detail})", ""))
@@ -153,7 +162,7 @@ def of_lost_objects(found: Finding, ids: Sequence[ObjectId]) -> Finding:
 def invalid_fleet(parts: tuple[Part, ...], *, remembered: bool) -> Finding:
     """The Fleet object is invalid."""
     instead = "what the last run went by is" if remembered else "the defaults are"
-    message = f"the Fleet has an error, so its settings do not count: {instead} in force, and no pulse is published"
+    message = f"the settings of the Fleet do not count: {instead} in force, and no pulse is published"
     hint = "fix the Fleet: other findings name its errors"
     place = parts[0].place if parts else Place("")
     return finding(Code.SETTINGS_IGNORED, message, place, hint=hint, object_=parts[0].id if parts else None)
@@ -200,7 +209,8 @@ def misspelt_kind(origin: Origin, group: str, name: str, kind: Kind, id_: Object
     else:
         hint = f"did you mean {kind.name!r} of {kind.api_version}?"
     message = f"no kind {name!r} in group {group!r} is known; {id_ or 'the intended object'} stays unchanged until then"
-    return finding(Code.UNKNOWN_KIND, message, _at(origin), hint=hint, object_=id_, severity=Severity.ERROR)
+    place = _at_key(origin, "apiVersion" if kind.name == name else "kind")
+    return finding(Code.UNKNOWN_KIND, message, place, hint=hint, object_=id_, severity=Severity.ERROR)
 
 
 def incomplete_document(origin: Origin, missing: str, keys: Iterable[str], kinds: Sequence[Kind]) -> Finding:

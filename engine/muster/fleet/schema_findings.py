@@ -88,7 +88,9 @@ def _describe(error: "ValidationError", where: str) -> tuple[Code, str, str]:
     value, keyword = _shown(instance), error.validator
     if keyword == "type":
         wanted = " or ".join(_TYPE_NAMES.get(name, name) for name in ([limit] if isinstance(limit, str) else limit))
-        hint = _right_type(instance, limit)
+        schema: Tree = error.schema
+        examples = schema.get("examples") if limit == "string" and type(instance) in (int, float) else None
+        hint = f"write it like {_alternatives(examples)}" if examples else _right_type(instance, limit)
         return Code.WRONG_TYPE, f"{where} must be {wanted}, not {value}", hint
     if keyword == "enum":
         hint = did_you_mean(str(instance), map(str, limit)) or _listing("one of", map(str, limit))
@@ -124,9 +126,11 @@ def _right_form(error: "ValidationError") -> str:
     schema: Tree = error.schema
     if examples := schema.get("examples"):
         return f"write it like {_alternatives(examples)}"
-    lower = _NOT_IN_NAMES.sub("-", str(error.instance).lower()).strip("-.")
-    if lower and compiled_pattern(schema["pattern"]).search(lower):
-        return f"lower case letters, digits and '-': {lower}?"
+    pattern, value = compiled_pattern(schema["pattern"]), str(error.instance)
+    for form, meant in (("letters", value), ("lower case letters", value.lower())):
+        meant = _NOT_IN_NAMES.sub("-", meant).strip("-.")
+        if meant and pattern.search(meant):
+            return f"{form}, digits and '-': {meant}?"
     return f"it must match {schema['pattern']}"
 
 
@@ -134,7 +138,7 @@ def _alternatives(values: Sequence[str]) -> str:
     return ", ".join(values[:-1]) + " or " + values[-1] if len(values) > 1 else values[0]
 
 
-_NOT_IN_NAMES = re.compile(r"[^a-z0-9.-]+")
+_NOT_IN_NAMES = re.compile(r"[^A-Za-z0-9.-]+")
 _YES_AND_NO = {"true": "true", "yes": "true", "on": "true", "false": "false", "no": "false", "off": "false"}
 _LEADING_NUMBER = re.compile(r"-?[0-9]+")
 

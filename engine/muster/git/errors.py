@@ -91,7 +91,9 @@ class IdentityError(Exception):
 def require_library() -> None:
     """Raise IdentityError if the library that makes keys and signatures is not installed."""
     if find_spec("cryptography") is None:
-        raise IdentityError("keys and certificates need an extra: pip install 'muster-fleet[identity]'")
+        from muster.data.extras import install_command
+
+        raise IdentityError(f"keys and certificates need an extra: {install_command('identity')}")
 
 
 class UnreadableError(OSError):

@@ -8,6 +8,7 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Self
 
+from muster.data.extras import install_command
 from muster.git.errors import RepositoryError
 from muster.run.shard import Answered, Decide, Shard, decide_shard
 
@@ -32,7 +33,7 @@ class OnDask:
             from distributed import Client
         except ImportError as error:
             raise RepositoryError(
-                "workers of Dask are asked for, and Dask is not installed", "pip install 'muster-fleet[dask]'"
+                "workers of Dask are asked for, and Dask is not installed", install_command("dask")
             ) from error
         where = {"scheduler_file": self._scheduler} if Path(self._scheduler).is_file() else {"address": self._scheduler}
         try:

@@ -33,6 +33,15 @@ def test_a_token_is_of_a_cluster_or_of_a_collector(tokens: TokenFile) -> None:
     assert tokens.sender("") is None
 
 
+def test_a_line_that_does_not_count_is_named_without_its_content(tmp_path: Path) -> None:
+    path, told = tmp_path / "tokens", list[str]()
+    path.write_text(f"# agents\nc1 {digest('one')}\nUpper {digest('two')}\nc2 s3cret\nc3\n")
+    assert TokenFile(path, told.append).admits("c1", "one")
+    assert [line.partition(": ")[0] for line in told] == [f"{path}:{number}" for number in (3, 4, 5)]
+    assert all(words in line for words, line in zip(("not a name", "not the SHA-256", "a line is"), told, strict=True))
+    assert "s3cret" not in "".join(told)
+
+
 def test_a_collector_is_no_agent(tokens: TokenFile) -> None:
     assert tokens.admits("c1", "one")
     assert not tokens.admits("alerts", "two")

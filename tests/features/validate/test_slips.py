@@ -45,8 +45,16 @@ kind: DisruptionBudget
 metadata: {name: default}
 spec: {cooldown: 10m}
 """
+SETTINGS = """\
+apiVersion: muster.dev/v1alpha1
+kind: Fleet
+metadata: {name: f}
+spec: {heartbeats: {maxPerSecond: 20}}
+"""
 CLUSTER_FILE, LEASE_FILE, TAINTS_FILE, BUDGET_FILE = "c/1/cluster.yaml", "c/1/lease.yaml", "taints.yaml", "budget.yaml"
+FLEET_FILE = "fleet.yaml"
 FLEET = {
+    FLEET_FILE: SETTINGS,
     CLUSTER_FILE: CLUSTER, LEASE_FILE: LEASE, "c/1/observed.yaml": OBSERVED, TAINTS_FILE: TAINTS, BUDGET_FILE: BUDGET,
 }  # fmt: skip
 EQUAL = "hubAcceptsClient == true"
@@ -64,8 +72,11 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Repo:
     [
         (CLUSTER_FILE, "spec:", "<<<<<<< HEAD\nspec:\n=======\nspec:\n>>>>>>> theirs", ":7:1: error MUS001",
          "a merge conflict is not resolved here", "keep one side, and remove the lines that begin with <<<<<<<"),
-        (CLUSTER_FILE, "ManagedCluster", "MangedCluster", ":1:1: error MUS102", "no kind 'MangedCluster'",
+        (CLUSTER_FILE, "ManagedCluster", "MangedCluster", ":2:1: error MUS102", "no kind 'MangedCluster'",
          "did you mean 'ManagedCluster'?"),
+        (FLEET_FILE, "heartbeats", "hartbeats", ":4:8: error MUS201",
+         "unknown field spec.hartbeats; the settings of the Fleet do not count: the defaults are in force",
+         "did you mean 'heartbeats'?"),
         (CLUSTER_FILE, "prod-eu-1", "Prod-EU-1", ":4:3: error MUS205", "metadata.name does not have the required form",
          "lower case letters, digits and '-': prod-eu-1?"),
         (CLUSTER_FILE, "name: prod-eu-1", "nam: prod-eu-1", ":1:1: error MUS103",
@@ -80,6 +91,9 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Repo:
          "not a mapping; ManagedCluster/prod-eu-1 stays unchanged until then", "an object begins with `apiVersion:`"),
         (LEASE_FILE, "2026-01-01T00:00:00Z", "yesterday", ":4:34: error MUS205", "'yesterday'; it counts as not sent",
          "write it like 2026-01-01T00:00:00Z"),
+        (BUDGET_FILE, "10m", "10", ":4:8: error MUS202", "spec.cooldown must be a text, not 10",
+         "write it like 20s, 20m or 1h30m"),
+        (CLUSTER_FILE, "region: eu", "region: E U", ":6:5: error MUS205", "'E U'", "letters, digits and '-': E-U?"),
         (BUDGET_FILE, "10m", "10 minutes", ":4:8: error MUS205", "spec.cooldown does not have the required form",
          "write it like 20s, 20m or 1h30m"),
         (TAINTS_FILE, "NoSelect", "NoSchedule", ":7:37: error MUS203", "no ManagedCluster takes the effect",

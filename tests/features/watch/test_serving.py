@@ -8,10 +8,32 @@ from pathlib import Path
 
 import pytest
 
+from muster.features.watch import serving
+from muster.git.repository import open_repository
 from tests.features.pulses.test_walkthrough import cluster
 from tests.features.watch.test_cli import line_with, watching
 from tests.support.commandline import Run
 from tests.support.git import new_repository
+
+
+def test_the_page_needs_no_metrics(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(serving, "missing_metrics", lambda: "metrics need an extra: pip install them")
+    repo = new_repository(tmp_path / "fleet")
+    repository = open_repository(repo.path, repo.environ)
+    said = list[str]()
+    with serving.Serving("127.0.0.1:0", None, None, None, None).observers(
+        repository, said.append, lambda: None
+    ) as seen:
+        assert [type(one).__name__ for one in seen] == ["Live"]
+        client = http.client.HTTPConnection("127.0.0.1", int(said[1].rpartition(":")[2]), timeout=20)
+        statuses = []
+        for path in ("/", "/metrics"):
+            client.request("GET", path)
+            answer = client.getresponse()
+            answer.read()
+            statuses.append(answer.status)
+        client.close()
+    assert (said[0], statuses) == ("/metrics is not served: metrics need an extra: pip install them", [200, 404])
 
 
 def test_clients_hold_up_neither_the_loop_nor_its_end(tmp_path: Path) -> None:

@@ -30,6 +30,7 @@ from muster.cli.options import FILE, FILE_THERE, ParsedType, present
 from muster.cli.outcome import say
 from muster.cli.stopping import until_stopped
 from muster.data.agentref import is_cluster_name
+from muster.data.extras import install_command
 from muster.data.kinds import BY_NAME, CLUSTERS
 from muster.data.times import parse_duration
 from muster.fleet.leases import LONGEST_SECONDS
@@ -181,7 +182,7 @@ def _probe(
         return TcpProbe(*_host_and_port(tcp, "--tcp"), limit)
     if dns is not None:
         if find_spec("dns") is None:
-            raise click.UsageError("--dns needs dnspython: pip install 'dnspython>=2.7'.")
+            raise click.UsageError(f"--dns needs an extra, unlike other probes: {install_command('detect')}")
         return DnsProbe(dns, None if server is None else _address(server), limit)
     try:
         arguments = shlex.split(_DEFAULT_COMMAND if command_ is None else command_)

@@ -1,17 +1,21 @@
 """Who sends a request to a relay: by bearer token or client certificate; and how many requests each may send."""
 
+import re
 import ssl
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass, field
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
 from time import monotonic
+from typing import Final
 
 from muster.agents.hub.local import LocalHub
 from muster.agents.serving.messages import HttpRequest
 from muster.agents.serving.tokens import ReloadedFile, matches_digest, token_digest
 from muster.data.agentref import Mandate, is_cluster_name
+
+_SHA256: Final = re.compile(r"[0-9A-Fa-f]{64}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -32,11 +36,13 @@ class TokenFile:
     """The tokens: a file of lines, reloaded on changes.
 
     `<cluster> <SHA-256 of the token, in hexadecimal>` is of a cluster's agent; with a third word, `<clusters>`, the
-    line is of a collector: names and patterns of the clusters that it may report on, separated by commas.
+    line is of a collector: names and patterns of the clusters that it may report on, separated by commas. Empty lines
+    and lines with `#` in front are left out. `say` gets a line about each other one, without its content.
     """
 
-    def __init__(self, path: Path) -> None:
-        self._tokens = ReloadedFile(path, _read_tokens)
+    def __init__(self, path: Path, say: Callable[[str], None] = lambda _: None) -> None:
+        self._path, self._say = path, say
+        self._tokens = ReloadedFile(path, self._read)
 
     def admits(self, cluster: str, token: str) -> bool:
         """Does the token belong to the cluster's agent?"""
@@ -48,13 +54,31 @@ class TokenFile:
         known = self._tokens()
         return None if known is None else known.senders.get(token_digest(token))
 
+    def _read(self, text: str) -> _Tokens:
+        found = _Tokens({}, {})
+        for number, line in enumerate(text.splitlines(), 1):
+            words = line.split()
+            if not words or words[0].startswith("#"):
+                continue
+            if problem := _problem_of(words):
+                self._say(f"{self._path}:{number}: {problem}: the line does not count")
+                continue
+            name, digest = words[0], words[1].lower()
+            if len(words) == 2:
+                found.agents[name] = digest
+            found.senders[digest] = Sender(name, Mandate(words[2].split(",") if len(words) == 3 else [name]))
+        return found
 
-def _read_tokens(text: str) -> _Tokens:
-    lines = [words for line in text.splitlines() if len(words := line.split()) in (2, 3) and is_cluster_name(words[0])]
-    agents = {words[0]: words[1].lower() for words in lines if len(words) == 2}
-    senders = {digest: Sender(cluster, Mandate([cluster])) for cluster, digest in agents.items()}
-    senders |= {words[1].lower(): Sender(words[0], Mandate(words[2].split(","))) for words in lines if len(words) == 3}
-    return _Tokens(agents, senders)
+
+def _problem_of(words: Sequence[str]) -> str:
+    """What is wrong with a line of tokens; empty for nothing."""
+    if len(words) not in (2, 3):
+        return "a line is `<cluster> <SHA-256 of the token>` or `<name> <SHA-256 of the token> <clusters>`"
+    if not is_cluster_name(words[0]):
+        return "the first word is not a name: lower case letters, digits and '-'"
+    return (
+        "" if _SHA256.fullmatch(words[1]) else "the second word is not the SHA-256 of a token, in 64 hexadecimal digits"
+    )
 
 
 @dataclass(frozen=True, slots=True)

@@ -124,7 +124,7 @@ def command(
         if once:
             _send(relay, log)
             return 0
-        authenticate = partial(_authentication, tokens, tls_cert, tls_key, client_ca)
+        authenticate = partial(_authentication, log, tokens, tls_cert, tls_key, client_ca)
         stop, fetched = Event(), monotonic()
         limit = RateLimit(rate, rate * BURST_SECONDS)
 
@@ -256,7 +256,12 @@ def _serving(
 
 
 def _authentication(
-    tokens: Path | None, certificate: Path | None, key: Path | None, client_authority: Path | None, hub: LocalHub
+    log: Callable[..., None],
+    tokens: Path | None,
+    certificate: Path | None,
+    key: Path | None,
+    client_authority: Path | None,
+    hub: LocalHub,
 ) -> Authentication:
     context = None
     if certificate is not None and key is not None:
@@ -264,7 +269,8 @@ def _authentication(
             context = server_context(certificate, key, client_authority, optional=tokens is not None)
         except OSError as error:
             raise click.UsageError(f"--tls-cert, --tls-key or --client-ca: {error}.") from error
+    known = TokenFile(tokens, log) if tokens else None
     if client_authority is None:
-        return Authentication(TokenFile(tokens) if tokens else None, context=context)
+        return Authentication(known, context=context)
     with identity_errors():
-        return Authentication(TokenFile(tokens) if tokens else None, ClientCertificates(hub, present), context)
+        return Authentication(known, ClientCertificates(hub, present), context)

@@ -10,6 +10,7 @@ from datetime import datetime
 from importlib.util import find_spec
 
 from muster.data.codes import CODES
+from muster.data.extras import install_command
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import WAIVER
@@ -65,9 +66,7 @@ def _found(draft: Draft, now: datetime) -> list[Finding]:
 def _proved(fleet: FleetWithPolicies, about: str) -> list[Finding]:
     """The solver's findings about one policy."""
     if find_spec("z3") is None:
-        raise EditRefusedError(
-            "this finding needs the solver z3, which is not installed", "install muster-fleet[prove]"
-        )
+        raise EditRefusedError("this finding needs the solver z3, which is not installed", install_command("prove"))
     from muster.features.lint.proving.questions import prove_policy
 
     policies = (*fleet.compiled.of(ConditionPolicy), *fleet.compiled.of(TaintPolicy), *fleet.compiled.of(PulsePolicy))

@@ -11,6 +11,7 @@ import click
 from muster.cli import options
 from muster.cli.progress import working
 from muster.cli.reading import snapshot_of
+from muster.data.extras import install_command
 from muster.data.finding import Finding
 from muster.data.snapshot import Snapshot
 from muster.rules.policies.in_force import FleetWithPolicies
@@ -43,7 +44,7 @@ def command(repo: Path, rev: str | None, prove_: bool, verbose: bool, now: datet
     from muster.run.checking import check_snapshot
 
     if prove_ and find_spec("z3") is None:
-        raise click.UsageError("--prove needs z3, which is not installed: pip install 'muster-fleet[prove]'")
+        raise click.UsageError(f"--prove needs an extra: {install_command('prove')}; all other checks do not")
     with working("checking the fleet"):
         snapshot = snapshot_of(repo, rev, worktree=rev is None)
         fleet = check_snapshot(snapshot)

@@ -7,7 +7,7 @@ from importlib.util import find_spec
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
 
-import click
+from muster.data.extras import install_command
 
 if TYPE_CHECKING:
     from muster.cli.reconcile_result import ReconcileResult
@@ -39,15 +39,14 @@ def wants_traces(environ: Mapping[str, str], say: Callable[[str], None]) -> bool
     if off or not any(environ.get(name) for name in _ENDPOINTS):
         return False
     if find_spec("opentelemetry") is None or find_spec("opentelemetry.sdk") is None:
-        say("no traces are sent: they need an extra: pip install 'muster-fleet[telemetry]'")
+        say(f"no traces are sent: they need an extra: {install_command('telemetry')}")
         return False
     return True
 
 
-def require_metrics() -> None:
-    """click.UsageError if the library that writes metrics is not installed."""
-    if find_spec("prometheus_client") is None:
-        raise click.UsageError("Metrics need an extra: pip install 'muster-fleet[metrics]'.")
+def missing_metrics() -> str:
+    """What to install for metrics; empty if it is installed."""
+    return "" if find_spec("prometheus_client") else f"metrics need an extra: {install_command('metrics')}"
 
 
 def fleet_name(repository: Path) -> str:

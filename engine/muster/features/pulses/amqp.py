@@ -10,6 +10,7 @@ from urllib.parse import unquote, urlsplit
 from cloudevents.core.bindings import rabbitmq as binding
 from cloudevents.core.formats.json import JSONFormat
 
+from muster.data.extras import install_command
 from muster.data.tree import Tree
 from muster.features.pulses.sinks import DeliveryError, address, cloud_event
 
@@ -102,5 +103,5 @@ def _pika() -> ModuleType:
         import_module("pika.exceptions")
         return import_module("pika")
     except ImportError as error:
-        text = "RabbitMQ needs pika: pip install 'pika>=1.4,<2'"
+        text = f"RabbitMQ needs an extra: {install_command('amqp')}"
         raise DeliveryError(text, again=False, unreachable=True) from error

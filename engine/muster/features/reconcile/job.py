@@ -19,7 +19,7 @@ from muster.cli.progress import working
 from muster.cli.reconcile_result import ReconcileResult
 from muster.data.printable import printable, without_secrets
 from muster.data.times import format_time
-from muster.features.metrics.observers import RunObserver, fleet_name, require_metrics, wants_traces
+from muster.features.metrics.observers import RunObserver, fleet_name, missing_metrics, wants_traces
 from muster.features.notify.notify import notify_due
 from muster.features.plan.planfile import PlanFileError, PlanMovedError, Planned, read_plan
 from muster.features.pulses.publish import Publication, publish_due
@@ -80,7 +80,8 @@ def _observers(metrics: Path | None, repo: Path) -> Iterator[AbstractContextMana
     """The observers of the run, as contexts."""
     tell = partial(say, err=True)
     if metrics is not None:
-        require_metrics()
+        if missing := missing_metrics():
+            raise click.UsageError(f"--metrics: {missing}")
         from muster.features.metrics.metering import metered
 
         yield metered(metrics, time.time, fleet_name(repo), tell)

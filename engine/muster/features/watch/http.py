@@ -4,7 +4,7 @@
     /events     server-sent events: a new commit can be shown
     /healthz    (and /livez) 200 while the loop runs on time, else 503
     /readyz     200 once a run has completed, while the last run was good, else 503
-    /metrics    for Prometheus
+    /metrics    for Prometheus, if the extra `metrics` is installed
 
 Paths are looked up in a list, never opened as files. Other sites cannot read it through a browser: without a token only
 this machine's own host names are accepted, cross-site requests are refused, and the page cannot be framed.
@@ -18,15 +18,17 @@ from collections.abc import Iterator
 from dataclasses import dataclass
 from http import HTTPStatus
 from threading import BoundedSemaphore
-from typing import Final
+from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs
 
 from muster.agents.serving.messages import HttpRequest, Response, response
 from muster.agents.serving.server import HttpServer
 from muster.agents.serving.tokens import ReloadedFile, matches_digest, token_digest
-from muster.features.metrics.metrics import CONTENT_TYPE, Values
 from muster.features.page.pages import ASSETS, asset
 from muster.features.watch.live import Gone, Live, NothingYet
+
+if TYPE_CHECKING:
+    from muster.features.metrics.metrics import Values
 
 #: How many clients may wait for events at a time.
 _MAX_WAITING: Final = 32
@@ -59,7 +61,7 @@ class LiveServer(HttpServer):
     """Serves a watch."""
 
     def __init__(
-        self, address: tuple[str, int], live: Live, values: Values, access: Access,
+        self, address: tuple[str, int], live: Live, values: "Values | None", access: Access,
         context: ssl.SSLContext | None = None,
     ) -> None:  # fmt: skip
         super().__init__(address, context=context)
@@ -92,6 +94,10 @@ class LiveServer(HttpServer):
     def answer(self, request: HttpRequest, body: bytes) -> Response:  # noqa: ARG002 - there is none
         """Answer with the page, its data, metrics, or events."""
         if request.path == "/metrics":
+            if self.values is None:
+                return _say(HTTPStatus.NOT_FOUND, "not served: the extra `metrics` is not installed")
+            from muster.features.metrics.metrics import CONTENT_TYPE  # needs the extra `metrics`
+
             return response(HTTPStatus.OK, self.values.text(), Content_Type=CONTENT_TYPE, **_HEADERS)
         if request.path == "/events":
             return self._events()

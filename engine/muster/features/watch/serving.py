@@ -3,7 +3,7 @@
 import ipaddress
 import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 import click
 
 from muster.cli.options import combine_options
-from muster.features.metrics.observers import fleet_name, require_metrics
+from muster.features.metrics.observers import fleet_name, missing_metrics
 
 if TYPE_CHECKING:
     from ssl import SSLContext
@@ -48,9 +48,7 @@ class Serving:
                 raise click.UsageError("--serve-token and the like go with --serve.")
             yield ()
             return
-        require_metrics()
         from muster.agents.serving.server import AddressError, parse_address, served
-        from muster.features.metrics.metering import Meter
         from muster.features.watch.http import LiveServer
         from muster.features.watch.live import Live
         from muster.fleet.faults import listening_to_fallbacks
@@ -61,14 +59,20 @@ class Serving:
             raise click.UsageError(f"--serve {self.serve}: {error}.") from error
         access, context = self._access(address[0])
         name = fleet_name(repository.worktree or repository.git_dir)
-        live, meter = Live(repository, name, None, kept), Meter(time.time, name)
+        live, meter = Live(repository, name, None, kept), None
+        if missing := missing_metrics():
+            say(f"/metrics is not served: {missing}")
+        else:
+            from muster.features.metrics.metering import Meter
+
+            meter = Meter(time.time, name)
         try:
-            server = LiveServer(address, live, meter.values, access, context)
+            server = LiveServer(address, live, meter.values if meter else None, access, context)
         except OSError as error:
             raise click.UsageError(f"--serve {self.serve}: {error}.") from error
-        with served(server, "muster-serve"), listening_to_fallbacks(meter.fell_back):
+        with served(server, "muster-serve"), listening_to_fallbacks(meter.fell_back) if meter else nullcontext():
             say(f"serving {server.url}")
-            yield live, meter
+            yield (live, meter) if meter else (live,)
 
     def _access(self, host: str) -> "tuple[Access, SSLContext | None]":
         """Who may read. click.UsageError if that would be everybody, from anywhere."""

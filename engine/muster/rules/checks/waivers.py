@@ -17,7 +17,7 @@ from muster.data.codes import CODES, Code
 from muster.data.finding import Finding, Waiver
 from muster.data.findings import finding
 from muster.data.groups import grouped
-from muster.data.kinds import WAIVER
+from muster.data.kinds import FLEET, WAIVER
 from muster.data.names import did_you_mean
 from muster.data.tree import Tree, mappings_at
 from muster.fleet.faults import OURS
@@ -84,7 +84,18 @@ def shown(findings: Iterable[Finding], now: datetime, standing: Iterable[Finding
     expiries = (_expiry(one, now) for one in waivers_in(findings))
     rest = (one for one in findings if one.code != Code.WAIVER)
     found = with_waivers(rest, findings if standing is None else standing, now)
-    return sorted({*found, *(one for one in expiries if one is not None)}, key=Finding.sort_key)
+    return sorted({*_joined(found), *(one for one in expiries if one is not None)}, key=Finding.sort_key)
+
+
+def _joined(findings: list[Finding]) -> Iterator[Finding]:
+    """Yield the findings, with what follows from an error in the Fleet as a part of the first one's message."""
+    ignored = next((one for one in findings if one.code == Code.SETTINGS_IGNORED), None)
+    cause = next((one for one in findings if one.fails and one.object is not None and FLEET.has(one.object)), None)
+    for one in findings:
+        if ignored is None or cause is None or one not in (ignored, cause):
+            yield one
+        elif one is cause:
+            yield replace(one, message=f"{one.message}; {ignored.message}")
 
 
 def expired(waiver: Waiver, now: datetime) -> bool:
