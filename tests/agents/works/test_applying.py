@@ -68,11 +68,13 @@ def test_executors(memory: Site) -> None:
     refused(memory).clear()
     memory.does(by(account))
     assert conditions(memory.agent, "web")["Applied"] == "True"
+    refused(memory)["deployer: DELETE"] = 403
     memory.does(view())
     assert isinstance(memory.server, MemoryServer)
     asked = [one for one in memory.server.state.asked if "shop/configmaps" in one]
     assert asked == ["deployer: PATCH /api/v1/namespaces/shop/configmaps/a",
-                     "deployer: DELETE /api/v1/namespaces/shop/configmaps/a"]  # fmt: skip
+                     "deployer: DELETE /api/v1/namespaces/shop/configmaps/a",
+                     "agent: DELETE /api/v1/namespaces/shop/configmaps/a"]  # fmt: skip
 
 
 def role(name: str, rules: list[Tree], namespace: str, subject: Tree) -> Iterator[Tree]:

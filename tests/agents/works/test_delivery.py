@@ -4,6 +4,7 @@ import hashlib
 from collections.abc import Mapping
 from pathlib import Path
 
+import urllib3
 import yaml
 
 from muster.agents.hub.local import LocalHub
@@ -103,6 +104,11 @@ def test_a_rollout_reaches_one_cluster_after_the_other(site: Site, hub: Hub, mus
         shown = yaml.safe_load_all(muster("get", "works", "--repo", str(site.hub.path), "-o", "yaml")[1])
         feedback = [one["status"]["resourceStatus"]["manifests"][0]["statusFeedback"]["values"] for one in shown]
         assert feedback == [[{"name": "version", "fieldValue": {"type": "String", "string": "1"}}]] * 2
+
+        foreign = urllib3.request(
+            "GET", f"{url}/v1/agents/direct/hub?works=", headers={"Authorization": "Bearer secret"}
+        )
+        assert foreign.status == 401, "the works of a cluster are for its own agent"
 
         assert decides({"web.yaml": set_of_works("stuck")}).startswith("Progressing")
         beat("direct")

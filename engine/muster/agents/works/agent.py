@@ -309,8 +309,11 @@ class WorkAgent:
             inventory = inventories[name]
             stale = {key: one for key, one in inventory.entries.items() if work is None or key not in work.keys}
             held = {key for key in stale if _is_held(key, name, by_name, inventories)}
-            server = server_of(self.server, inventory.executor)
-            left, failures = remove(server, [one for key, one in stale.items() if key not in held])
+            left, failures = remove(
+                server_of(self.server, inventory.executor), [one for key, one in stale.items() if key not in held]
+            )
+            if failures and inventory.executor:  # it had the right when it applied; its account may be gone by now
+                left, failures = remove(self.server, left.values())
             kept = {key: one for key, one in inventory.entries.items() if key not in stale}
             inventories[name] = WorkInventory({**kept, **left}, inventory.executor)
             failures += filter(None, [self._save(name, inventories)])

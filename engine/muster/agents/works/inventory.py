@@ -126,7 +126,7 @@ def remove(server: ApiServer, entries: Iterable[AppliedObject]) -> tuple[dict[Re
 
 
 def is_outage(error: ApiError) -> bool:
-    """Says the error nothing about the request, because the server does not answer, or does not know the agent?"""
+    """Does the server not answer, or not know the agent? Such an error says nothing about the request."""
     return error.status in (
         0,
         HTTPStatus.UNAUTHORIZED,
