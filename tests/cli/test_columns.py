@@ -140,3 +140,15 @@ def test_how_far_a_set_of_works_is() -> None:
     assert fresh["CLUSTERS"] == "-"
     assert soaking["CLUSTERS"] == "12/40 at abc123, 2 soaking until 2026-01-01T14:05:00Z"
     assert failed["CLUSTERS"] == "12/40 at abc123, 1 failed"
+
+
+def test_a_calendar_is_open_or_says_why_not_and_until_when() -> None:
+    spec = {"windows": [{"days": "Mon-Fri", "from": "09:00"}], "freezes": [{"period": "2026-01-03", "reason": "audit"}]}
+    (frozen,) = shown("Calendar", {"spec": spec})
+    assert frozen == {
+        "NAME": "o", "STATE": "closed", "UNTIL": "2026-01-05T09:00:00Z", "WHY": "calendar 'o' is frozen: audit"
+    }  # fmt: skip
+    (open_,) = shown("Calendar", {"spec": {}})
+    assert open_ == {"NAME": "o", "STATE": "open", "UNTIL": "-", "WHY": "-"}
+    (broken,) = shown("Calendar", {"spec": {"timeZone": "Mars"}})
+    assert (broken["STATE"], broken["UNTIL"]) == ("-", "-")

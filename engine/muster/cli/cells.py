@@ -3,11 +3,12 @@
 from collections.abc import Callable
 from datetime import datetime
 
-from muster.data.kinds import ACCEPTED
-from muster.data.times import age, try_time
+from muster.data.kinds import ACCEPTED, CALENDAR
+from muster.data.times import age, format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.approvals import CERTIFICATE
 from muster.fleet.clusters import parse_members
+from muster.fleet.objects import Object
 from muster.rules.policies.csr import issued_certificate
 
 _MOST_NAMES = 5
@@ -87,6 +88,24 @@ def worked(body: Tree, _now: datetime) -> str:
         text += f", {known['soaking']} soaking until {known['until']}"
     failed = known.get("failed") or ()
     return f"{text}, {len(failed)} failed" if failed else text
+
+
+def calendar(column: str) -> Callable[[Tree, datetime], str]:
+    """A cell of a Calendar: `open` or `closed`, `until` when, or `why` it is closed."""
+
+    def cell(body: Tree, now: datetime) -> str:
+        from muster.rules.calendars.calendar import compile_calendar  # few tables have Calendars
+
+        found, _ = compile_calendar(Object(CALENDAR.id(str(dig(body, "metadata", "name"))), body, ()))
+        if found is None:
+            return "-"
+        if column == "state":
+            return "open" if found.is_open(now) else "closed"
+        if column == "until":
+            return format_time(at) if (at := found.next_change(now)) is not None else "-"
+        return "-" if found.is_open(now) else found.why_closed(now)
+
+    return cell
 
 
 def since(*types: str) -> Callable[[Tree, datetime], str]:

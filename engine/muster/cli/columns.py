@@ -173,10 +173,17 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "Fleet": (
         _NAME,
         Column("HELD", cells.status("DisruptionHeld")),
+        Column("FROZEN", cells.status("Frozen")),
         Column("SINCE", cells.since("DisruptionHeld")),
         Column("OBSERVER SUSPECT", cells.status("ObserverSuspect"), short="SUSPECT", rank=1),
         Column("REMOVAL HELD", cells.status("RemovalHeld"), short="REMOVAL", rank=1),
         Column("REASON", cells.reason("DisruptionHeld"), rank=2),
+    ),
+    "Calendar": (
+        _NAME,
+        Column("STATE", cells.calendar("state")),
+        Column("UNTIL", cells.calendar("until")),
+        Column("WHY", cells.calendar("why"), rank=1),
     ),
     "DisruptionBudget": (
         _NAME,

@@ -432,6 +432,9 @@ class Code(StrEnum):
     TOLERATION_MOVES_WORK_BACK = ("MUS609", _W, "toleration that moves work back",
         "A Placement tolerates the taint `unreachable` but not `unavailable`. An unavailable cluster loses its "
         "work; if it also falls silent, its taint becomes `unreachable`, and the Placement selects it again.")
+    TIME_NEVER_COMES = ("MUS610", _W, "time that never comes",
+        "A Calendar never opens again, or a freeze of the Fleet is over for good: what waits for it waits for ever, or "
+        "it holds nothing. Remove it, or change its windows or its period.")
     # -- 7xx: waivers
     WAIVER = ("MUS701", _N, "waiver",
         "A branch adds a Waiver, which silences a finding until its date. A warning, a note and advice are "

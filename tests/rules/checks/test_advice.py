@@ -2,8 +2,9 @@
 
 import pytest
 
+from muster.data.times import parse_time
 from muster.features.test.memory import MemorySnapshot
-from muster.rules.checks.advice import advice
+from muster.rules.checks.advice import advice, time_advice
 from muster.run.checking import check_snapshot
 from tests.support.living import REMEDY, cluster
 
@@ -23,6 +24,17 @@ apiVersion: muster.dev/v1alpha1
 kind: DisruptionBudget
 metadata: {name: b}
 spec: {%s}
+"""
+TIMES = """
+apiVersion: muster.dev/v1alpha1
+kind: Calendar
+metadata: {name: hours}
+spec: {windows: [{days: Mon}], except: [2026-01-01/2026-01-07], freezes: [{period: "2026-01-07T00:00:00Z/9999-12-31"}]}
+---
+apiVersion: muster.dev/v1alpha1
+kind: Fleet
+metadata: {name: f}
+spec: {freezes: [{name: over, period: 2025-12-24}, {name: soon, period: 2026-12-24}, {name: shut, calendar: hours}]}
 """
 SOUND = RULE % ("odd", "self.metadata.name == 'a'") + OTHERWISE
 
@@ -72,3 +84,14 @@ def test_of_what_is_meant_there_is_nothing_to_say() -> None:
 def test_where_there_is_little_it_says_little() -> None:
     """Of one cluster every selector that selects it selects all."""
     assert told(POLICY % (", selector: {matchLabels: {region: eu}}", SOUND), clusters=1) == []
+
+
+def test_times_that_never_come_are_reported() -> None:
+    def told_at(now: str) -> list[tuple[str, int, str]]:
+        fleet = check_snapshot(MemorySnapshot({"times.yaml": TIMES}))
+        return [(one.code, one.line, one.message) for one in time_advice(fleet, parse_time(now))]
+
+    over = ("MUS610", 10, "freeze 'over' is never in force from now on")
+    assert told_at("2026-01-01T00:00:00Z") == [("MUS610", 5, "Calendar/hours never opens from now on"), over]
+    assert told_at("2025-12-30T00:00:00Z") == [("MUS610", 5, "Calendar/hours never opens from now on"), over]
+    assert told_at("2025-12-29T00:00:00Z") == [over], "it is open on Monday"

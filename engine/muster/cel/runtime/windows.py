@@ -55,7 +55,7 @@ class Period:
         for edge, shift in ((self.start, 0), (self.end, 1)):
             if isinstance(edge, datetime):
                 yield edge
-            else:
+            elif edge < date.max:  # that day has no end
                 yield from _instants(edge + timedelta(days=shift), 0, zone)
 
 

@@ -18,7 +18,7 @@ from muster.data.names import did_you_mean
 from muster.data.tree import Tree
 from muster.features.edits.editing import Draft, EditRefusedError
 from muster.fleet.agent_refs import with_agent_refs
-from muster.rules.checks.advice import advice
+from muster.rules.checks.advice import advice, time_advice
 from muster.rules.checks.waivers import NEVER, PROVED
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.policies.in_force import FleetWithPolicies
@@ -60,7 +60,8 @@ def waive(
 def _found(draft: Draft, now: datetime) -> list[Finding]:
     """All findings of the fleet: by checks, by a run, and by lint."""
     run = decide(with_agent_refs(draft.fleet, draft.agents), now, NOBODY, None)
-    return sorted({*draft.fleet.findings, *run.findings, *advice(draft.fleet)}, key=Finding.sort_key)
+    found = {*draft.fleet.findings, *run.findings, *advice(draft.fleet), *time_advice(draft.fleet, now)}
+    return sorted(found, key=Finding.sort_key)
 
 
 def _proved(fleet: FleetWithPolicies, about: str) -> list[Finding]:

@@ -29,7 +29,8 @@ if TYPE_CHECKING:
 @options.report_option
 def command(repo: Path, rev: str | None, prove_: bool, verbose: bool, now: datetime, output: str) -> int:
     """Find policies that match nothing, rules that can never fire, Remedies for conditions that nothing reports,
-    budgets that hold nothing, and waivers that silence nothing or are about to expire.
+    budgets that hold nothing, Calendars that never open, freezes that are over, and waivers that silence nothing or are
+    about to expire.
 
     With --prove, find rules that can never decide, expressions that can fail, and invariants of PolicyTests that do not
     hold, for any object that the schemas allow; each with an example. A question that cannot be decided is not a
@@ -40,7 +41,7 @@ def command(repo: Path, rev: str | None, prove_: bool, verbose: bool, now: datet
     from muster.cli.outcome import findings_text, tally
     from muster.cli.reports import REPORTS
     from muster.features.lint.proving.invariants import invariant_findings
-    from muster.rules.checks.advice import advice
+    from muster.rules.checks.advice import advice, time_advice
     from muster.run.checking import check_snapshot
 
     if prove_ and find_spec("z3") is None:
@@ -48,7 +49,7 @@ def command(repo: Path, rev: str | None, prove_: bool, verbose: bool, now: datet
     with working("checking the fleet"):
         snapshot = snapshot_of(repo, rev, worktree=rev is None)
         fleet = check_snapshot(snapshot)
-        found, proofs = [*advice(fleet), *invariant_findings(fleet)], list["Proof"]()
+        found, proofs = [*advice(fleet), *time_advice(fleet, now), *invariant_findings(fleet)], list["Proof"]()
     if prove_:
         from muster.features.lint.proving.questions import prove  # only --prove has z3
 

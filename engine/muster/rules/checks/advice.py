@@ -5,19 +5,22 @@ gives it, not every run.
 """
 
 from collections.abc import Iterator
+from datetime import datetime
 from typing import Final
 
 from muster.data.codes import Code
 from muster.data.finding import Finding
-from muster.data.kinds import CLUSTERS
+from muster.data.kinds import CLUSTERS, FLEET
 from muster.data.names import did_you_mean
-from muster.data.tree import At
+from muster.data.tree import At, mappings_at
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
+from muster.rules.calendars.calendar import Calendar
 from muster.rules.checks.references import reference_findings, toleration_advice
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.effects.budget import Budget, budgets_of, labels_of
+from muster.rules.effects.freeze import FREEZES, freezes_of
 from muster.rules.notifications.policy import NotificationPolicy
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.policies import Policy
@@ -47,6 +50,22 @@ def advice(fleet: FleetWithPolicies) -> Iterator[Finding]:
         obj = fleet.objects.get(budget.id)
         if obj is not None and obj.written:
             yield from _budget(fleet, obj, budget)
+
+
+def time_advice(fleet: FleetWithPolicies, now: datetime) -> Iterator[Finding]:
+    """Yield advice about Calendars that never open again, and about freezes that are over for good."""
+    for calendar in fleet.compiled.of(Calendar):
+        obj = fleet.objects[calendar.id]
+        if not calendar.is_open(now) and calendar.next_change(now) is None:
+            hint = "compare its windows with except and freezes"
+            yield finding_at(obj, ("spec",), Code.TIME_NEVER_COMES, f"{obj.id} never opens from now on", hint)
+    for obj in fleet.of(FLEET):
+        indexes = {str(entry["name"]): index for index, entry in enumerate(mappings_at(obj.spec, FREEZES))}
+        for freeze in freezes_of(fleet.settings, fleet):
+            if freeze.name in indexes and not freeze.in_force(now) and freeze.next_change(now) is None:
+                message = f"freeze {freeze.name!r} is never in force from now on"
+                at: At = ("spec", FREEZES, indexes[freeze.name])
+                yield finding_at(obj, at, Code.TIME_NEVER_COMES, message, "remove it, or change when it is in force")
 
 
 def _targets(fleet: Fleet, policy: Policy) -> Iterator[Finding]:
