@@ -39,6 +39,11 @@ kind: Projection
 metadata: {name: list}
 spec: {forEach: all, path: "'list'", text: string(clusters.size())}
 ---
+apiVersion: muster.dev/v1alpha1
+kind: ScorePolicy
+metadata: {name: length}
+spec: {target: {kind: ManagedCluster}, expression: size(self.metadata.name), validFor: 1h}
+---
 apiVersion: cluster.open-cluster-management.io/v1
 kind: ManagedCluster
 metadata: {name: leaving, deletionTimestamp: "2026-01-01T11:00:00Z", finalizers: [a.b/c]}

@@ -36,6 +36,7 @@ OPEN_IN_SPEC = {
     "conditionpolicy/spec/params": "the policy's author",
     "taintpolicy/spec/params": "the policy's author",
     "pulsepolicy/spec/params": "the policy's author",
+    "scorepolicy/spec/params": "the policy's author",
     "notificationpolicy/spec/params": "the policy's author",
     "policytest/spec/given/objects/*": "the object's own schema",
     "policytest/spec/given/agents/*/*": "the object's own schema",

@@ -147,6 +147,8 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "what counts of the adapter on the object, for the reports to come": lambda said: (
         said.value is None or _accepted_report(said)
     ),
+    "scores .*": lambda said: bool(said.fleet.now(said.id, "status", "scores")),
+    "its cluster has an error, so the scores stay as they are": lambda said: bool(said.fleet.broken),
     "how far its works are": lambda said: said.there and not said.kept,
     "the template of its set when its turn came": lambda said: bool(said.fleet.now(said.id, "metadata", "labels")),
     "no placement of its set chooses the cluster, or the set is gone": lambda said: said.value is None,

@@ -361,6 +361,9 @@ class Code(StrEnum):
         "The webhook of Open Cluster Management refuses the object: its template has no manifests, one without a name "
         "or with a generateName, one manifest twice, or more than 500 KiB; or its namespace and name are too long for "
         "a label together. The set keeps its last state and its works.")
+    SCORE_ALSO_REPORTED = ("MUS435", _W, "score is written and derived",
+        "A ScorePolicy derives an AddOnPlacementScore that a file or an agent writes, too. The written one counts, and "
+        "the policy decides nothing about that cluster.")
     # -- 5xx: derived state
     NOT_A_DERIVED_PART = ("MUS502", _W, "not a derived part",
         "Files under derived/ are muster's: one document per file, the derived part of the object after which the "

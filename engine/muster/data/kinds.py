@@ -191,6 +191,7 @@ APPROVAL = Kind(_MUSTER, ("v1alpha1",), "Approval", "approvals")
 ROLLOUT = Kind(_MUSTER, ("v1alpha1",), "Rollout", "rollouts", namespaced=True)
 PROJECTION = Kind(_MUSTER, ("v1alpha1",), "Projection", "projections")
 CALENDAR = Kind(_MUSTER, ("v1alpha1",), "Calendar", "calendars")
+SCORE_POLICY = Kind(_MUSTER, ("v1alpha1",), "ScorePolicy", "scorepolicies")
 
 ALL: tuple[Kind, ...] = (
     MANAGED_CLUSTER, KARMADA_CLUSTER, LEASE, CSR,
@@ -201,7 +202,7 @@ ALL: tuple[Kind, ...] = (
     VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING,
     FLEET, CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, NOTIFICATION_POLICY, DISRUPTION_BUDGET, ADAPTER_REPORT,
     NODE_POOL, POLICY_TEST,
-    WAIVER, APPROVAL, ROLLOUT, PROJECTION, CALENDAR,
+    WAIVER, APPROVAL, ROLLOUT, PROJECTION, CALENDAR, SCORE_POLICY,
 )  # fmt: skip
 
 #: The kinds that "cluster" means: Remedies, budgets and taints treat them alike.
@@ -213,6 +214,7 @@ BESIDE_CLUSTERS: tuple[Kind, ...] = (
 #: The kinds that tell a run what to decide; all others are the fleet.
 POLICIES: tuple[Kind, ...] = (
     CONDITION_POLICY, TAINT_POLICY, PULSE_POLICY, DISRUPTION_BUDGET, REMEDY, CLUSTER_TAINT_POLICY, CALENDAR,
+    SCORE_POLICY,
 )  # fmt: skip
 #: The kinds that restrict which objects there may be.
 ADMISSION: tuple[Kind, ...] = (VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING)

@@ -12,7 +12,7 @@ from functools import lru_cache
 from typing import Final
 
 from muster.data.ids import ObjectId
-from muster.data.kinds import MANIFEST_WORK, PROJECTION, kind_of
+from muster.data.kinds import ADD_ON_PLACEMENT_SCORE, MANIFEST_WORK, PROJECTION, kind_of
 
 FOLDER: Final = "derived/"
 #: The file in which a Fleet may name another branch for this folder.
@@ -57,8 +57,9 @@ def derived_path(id_: ObjectId, shards: int) -> str:
     """
     steps = [FOLDER.rstrip("/"), kind_of(id_).folder]
     if (digits := sum(shards >= number for number in SHARDS[1:])) and not PROJECTION.has(id_):
-        # The works of a set have one name in many namespaces.
-        steps.append(_digest(id_.namespace if MANIFEST_WORK.has(id_) else id_.name)[:digits])
+        # The works of a set, and the scores of a policy, have one name in many namespaces.
+        repeated = MANIFEST_WORK.has(id_) or ADD_ON_PLACEMENT_SCORE.has(id_)
+        steps.append(_digest(id_.namespace if repeated else id_.name)[:digits])
     if id_.namespace:
         steps.append(file_name(id_.namespace))
     return "/".join((*steps, f"{file_name(id_.name)}{SUFFIX}"))

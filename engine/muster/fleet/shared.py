@@ -2,8 +2,8 @@
 
 Objects outside of neighbourhoods are included as they are. Of a cluster's objects only what a summary holds is
 included, with this run's decisions: the cluster, the scores that placements use, and the Lease of a silent cluster. Of
-derived works, only some decisions are (`READ_OF_WORKS`). Of the last run's derived parts only the cluster's existence,
-but all of a broken cluster's, which holds.
+derived works and scores, only some decisions are (`READ_OF_WORKS`, `READ_OF_SCORES`). Of the last run's derived parts
+only the cluster's existence, but all of a broken cluster's, which holds.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
@@ -38,6 +38,8 @@ _HIDDEN: Final = frozenset((kind.group, kind.name) for kind in OF_CLUSTERS.diffe
 _UNDECIDED: Final = _HIDDEN - {(MANIFEST_WORK.group, MANIFEST_WORK.name)}
 #: The decisions about a derived work that others may read.
 READ_OF_WORKS: Final[tuple[Path, ...]] = (("metadata", "labels"), ("metadata", "annotations"), ("status", "muster"))
+#: The same of a derived score.
+READ_OF_SCORES: Final[tuple[Path, ...]] = (("status", "scores"), ("status", "validUntil"))
 _SCORE: Final = (ADD_ON_PLACEMENT_SCORE.group, ADD_ON_PLACEMENT_SCORE.name)
 _LEASE: Final = (LEASE.group, LEASE.name)
 
@@ -88,10 +90,12 @@ def read_by_others(view: View, sound: Iterable[Object]) -> Iterator[Object]:
 
 
 def derived_works(view: View, ids: Iterable[ObjectId]) -> Iterator[tuple[ObjectId, Mapping[Path, Decision]]]:
-    """Yield the derived works among some objects, with what others may read of each."""
-    for id_ in sorted(of_kinds(ids, MANIFEST_WORK)):
-        decided = view.decisions(id_)
-        if read := {path: decided[path] for path in READ_OF_WORKS if path in decided}:
+    """Yield the derived works and scores among some objects, with what others may read of each."""
+    for id_ in sorted(of_kinds(ids, MANIFEST_WORK, ADD_ON_PLACEMENT_SCORE)):
+        decided, paths = view.decisions(id_), READ_OF_WORKS if MANIFEST_WORK.has(id_) else READ_OF_SCORES
+        if (read := {path: decided[path] for path in paths if path in decided}) and not (
+            ADD_ON_PLACEMENT_SCORE.has(id_) and id_ in view.objects
+        ):
             yield id_, read
 
 

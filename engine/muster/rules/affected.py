@@ -36,6 +36,7 @@ from muster.rules.policies.scopes import Scopes
 from muster.rules.remedies.grounds import matched
 from muster.rules.remedies.policy import Remedy
 from muster.rules.rollouts.policy import PATH, Rollout
+from muster.rules.scores.policy import ScorePolicy
 from muster.rules.taints.policy import TaintPolicy
 
 #: Variables that a policy may read if only a cluster's summary is known.
@@ -76,6 +77,7 @@ def affected_clusters(
         ),
         *(_Taint(standing, scopes, *pair).concerns for pair in _edited(were.of(TaintPolicy), are.of(TaintPolicy))),
         *(_Action(standing, scopes, *pair).concerns for pair in _edited(were.of(Remedy), are.of(Remedy))),
+        *(_Score(standing, *pair).concerns for pair in _edited(were.of(ScorePolicy), are.of(ScorePolicy))),
         *(_Gates(standing, *pair).concerns for pair in _edited(were.of(Rollout), are.of(Rollout))),
     ]
     return frozenset(obj.id for obj in standing.clusters() if any(ask(obj) for ask in asks))
@@ -247,6 +249,19 @@ class _Gates:
         """Has the cluster a revision of it?"""
         key = next(one.key for one in (self.old, self.new) if one is not None)
         return (*PATH, key) in self.standing.decisions(obj.id)
+
+
+@dataclass(frozen=True, slots=True)
+class _Score:
+    """An edit of a ScorePolicy: each cluster that either version selects is decided."""
+
+    standing: FleetWithPolicies
+    old: ScorePolicy | None
+    new: ScorePolicy | None
+
+    def concerns(self, obj: Object) -> bool:
+        """Does either version select the cluster?"""
+        return _selects(self.old, obj) or _selects(self.new, obj)
 
 
 def _names(value: Tree, name: str) -> bool:

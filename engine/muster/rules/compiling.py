@@ -24,6 +24,7 @@ from muster.rules.projections.policy import Projection, compile_projection
 from muster.rules.pulses.policy import PULSE_POLICIES, PulsePolicy
 from muster.rules.remedies.policy import Remedy, compile_remedy
 from muster.rules.rollouts.policy import Rollout, compile_rollout
+from muster.rules.scores.policy import SCORE_POLICIES, ScorePolicy
 from muster.rules.taints.policy import TAINT_POLICIES, TaintPolicy
 
 T = TypeVar("T")
@@ -58,6 +59,7 @@ def compile_policies(fleet: Fleet) -> Compiled:
         TaintPolicy: tuple(policies(TAINT_POLICIES)),
         PulsePolicy: tuple(policies(PULSE_POLICIES)),
         NotificationPolicy: tuple(policies(NOTIFICATION_POLICIES)),
+        ScorePolicy: tuple(policies(SCORE_POLICIES)),
         Remedy: _remedies(fleet, findings),
         Rollout: _rollouts(fleet, of_own, findings),
         Projection: tuple(projection for _, projection in projections),

@@ -44,6 +44,7 @@ from muster.rules.render import render
 from muster.rules.reports import stage as reports
 from muster.rules.rollouts import progress as rollout_progress
 from muster.rules.rollouts import stage as rollouts
+from muster.rules.scores import stage as scores
 from muster.rules.sets import stage as sets
 from muster.rules.stages import Broadcast, Context, Stage
 from muster.rules.taints import cluster_stage as taint_policies
@@ -74,6 +75,7 @@ STAGES: tuple[Stage, ...] = (
     silence.STAGE,
     silence.LAPSES,
     add_ons.STAGE,
+    scores.STAGE,
     requests.STAGE,
     first_day.STAGE,
     rollout_progress.STAGE,

@@ -14,6 +14,7 @@ from datetime import datetime
 from muster.data.decision import OF_ITSELF, OF_SPEC, Because, Decision, Path
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
+    ADD_ON_PLACEMENT_SCORE,
     ALL,
     BESIDE_CLUSTERS,
     CLUSTER_DEPLOYMENT,
@@ -49,7 +50,7 @@ _ANNOTATIONS: Path = ("metadata", "annotations")
 #: Kinds of objects that muster itself declares.
 _OWN = (
     LEASE, MANAGED_CLUSTER_SET, PLACEMENT_DECISION, CLUSTER_DEPLOYMENT, SIG_PLACEMENT_DECISION, CLUSTER_PROFILE,
-    MANIFEST_WORK,
+    MANIFEST_WORK, ADD_ON_PLACEMENT_SCORE,
 )  # fmt: skip
 
 

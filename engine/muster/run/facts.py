@@ -169,6 +169,13 @@ def _rollouts(body: Tree) -> Iterator[Fact]:
             yield Fact("rollout", key, text, note, word=_ROLLOUT_WORDS.get(state, ""), gone="out of a rollout")
 
 
+def _scores(body: Tree) -> Iterator[Fact]:
+    """The scores that policies derive for a cluster."""
+    if dig(body, "kind") == "AddOnPlacementScore":
+        for one in mappings_at(body, "status", "scores"):
+            yield Fact("score", str(one.get("name")), str(one.get("value")))
+
+
 def _rollout(body: Tree) -> Iterator[Fact]:
     """How the clusters of a Rollout are doing: `1 Progressing, 8 ToApply`."""
     if dig(body, "kind") == "Rollout":
@@ -239,7 +246,7 @@ def _why_broken(body: Tree) -> str:
 
 
 READERS: Final[tuple[Callable[[Tree], Iterator[Fact]], ...]] = (
-    _report, _conditions, _taints, _remedies, _rollouts, _rollout, _blocks,
+    _report, _conditions, _taints, _remedies, _rollouts, _rollout, _scores, _blocks,
     _held, _pending, _claim, _pool, _pool_cluster, _agent_ref,
     _generation, _set, _members, _lease, _projections,
 )  # fmt: skip

@@ -8,7 +8,7 @@ the last run (`muster.rules.stages.StepRecord`), each with the clusters that cha
 from collections.abc import Iterable, Iterator, Mapping
 
 from muster.data.decision import Decision, Path
-from muster.data.kinds import ROLLOUT
+from muster.data.kinds import MANIFEST_WORK, ROLLOUT
 from muster.data.tree import dig, mapping_at
 from muster.fleet.projected import PROJECTIONS
 from muster.rules.policies.in_force import FleetWithPolicies
@@ -61,6 +61,8 @@ def _progressed(before: Summary, after: Summary) -> Iterator[str]:
     for id_ in sorted(works[0].keys() | works[1].keys()):
         was, now = (found.get(id_, {}) for found in works)
         if any(_differing(was, now)):
+            if not MANIFEST_WORK.has(id_):
+                raise _MoreChanged
             yield from _owners((was, now))
 
 

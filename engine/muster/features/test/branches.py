@@ -29,6 +29,7 @@ from muster.rules.policies.lazy import VARIABLES_AT
 from muster.rules.policies.policies import Policy
 from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.remedies.policy import Remedy
+from muster.rules.scores.policy import AT, ScorePolicy
 from muster.rules.taints.cluster_policy import taint_policies
 from muster.rules.taints.policy import TaintPolicy
 
@@ -72,7 +73,7 @@ def branches_of(fleet: FleetWithPolicies) -> dict[ObjectId, dict[Key, PolicyBran
     compiled = fleet.compiled
     found: dict[ObjectId, dict[Key, PolicyBranch]] = {}
     policies: tuple[Policy | Remedy | AdmissionPolicy, ...] = (
-        *compiled.all_of(ConditionPolicy, TaintPolicy, PulsePolicy, Remedy), *_admissions(fleet),
+        *compiled.all_of(ConditionPolicy, TaintPolicy, PulsePolicy, ScorePolicy, Remedy), *_admissions(fleet),
         *compiled.of(NotificationPolicy),
     )  # fmt: skip
     for policy in policies:
@@ -146,6 +147,8 @@ def _expressions(policy: Policy | Remedy | AdmissionPolicy) -> Iterator[tuple[At
         yield from (
             (rule.at, rule.when) for rule in (policy.taints if isinstance(policy, TaintPolicy) else policy.rules)
         )
+    elif isinstance(policy, ScorePolicy):
+        yield AT, policy.value
     elif isinstance(policy, NotificationPolicy):
         yield ("spec", "when"), policy.when
         if policy.by is not None:

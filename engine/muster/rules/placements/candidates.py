@@ -13,10 +13,11 @@ from functools import cache, cached_property
 
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
-from muster.data.kinds import ADD_ON_PLACEMENT_SCORE, MANAGED_CLUSTER, MANAGED_CLUSTER_SET_BINDING
+from muster.data.kinds import ADD_ON_PLACEMENT_SCORE, MANAGED_CLUSTER, MANAGED_CLUSTER_SET_BINDING, of_kinds
 from muster.data.times import try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.acceptance import is_accepted
+from muster.fleet.derived import derived_body
 from muster.fleet.objects import Object
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
@@ -141,8 +142,10 @@ class Candidates:
 
     @cached_property
     def scores(self) -> Mapping[str, Mapping[str, Tree]]:
-        """AddOnPlacementScores by cluster and name."""
+        """AddOnPlacementScores by cluster and name: those that this run derived, and those that others write."""
         found: dict[str, dict[str, Tree]] = {}
+        for id_ in of_kinds(self.fleet.decided, ADD_ON_PLACEMENT_SCORE):
+            found.setdefault(id_.namespace, {})[id_.name] = derived_body(id_, self.fleet.decisions(id_))
         for obj in self.fleet.of(ADD_ON_PLACEMENT_SCORE):
             found.setdefault(obj.id.namespace, {})[obj.id.name] = obj.body
         return found

@@ -1,0 +1,1 @@
+"""Scores: the AddOnPlacementScores that ScorePolicies derive, by which Placements prioritize."""
