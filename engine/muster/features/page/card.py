@@ -77,6 +77,8 @@ def _next(run: Run, home: Iterable[ObjectId]) -> Tree:
 def field_name(path: Path) -> str:
     """The last part of a field's path, short: the type of a condition, a taint."""
     last = path[-1]
+    if path[:-1] == ROLLOUTS:
+        return f"rollout {last}"
     return short_label(":".join(filter(None, last)) if isinstance(last, tuple) else last)
 
 

@@ -219,8 +219,8 @@ const Past = {
   begins(all) {
     if (!all.begins) return null;
     const why = { none: "there are no commits", clone: "this clone has no history from before it: fetch more of it to see more",
-      first: "history begins there", length: "of a history as long as this one no more is looked at" }[all.reason];
-    return muster.make("p", { className: "soft" }, `Nothing is known from before ${all.begins}: ${why}.`);
+      first: "nothing was decided before", length: "muster reads no more of a history as long as this one" }[all.reason];
+    return muster.make("p", { className: "soft" }, `History begins at ${all.begins}: ${why}.`);
   },
 
   /** One range at a time; nothing where there was nothing. */
@@ -240,6 +240,6 @@ const Past = {
       this.fleet(all, all.groups[0], floor, number),
       muster.make("p", { className: "soft key" }, `${Math.round(floor * 100)} to 100 % of the clusters about which anything is decided; times are UTC. `,
         ...[["True", "available"], ["gap", "unknown"], ["False", "not available"]].flatMap(([name, text]) => [muster.make("i", { className: name }), `${text} `])),
-      this.begins(all), this.changes(all), ...["region", "set"].filter(many).map((by) => this.groups(all, by, floor, number)));
+      all.windows[number].key === "all" ? this.begins(all) : null, this.changes(all), ...["region", "set"].filter(many).map((by) => this.groups(all, by, floor, number)));
   },
 };

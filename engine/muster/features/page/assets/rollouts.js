@@ -4,6 +4,9 @@
 const ROLLOUT_STATES = { Failed: "failed", TimeOut: "timed out", Progressing: "progressing", Soaking: "soaking", ToApply: "to come", Succeeded: "succeeded" };
 const ROLLOUT_SORTS = { Failed: "bad", TimeOut: "bad", Progressing: "doubt", Soaking: "doubt", Succeeded: "good" };
 
+/** The states in the order of a bar: what is done on the left. */
+const ROLLOUT_ORDER = ["Succeeded", "Soaking", "Progressing", "Failed", "TimeOut", "ToApply"];
+
 function rolloutLink(key) {
   return muster.make("a", { href: `#/rollout/${key.split("/").map(encodeURIComponent).join("/")}` }, key);
 }
@@ -31,7 +34,7 @@ const Rollouts = {
   /** The stages from the first to the last, each with its clusters by state. */
   stages(one) {
     return muster.make("ol", { className: "stages" }, ...one.stages.map((stage) => {
-      const states = Object.keys(ROLLOUT_STATES).filter((state) => stage[state]).reverse();
+      const states = ROLLOUT_ORDER.filter((state) => stage[state]);
       const words = states.map((state) => `${stage[state]} ${ROLLOUT_STATES[state]}`).join(", ") || "no clusters";
       const drawing = muster.draw("svg", { viewBox: `0 0 ${stage.clusters || 1} 1`, preserveAspectRatio: "none", "aria-hidden": "true" });
       let x = 0;

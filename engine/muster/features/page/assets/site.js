@@ -191,7 +191,7 @@ const muster = {
   table(titles, rows) {
     const head = muster.make("thead", {}, muster.make("tr", {}, ...titles.map((t) => muster.make("th", { scope: "col" }, t))));
     const cells = (row) => row.map((cell, i) => {
-      const made = muster.make("td", {}, cell);
+      const made = muster.make("td", { className: cell === "-" ? "none" : "" }, cell);
       made.dataset.title = titles[i];
       return made;
     });
@@ -404,11 +404,12 @@ function next(fleet) {
     return muster.make("section", {}, title, fleet.next.length ? muster.table(["when", "what may change", "of"], fleet.next.map((one) => [
       muster.make("span", { title: one.at }, later(one.at)), one.what || "something", one.count ? names(one.objects, one.count) : "a Placement, a pool or another shared object"])) : muster.make("p", { className: "soft" }, "Nothing, without new input."));
   }
-  const moment = (one) => muster.make("li", {}, muster.time(one.at), ` ${later(one.at)}: `, one.what, one.lines.length ? muster.make("details", {},
-    muster.make("summary", {}, `${plural(one.count, "change")}: ${one.lines[0]}`), muster.make("ul", {}, ...one.lines.slice(1).map((line) => muster.make("li", {}, line)),
-      one.count > one.lines.length ? muster.make("li", { className: "soft" }, `and ${one.count - one.lines.length} more`) : "")) : "");
-  return muster.make("section", {}, title, fleet.upcoming.length ? muster.make("ul", { className: "upcoming" }, ...fleet.upcoming.map(moment))
-    : muster.make("p", { className: "soft" }, "Nothing, without new input."));
+  const moment = (one) => muster.make("details", {}, muster.make("summary", { title: one.at }, `${later(one.at)}: ${one.what}`),
+    muster.make("ul", {}, ...one.lines.map((line) => muster.make("li", {}, line)),
+      one.count > one.lines.length ? muster.make("li", { className: "soft" }, `and ${one.count - one.lines.length} more`) : ""));
+  const [some, rest] = [fleet.upcoming.slice(0, 6), fleet.upcoming.slice(6)];
+  return muster.make("section", {}, title, ...(some.length ? some.map(moment) : [muster.make("p", { className: "soft" }, "Nothing, without new input.")]),
+    rest.length ? muster.make("details", {}, muster.make("summary", {}, `${rest.length} more`), ...rest.map(moment)) : "");
 }
 
 /** Availability over time, read when it is looked at; while it is read again, what it was stands. */
