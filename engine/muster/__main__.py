@@ -56,7 +56,6 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "history": Verb("features.history.cli", "Show the transitions of an object, and how long it was available."),
         "wait": Verb("features.get.wait_cli", "Wait until an object has a condition."),
         "render": Verb("features.get.cli:render", "Print objects as they would be derived; write nothing."),
-        "diff": Verb("features.plan.cli:diff", "Show what a reconcile would write, as a diff of files."),
     },
     "Ask": {
         "forecast": Verb("features.forecast.cli", "Show what happens next without new input."),

@@ -1,4 +1,4 @@
-"""diff: what a reconcile would write, which git itself can apply."""
+"""`plan -o diff`: what a reconcile would write, which git itself can apply."""
 
 import shutil
 from pathlib import Path
@@ -12,6 +12,7 @@ from tests.support.example import EXAMPLE
 from tests.support.git import Repo, copy, new_repository
 from tests.support.terminal import printed
 
+DIFF = ("plan", "-o", "diff", "--exit-code")
 NOON, LATER = "2026-01-01T12:00:00Z", "2026-01-01T12:20:00Z"
 
 
@@ -27,8 +28,8 @@ def made(tmp_path_factory: pytest.TempPathFactory) -> Repo:
 
 def test_git_applies_what_is_told_and_then_nothing_differs(tmp_path: Path, made: Repo, muster: Run) -> None:
     repo = copy(made.path, tmp_path / "fleet")
-    assert muster("diff", "--repo", repo.path, "--now", NOON) == (exits.FINE, "", "")
-    code, out, err = muster("diff", "--repo", repo.path, "--now", LATER)
+    assert muster(*DIFF, "--repo", repo.path, "--now", NOON) == (exits.FINE, "", "")
+    code, out, err = muster(*DIFF, "--repo", repo.path, "--now", LATER)
     assert (code, err) == (exits.FINDINGS, "")
     assert "--- a/derived/managedclusters/prod-eu-1.yaml\n+++ b/derived/managedclusters/prod-eu-1.yaml\n@@ " in out
     assert "\n+    reason: ManagedClusterLeaseUpdateStopped\n" in out
@@ -47,23 +48,18 @@ def test_the_work_tree_and_what_comes_and_goes(tmp_path: Path, made: Repo, muste
     shutil.rmtree(repo.path / "clusters/ap/retired-ap-1")
     cluster = (repo.path / "clusters/eu/prod-eu-1/cluster.yaml").read_text()
     (repo.path / "fresh.yaml").write_text(cluster.replace("prod-eu-1", "fresh"))
-    assert muster("diff", "--repo", repo.path, "--now", NOON)[0] == exits.FINE
-    code, out, err = muster("diff", "--worktree", "--repo", repo.path, "--now", NOON)
+    assert muster(*DIFF, "--repo", repo.path, "--now", NOON)[0] == exits.FINE
+    code, out, err = muster(*DIFF, "--worktree", "--repo", repo.path, "--now", NOON)
     assert code == exits.FINDINGS, err
     assert "--- /dev/null\n+++ b/derived/managedclusters/fresh.yaml\n@@ -0,0 +1," in out
     assert "--- a/derived/managedclusters/retired-ap-1.yaml\n+++ /dev/null\n" in out
     assert "\x1b" not in out
 
 
-def test_errors_are_more_than_a_difference(tmp_path: Path, made: Repo, muster: Run) -> None:
-    repo = copy(made.path, tmp_path / "fleet")
-    bad = "apiVersion: cluster.open-cluster-management.io/v1\nkind: ManagedCluster\nmetadata: {name: b}\nspec: {a: 1}\n"
-    (repo.path / "bad.yaml").write_text(bad)
-    code, _, err = muster("diff", "--worktree", "--repo", repo.path, "--now", NOON)
-    assert code > 1
-    assert "bad.yaml" in err
-    assert muster("diff", "--rev", "nowhere", "--repo", repo.path)[0] > 1
+def test_a_finding_and_a_base(made: Repo, muster: Run) -> None:
+    assert muster(*DIFF, "--rev", "nowhere", "--repo", made.path)[0] == exits.REPOSITORY
+    assert muster(*DIFF, "--base", "main", "--repo", made.path)[0] == exits.USAGE
 
 
 def test_a_terminal_shows_colours(made: Repo) -> None:
-    assert "\x1b[32m+    reason: " in printed(made, 120, ["diff"])
+    assert "\x1b[32m+    reason: " in printed(made, 120, [" ".join(DIFF)])

@@ -1,4 +1,4 @@
-"""`muster plan`, `diff` and `comment`: what a reconcile would change, or what a branch changes in that."""
+"""`muster plan` and `comment`: what a reconcile would change, or what a branch changes in that."""
 
 import os
 import sys
@@ -11,7 +11,6 @@ import click
 
 from muster.cli import options
 from muster.cli.cache import open_state_of, state_path
-from muster.cli.exits import FAULT, FINDINGS, FINE, USAGE
 from muster.cli.options import FILE
 from muster.cli.outcome import report
 from muster.cli.progress import working
@@ -44,7 +43,7 @@ if TYPE_CHECKING:
 @options.state_option
 @options.workers_option
 @supposed_options
-@options.output_option("table", "yaml", "json", "markdown")
+@options.output_option("table", "yaml", "json", "markdown", "diff")
 @options.findings_option
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if a reconcile, or the branch, would change anything.")
 def plan(
@@ -58,9 +57,13 @@ def plan(
     the same instant and compared. So changes by time alone, and those that are not committed yet, do not show, and only
     new findings count. Missing history is fetched, unless --offline. Findings go to standard error, and with --findings
     to files in the formats of forges and CI.
+
+    -o diff prints what a reconcile would write below derived/ as a patch for git apply.
     """
     from muster.cli.listening import READER
 
+    if output == "diff" and base is not None:
+        raise click.UsageError("-o diff shows what a reconcile would write: not with --base.")
     if out and (base or worktree or supposed):
         raise click.UsageError("--out is for a reconcile of a commit: not with --base or --worktree, or a supposition.")
     if supposed and base is not None:
@@ -81,7 +84,10 @@ def plan(
         reading.require_heard(each.first)
     if out:
         _write(out, settled, reading)
-    _print(settled, found, base or "", output)
+    if output == "diff":
+        _print_diff(reading.snapshot, settled)
+    else:
+        _print(settled, found, base or "", output)
     reading.print_age(instant.now, err=output != "table")
     if instant.note:
         click.echo(f"a reconcile would refuse: {instant.note}" if instant.refused else instant.note, err=True)
@@ -169,29 +175,10 @@ def _branch(
     return replace(found, comparison=replace(found.comparison, found=(*found.comparison.found, *edits)))
 
 
-@click.command()
-@options.source_options
-@options.state_option
-@options.workers_option
-def diff(source: options.Source, state: Path | None, workers: "Workers") -> int:
-    """Show what a reconcile of a revision, or of the work tree, would write below derived/, as a unified diff; commit
-    nothing. muster plan shows the same as transitions.
-
-    Exits like kubectl diff: with 0 if nothing differs, 1 if anything does, and more if the fleet has errors or the diff
-    cannot be made.
-    """
+def _print_diff(snapshot: "Snapshot", settled: "Settled") -> None:
     from muster.features.plan.text import diff_lines
-    from muster.rules.checks.waivers import shown
 
-    with working("evaluating the fleet"):
-        reading = replace(source.reading(), state=state)
-        settled = settle_reading(reading, reading.instant(source.now).now, workers)
-    reading.require_heard(settled.first)
-    sys.stdout.writelines(f"{line}\n" for line in diff_lines(_before(reading.snapshot, settled), settled.files))
-    code = report(shown(settled.findings, settled.last.now))
-    if code:
-        return FAULT if code == FAULT else USAGE
-    return FINDINGS if settled.files else FINE
+    sys.stdout.writelines(f"{line}\n" for line in diff_lines(_before(snapshot, settled), settled.files))
 
 
 def _before(snapshot: "Snapshot", settled: "Settled") -> dict[str, str]:
