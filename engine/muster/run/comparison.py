@@ -4,22 +4,35 @@ Changes by time alone, and changes that the base has not committed yet, are in b
 """
 
 from collections import Counter
-from collections.abc import Collection, Iterable, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
+from fractions import Fraction
 from functools import partial
 
 from muster.data.decision import Held
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import PLACEMENT_DECISION
-from muster.data.tree import Tree
+from muster.data.tree import Tree, dig
 from muster.fleet.fleet import Fleet
 from muster.rules.checks.waivers import shown, with_waivers
+from muster.rules.rollouts.policy import Rollout, RolloutStage
+from muster.rules.rollouts.table import stages_of
 from muster.run.change import Change
 from muster.run.changes import edited, object_changes, set_of, source_of
 from muster.run.facts import UNTOLD
 from muster.run.placed import Derivation, chosen, derivation_of, joined, left
 from muster.run.run import Settled
+
+
+@dataclass(frozen=True, slots=True)
+class PlannedRollout:
+    """A Rollout that begins: its revisions before and now, and its `stages`: what is said of each, and its clusters."""
+
+    id: ObjectId
+    before: str
+    now: str
+    stages: Sequence[tuple[str, Sequence[str]]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -30,6 +43,7 @@ class Comparison:
     derived part; `differing` counts the objects whose derived part differs. `sizes` are the numbers of clusters, before
     and now, of each Placement that gains or loses any. `held` are effects that a budget would hold back because of the
     branch, `released` those that it would no longer. `found` are new findings, `mended` those that are gone.
+    `rollouts` are the Rollouts that begin.
     """
 
     changes: Sequence[Change]
@@ -41,6 +55,7 @@ class Comparison:
     released: Sequence[Held] = ()
     found: Sequence[Finding] = ()
     mended: Sequence[Finding] = ()
+    rollouts: Sequence[PlannedRollout] = ()
 
     def __bool__(self) -> bool:
         """Does any derived part differ?"""
@@ -80,7 +95,31 @@ def compare(base: Settled, head: Settled, paths: Collection[str]) -> Comparison:
         [held for key, held in old.items() if key not in new],
         with_waivers(_only(head.findings, base.findings), head.findings, head.last.now),
         _only(base.findings, head.findings),
+        list(_begun(head, was, now, differing)),
     )
+
+
+def _begun(
+    head: Settled, was: Mapping[ObjectId, Tree], now: Mapping[ObjectId, Tree], differing: Iterable[ObjectId]
+) -> Iterator[PlannedRollout]:
+    """The Rollouts that have another revision than before."""
+    rollouts = {rollout.id: rollout for rollout in head.last.fleet.compiled.of(Rollout)}
+    for id_ in differing:
+        before, after = (str(dig(one.get(id_), "status", "revision") or "") for one in (was, now))
+        if id_ in rollouts and before != after and after:
+            stages = enumerate(stages_of(head.last.fleet, rollouts[id_]), start=1)
+            yield PlannedRollout(
+                id_, before, after, [(f"{number}. {_stage_text(one)}", names) for number, (one, names) in stages]
+            )
+
+
+def _stage_text(one: RolloutStage) -> str:
+    """`europe, 2 at a time, after approval, while hours is open`."""
+    size = one.limits.max_concurrency
+    number = f"{float(size):.0%}" if isinstance(size, Fraction) else size
+    pace = f"{number} at a time" if size else ""
+    windows = f"while {' or '.join(one.windows)} is open" if one.windows else ""
+    return ", ".join(filter(None, (one.name, pace, "after approval" if one.approval else "", windows)))
 
 
 def comparison_of(settled: Settled) -> Comparison:

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from muster.cli import exits
+from tests.rules.rollouts.world import RolloutWorld
 from tests.support.commandline import Run
 from tests.support.example import EXAMPLE
 from tests.support.git import Repo, clone, new_repository
@@ -211,3 +212,28 @@ def test_where_there_is_no_history(tmp_path: Path, muster: Run) -> None:
     code, _, err = muster("plan", "--repo", tmp_path / "plain", "--worktree", "--base", "main")
     assert code == exits.REPOSITORY
     assert "there is no commit here to compare" in err
+
+
+def test_a_new_revision_names_the_stages_and_clusters_in_their_order(tmp_path: Path, muster: Run) -> None:
+    world = RolloutWorld(tmp_path / "fleet")
+    world.runs("v1", "a", "b", "c")
+    world.runs("v1", "d", canary="true")
+    rest = {"name": "rest", "maxConcurrency": "50%", "approval": True, "windows": ["hours"]}
+    for branch, revision in (("main", "v1"), ("topic", "v2")):
+        canary = {"name": "canary", "selector": {"matchLabels": {"canary": "true"}}}
+        empty = {"name": "edge", "selector": {"matchLabels": {"edge": "true"}}}
+        world.rollout(revision, canary, empty, rest)
+        if branch == "main":
+            repo = new_repository(tmp_path / "repo")
+        else:
+            repo.git("switch", "--quiet", "--create", branch)
+        repo.commit({file.name: file.read_bytes() for file in sorted(world.root.iterdir()) if file.is_file()})
+    out = muster("plan", "--repo", repo.path, "--base", "main", *NOW)[1]
+    assert (
+        "Rollouts: 1 rollout to begin\n  apps/web: v1 -> v2\n    stage 1. canary: d\n    stage 2. edge: nobody\n"
+        "    stage 3. rest, 50% at a time, after approval, while hours is open: a, b, c\n"
+    ) in out
+    found = json.loads(muster("plan", "--repo", repo.path, "--base", "main", "-o", "json", *NOW)[1])["rollouts"]
+    assert [(one["before"], one["after"], one["stages"][0]) for one in found] == [
+        ("v1", "v2", {"stage": "1. canary", "clusters": ["d"]})
+    ]

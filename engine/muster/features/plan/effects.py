@@ -42,6 +42,7 @@ def sections_of(found: Comparison) -> list[Section]:
         lambda: _removed(found),
         lambda: _held(found),
         lambda: _edited(found),
+        lambda: _rollouts(found),
         lambda: _placements(found),
         lambda: _of_sort(found, "remedy", "Remedies", _remedy),
         lambda: _of_sort(found, "traffic", "Traffic", _traffic),
@@ -126,6 +127,15 @@ def _placements(found: Comparison) -> Section:
     empty = sum(size[0] > 0 and size[1] == 0 for size in sizes.values())
     total = _count(len(ids), "placement") + (f", {empty} left without clusters" if empty else "")
     return Section("Placements", total, _rows(map(row, moved)))
+
+
+def _rollouts(found: Comparison) -> Section:
+    """The Rollouts that begin: who gets the revision, in which order."""
+    rows = [
+        Row(f"{_within(one.id)}: {one.before or 'nothing'} -> {one.now}", f"stage {text}", names or ("nobody",))
+        for one in found.rollouts for text, names in one.stages
+    ]  # fmt: skip
+    return Section("Rollouts", f"{_count(len(found.rollouts), 'rollout')} to begin", rows)
 
 
 def _placement(id_: ObjectId, size: tuple[int, int] | None) -> str:

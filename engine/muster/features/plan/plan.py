@@ -129,6 +129,15 @@ def branch_document(found: BranchComparison) -> Tree:
             {"object": object_document(id_), "before": before, "after": after}
             for id_, (before, after) in sorted((difference.sizes or {}).items())
         ],
+        "rollouts": [
+            {
+                "object": object_document(one.id),
+                "before": one.before,
+                "after": one.now,
+                "stages": [{"stage": text, "clusters": list(names)} for text, names in one.stages],
+            }
+            for one in difference.rollouts
+        ],
         "held": [held_document(held) for held in difference.held],
         "released": [held_document(held) for held in difference.released],
         "found": [finding_tree(one) for one in difference.found],

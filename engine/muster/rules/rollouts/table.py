@@ -4,17 +4,20 @@ It is kept from run to run as a `StepRecord`: a cluster that makes progress chan
 Placement's decisions, the labels by which stages select) is as the last wide run read it.
 """
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
 from muster.data.codec import decode, encode
+from muster.data.kinds import MANAGED_CLUSTER
 from muster.fleet.objects import Object
+from muster.fleet.view import View
+from muster.rules.placements.shards import decided_shards
 from muster.rules.policies.selectors import Facets
 from muster.rules.rollouts.policy import ClusterRollout, Rollout, RolloutStage
-from muster.rules.rollouts.step import DecisionGroup
+from muster.rules.rollouts.step import DecisionGroup, groups_of
 
 
 @dataclass(slots=True)
@@ -100,6 +103,16 @@ def table_of(
         left -= names
         stages.append((DecisionGroup("", 0, _sorted(one, names, objects)),))
     return RolloutTable(tuple(stages), len(left), group_length, dict(entries))
+
+
+def stages_of(view: View, rollout: Rollout) -> Iterator[tuple[RolloutStage, tuple[str, ...]]]:
+    """Yield a Rollout's stages with their clusters, both in the order in which they get a revision; after a run."""
+    groups = groups_of(decided_shards(view).get(rollout.placement, ()))
+    sound = {obj.id.name: obj for obj in view.of(MANAGED_CLUSTER)}
+    placed = {name: sound[name] for group in groups for name in group.clusters if name in sound}
+    table = table_of(rollout, groups, placed, {}, None)
+    for one, own in zip(rollout.stages, table.stages, strict=True):
+        yield one, tuple(name for group in own for name in group.clusters)
 
 
 def _sorted(one: RolloutStage, names: Iterable[str], objects: Mapping[str, Object]) -> tuple[str, ...]:
