@@ -77,6 +77,22 @@ def test_the_chart_says_the_same(setup: AgentSetup) -> None:
     assert yaml.safe_load(files["Chart.yaml"])["apiVersion"] == "v2"
 
 
+@pytest.mark.skipif(shutil.which("helm") is None, reason="helm not installed")
+def test_helm_renders_the_chart_to_the_same(tmp_path: Path) -> None:
+    for path, text in helm_chart(PUSHING).items():
+        (tmp_path / path).parent.mkdir(parents=True, exist_ok=True)
+        (tmp_path / path).write_text(text)
+    for command in ("lint", "template"):
+        done = subprocess.run(["helm", command, tmp_path], capture_output=True, text=True, check=False)
+        assert done.returncode == 0, done.stdout + done.stderr
+
+    def place(body: Tree) -> tuple[str, str, str]:
+        return body["kind"], body["metadata"].get("namespace", ""), body["metadata"]["name"]
+
+    rendered = yaml.safe_load_all(done.stdout)
+    assert sorted(rendered, key=place) == sorted(manifests(PUSHING), key=place)
+
+
 def test_the_unit_says_the_same(tmp_path: Path) -> None:
     unit = systemd_unit(replace(SETUP, own_authority=True))
     line = next(line for line in unit.splitlines() if line.startswith("ExecStart="))
