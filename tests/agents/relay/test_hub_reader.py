@@ -4,6 +4,8 @@ from collections.abc import Iterator, Sequence
 from dataclasses import dataclass, field
 from threading import Event
 
+import pytest
+
 from muster.agents.kube.apiserver import ApiError, ApiServer
 from muster.agents.relay.hub_objects import COLLECTIONS, HubCollection, PassedOver
 from muster.agents.relay.hub_reader import CollectionReader, Troubles
@@ -166,3 +168,10 @@ def test_a_trouble_of_all_readers_is_one_line() -> None:
         for collection in COLLECTIONS[:3]:
             troubles.note(collection, trouble)
     assert lines == ["True: no answer", "True: other", "False: the hub answers again"]
+
+
+def test_a_fault_of_ours_does_not_stay_in_its_thread() -> None:
+    story = Story(Script("https://hub", answers=[[{"metadata": {}}, {"no": "metadata"}]]))
+    story.files.put = lambda *_: [][0]  # type: ignore[method-assign]
+    with pytest.raises(IndexError):
+        story.read().check()

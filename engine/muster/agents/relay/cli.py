@@ -172,6 +172,8 @@ def _mirror(
 
             def step() -> None:
                 nonlocal is_told
+                for reader in readers:
+                    reader.check()
                 if mirror.is_complete and not is_told:
                     is_told = True
                     log(summary(mirror, readers))

@@ -47,7 +47,7 @@ def why_unheard(settings: AgentSettings, name: str) -> str:
 
 def list_all(server: ApiServer, mirror: HubMirror) -> list[CollectionReader]:
     """List every collection once, for `--once`. RepositoryError if the server refuses or does not answer."""
-    readers = [CollectionReader(server, one, mirror, Troubles(print)) for one in mirror.collections]
+    readers = [CollectionReader(server, one, mirror) for one in mirror.collections]
     for reader in readers:
         try:
             while not reader.is_listed:

@@ -33,7 +33,7 @@ _GONE_SECONDS: Final = 60.0
 class Troubles:
     """What readers of one hub are in trouble with: each is logged once, and that it is over. Thread-safe."""
 
-    log: Callable[..., None]
+    log: Callable[..., None] = lambda *_, **__: None
     _now: dict[HubCollection, str] = field(default_factory=dict)
     _lock: Lock = field(default_factory=Lock)
 
@@ -59,10 +59,11 @@ class CollectionReader:
     server: ApiServer
     collection: HubCollection
     mirror: HubMirror
-    troubles: Troubles
+    troubles: Troubles = field(default_factory=Troubles)
     watch_seconds: float = WATCH_SECONDS
     clock: Callable[[], float] = monotonic
     is_listed: bool = False
+    failure: Exception | None = None  # a fault of ours, which ended `follow`
     #: By reason, how many objects of the last list are not read.
     passed_over: Counter[str] = field(default_factory=Counter)
     _version: str = ""  # of the last event; empty before the first list
@@ -70,7 +71,19 @@ class CollectionReader:
     _trouble: str = ""
 
     def follow(self, stop: Event) -> None:
-        """List and watch until `stop` is set. Ends only then: what fails is tried again, after ever longer pauses."""
+        """List and watch until `stop` is set. What fails is tried again, after ever longer pauses; only a `failure`
+        ends this before."""
+        try:
+            self._follow(stop)
+        except Exception as error:  # noqa: BLE001 - raised where it ends the relay
+            self.failure = error
+
+    def check(self) -> None:
+        """Raise the failure, if there is one."""
+        if self.failure is not None:
+            raise self.failure
+
+    def _follow(self, stop: Event) -> None:
         pause = _FIRST_PAUSE_SECONDS
         while not stop.is_set():
             began = self.clock()

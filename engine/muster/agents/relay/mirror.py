@@ -28,6 +28,7 @@ from muster.git.trees import list_tree
 
 #: The folders of a cluster and its `.commit` count as files, too.
 _BESIDE_FILES: Final = 8
+_STAMP_BYTES: Final = 256
 #: A cluster, and the path of a file in its folder.
 FileKey = tuple[str, str]
 
@@ -163,13 +164,13 @@ class HubMirror:
         self._unsent.setdefault(cluster, {})[path] = content
 
     def _beyond(self, collection: HubCollection, cluster: str, path: str, content: bytes) -> str:
-        """Why a file is beyond the limits; empty if it is not. A file that stays as large is not."""
-        others = {name: size for name, (_, size) in self._known.get(cluster, {}).items() if name != path}
+        """Why a file is beyond the limits; empty if it is not."""
         if collection.is_single:
             return ""
+        others = {name: size for name, (_, size) in self._known.get(cluster, {}).items() if name != path}
         if len(others) + _BESIDE_FILES >= self.limits.max_files:
             return f"more than {self.limits.max_files} files"
-        size = sum(others.values()) + len(content) + len(COMMIT) * 100
+        size = sum(others.values()) + len(content) + _STAMP_BYTES
         return f"more than {self.limits.max_bytes} bytes" if size > self.limits.max_bytes else ""
 
     def _commands(self, cluster: str, files: Mapping[str, bytes | None], gone: bool) -> list[bytes]:  # noqa: FBT001
