@@ -16,6 +16,7 @@ from muster.__main__ import VERBS, cli
 from muster.cel.declarations import OPERATORS, Overload
 from muster.cel.library.registry import libraries
 from muster.data.codes import Code
+from muster.features.init import library as policies
 from muster.features.metrics.metrics import METRICS
 from tests.support.example import EXAMPLE
 from tests.support.git import Repo, git_environ, new_repository
@@ -55,6 +56,33 @@ def commands_page() -> str:
         for name, part in sorted(command.commands.items()) if isinstance(command, click.Group) else ():
             lines += [f"### {verb} {name}", "", *_block(click.Context(part, info_name=name, parent=context))]
     return "\n".join(lines)
+
+
+def library_page() -> str:
+    """docs/policy-library.md: every policy of the library."""
+    lines = [
+        "# The policy library",
+        "",
+        "Copy policies that many fleets want, with their tests, and change them:",
+        "",
+        "```",
+        "muster init --policies nodes-healthy,quarantine",
+        "```",
+        "",
+        "This writes them, and those that they need, to `policies/`. Types and keys begin with `fleet.example.com`:",
+        "put a domain of yours in its place.",
+        "",
+        "Generated from [`policies/library/`](../policies/library/) by `make docs`.",
+        "",
+        "| policy | what it decides |",
+        "|---|---|",
+    ]
+    about = policies.library()
+    lines += [f"| [{name}](#{name}) | {text} |" for name, text in about.items()]
+    for name in about:
+        text = policies.files_of([name])[f"{name}.yaml"].partition("\n")[2]
+        lines += ["", f"## {name}", "", about[name], "", "```yaml", text.rstrip(), "```"]
+    return "\n".join(lines) + "\n"
 
 
 def functions_page() -> str:
@@ -212,6 +240,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "errors.md": errors_page,
     "commands.md": commands_page,
     "cel-functions.md": functions_page,
+    "policy-library.md": library_page,
     "questions.md": partial(asked_page, "questions.md"),
     "kubectl.md": partial(asked_page, "kubectl.md"),
     "../CONTRIBUTING.md": contributing_page,

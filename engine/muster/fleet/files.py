@@ -173,7 +173,7 @@ def builtin_objects() -> Mapping[ObjectId, Object]:
     """Return the bundle's objects by id. RuntimeError if the bundle itself is damaged."""
     folder = bundle_path("policies")
     reading = FilesRead()
-    for path in sorted(folder.rglob("*.yaml")):
+    for path in sorted(folder.glob("*.yaml")):  # not those of the library, which fleets copy
         read_file(reading, _bundled(folder, path), Layer.BUILTIN)
     if reading.findings:
         raise RuntimeError(f"the built-in policies are damaged: {reading.findings[0].message}")

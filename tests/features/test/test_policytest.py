@@ -91,7 +91,7 @@ def test_a_test_that_holds(tmp_path: Path) -> None:
         ("policies: [ConditionPolicy/mine]", "policies: [ConditionPolicy/mine, ConditionPolicy/cluster-ready]",
          "ConditionPolicy/cluster-ready decides nothing in any case"),
         ('status: "True", reason: Fine}]\n        as', 'status: "False", reason: Fine}]\n        as',
-         "condition example.com/Mine: status is 'True', expected 'False'"),
+         'condition example.com/Mine: status is "True", expected "False"'),
         ("object.metadata.generation == 1", "object.metadata.generation == 2", "does not hold"),
         ("object.metadata.generation == 1", "object.metadata.generatio == 1", "generatio"),
         ("object: ManagedCluster/a", "object: ManagedCluster/b", "ManagedCluster/b: is absent"),

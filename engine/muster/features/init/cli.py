@@ -28,11 +28,26 @@ def _programs(text: str) -> tuple[str, ...]:
     return names
 
 
+def _policies(text: str) -> dict[str, str]:
+    """The files of policies in a text such as `nodes-healthy,quarantine`."""
+    from muster.features.init.library import files_of
+
+    return files_of(name for name in text.split(",") if name)
+
+
 @click.command()
 @click.argument("directory", type=FOLDER, default=".")
-@click.option("--with", "programs", type=ParsedType("names", _programs), default="", metavar="NAMES",
-              help="Other programs whose objects are in the repository: argocd, flux.")  # fmt: skip
-def command(directory: Path, programs: tuple[str, ...]) -> int:
+@click.option(
+    "--with",
+    "programs",
+    type=ParsedType("names", _programs),
+    default="",
+    metavar="NAMES",
+    help="Other programs whose objects are in the repository: argocd, flux.",
+)
+@click.option("--policies", "chosen", type=ParsedType("names", _policies), default="", metavar="NAMES",
+              help="Policies of the library to copy, with their tests: nodes-healthy,quarantine.")  # fmt: skip
+def command(directory: Path, programs: tuple[str, ...], chosen: dict[str, str]) -> int:
     """Create a fleet repository in DIRECTORY. Existing files are left as they are.
 
     Its scheduled job and its hook install muster from the source of this installation, pinned. If other machines cannot
@@ -49,14 +64,14 @@ def command(directory: Path, programs: tuple[str, ...]) -> int:
     source_of_muster = origin()
     to_fill: list[str] = []
     groups = dict.fromkeys(group for program in programs for group in _GROUPS[program])
-    for source in sorted(path for path in _SKELETON.rglob("*") if path.is_file()):
-        name = source.relative_to(_SKELETON)
+    skeleton = {path.relative_to(_SKELETON): path.read_text("utf-8") for path in _SKELETON.rglob("*") if path.is_file()}
+    for name, content in sorted((skeleton | {Path("policies", name): text for name, text in chosen.items()}).items()):
         target = directory / name
         if os.path.lexists(target):
             click.echo(f"kept    {name} (exists)")
             continue
         target.parent.mkdir(parents=True, exist_ok=True)
-        text = filled(source.read_text(encoding="utf-8"), source_of_muster)
+        text = filled(content, source_of_muster)
         if groups and name == Path("fleet.yaml"):
             text = text.replace("spec: {}\n", f"spec:\n  foreign: [{', '.join(groups)}]\n")
         target.write_text(text, encoding="utf-8", newline="\n")

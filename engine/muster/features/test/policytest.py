@@ -10,6 +10,7 @@ Notification policies see what a step changes in the derived files, as in a repo
 window or the end of quiet hours, is due at a later step. Nothing is sent.
 """
 
+import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 
@@ -94,7 +95,7 @@ def unexpected_notifications(sent: list[Tree], step: Tree) -> Iterator[str]:
         return
     wanted = mappings_at(step, "notifications")
     if len(sent) != len(wanted) or not all(map(_matches, sent, wanted)):
-        yield f"notifications are {sent}, expected {wanted}"
+        yield f"notifications are {_text(sent)}, expected {_text(wanted)}"
 
 
 def _matches(have: Tree, wanted: Tree) -> bool:
@@ -277,13 +278,13 @@ def _expectation(run: Run, body: Tree, expect: Tree) -> Iterator[str]:
         if any(t.get("key") == wanted["key"] and wanted.get("effect") in (None, t.get("effect")) for t in taints):
             yield f"has taint {wanted['key']}, expected none"
     if "remedyActions" in expect and (have := dig(body, "status", "remedyActions") or []) != expect["remedyActions"]:
-        yield f"remedyActions are {have}, expected {expect['remedyActions']}"
+        yield f"remedyActions are {_text(have)}, expected {_text(expect['remedyActions'])}"
     yield from _pulses(run, expect)
     if (
         "held" in expect
         and (have := [h.effect for h in run.fleet.held if str(h.object) == expect["object"]]) != expect["held"]
     ):
-        yield f"held are {have}, expected {expect['held']}"
+        yield f"held are {_text(have)}, expected {_text(expect['held'])}"
     for text in expect.get("assertions") or ():
         yield from _assertion(text, body, run)
 
@@ -295,7 +296,7 @@ def _fields(what: str, have: Tree, wanted: Tree) -> Iterator[str]:
         return
     for name in sorted(wanted):
         if have.get(name) != wanted[name]:
-            yield f"{what}: {name} is {have.get(name)!r}, expected {wanted[name]!r}"
+            yield f"{what}: {name} is {_text(have.get(name))}, expected {_text(wanted[name])}"
 
 
 def _pulses(run: Run, expect: Tree) -> Iterator[str]:
@@ -309,7 +310,7 @@ def _pulses(run: Run, expect: Tree) -> Iterator[str]:
         for b, w in zip(have, wanted, strict=True)
     )
     if not matched:
-        yield f"pulses are {shown}, expected {wanted}"
+        yield f"pulses are {_text(shown)}, expected {_text(wanted)}"
 
 
 def _violations(judged: Sequence[Finding], expect: Tree) -> Iterator[str]:
@@ -321,7 +322,7 @@ def _violations(judged: Sequence[Finding], expect: Tree) -> Iterator[str]:
     ]  # fmt: skip
     wanted = mappings_at(expect, "violations")
     if len(have) != len(wanted) or any(one | w != one for one, w in zip(have, wanted, strict=True)):
-        yield f"violations are {have}, expected {wanted}"
+        yield f"violations are {_text(have)}, expected {_text(wanted)}"
 
 
 def _assertion(text: str, body: Tree, run: Run) -> Iterator[str]:
@@ -334,6 +335,11 @@ def _assertion(text: str, body: Tree, run: Run) -> Iterator[str]:
         yield f"{text}: {result.error.message}"
     elif result.value is not True:
         yield f"does not hold:\n{result.trace}"
+
+
+def _text(value: Tree | Sequence[Tree]) -> str:
+    """A value as one line of YAML, which JSON is."""
+    return json.dumps(value, ensure_ascii=False, default=str)
 
 
 def _label(body: Tree) -> str:

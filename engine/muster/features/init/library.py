@@ -1,0 +1,43 @@
+"""The policy library: policies that many fleets want, each with its tests, to copy into a fleet and change there.
+
+A file's first line says what its policy decides, and which other policy of the library that needs.
+"""
+
+import re
+from collections.abc import Iterable
+from pathlib import Path
+
+from muster.data.names import did_you_mean
+from muster.fleet.bundle import bundle_path
+
+_NEEDS = re.compile(r"Needs ([a-z-]+)\.$")
+_TESTS = ".test.yaml"
+
+
+def library() -> dict[str, str]:
+    """Return what each policy of the library decides, by its name."""
+    files = sorted(_folder().glob("*.yaml"))
+    return {path.stem: _first_line(path) for path in files if not path.name.endswith(_TESTS)}
+
+
+def files_of(names: Iterable[str]) -> dict[str, str]:
+    """Return the files of these policies, of those that they need, and of their tests, by name. ValueError for a name
+    that the library does not have."""
+    known, files, left = library(), dict[str, str](), list(names)
+    while left:
+        name = left.pop(0)
+        if name not in known:
+            raise ValueError(f"the policy library has no {name!r}. {did_you_mean(name, known)}".strip())
+        for file in (f"{name}.yaml", f"{name}{_TESTS}"):
+            files[file] = (_folder() / file).read_text(encoding="utf-8")
+        needed = _NEEDS.search(known[name])
+        left += [needed[1]] if needed else []
+    return files
+
+
+def _folder() -> Path:
+    return bundle_path("policies") / "library"
+
+
+def _first_line(path: Path) -> str:
+    return path.read_text(encoding="utf-8").partition("\n")[0].removeprefix("# ")
