@@ -78,6 +78,7 @@ def test_a_function(copy: Path) -> None:
     (row,) = blocks("A function of CEL")
     library = copy / "engine/muster/cel/library/strings.py"
     library.write_text(f"{library.read_text()}\n\n{row}")
+    put(copy / "engine/muster/cel/library/registry.py", "charAt format", "shout ")
     done = muster(copy, "cel", "'quiet'.shout()")
     assert done.returncode == 0, done.stderr
     assert "'QUIET'" in done.stdout
