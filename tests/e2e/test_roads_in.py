@@ -46,16 +46,16 @@ def test_get_clusters_tells_of_all_of_them(server: Server, tmp_path: Path, muste
     ) as relay, http_server() as gateway:  # fmt: skip
         relay.wait_for("listening on")
         url = next(found[0] for line in relay.lines if (found := re.search(r"http://\S+", line)))
-        rows = [{
-            "cluster": name, "kind": "ManagedCluster", "condition": "GatewayReady",
-            "http": gateway.url if name != "seen-4" else "http://127.0.0.1:1/",
-            "remote": str(repo.path if name in BY_PUSH else hub.path),
-        } for name in DETECTED]  # fmt: skip
-        (tmp_path / "table.yaml").write_text(json.dumps(rows))
-        with running(
-            "detect", "--table", str(tmp_path / "table.yaml"), "--detect-period", "0.2", "--lease-duration", "60",
-            environ=hub.environ,
-        ) as detector:  # fmt: skip
+        ready = {"condition": "GatewayReady", "http": gateway.url}
+        probes = [
+            {**ready, "clusters": BY_PUSH, "remote": str(repo.path)},
+            {**ready, "clusters": [f"seen-{number}" for number in range(4)]},
+            {**ready, "clusters": ["seen-4"], "http": "http://127.0.0.1:1/"},
+        ]
+        table = {"defaults": {"period": "200ms", "leaseDuration": "60s"}, "probes": probes}
+        (tmp_path / "table.yaml").write_text(json.dumps(table))
+        target = ("--remote", str(hub.path))
+        with running("detect", "--table", str(tmp_path / "table.yaml"), *target, environ=hub.environ) as detector:
             for name in BY_TOKEN:
                 (tmp_path / name).write_text(name)
                 way = ("--relay", url, "--token-file", tmp_path / name)
@@ -71,7 +71,7 @@ def test_get_clusters_tells_of_all_of_them(server: Server, tmp_path: Path, muste
                 )  # fmt: skip
                 assert answer.status == 200, answer.data
             for name in DETECTED:
-                detector.wait_for(f"{name} GatewayReady: ")
+                detector.wait_for(f"{name}: GatewayReady: ")
     assert muster("reconcile", "--repo", hub.path, "--branch", "main")[0] in (exits.FINE, exits.FINDINGS)
     code, out, _ = muster("get", "clusters", "--repo", hub.path, "-o", "json")
     assert code == 0

@@ -14,6 +14,7 @@ from muster.fleet.places import finding_at
 from muster.fleet.schemas import is_sound
 
 if TYPE_CHECKING:
+    from jsonschema import Draft202012Validator
     from jsonschema.exceptions import ValidationError
 
 _TYPE_NAMES = {
@@ -38,7 +39,11 @@ def schema_findings(obj: Object) -> list[Finding]:
         return []
     from muster.fleet.violations import validator_of  # jsonschema loads slowly
 
-    validator = validator_of(obj.kind)
+    return violations(obj, validator_of(obj.kind))
+
+
+def violations(obj: Object, validator: "Draft202012Validator") -> list[Finding]:
+    """Return the violations of a schema, by its validator."""
     return [found for error in validator.iter_errors(obj.body) for found in _findings(obj, error)]
 
 

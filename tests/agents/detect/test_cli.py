@@ -52,25 +52,29 @@ def test_usage(muster: Run, arguments: tuple[str, ...], complaint: str) -> None:
     assert complaint in errors
 
 
+def test_a_table_is_checked(muster: Run, tmp_path: Path) -> None:
+    table = tmp_path / "table.yaml"
+    table.write_text("probes:\n- {clusters: [c1], condition: A, tcp: 'a:1', perod: 5s}\n")
+    code, _, errors = muster("detect", "--table", table, "--remote", "x")
+    assert code == 1
+    assert f"{table}:2:46: " in errors
+    assert "did you mean 'period'?" in errors
+    for more, complaint in (
+        ((), "--table needs --remote or --relay"),
+        (("--remote", "x", "--tcp", "a:1"), "--tcp does not go with --table"),
+        (("--remote", "x", "--detect-period", "1s"), "--detect-period does not go with --table"),
+    ):  # fmt: skip
+        code, _, errors = muster("detect", "--table", table, *more)
+        assert (code, complaint in errors) == (2, True), errors
+    code, _, errors = muster("detect", "--remote", "x")
+    assert (code, "Give --cluster or --table" in errors) == (2, True)
+
+
 @pytest.mark.parametrize("name", ["", "../x", "a b", "-x", "Member"])
 def test_a_name_that_no_cluster_has(muster: Run, name: str) -> None:
     code, _, errors = muster("detect", f"--cluster={name}", "--file", "y")
     assert code == 2
     assert "is not a valid name of a cluster" in errors
-
-
-@pytest.mark.parametrize(("text", "complaint"), [
-    ("[", "cannot be read"), ("{}", "is not a list of rows"), ("[]", "is not a list of rows"),
-    ("[{http: 'http://a'}]", "row 1: Missing option '--cluster'"),
-    ("[{cluster: a, file: x}, {cluster: b, htpp: 'http://a'}]", "row 2: No such option '--htpp'. (Did you mean"),
-    ("[{cluster: a}]", "row 1: Give one of --remote, --relay and --file"),
-    ("[{cluster: a, table: t.yaml}]", "is not a list of rows"),
-])  # fmt: skip
-def test_a_table_that_cannot_be_followed(muster: Run, tmp_path: Path, text: str, complaint: str) -> None:
-    table = tmp_path / "table.yaml"
-    table.write_text(text)
-    code, _, errors = muster("detect", "--table", table)
-    assert (code, complaint in errors) == (2, True), errors
 
 
 def status(hub: Repo) -> str:

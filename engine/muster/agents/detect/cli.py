@@ -1,33 +1,38 @@
 """`muster detect`: probes something in a cluster repeatedly, and reports its condition."""
 
-import ipaddress
 import os
 import re
 import shlex
 import socket
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass
-from functools import partial
+from dataclasses import dataclass, replace
 from importlib.util import find_spec
 from pathlib import Path
-from threading import Event, Thread
-from typing import TYPE_CHECKING, Any, Self
+from threading import Event
+from typing import TYPE_CHECKING, Self
 
 import click
-import yaml
-from click.core import ParameterSource
 
 from muster.agents.detect.detector import Detector, Thresholds
 from muster.agents.detect.election import RENEWALS
-from muster.agents.detect.probes import BoundedProbe, CommandProbe, DnsProbe, HttpProbe, Probe, TcpProbe
+from muster.agents.detect.probes import (
+    BoundedProbe,
+    CommandProbe,
+    DnsProbe,
+    HttpProbe,
+    Probe,
+    TcpProbe,
+    host_and_port,
+    server_address,
+)
 from muster.agents.detect.report import Subject
 from muster.agents.detect.reporters import FileReporter, RefReporter, Reporter
 from muster.agents.hub.pushed_ref import PushedRef
 from muster.agents.hub.relayed_ref import Credentials, RelayedRef
 from muster.agents.identity.options import identity_option, seal_of
 from muster.cli.options import FILE, FILE_THERE, ParsedType, present
-from muster.cli.outcome import say
+from muster.cli.outcome import report, say
 from muster.cli.stopping import until_stopped
 from muster.data.agentref import is_cluster_name
 from muster.data.extras import install_command
@@ -37,6 +42,7 @@ from muster.fleet.leases import LONGEST_SECONDS
 from muster.git.push import absolute_remote
 
 if TYPE_CHECKING:
+    from muster.agents.detect.table import TableRow
     from muster.agents.identity.store import AgentSeal
 
 _DEFAULT_COMMAND = "nslookup kubernetes.default"
@@ -58,9 +64,16 @@ def _seconds(text: str) -> float:
 _SECONDS = ParsedType("duration", _seconds)
 
 
+#: Options that go with --table; its rows have the others.
+_OF_TABLES = frozenset(("table", "threads", "remote", "relay", "token_file", "relay_ca", "identity", "instance"))
+
+
 @click.command()
 @click.option("--cluster", metavar="NAME", help="The cluster to report on.")
-@click.option("--table", type=FILE, help="Detect each row of this file: a list in YAML, of these options by name.")
+@click.option("--table", type=FILE, metavar="FILE",
+              help="Probe what this file lists: many clusters and conditions. It may change meanwhile.")  # fmt: skip
+@click.option("--threads", type=click.IntRange(1, 1024), default=32, show_default=True,
+              help="With --table: how many probes run at once.")  # fmt: skip
 @click.option("--kind", type=click.Choice([kind.name for kind in CLUSTERS]), default="Cluster", show_default=True,
               help="The kind of the cluster's object.")  # fmt: skip
 @click.option("--condition", "type_", default="ServiceDomainNameResolutionReady", show_default=True, metavar="TYPE",
@@ -68,7 +81,8 @@ _SECONDS = ParsedType("duration", _seconds)
 @identity_option
 @click.option("--remote", metavar="URL", help="Report to the branch agents/NAME of this repository, a URL or a path.")
 @click.option("--relay", metavar="URL", help="Report to this relay over HTTP instead.")
-@click.option("--token-file", type=FILE, help="The file with the cluster's token for the relay.")
+@click.option("--token-file", type=FILE,
+              help="The file with the cluster's token for the relay. Its path may have {cluster}.")  # fmt: skip
 @click.option("--relay-ca", type=FILE_THERE,
               help="The authority that signed the relay's certificate.  [default: those of the system]")  # fmt: skip
 @click.option("--file", type=FILE, help="Report to this file instead, as its only writer.")
@@ -89,37 +103,31 @@ _SECONDS = ParsedType("duration", _seconds)
               help="After this long a silence another instance reports. Renewed three times as often.")  # fmt: skip
 @click.option("--instance", metavar="NAME",
               help="The name of this instance, which must be unique.  [default: the host's name]")  # fmt: skip
-@click.pass_context
-def command(ctx: click.Context, /, table: Path | None, **options: Any) -> int:
+def command(
+    cluster: str | None, table: Path | None, threads: int, kind: str, type_: str,
+    identity: Path | None, remote: str | None, relay: str | None, token_file: Path | None, relay_ca: Path | None,
+    file: Path | None, command_: str | None, http: str | None, tcp: str | None, dns: str | None,
+    dns_server: str | None,
+    probe_timeout: float, detect_period: float, detect_failure_threshold: float, detect_success_threshold: float,
+    lease_duration: int, instance: str | None,
+) -> int:  # fmt: skip
     """Probe every period and report a condition of a cluster, until stopped by SIGTERM or Ctrl-C.
 
     Of several instances with one --remote or --relay, one reports; another takes over if it falls silent. Only
     transitions and renewals are written. If a probe cannot be made, nothing is reported, and the last report ages.
-
-    With --table one process probes many clusters; options beside it count for every row that does not give them.
     """
-    detectors = [_detector(_say, **options)] if table is None else _of_table(ctx, table)
-    stop = Event()
-    threads = [Thread(target=one.run, args=(stop,), name="muster-detector") for one in detectors]
-    with until_stopped(stop):
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-    _say("stopped")
-    return 0
-
-
-def _detector(
-    say_: Callable[[str], None], cluster: str | None, kind: str, type_: str, identity: Path | None, remote: str | None,
-    relay: str | None, token_file: Path | None, relay_ca: Path | None, file: Path | None, command_: str | None,
-    http: str | None, tcp: str | None, dns: str | None, dns_server: str | None,
-    probe_timeout: float, detect_period: float, detect_failure_threshold: float, detect_success_threshold: float,
-    lease_duration: int, instance: str | None,
-) -> Detector:  # fmt: skip
-    """The detector that options describe. UsageError if they do not go together."""
+    me = instance or socket.gethostname()
+    if table is not None:
+        context = click.get_current_context()
+        for name in sorted(context.params.keys() - _OF_TABLES):
+            if context.get_parameter_source(name) is click.core.ParameterSource.COMMANDLINE:
+                option = next(one.opts[0] for one in context.command.params if one.name == name)
+                raise click.UsageError(f"{option} does not go with --table: its probes say that.")
+        if remote is None and relay is None:
+            raise click.UsageError("--table needs --remote or --relay.")
+        return _detect_table(table, ReportTarget.of(remote, relay, token_file, relay_ca, identity), me, threads)
     if cluster is None:
-        raise click.UsageError("Missing option '--cluster', or --table.")
+        raise click.UsageError("Give --cluster or --table.")
     if detect_period <= 0 or probe_timeout <= 0:
         raise click.UsageError("--detect-period and --probe-timeout must be positive.")
     if detect_period * RENEWALS > lease_duration:
@@ -138,33 +146,20 @@ def _detector(
         assert file is not None
         reporter = FileReporter(file, subject, lease_duration / RENEWALS)
     else:
-        reporter = RefReporter(target.ref(cluster), subject, instance or socket.gethostname(), lease_duration)
-    thresholds = Thresholds(detect_failure_threshold, detect_success_threshold)
+        reporter = RefReporter(target.ref(cluster), subject, me, lease_duration)
+    detector = Detector(
+        BoundedProbe(probe, probe_timeout),
+        detect_period,
+        Thresholds(detect_failure_threshold, detect_success_threshold),
+        reporter,
+        _say,
+    )
+    stop = Event()
     _say(f"detecting {type_} of {cluster}")
-    return Detector(BoundedProbe(probe, probe_timeout), detect_period, thresholds, reporter, say_)
-
-
-def _of_table(ctx: click.Context, table: Path) -> list[Detector]:
-    """The detectors of a table's rows, each of which is parsed as a command line is."""
-    try:
-        rows = yaml.safe_load(table.read_text(encoding="utf-8"))
-    except (OSError, ValueError, yaml.YAMLError) as error:
-        raise click.UsageError(f"--table {table} cannot be read: {error}") from error
-    if not isinstance(rows, list) or not rows or not all(isinstance(row, dict) and "table" not in row for row in rows):
-        raise click.UsageError(f"--table {table} is not a list of rows such as {{cluster: c1, http: https://...}}.")
-    given = {str(option.name): option.opts[-1] for option in ctx.command.params
-             if ctx.get_parameter_source(str(option.name)) is ParameterSource.COMMANDLINE}  # fmt: skip
-    common = [f"{option}={ctx.params[name]}" for name, option in given.items() if name != "table"]
-    detectors = []
-    for number, row in enumerate(rows, 1):
-        try:
-            found = command.make_context("detect", [*common, *(f"--{name}={value}" for name, value in row.items())])
-            options = {name: value for name, value in found.params.items() if name != "table"}
-            prefix = f"{options['cluster']} {options['type_']}"
-            detectors.append(_detector(partial(_say_of, prefix), **options))
-        except click.UsageError as error:
-            raise click.UsageError(f"{table}, row {number}: {error.format_message()}") from error
-    return detectors
+    with until_stopped(stop):
+        detector.run(stop)
+    _say("stopped")
+    return 0
 
 
 def _probe(
@@ -179,11 +174,11 @@ def _probe(
             raise click.UsageError(f"--http {http!r} is not a URL such as http://10.0.0.1:8080/healthz.")
         return HttpProbe(http, limit)
     if tcp is not None:
-        return TcpProbe(*_host_and_port(tcp, "--tcp"), limit)
+        return TcpProbe(*_parsed("--tcp", host_and_port, tcp), limit)
     if dns is not None:
         if find_spec("dns") is None:
             raise click.UsageError(f"--dns needs an extra, unlike other probes: {install_command('detect')}")
-        return DnsProbe(dns, None if server is None else _address(server), limit)
+        return DnsProbe(dns, None if server is None else _parsed("--dns-server", server_address, server), limit)
     try:
         arguments = shlex.split(_DEFAULT_COMMAND if command_ is None else command_)
     except ValueError as error:
@@ -224,32 +219,45 @@ class ReportTarget:
         return RelayedRef(self.relay, cluster, _REMOTE_SECONDS, credentials, present, self.seal)
 
 
-def _host_and_port(text: str, option: str) -> tuple[str, int]:
-    host, _, port = text.rpartition(":")
-    if not host or not (port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
-        raise click.UsageError(f"{option} {text!r} is not HOST:PORT.")
-    return host.removeprefix("[").removesuffix("]"), int(port)
-
-
-def _address(text: str) -> tuple[str, int]:
-    host, port = (text, 53) if _is_address(text) else _host_and_port(text, "--dns-server")
-    if not _is_address(host):
-        raise click.UsageError(
-            f"--dns-server {host!r} is not an IP address, and a name would need a server to be resolved."
-        )
-    return host, port
-
-
-def _is_address(text: str) -> bool:
+def _parsed(option: str, parse: Callable[[str], tuple[str, int]], text: str) -> tuple[str, int]:
     try:
-        ipaddress.ip_address(text)
-    except ValueError:
-        return False
-    return True
+        return parse(text)
+    except ValueError as error:
+        raise click.UsageError(f"{option} {error}.") from error
 
 
-def _say_of(prefix: str, line: str) -> None:
-    _say(f"{prefix}: {line}")
+def _detect_table(path: Path, target: ReportTarget, me: str, threads: int) -> int:
+    """Detect what a table says, until stopped."""
+    from muster.agents.detect.many import TableDetector
+    from muster.agents.detect.table import TableFile
+
+    file = TableFile(path)
+    rows = file.changed()
+    if file.findings:
+        return report(file.findings)
+    if find_spec("dns") is None and any(row.sort == "dns" for row in rows or ()):
+        raise click.UsageError(f"A probe with dns needs an extra, unlike others: {install_command('detect')}")
+    first = [rows]
+
+    def changed() -> "list[TableRow] | None":
+        if first:
+            return first.pop()
+        rows = file.changed()
+        if rows is None and file.findings:
+            report(file.findings)
+            _say("the table has errors, so the last one that had none still holds")
+            file.findings.clear()
+        return rows
+
+    def reporter(row: "TableRow") -> Reporter:
+        where = replace(target, remote=absolute_remote(row.remote), relay="") if row.remote else target
+        return RefReporter(where.ref(row.subject.cluster), row.subject, me, row.lease_seconds)
+
+    stop, wake = Event(), Event()
+    with until_stopped(stop, wake=wake.set):
+        TableDetector(changed, reporter, _say, threads).run(stop, wake)
+    _say("stopped")
+    return 0
 
 
 def _say(line: str) -> None:

@@ -79,14 +79,14 @@ class Detector:
         trouble = ""
         while not stop.is_set():
             began = time.monotonic()
-            state, complaint = self._step(state)
+            state, complaint = self.step(state)
             if complaint and complaint != trouble:
-                self._tell(complaint)
+                self.tell(complaint)
             trouble = complaint
             stop.wait(max(0.0, began + self.period_seconds - time.monotonic()))
         self.reporter.close(_present())
 
-    def _step(self, state: Detection | None) -> tuple[Detection | None, str]:
+    def step(self, state: Detection | None) -> tuple[Detection | None, str]:
         """Probe once; return the new state, and what prevents probing or reporting, if anything does."""
         result = self.probe.run()
         now = time.monotonic()
@@ -99,10 +99,11 @@ class Detector:
         except RepositoryError as error:
             return state, error.message + (f" ({error.hint})" if error.hint else "")
         if news:
-            self._tell(news)
+            self.tell(news)
         return state, ""
 
-    def _tell(self, what: str) -> None:
+    def tell(self, what: str) -> None:
+        """Print a line with the time."""
         self.say(f"{format_time(_present().replace(microsecond=0))} {what}")
 
 

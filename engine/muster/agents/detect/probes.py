@@ -9,21 +9,26 @@ credentials and queries.
 """
 
 import contextlib
+import ipaddress
 import os
 import re
 import signal
 import socket
 import subprocess
 import threading
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
-from typing import TYPE_CHECKING, Protocol
+from typing import IO, TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import urllib3
+
+from muster.data.tree import Tree, read_json
 
 if TYPE_CHECKING:
     from dns.resolver import Resolver
 
+_MOST_OUTPUT: Final = 1 << 20
+_READ_SECONDS: Final = 1.0  # for what is left in a pipe
 _OK = range(200, 400)  # as the kubelet counts HTTP probes
 
 
@@ -45,10 +50,11 @@ class Probe(Protocol):
 
 class BoundedProbe:
     """Limits the time of a probe: the system's resolver has no limit, and a server may send its answer byte by byte.
-    A late probe counts as failed, and the next run waits for the same one again: there is never a second at a time."""
+    A late probe counts as `late`: failed, unless the target is not to blame. The next run waits for the same one again:
+    there is never a second at a time."""
 
-    def __init__(self, probe: Probe, limit_seconds: float) -> None:
-        self._probe, self._limit_seconds = probe, limit_seconds
+    def __init__(self, probe: Probe, limit_seconds: float, *, late: bool | None = False) -> None:
+        self._probe, self._limit_seconds, self._late = probe, limit_seconds, late
         self._result: ProbeResult | None = None
         self._thread: threading.Thread | None = None
 
@@ -59,7 +65,7 @@ class BoundedProbe:
             self._thread = threading.Thread(target=self._run, daemon=True, name="muster-probe")
             self._thread.start()
         self._thread.join(self._limit_seconds)
-        return self._result or ProbeResult(healthy=False, detail=f"no answer within {self._limit_seconds:g} seconds")
+        return self._result or ProbeResult(self._late, f"no answer within {self._limit_seconds:g} seconds")
 
     def _run(self) -> None:
         try:
@@ -77,24 +83,76 @@ class CommandProbe:
 
     def run(self) -> ProbeResult:
         """Run the command; after the limit it is killed with all its children."""
+        # The output is discarded: a command that never stops printing would fill the memory.
+        ended = _run(self.arguments, self.limit_seconds, subprocess.DEVNULL)
+        if ended.status is None:
+            return ProbeResult(ended.healthy, ended.detail)
+        return ProbeResult(healthy=ended.status == 0, detail=ended.detail)
+
+
+@dataclass(frozen=True, slots=True)
+class AnswerProbe:
+    """Runs a command that prints JSON, as the command lines of clouds do; it works if `holds` says so of the value.
+
+    A command that fails or prints something else gives no result: if a login ended or a cloud does not answer, the
+    cluster is not to blame. `holds` raises ValueError if the value does not have what it needs.
+    """
+
+    arguments: Sequence[str]
+    limit_seconds: float
+    holds: Callable[[Tree], bool]
+
+    def run(self) -> ProbeResult:
+        """Run the command; after the limit it is killed with all its children."""
+        ended = _run(self.arguments, self.limit_seconds, subprocess.PIPE)
+        if ended.status != 0:
+            return ProbeResult(healthy=None, detail=ended.detail)
         name = self.arguments[0]
         try:
-            # The output is discarded: a command that never stops printing would fill the memory.
-            process = subprocess.Popen(
-                self.arguments, start_new_session=True,
-                stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL,
-            )  # fmt: skip
-        except (OSError, ValueError) as error:
-            return ProbeResult(healthy=None, detail=f"{name}: cannot be run: {error}")
-        try:
-            status = process.wait(self.limit_seconds)
-        except subprocess.TimeoutExpired:
-            return ProbeResult(healthy=False, detail=f"{name}: no end within {self.limit_seconds:g} seconds")
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)
-            process.wait()
-        return ProbeResult(healthy=status == 0, detail=f"{name}: ended with status {status}")
+            healthy = self.holds(read_json(ended.output))
+        except ValueError as error:
+            return ProbeResult(healthy=None, detail=f"{name}: the answer cannot be judged: {_plain(error)}")
+        return ProbeResult(healthy, f"{name}: the answer is {'as' if healthy else 'not as'} expected")
+
+
+class _Ended(NamedTuple):
+    """How a command ended: its status (None: it did not end, or could not be run), and the output."""
+
+    status: int | None
+    healthy: bool | None
+    detail: str
+    output: bytes = b""
+
+
+def _run(arguments: Sequence[str], limit_seconds: float, stdout: int) -> _Ended:
+    """Run a command, without a shell, and read a bounded part of its output."""
+    name = arguments[0]
+    try:
+        process = subprocess.Popen(
+            arguments, start_new_session=True, stdin=subprocess.DEVNULL, stdout=stdout, stderr=subprocess.DEVNULL
+        )
+    except (OSError, ValueError) as error:
+        return _Ended(None, healthy=None, detail=f"{name}: cannot be run: {error}")
+    output = list[bytes]()
+    reader = threading.Thread(target=_read, args=(process.stdout, output), daemon=True)
+    reader.start()
+    try:
+        status = process.wait(limit_seconds)
+    except subprocess.TimeoutExpired:
+        return _Ended(None, healthy=False, detail=f"{name}: no end within {limit_seconds:g} seconds")
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+        reader.join(_READ_SECONDS)
+    return _Ended(status, healthy=status == 0, detail=f"{name}: ended with status {status}", output=b"".join(output))
+
+
+def _read(stream: IO[bytes] | None, output: list[bytes]) -> None:
+    """Read the start of a stream, and close it: a command that prints more ends."""
+    if stream is not None:
+        with stream:
+            output.append(stream.read(_MOST_OUTPUT))
 
 
 @dataclass(frozen=True, slots=True)
@@ -177,3 +235,27 @@ def _shown(url: str) -> str:
 def _plain(error: Exception) -> str:
     """The error in one line, without the addresses of Python objects that some libraries include."""
     return type(error).__name__ if " object at 0x" in str(error) else " ".join(str(error).split())
+
+
+def host_and_port(text: str) -> tuple[str, int]:
+    """Parse HOST:PORT. ValueError if it is none."""
+    host, _, port = text.rpartition(":")
+    if not host or not (port.isascii() and port.isdigit() and 0 < int(port) < 1 << 16):
+        raise ValueError(f"{text!r} is not HOST:PORT")
+    return host.removeprefix("[").removesuffix("]"), int(port)
+
+
+def server_address(text: str) -> tuple[str, int]:
+    """Parse the address of a DNS server, with or without a port. ValueError if it is none."""
+    host, port = (text, 53) if _is_address(text) else host_and_port(text)
+    if not _is_address(host):
+        raise ValueError(f"{host!r} is not an IP address, and a name would need a server to be resolved")
+    return host, port
+
+
+def _is_address(text: str) -> bool:
+    try:
+        ipaddress.ip_address(text)
+    except ValueError:
+        return False
+    return True

@@ -6,6 +6,7 @@ a message that changed with every probe would change the file every time.
 
 from dataclasses import dataclass
 from datetime import datetime
+from typing import Final, NamedTuple
 
 from muster.agents.detect.election import LeaseHold
 from muster.data.kinds import LEASE, Kind
@@ -16,6 +17,16 @@ from muster.data.yaml.loader import load_documents
 from muster.fleet.leases import LONGEST_SECONDS
 
 
+class StatusText(NamedTuple):
+    """What a condition says with one of its statuses; empty: as Karmada's detector, and the result of the probe."""
+
+    reason: str = ""
+    message: str = ""
+
+
+_USUAL: Final = StatusText()
+
+
 @dataclass(frozen=True, slots=True)
 class Subject:
     """The condition of a cluster that is reported; `kind` is one of `muster.data.kinds.CLUSTERS`."""
@@ -23,6 +34,8 @@ class Subject:
     kind: Kind
     cluster: str
     type: str
+    healthy: StatusText = _USUAL
+    unhealthy: StatusText = _USUAL
 
     @property
     def slug(self) -> str:
@@ -51,18 +64,19 @@ class DetectorReport:
 def condition(subject: Subject, before: Tree, *, healthy: bool, detail: str, now: datetime) -> Tree:
     """Return the condition to report; `before` is the present one (None: none).
 
-    Reasons are those of Karmada's detector: `<Type>` for True; for False the type with `Failed` instead of `Ready`.
+    Reasons are those of Karmada's detector unless the subject has others: `<Type>` for True; for False the type with
+    `Failed` instead of `Ready`.
     """
     status = str(healthy)
     seen = format_time(now.replace(microsecond=0))
     if dig(before, "status") == status and try_time(dig(before, "lastTransitionTime")) is not None:
         return {**before, "lastUpdateTime": seen}
-    name = subject.type.rpartition("/")[2]
+    name, text = subject.type.rpartition("/")[2], subject.healthy if healthy else subject.unhealthy
     return {
         "type": subject.type,
         "status": status,
-        "reason": name if healthy else f"{name.removesuffix('Ready')}Failed",
-        "message": detail,
+        "reason": text.reason or (name if healthy else f"{name.removesuffix('Ready')}Failed"),
+        "message": text.message or detail,
         "lastTransitionTime": seen,
         "lastUpdateTime": seen,
     }
