@@ -31,7 +31,7 @@ const List = {
     const rows = new Rows(columns, fleet.clusters, "clusters", (text) => this.put("q", [text]), [...all, everything]);
     this.rows = rows;
     rows.sorted = () => this.put("sort", [`${rows.order.down ? "-" : ""}${columns[rows.order.column].title}`]);
-    rows.narrowed = (row) => this.facets.every((facet) => this.passes(facet, row));
+    rows.narrowed = (row) => this.facets.every((facet) => !facet.chosen.size || this.passes(facet, row));
     if (query.has("columns")) rows.box.classList.add("chosen");
     const arrange = rows.arrange.bind(rows);
     rows.arrange = () => { arrange(); this.count(); };
@@ -65,7 +65,7 @@ const List = {
       facet("version", (row) => [row[VERSION]]), facet("taint", (row) => (row[TAINTS] ? row[TAINTS].split(", ") : [""])), ...labels];
   },
 
-  passes: (facet, row) => !facet.chosen.size || facet.values(row).some((text) => facet.chosen.has(text)),
+  passes: (facet, row) => facet.values(row).some((text) => facet.chosen.has(text)),
 
   /** Keep a choice in the address; a single empty text is none. */
   put(name, values, one = true) {
@@ -77,8 +77,9 @@ const List = {
   /** Count each value of each facet among the clusters that all other facets leave. */
   count() {
     const counts = this.facets.map(() => new Map());
+    const chosen = this.facets.filter((facet) => facet.chosen.size);
     for (const { row } of this.rows.found) {
-      const failed = this.facets.filter((facet) => !this.passes(facet, row));
+      const failed = chosen.filter((facet) => !this.passes(facet, row));
       if (failed.length > 1) continue;
       this.facets.forEach((facet, i) => {
         if (failed.length && failed[0] !== facet) return;
@@ -139,10 +140,13 @@ const List = {
   },
 
   keys() {
-    const { words, clusters } = muster.data.fleet;
-    const found = new Set();
-    for (const row of clusters) for (let i = 0; i < row[LABELS].length; i += 2) found.add(row[LABELS][i]);
-    return [...found].map((number) => words[number]).sort();
+    const { fleet } = muster.data;
+    if (!fleet.keys) {
+      const found = new Set();
+      for (const row of fleet.clusters) for (let i = 0; i < row[LABELS].length; i += 2) found.add(row[LABELS][i]);
+      fleet.keys = [...found].map((number) => fleet.words[number]).sort();
+    }
+    return fleet.keys;
   },
 
   /** As a table, or as a map. */

@@ -14,7 +14,8 @@ class Rows {
     this.searched = searched;
     this.about = about;
     this.changed = changed;
-    this.all = rows.map((row) => ({ row, text: searched.map((c) => c.text(row)).join("\n").toLowerCase() }));
+    this.all = rows.map((row) => ({ row, text: null }));
+    setTimeout(() => this.all.forEach((one) => this.text(one)), 100); // once the rows stand, before somebody types
     this.shown = this.all;
     this.order = Rows.orders[about] || { column: 0, down: false };
     this.at = -1;
@@ -67,6 +68,12 @@ class Rows {
     this.draw();
   }
 
+  /** What words are searched in. */
+  text(one) {
+    one.text ??= this.searched.map((c) => c.text(one.row)).join("\n").toLowerCase();
+    return one.text;
+  }
+
   test(word) {
     if (word.length > 1 && word.startsWith("-")) {
       const inner = this.test(word.slice(1));
@@ -74,7 +81,7 @@ class Rows {
     }
     const colon = word.indexOf(":");
     const column = colon > 0 && this.searched.find((c) => c.title.toLowerCase().startsWith(word.slice(0, colon)));
-    if (!column) return (one) => one.text.includes(word);
+    if (!column) return (one) => this.text(one).includes(word);
     const wanted = word.slice(colon + 1);
     return (one) => column.text(one.row).toLowerCase().includes(wanted);
   }
