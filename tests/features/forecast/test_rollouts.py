@@ -7,6 +7,7 @@ from typing import Any, cast
 import pytest
 import yaml
 
+from muster.data.times import format_time
 from muster.features.forecast.forecast import forecast
 from muster.features.test.memory import MemorySnapshot
 from muster.features.whatif.rehearsal import Rehearsal
@@ -70,6 +71,16 @@ def _fleet(chance: random.Random) -> dict[str, str]:
         files[f"{name}-lease.yaml"] = lease(name, renewed)
     body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Rollout", "metadata": {"name": "web", "namespace": "apps"}}
     files["rollout.yaml"] = yaml.safe_dump({**body, "spec": _spec(chance)})
+    if chance.random() < 0.4:
+        begin = NOON + timedelta(seconds=chance.choice((-1, 2, 9)))
+        period = f"{format_time(begin)}/{format_time(begin + timedelta(seconds=chance.choice((6, 17, 30))))}"
+        freeze = {
+            "name": "audit",
+            "period": period,
+            **chance.choice(({}, {"selector": {"matchLabels": {"region": "us"}}})),
+        }
+        body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Fleet", "metadata": {"name": "small"}}
+        files["fleet.yaml"] = yaml.safe_dump({**body, "spec": {"freezes": [freeze]}})
     return files
 
 
