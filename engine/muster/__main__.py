@@ -118,7 +118,7 @@ class Verbs(click.Group):
         """Find the verb; suggest the nearest one if it is unknown."""
         if args and args[0] not in VERBS and not args[0].startswith("-"):
             hint = did_you_mean(args[0], VERBS)
-            raise click.UsageError(f"No such command {args[0]!r}. {hint}".strip(), ctx)
+            raise click.UsageError(f"No such command {args[0]!r}; {hint}".rstrip("; "), ctx)
         return super().resolve_command(ctx, args)
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:

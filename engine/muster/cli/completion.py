@@ -75,7 +75,7 @@ def unknown_object(target: str, problem: str = "there is no") -> click.UsageErro
     """Return an error about the missing object `KIND/[NAMESPACE/]NAME`, with the nearest name that exists."""
     word, _, name = target.partition("/")
     hint = did_you_mean(name, _names(click.get_current_context(), word))
-    return click.UsageError(f"{problem} {target}. {hint}".strip())
+    return click.UsageError(f"{problem} {target}; {hint}".rstrip("; "))
 
 
 def with_kinds(target: str, names: Sequence[str] = ()) -> list[str]:

@@ -324,5 +324,5 @@ def kinds_named(text: str) -> tuple[Kind, ...]:
     if not found:
         known = {*words(), *(kind.schema for kind in ALL)}
         hint = did_you_mean(word, known) or "an object is named by its kind, too, as in cluster/NAME"
-        raise UnknownKind(f"no kind is called {text!r}. {hint}".strip())
+        raise UnknownKind(f"no kind is called {text!r}; {hint}".rstrip("; "))
     return found

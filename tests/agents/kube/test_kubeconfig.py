@@ -141,3 +141,9 @@ def test_from_inside_a_cluster(monkeypatch: pytest.MonkeyPatch) -> None:
     assert server is not None
     assert server.url == "https://[fd00::1]:443"
     assert server.get("/livez")[0] == 0, "there is no such file here"
+
+
+def test_a_file_that_is_not_yaml_is_named_with_the_line(tmp_path: Path) -> None:
+    (tmp_path / "config").write_text("kind: Config\nhello: [")
+    with pytest.raises(AccessError, match=r"config is not YAML: line \d: \w+"):
+        from_kubeconfig(tmp_path / "config")

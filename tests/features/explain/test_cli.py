@@ -81,7 +81,7 @@ def test_describe_has_a_word_of_why_beside_each_field(muster: Run, fleet: Repo) 
         ("cluster", "name one object, as in cluster/NAME"),
         ("cluster/nobody", "there is no cluster/nobody"),
         ("lease/managed-cluster-lease", "is one of Lease/edge-eu-1/managed-cluster-lease, "),
-        ("managedcluster.spec.tants", "ManagedCluster.spec has no field 'tants'. did you mean 'taints'?"),
+        ("managedcluster.spec.tants", "ManagedCluster.spec has no field 'tants'; did you mean 'taints'?"),
     ],
 )
 def test_what_is_misspelt(muster: Run, fleet: Repo, target: str, said: str) -> None:

@@ -82,9 +82,9 @@ def test_an_ingress_that_is_being_deleted_has_no_routes(muster: Run, fleet: Path
 @pytest.mark.parametrize(
     ("arguments", "complaint"),
     [
-        (("endpoints", "wob"), "there is no MultiClusterIngress 'wob'. did you mean 'web'?"),
+        (("endpoints", "wob"), "there is no MultiClusterIngress 'wob'; did you mean 'web'?"),
         (("endpoints", "other/web"), "there is no MultiClusterIngress 'other/web'"),
-        (("endpoints", "--format", "nginks"), "no load balancer is called 'nginks'. did you mean 'nginx'?"),
+        (("endpoints", "--format", "nginks"), "no load balancer is called 'nginks'; did you mean 'nginx'?"),
         (("endpoints", "--listen", "0"), "0 is not in the range"),
         (("objects", "--deletes", "--status"), "give one"),
         (("objects", "remedie"), "no kind is called 'remedie'"),

@@ -72,4 +72,4 @@ def test_export_prints_the_objects_of_chosen_projections(muster: Run) -> None:
     assert "web-prod-eu-1" in {body["metadata"]["name"] for body in bodies}
     code, _, errors = muster("export", "objects", *source, "--projections", "kustomisations")
     assert code == 2
-    assert "no Projection is called 'kustomisations'. did you mean 'kustomizations'?" in errors
+    assert "no Projection is called 'kustomisations'; did you mean 'kustomizations'?" in errors

@@ -59,7 +59,7 @@ def test_rights_for_projections_need_a_hub_that_says_their_resources(muster: Run
     repo.commit({})
     code, out, errors = muster("sync", "--repo", repo.path, "--print-rbac", "--projections", "kustomization")
     assert (code, "kustomizations" in out) == (0, False)
-    assert "warning: no Projection is called 'kustomization'. did you mean 'kustomizations'?" in errors
+    assert "warning: no Projection is called 'kustomization'; did you mean 'kustomizations'?" in errors
     code, _, errors = muster("sync", "--repo", repo.path, "--print-rbac", "--projections", "all")
     kind = "Kustomization of kustomize.toolkit.fluxcd.io/v1"
     assert (code, f"warning: no rule for {kind}: give --kubeconfig" in errors) == (0, True)

@@ -57,8 +57,8 @@ def test_what_a_folder_held_counts_too(two_broken: Repo, muster: Run, monkeypatc
 
 
 @pytest.mark.parametrize(("named", "told"), [
-    ("clusters/eu/a/clutser.yaml", "there is no 'clusters/eu/a/clutser.yaml'. did you mean 'cluster.yaml'?"),
-    ("cluster", "there is no 'cluster'. did you mean 'clusters'?"),
+    ("clusters/eu/a/clutser.yaml", "there is no 'clusters/eu/a/clutser.yaml'; did you mean 'cluster.yaml'?"),
+    ("cluster", "there is no 'cluster'; did you mean 'clusters'?"),
     ("/elsewhere.yaml", "there is no '/elsewhere.yaml'"),
 ])  # fmt: skip
 def test_a_file_that_is_nowhere_is_a_mistake(

@@ -80,6 +80,9 @@ class _File:
 def _load(path: Path) -> dict[str, Tree]:
     try:
         return mapping_at(yaml.safe_load(path.read_text(encoding="utf-8")))
+    except yaml.MarkedYAMLError as error:
+        place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
+        raise AccessError(f"{path} is not YAML: {place}{error.problem}") from error
     except (OSError, ValueError, yaml.YAMLError) as error:
         raise AccessError(f"{path} cannot be read: {error}") from error
 

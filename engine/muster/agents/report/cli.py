@@ -109,7 +109,9 @@ def _target(target: str | None, cluster: str | None, event: Tree) -> tuple[Objec
         kind_name, name = "ManagedCluster", cluster
     if kind_name not in TARGETS:
         hint = did_you_mean(kind_name, TARGETS)
-        raise click.UsageError(f"adapters report on {', '.join(sorted(TARGETS))}, not on {kind_name!r}. {hint}".strip())
+        raise click.UsageError(
+            f"adapters report on {', '.join(sorted(TARGETS))}, not on {kind_name!r}; {hint}".rstrip("; ")
+        )
     kind = TARGETS[kind_name]
     owner = cluster or ("" if kind.namespaced else name)
     if not name or not owner:

@@ -74,7 +74,7 @@ def _only(fleet: Fleet, kind: Kind, name: str, namespace: str) -> Object:
             f"there are several {kind.plural} named {name!r}. Choose one with --namespace: {spaces}."
         )
     hint = did_you_mean(name, (obj.id.name for obj in fleet.of(kind)))
-    raise EditRefusedError(f"there is no {kind.name} named {name!r}. {hint}".strip())
+    raise EditRefusedError(f"there is no {kind.name} named {name!r}; {hint}".rstrip("; "))
 
 
 def _subject(text: str) -> Tree:

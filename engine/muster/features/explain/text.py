@@ -224,7 +224,7 @@ def _field_page(kind: Kind, path: str) -> str:
         properties = mapping_at(found, "properties")
         if step not in properties:
             where = ".".join((kind.name, *steps[:number]))
-            raise UnknownKind(f"{where} has no field {step!r}. {did_you_mean(step, properties)}".strip())
+            raise UnknownKind(f"{where} has no field {step!r}; {did_you_mean(step, properties)}".rstrip("; "))
         found = _resolved(properties[step])
     lines = [
         f"{kind.name}.{path}: {_type(found)}",

@@ -59,7 +59,7 @@ def endpoints(
 
     if format_ not in load_balancers():
         hint = did_you_mean(format_, load_balancers())
-        raise click.UsageError(f"no load balancer is called {format_!r}. {hint}".strip())
+        raise click.UsageError(f"no load balancer is called {format_!r}; {hint}".rstrip("; "))
     if out is None and (follow or reload_):
         raise click.UsageError("--follow and --reload need --out FILE.")
     if follow and (source.rev or source.worktree):
@@ -230,5 +230,5 @@ def _ingresses(fleet: "Fleet", target: str | None) -> list["Object"]:
     chosen = [obj for obj in found if obj.id.name == name and namespace in ("", obj.id.namespace)]
     if not chosen:
         hint = did_you_mean(name, [obj.id.name for obj in found])
-        raise click.UsageError(f"there is no MultiClusterIngress {target!r}. {hint}".strip())
+        raise click.UsageError(f"there is no MultiClusterIngress {target!r}; {hint}".rstrip("; "))
     return chosen

@@ -113,7 +113,7 @@ def unknown_projections(fleet: Fleet, chosen: Iterable[str]) -> Iterator[str]:
     """Say which chosen names no Projection has."""
     known = {id_.name for id_ in (*fleet.objects, *fleet.previous) if PROJECTION.has(id_)}
     for name in sorted({*chosen} - known - {ALL}):
-        yield f"no Projection is called {name!r}. {did_you_mean(name, known)}".strip()
+        yield f"no Projection is called {name!r}; {did_you_mean(name, known)}".rstrip("; ")
 
 
 def _is_object(body: Tree) -> bool:

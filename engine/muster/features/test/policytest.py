@@ -185,7 +185,7 @@ def _test(
     known = {str(obj.id) for kind in TESTED for obj in fleet.policies(kind)}
     for index, name in enumerate(listed):
         if name not in known:
-            text = f"there is no policy {name}. {did_you_mean(name, known)}".strip()
+            text = f"there is no policy {name}; {did_you_mean(name, known)}".rstrip("; ")
             yield CaseResult(str(test.id), "", place_of(test.parts, ("spec", "policies", index)), (text,))
     deciding: set[str] = set()
     for index, case in enumerate(mappings_at(test.spec, "cases")):

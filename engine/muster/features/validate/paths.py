@@ -41,7 +41,7 @@ def named_paths(files: tuple[str, ...], repo: Path, rev: str | None, *, anything
         names.update(found)
         if not (anything or found or folder in committed or os.path.lexists(inside)):
             beside = [path.name for path in inside.parent.glob("*")]
-            raise click.UsageError(f"there is no {folder!r}. {did_you_mean(inside.name, beside)}".strip())
+            raise click.UsageError(f"there is no {folder!r}; {did_you_mean(inside.name, beside)}".rstrip("; "))
     return names
 
 
