@@ -31,6 +31,7 @@ from muster.run.sharded import decide_in_shards
 from muster.run.state import RunState, open_state
 from tests.run.shards import Shuffled
 from tests.support.git import Content
+from tests.support.happenings import a_projection
 from tests.support.living import TAINT_POLICY, Living, cluster, lease, told
 
 HELD = (
@@ -113,6 +114,14 @@ def test_of_policies_that_are_edited(tmp_path: Path) -> None:
         found = same(living, state, what)
         looked_at.append(found.looked_at)
     assert sum(text.endswith("wide") for text in looked_at[2:]) > 6, looked_at
+
+
+def test_of_projections_that_are_edited(tmp_path: Path) -> None:
+    living, state, looked_at = Living.small(tmp_path / "fleet", 3, 8), state_in(tmp_path), list[str]()
+    for number in range(10):
+        what = a_projection(living) if number > 1 else "the beginning"
+        looked_at.append(same(living, state, what).looked_at)
+    assert any(text.endswith("wide") for text in looked_at[2:]), looked_at
 
 
 def test_of_repositories_of_agents_that_fall_silent(tmp_path: Path) -> None:

@@ -26,6 +26,7 @@ from muster.data.kinds import (
 )
 from muster.data.tree import Tree, mappings_at
 from muster.fleet.objects import Object
+from muster.fleet.projected import PROJECTIONS
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.conditions.stage import evaluate_policy, guards_hold, holds
 from muster.rules.conditions.stale_input import conditions_of
@@ -33,6 +34,7 @@ from muster.rules.failures import PolicyFailure
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.policies import Policy
 from muster.rules.policies.scopes import Scopes
+from muster.rules.projections.policy import Projection
 from muster.rules.remedies.grounds import matched
 from muster.rules.remedies.policy import Remedy
 from muster.rules.rollouts.policy import PATH, Rollout
@@ -44,7 +46,7 @@ _KNOWN: Final = frozenset(("self", "fleet", "params", "variables", "accepted", "
 #: The same for what is decided after the conditions.
 _KNOWN_LATER: Final = _KNOWN | {"conditions"}
 #: An edit of these kinds may affect anything.
-_OF_ALL: Final = (FLEET, PULSE_POLICY, CLUSTER_TAINT_POLICY, PROJECTION, CALENDAR, *ADMISSION)
+_OF_ALL: Final = (FLEET, PULSE_POLICY, CLUSTER_TAINT_POLICY, CALENDAR, *ADMISSION)
 
 _P = TypeVar("_P", bound="Policy | Remedy | Rollout")
 #: Does an edit affect a cluster?
@@ -78,6 +80,7 @@ def affected_clusters(
         *(_Taint(standing, scopes, *pair).concerns for pair in _edited(were.of(TaintPolicy), are.of(TaintPolicy))),
         *(_Action(standing, scopes, *pair).concerns for pair in _edited(were.of(Remedy), are.of(Remedy))),
         *(_Score(standing, *pair).concerns for pair in _edited(were.of(ScorePolicy), are.of(ScorePolicy))),
+        *(one.concerns for one in _projections(standing, before, after)),
         *(_Gates(standing, *pair).concerns for pair in _edited(were.of(Rollout), are.of(Rollout))),
     ]
     return frozenset(obj.id for obj in standing.clusters() if any(ask(obj) for ask in asks))
@@ -249,6 +252,32 @@ class _Gates:
         """Has the cluster a revision of it?"""
         key = next(one.key for one in (self.old, self.new) if one is not None)
         return (*PATH, key) in self.standing.decisions(obj.id)
+
+
+def _projections(
+    standing: FleetWithPolicies, before: FleetWithPolicies, after: FleetWithPolicies
+) -> Iterable["_Projection"]:
+    bodies = [{obj.id: obj.body for obj in fleet.of(PROJECTION)} for fleet in (before, after)]
+    known = [{one.id: one for one in fleet.compiled.of(Projection)} for fleet in (before, after)]
+    for id_ in sorted(bodies[0].keys() | bodies[1].keys()):
+        if bodies[0].get(id_) != bodies[1].get(id_):
+            yield _Projection(standing, id_, tuple(one[id_] for one in known if id_ in one))
+
+
+@dataclass(frozen=True, slots=True)
+class _Projection:
+    """An edit of a Projection: the clusters that have, or may get, a file of it."""
+
+    standing: FleetWithPolicies
+    id: ObjectId
+    versions: tuple[Projection, ...]
+
+    def concerns(self, obj: Object) -> bool:
+        """Has the cluster a file, or does a version select it?"""
+        if (*PROJECTIONS, self.id.name) in self.standing.decisions(obj.id):
+            return True
+        own = (one for one in self.versions if one.source.of_cluster and one.kind is obj.kind)
+        return any(one.selector.matches(obj.labels) for one in own)
 
 
 @dataclass(frozen=True, slots=True)
