@@ -14,7 +14,7 @@ from typing import TypeAlias
 from muster.data.decision import NOTHING_PUBLISHED, Memory
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import CONDITION_POLICY, REMEDY, TAINT_POLICY
+from muster.data.kinds import CONDITION_POLICY, REMEDY, SCORE_POLICY, TAINT_POLICY
 from muster.data.snapshot import Snapshot
 from muster.fleet.derived import content_id
 from muster.fleet.faults import guarded
@@ -121,7 +121,7 @@ def _due(run: Run) -> bool:
 
 def _looks_back(fleet: Fleet) -> bool:
     """Does a policy of the fleet read what an earlier run decided: `previous`, or `silent` and `stale`?"""
-    own = (str(obj.spec) for obj in fleet.of(CONDITION_POLICY, TAINT_POLICY, REMEDY))
+    own = (str(obj.spec) for obj in fleet.of(CONDITION_POLICY, TAINT_POLICY, SCORE_POLICY, REMEDY))
     return any(name in spec for spec in own for name in ("previous", "silent", "stale"))
 
 

@@ -32,7 +32,13 @@ def policy_params_findings(fleet: Fleet) -> Iterator[Finding]:
     use."""
     known: dict[str, set[str]] = {}
     for obj in (
-        *fleet.of(kinds.CONDITION_POLICY, kinds.TAINT_POLICY, kinds.PULSE_POLICY, kinds.NOTIFICATION_POLICY),
+        *fleet.of(
+            kinds.CONDITION_POLICY,
+            kinds.TAINT_POLICY,
+            kinds.PULSE_POLICY,
+            kinds.NOTIFICATION_POLICY,
+            kinds.SCORE_POLICY,
+        ),
         *fleet.read.builtin.values(),
     ):
         known.setdefault(obj.id.name, set()).update(mapping_at(obj.spec, "params"))
