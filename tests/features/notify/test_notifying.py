@@ -26,9 +26,9 @@ def test_a_watch_wakes_up_for_what_waits(tmp_path: Path) -> None:
             "lease.yaml": lease("a", now), "observed.yaml": OBSERVED % ("a", "True", "Up"),
         })  # fmt: skip
         with running("watch", "--repo", str(repo.path), environ=repo.environ) as watch:
-            watch.wait_for("cluster available")
+            watch.wait_for("a available")
             repo.commit({"observed.yaml": OBSERVED % ("a", "False", "Down")})
-            watch.wait_for("cluster unavailable")
+            watch.wait_for("a unavailable")
             assert receiver.requests == []
             wait_until(lambda: len(receiver.requests) == 1, lambda: str(watch.lines))
 
