@@ -299,7 +299,7 @@ def test_the_command_speaks_to_an_api_server_as_a_kubeconfig_says(
     ("config", "message"),
     [
         ("{}", "no current-context"),
-        ("[", "cannot be read"),
+        ("[", "is not YAML: line 2"),
         ("{current-context: c, contexts: [{name: c, context: {cluster: k}}]}", "no cluster 'k'"),
     ],
 )

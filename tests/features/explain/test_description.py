@@ -66,7 +66,7 @@ def test_a_cluster_with_all_that_is_known_of_it(told: Callable[..., str]) -> Non
     events = section(text, "Events")
     assert events[0].split() == ["AGE", "COMMIT", "WHAT"]
     assert events[-2].split()[0] == "10m"
-    assert events[-2].endswith("held (DisruptionBudget/default)")
+    assert events[-2].endswith("held by DisruptionBudget/default")
     assert events[-1] == "(3 more in the history)"
 
 
