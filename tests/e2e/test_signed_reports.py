@@ -173,7 +173,7 @@ def test_what_is_not_signed_was_not_received(world: World) -> None:
     world.hub.commit_to(REF, {"lease.yaml": yaml.safe_dump(lease)}, date=format_time(now))
     world.reconcile()
     assert (world.available(), world.verified()) == ("True", ("False", "NotSigned"))
-    assert "cluster Unknown" in world.reconcile(datetime.now(UTC) + timedelta(minutes=6))
+    assert "edge Unknown" in world.reconcile(datetime.now(UTC) + timedelta(minutes=6))
     assert world.available() == "Unknown"
 
     # A clone that knows nothing of before loses no certificate, and the agent takes over nothing that it did not sign.

@@ -131,3 +131,7 @@ def test_nothing_in_a_fleet_changes_what_the_page_consists_of(found: list[str], 
     assert made.count(MARKER) == 1
     assert made.startswith(MARKER)
     assert shape(parsed(made)) == shape(parsed(page(["x"] * len(found), "plain")))
+
+
+def test_a_title_with_several_items_is_one_of_ours() -> None:
+    assert is_comment(comment_text(Comment("Plan: a Unknown; web moved to b; and 2 more", "What it is about.")))

@@ -28,8 +28,8 @@ _OURS: Final = re.compile(
     r"<code>(?:[A-Za-z0-9 -]|[^\x00-\x7f]|&#\d{1,7};)*</code>|</?(?:details|summary|b)>|<details open>|(?m:^### )|\*\*"
     r"|`muster plan`|\b\d{4}-\d\d-\d\dT\d\d:\d\d:\d\dZ\b"
 )
-#: All other text: letters, digits, and separators; a dot or colon only if no word follows.
-_INERT: Final = re.compile(r"(?:[A-Za-z0-9 |,…\n-]|[.:](?=\s|$))*")
+#: All other text: letters, digits, and separators; a dot, colon or semicolon only if no word follows.
+_INERT: Final = re.compile(r"(?:[A-Za-z0-9 |,…\n-]|[.:;](?=\s|$))*")
 #: Limits of names per row and rows per section, tried in turn until the comment fits.
 _LIMITS: Final = ((1000, 500), (200, 200), (50, 100), (20, 50), (10, 20), (5, 5), (0, 0))
 #: How many names a row shows; more are folded.
