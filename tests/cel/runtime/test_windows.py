@@ -50,3 +50,9 @@ def test_a_state_is_found_once_for_all_objects_of_a_run() -> None:
     windows, now = parse("Mon 09:00-10:00", "Europe/Berlin"), datetime(2026, 11, 23, 8, 30, tzinfo=UTC)
     assert state(windows, now) == (True, datetime(2026, 11, 23, 9, tzinfo=UTC))
     assert state(windows, now) is state(windows, now)
+
+
+@pytest.mark.parametrize("at", [datetime.min.replace(tzinfo=UTC), datetime.max.replace(tzinfo=UTC)])
+def test_in_the_first_and_last_hours_of_all_times_a_window_is_that_of_utc(at: datetime) -> None:
+    for place in ("Pacific/Auckland", "America/Los_Angeles"):
+        assert parse("always", place).is_open(at)

@@ -69,7 +69,10 @@ class Windows:
 
     def is_open(self, at: datetime) -> bool:
         """Is any window open at an instant?"""
-        local = at.astimezone(self.zone)
+        try:
+            local = at.astimezone(self.zone)
+        except OverflowError:  # in the first or last hours that a calendar has
+            local = at
         minute = local.hour * 60 + local.minute
         if not any(start <= minute < end for start, end in self.days[local.weekday()]):
             return False
