@@ -69,10 +69,7 @@ class Windows:
 
     def is_open(self, at: datetime) -> bool:
         """Is any window open at an instant?"""
-        try:
-            local = at.astimezone(self.zone)
-        except OverflowError:  # in the first or last hours that a calendar has
-            local = at
+        local = at.astimezone(self.zone)
         minute = local.hour * 60 + local.minute
         if not any(start <= minute < end for start, end in self.days[local.weekday()]):
             return False
@@ -133,8 +130,19 @@ def _clock_change(before: datetime, after: datetime, zone: tzinfo) -> datetime:
 
 @lru_cache(maxsize=4_096)
 def state(windows: Windows, at: datetime) -> tuple[bool, datetime | None]:
-    """Return whether windows are open at an instant, and when that changes: once for all objects of a run."""
+    """Return whether windows are open at an instant, and when that changes: once for all objects of a run.
+
+    OverflowError in the first or last hours of all times, if their time zone has none for them.
+    """
     return windows.is_open(at), windows.next_change(at)
+
+
+def state_then(windows: Windows, at: datetime) -> tuple[bool, datetime | None]:
+    """Return the same; closed for ever in those hours."""
+    try:
+        return state(windows, at)
+    except OverflowError:
+        return False, None
 
 
 # -- texts

@@ -38,11 +38,11 @@ class Calendar:
 
     def is_open(self, at: datetime) -> bool:
         """Is it open at an instant?"""
-        return windows.state(self.windows, at)[0]
+        return windows.state_then(self.windows, at)[0]
 
     def next_change(self, at: datetime) -> datetime | None:
         """Return when it next opens or closes; None if it never does."""
-        return windows.state(self.windows, at)[1]
+        return windows.state_then(self.windows, at)[1]
 
     def why_closed(self, at: datetime) -> str:
         """Why it is closed at an instant, as a clause: `calendar 'office-hours' is frozen: year end`."""

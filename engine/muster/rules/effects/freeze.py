@@ -64,11 +64,11 @@ class Freeze:
 
     def in_force(self, at: datetime) -> bool:
         """Is it in force at an instant?"""
-        return self.windows is None or not windows.state(self.windows, at)[0]
+        return self.windows is None or not windows.state_then(self.windows, at)[0]
 
     def next_change(self, at: datetime) -> datetime | None:
         """Return when it next begins or ends; None if it never does."""
-        return None if self.windows is None else windows.state(self.windows, at)[1]
+        return None if self.windows is None else windows.state_then(self.windows, at)[1]
 
     def selects(self, view: View, cluster: ObjectId) -> bool:
         """Does it hold effects on this cluster (or cluster of a pool)? Also if its labels are unknown."""
