@@ -5,7 +5,6 @@ import gc
 import os
 import signal
 import threading
-from contextlib import closing
 from pathlib import Path
 
 import pytest
@@ -41,17 +40,17 @@ def test_reads_from_many_threads(repo: Repo) -> None:
 
 def test_a_forked_child_reads_without_disturbing_its_parent(repo: Repo) -> None:
     repo.commit({f"{number:03}.yaml": f"n: {number}\n" for number in range(50)})
-    with CommitSnapshot(opened(repo), repo.tip()) as snapshot:
-        files = list(snapshot.files())
-        assert files[0].read() == b"n: 0\n"
-        child = os.fork()
-        if child == 0:
-            fine = all(file.read() == b"n: %d\n" % index for index, file in enumerate(files))
-            snapshot.close()
-            os._exit(0 if fine else 1)
-        _, status = os.waitpid(child, 0)
-        assert os.waitstatus_to_exitcode(status) == 0
-        assert [file.read() for file in files] == [b"n: %d\n" % index for index in range(50)]
+    repository = opened(repo)
+    files = list(CommitSnapshot(repository, repo.tip()).files())
+    assert files[0].read() == b"n: 0\n"
+    child = os.fork()
+    if child == 0:
+        fine = all(file.read() == b"n: %d\n" % index for index, file in enumerate(files))
+        repository.objects.close()
+        os._exit(0 if fine else 1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 0
+    assert [file.read() for file in files] == [b"n: %d\n" % index for index in range(50)]
 
 
 def _loose(repo: Repo, oid: str) -> Path:
@@ -121,11 +120,11 @@ def test_an_interrupted_read_does_not_mix_up_the_next_ones(repo: Repo) -> None:
 
 def test_closing_ends_the_git_processes_and_reading_starts_them_again(repo: Repo) -> None:
     repo.commit({"a.yaml": "a: 1\n"})
-    with closing(CommitSnapshot(opened(repo), repo.tip())) as snapshot:
-        [file] = snapshot.files()
-        assert file.read() == b"a: 1\n"
-        snapshot.close()
-        assert file.read() == b"a: 1\n"
+    repository = opened(repo)
+    [file] = CommitSnapshot(repository, repo.tip()).files()
+    assert file.read() == b"a: 1\n"
+    repository.objects.close()
+    assert file.read() == b"a: 1\n"
 
 
 def test_a_snapshot_that_is_dropped_ends_its_git_processes(repo: Repo) -> None:

@@ -49,5 +49,5 @@ def test_it_says_what_the_one_below_says_and_who_was_heard(repo: Repo) -> None:
     assert with_agents.commit == tree.commit
     assert [file.path for file in with_agents.ignored] == ["left/out.yaml"]
     assert with_agents.agents == Agents(frozenset({"c1"}), asked=True)
-    with_agents.close()
+    repository.objects.close()
     assert "agents/c1:lease.yaml" in [file.label for file in with_agents.files()], "closing is no end"

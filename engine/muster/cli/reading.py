@@ -103,11 +103,7 @@ class FleetReading:
         """
         if self.repository is None or self.heard is None:
             return
-        try:
-            require_heard(self.repository, run, self.heard, self.freshness)
-        except RepositoryError:
-            self.snapshot.close()  # the error keeps the run alive, and with it the processes that read for it
-            raise
+        require_heard(self.repository, run, self.heard, self.freshness)
 
     def print_age(self, now: datetime, *, err: bool) -> None:
         """Print the age of the agents' refs; on standard error if the output is for machines."""

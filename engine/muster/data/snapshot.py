@@ -203,14 +203,11 @@ class Snapshot(ABC):
     def files(self) -> Iterator[SourceFile]:
         """Yield every `*.yaml`, `*.yml` and `*.json` file that `.musterignore` does not name."""
 
-    def close(self) -> None:  # noqa: B027 - most have nothing to end
-        """End the processes that it reads through. Reading a file afterwards starts them again."""
-
     def __enter__(self) -> Self:
         return self
 
-    def __exit__(self, *_: object) -> None:
-        self.close()
+    def __exit__(self, *_: object) -> None:  # noqa: B027
+        """Nothing has to be ended: the processes that it reads through are its repository's."""
 
 
 class Over(Snapshot):

@@ -183,10 +183,6 @@ class WithDerived(Over):
     def past(self) -> History:
         return History(self._repository, self._head, uncommitted=True)
 
-    def close(self) -> None:
-        self._derived.close()
-        self.below.close()
-
     def files(self) -> Iterator[SourceFile]:
         """Yield people's files by path, then the derived ones."""
         yield from (file for file in self.below.files() if not file.path.startswith(FOLDER))

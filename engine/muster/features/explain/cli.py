@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Callable, Sequence
-from contextlib import closing
 from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import cache
@@ -119,12 +118,11 @@ def describe(target: str, names: Sequence[str], source: options.Source, output: 
     named = [(one, options.object_matcher(one)) for one in targets]
     reading, run = source.evaluated(options.wanted(*targets))
     ids = [options.find_one(run, one, is_named) for one, is_named in named]
-    with closing(reading.snapshot):  # the choices of a Placement are worked out here, and read through the snapshot
-        for number, id_ in enumerate(ids):
-            if output == "yaml":
-                sys.stdout.write(("---\n" if number else "") + described_yaml(run, id_))
-            else:
-                sys.stdout.write(("\n" if number else "") + description(run, id_, _past(reading, id_, source)))
+    for number, id_ in enumerate(ids):
+        if output == "yaml":
+            sys.stdout.write(("---\n" if number else "") + described_yaml(run, id_))
+        else:
+            sys.stdout.write(("\n" if number else "") + description(run, id_, _past(reading, id_, source)))
     return report([one for one in reported_findings(run) if one.object in ids])
 
 
