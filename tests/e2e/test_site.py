@@ -190,6 +190,8 @@ def test_a_placement_names_those_it_did_not_choose_and_why(page: Page) -> None:
     page.get_by_role("link", name="Placements").click()
     page.get_by_role("link", name="shop/web").click()
     expect(page.locator("main")).to_contain_text("its taint cluster.open-cluster-management.io/unavailable:NoSelect")
+    titles = page.locator("table").last.locator("th")
+    assert titles.all_text_contents() == ["cluster", "why not"], "a column without anything in it is not shown"
 
 
 def test_hostile_names_are_text(page: Page) -> None:
@@ -213,6 +215,10 @@ def test_a_thousand_clusters_scroll_with_few_rows_in_the_document(browser: Brows
         page.evaluate("location.hash = '#/clusters'")
         rows = page.locator("tbody tr:not(.space)")
         expect(page.locator("#count")).to_have_text("1000 of 1000 clusters")
+        assert rows.count() < 60
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
+        assert rows.count() == 1000
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
         assert rows.count() < 60
         page.locator(".rows").focus()
         page.keyboard.press("End")

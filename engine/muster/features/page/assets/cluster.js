@@ -95,7 +95,7 @@ const Cluster = {
     }
     const at = (second) => new Date(Date.parse(fleet.now) - (seconds - second) * 1000).toISOString().slice(11, 16);
     drawing.setAttribute("aria-label", `The last day: ${shown.slice(-12).map(([from, , state]) => `${STATES[state] || state} from ${at(from)}`).join(", ")}`);
-    const words = [lease.renewed ? `Last heartbeat ${age(lease.renewed)} ago` : "No heartbeat yet", lease.seconds ? `one expected each ${lease.seconds} s` : "",
+    const words = [lease.renewed ? `Last heartbeat ${age(lease.renewed)} ago` : "No heartbeat yet", lease.seconds ? `one expected every ${lasted(lease.seconds)}` : "",
       row[STATUS] === "True" && lease.expires ? `Unknown ${later(lease.expires)} without another (${lease.expires})` : ""].filter(Boolean);
     return muster.make("figure", { className: "heartbeat" }, muster.make("figcaption", {}, `${words.join("; ")}.`), drawing,
       muster.make("div", { className: "ticks soft" }, ...[0, 6, 12, 18].map((hour) => muster.make("span", {}, at(hour * 3600))), muster.make("span", {}, "now")),

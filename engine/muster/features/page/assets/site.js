@@ -93,6 +93,8 @@ const muster = {
     this.date();
     addEventListener("hashchange", () => this.route());
     addEventListener("keydown", (event) => this.key(event));
+    addEventListener("beforeprint", () => Rows.print(true));
+    addEventListener("afterprint", () => Rows.print(false));
     const help = this.make("button", { type: "button", title: "Keys" }, "?");
     help.setAttribute("aria-label", "Keys");
     help.addEventListener("click", () => this.help());
@@ -188,9 +190,12 @@ const muster = {
     return muster.make("a", { href, rel: "noreferrer" }, code);
   },
 
-  table(titles, rows) {
+  /** A table. A column, but the first, without anything in its cells is left out. */
+  table(all, rows) {
+    const columns = all.map((_, i) => i).filter((i) => !i || !rows.length || rows.some((row) => row[i] && row[i] !== "-"));
+    const titles = columns.map((i) => all[i]);
     const head = muster.make("thead", {}, muster.make("tr", {}, ...titles.map((t) => muster.make("th", { scope: "col" }, t))));
-    const cells = (row) => row.map((cell, i) => {
+    const cells = (row) => columns.map((column) => row[column] || "-").map((cell, i) => {
       const made = muster.make("td", { className: cell === "-" ? "none" : "" }, cell);
       made.dataset.title = titles[i];
       return made;
@@ -288,7 +293,7 @@ const VIEWS = {
       c.score === null ? "-" : String(c.score)]);
     const left = one.reasons.reduce((sum, reason) => sum + reason.count, 0);
     return muster.show(`${namespace}/${name}`,
-      muster.make("p", {}, muster.status(one.satisfied), ` ${one.reason}: ${one.chosen.length} chosen of ${one.wanted ?? "all"} wanted.`),
+      muster.make("p", {}, muster.status(one.satisfied), ` ${one.reason}: ${one.chosen.length} chosen${one.wanted ? ` of ${one.wanted} wanted` : "; every cluster that fits is wanted"}.`),
       muster.make("h3", {}, "Chosen"), muster.table(["cluster", "why", "rank", "score"], lines(one.chosen)),
       muster.make("h3", {}, `Not chosen: ${left}`),
       muster.make("p", {}, ...one.reasons.map((r) => muster.make("span", { className: "tag" }, `${r.rule}: ${r.count}`))),
@@ -332,8 +337,9 @@ const VIEWS = {
     const cell = (one) => (one ? muster.make("span", { title: `observed ${one.observed}, accepted ${one.accepted}` },
       muster.status(one.available), ` at ${one.generation ?? "-"}${one.accepted === "False" ? ", does not count" : ""}`) : "-");
     const column = (title, text, draw) => ({ title, text, cell: draw || text });
+    const part = ({ object, cluster }) => object.split("/").filter((word, i) => !i || word !== cluster).join("/"); // the cluster is named beside it
     const rows = new Rows([
-      column("Object", (row) => row.object), column("Cluster", (row) => row.cluster, (row) => muster.cluster(row.cluster)),
+      column("Cluster", (row) => row.cluster, (row) => muster.cluster(row.cluster)), column("Object", (row) => part(row)),
       ...names.map((name) => column(name, (row) => (row.by[name] ? `${row.by[name].available}@${row.by[name].generation}` : ""), (row) => cell(row.by[name]))),
     ], [...objects.values()], "objects", () => {});
     muster.show("Adapters", muster.make("p", { className: "soft" }, "What each adapter says of each object, and at which generation."), rows.element);

@@ -6,6 +6,13 @@ class Rows {
   static HEIGHT = 35;
   /** How the reader wants each to be sorted, also when it is built anew. */
   static orders = {};
+  static printed = false;
+
+  /** On paper nothing scrolls: all rows are drawn. */
+  static print(printed) {
+    Rows.printed = printed;
+    if (Rows.current && Rows.current.box.isConnected) Rows.current.draw();
+  }
 
   /** `columns`: title, `text(row)`, `sort(row)`, `cell(row)` (an element or a text), `kind` (its style). `about`: what is
    * counted. `changed(text)`: the filter has another text. */
@@ -121,7 +128,7 @@ class Rows {
 
   draw() {
     const height = Rows.HEIGHT;
-    const room = Math.ceil((this.box.clientHeight || 800) / height) + 1;
+    const room = Rows.printed ? this.shown.length : Math.ceil((this.box.clientHeight || 800) / height) + 1;
     const last = Math.max(0, this.shown.length - room);
     const first = Math.max(0, Math.min(last, Math.floor(this.box.scrollTop / height) - 5));
     const rows = this.shown.slice(first, first + room + 10);
