@@ -15,7 +15,8 @@ from muster.data.decision import Published, PulseKey
 from muster.data.ids import ObjectId
 from muster.data.kinds import KARMADA_CLUSTER, NODE_POOL, Kind, kind_of
 from muster.data.times import parse_time
-from muster.rules.generations import DIGEST, desired_digest
+from muster.fleet.objects import SPEC_DIGEST
+from muster.rules.generations import desired_digest
 from muster.run.run import Run
 from tests.conformance.evaluating import evaluated
 
@@ -128,7 +129,7 @@ class CaseFleet:
         return {
             "metadata": {
                 "generation": self.resource["generation"],
-                "annotations": {DIGEST: desired_digest(old["spec"], deleting=deleting)},
+                "annotations": {SPEC_DIGEST: desired_digest(old["spec"], deleting=deleting)},
             },
             "status": {"conditions": conditions, "muster": {"specChanged": self.changed}},
         }

@@ -16,7 +16,8 @@ from muster.data.kinds import MANAGED_CLUSTER, MANIFEST_WORK, MANIFEST_WORK_REPL
 from muster.data.times import format_time, parse_time
 from muster.data.tree import dig
 from muster.fleet.derived import derived_body
-from muster.rules.generations import DIGEST, spec_digest
+from muster.fleet.objects import SPEC_DIGEST
+from muster.rules.generations import spec_digest
 from muster.rules.placements.scheduling import SCHEDULING_DISABLED
 from muster.run.run import Run
 from tests.conformance import replicaset_upstream as upstream
@@ -148,7 +149,7 @@ def _work(body: Json, path: str, early: str) -> dict[str, Json]:
     """The work as an earlier run derived it, and what its agent reports."""
     meta = body["metadata"]
     known = {key: meta[key] for key in ("name", "namespace", "generation", "labels") if key in meta}
-    known["annotations"] = {DIGEST: spec_digest(body["spec"])}
+    known["annotations"] = {SPEC_DIGEST: spec_digest(body["spec"])}
     book = {"rollout": {"state": "ToApply", "since": early, "written": early}}
     derived = {**_identity(body), "metadata": known, "spec": body["spec"], "status": {"muster": book}}
     files = {f"derived/manifestworks/{path}": derived}

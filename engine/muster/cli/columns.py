@@ -8,6 +8,7 @@ from muster.cli import cells
 from muster.cli.table import Heading
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.tree import Tree
+from muster.fleet.objects import SPEC_DIGEST
 
 
 @dataclass(frozen=True, slots=True)
@@ -76,7 +77,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _NAME,
         Column("STATE", cells.text("status", "muster", "rollout", "state")),
         Column("SINCE", cells.text("status", "muster", "rollout", "since"), rank=1),
-        Column("REVISION", cells.text("metadata", "annotations", "muster.dev/spec-digest"), rank=2),
+        Column("REVISION", cells.text("metadata", "annotations", SPEC_DIGEST), rank=2),
     ),
     "PlacementDecision": (
         _NAMESPACE,

@@ -19,11 +19,9 @@ from muster.data.kinds import Kind, of_kinds
 from muster.data.tree import Tree, dig, digest_of, mapping_at, mappings_at
 from muster.fleet.files import builtin_objects
 from muster.fleet.merge import merge
-from muster.fleet.objects import Object
+from muster.fleet.objects import SPEC_DIGEST, Object
 from muster.fleet.vocabulary import NAMES, type_of
 
-#: The digest of the spec that a generation is counted by.
-SPEC_DIGEST = "muster.dev/spec-digest"
 _SET_LABEL = "work.open-cluster-management.io/manifestworkreplicaset"
 _PLACEMENT_LABEL = "cluster.open-cluster-management.io/placement"
 #: Spec fields that the provisioner writes; the pool owns the rest of its cluster's spec.

@@ -8,6 +8,9 @@ from muster.data.kinds import Kind, kind_of
 from muster.data.source import Layer, Part
 from muster.data.tree import Tree, dig
 
+#: The annotation with the digest of the spec that a generation counts.
+SPEC_DIGEST = "muster.dev/spec-digest"
+
 
 @dataclass(frozen=True, slots=True)
 class Object:

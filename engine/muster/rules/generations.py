@@ -18,12 +18,11 @@ from muster.data.finding import Finding
 from muster.data.kinds import ALL, Kind
 from muster.data.tree import Tree, dig, digest_of
 from muster.fleet.faults import each
-from muster.fleet.objects import Object
+from muster.fleet.objects import SPEC_DIGEST, Object
 from muster.fleet.view import View
 from muster.rules.policies.adapters import is_deleting
 from muster.rules.stages import Context, Local
 
-DIGEST = "muster.dev/spec-digest"
 _COUNTED = tuple(kind for kind in ALL if kind.counted)
 _BECAUSE = Because("generations", OF_SPEC, "counts the changes of the spec")
 
@@ -36,11 +35,11 @@ def stage(view: View, _context: Context, _now: datetime) -> Iterator[Decision | 
 def _counted(view: View, obj: Object) -> Iterator[Decision]:
     deleting = is_deleting(view, obj)
     digest = desired_digest(adapter_spec(obj.kind, obj.spec), deleting=deleting)
-    known = view.before(obj.id, "metadata", "annotations", DIGEST)
+    known = view.before(obj.id, "metadata", "annotations", SPEC_DIGEST)
     # Earlier versions digested the whole spec: a new way of counting alone is no change.
     changed = known != digest and (not obj.kind.of_hub or known != desired_digest(obj.spec, deleting=deleting))
     yield Decision(obj.id, ("metadata", "generation"), _generation(view, obj, changed=changed), _BECAUSE)
-    yield Decision(obj.id, ("metadata", "annotations"), {DIGEST: digest}, _BECAUSE)
+    yield Decision(obj.id, ("metadata", "annotations"), {SPEC_DIGEST: digest}, _BECAUSE)
 
 
 def _generation(view: View, obj: Object, *, changed: bool) -> int:

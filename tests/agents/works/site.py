@@ -14,7 +14,8 @@ from muster.agents.kube.kubeconfig import from_kubeconfig
 from muster.agents.works.agent import APPLY_SECONDS, WorkAgent
 from muster.data.kinds import MANIFEST_WORK
 from muster.data.tree import Tree, dig, digest_of
-from muster.rules.generations import DIGEST, spec_digest
+from muster.fleet.objects import SPEC_DIGEST
+from muster.rules.generations import spec_digest
 from tests.agents.works.servers import MemoryServer
 from tests.support.hub import Hub, needs_hub
 
@@ -38,7 +39,7 @@ def work(name: str, *manifests: Tree, generation: int = 1, **spec: Any) -> Tree:
     """The derived part of a work."""
     whole = {"workload": {"manifests": list(manifests)}, **spec}
     metadata = {"name": name, "namespace": CLUSTER, "generation": generation,
-                "annotations": {DIGEST: spec_digest(whole)}}  # fmt: skip
+                "annotations": {SPEC_DIGEST: spec_digest(whole)}}  # fmt: skip
     return MANIFEST_WORK.body(metadata, spec=whole)
 
 

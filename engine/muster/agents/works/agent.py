@@ -50,8 +50,9 @@ from muster.agents.works.status import (
     work_status,
 )
 from muster.data.tree import Tree, dig, mapping_at
+from muster.fleet.objects import SPEC_DIGEST
 from muster.git.errors import RepositoryError
-from muster.rules.generations import DIGEST, spec_digest
+from muster.rules.generations import spec_digest
 
 #: Upstream reads every 10 seconds as well, and applies every 5 minutes.
 STEP_SECONDS: Final = 10.0
@@ -179,7 +180,7 @@ class WorkAgent:
 
     def _work(self, name: str, body: Tree) -> _Work | None:
         """A work to apply; None if its spec is not the one that muster wrote."""
-        spec, digest = dig(body, "spec"), mapping_at(body, "metadata", "annotations").get(DIGEST)
+        spec, digest = dig(body, "spec"), mapping_at(body, "metadata", "annotations").get(SPEC_DIGEST)
         generation = dig(body, "metadata", "generation")
         if not isinstance(generation, int) or digest is None or spec_digest(spec) != digest:
             return None

@@ -26,7 +26,7 @@ from muster.fleet.layout import OF_CLUSTERS, named_cluster
 from muster.fleet.leases import DURATION, SHORTENED
 from muster.fleet.messages import Origin
 from muster.fleet.misspelt import misspelt_kind
-from muster.fleet.objects import Object
+from muster.fleet.objects import SPEC_DIGEST, Object
 from muster.fleet.reading import FilesRead
 from muster.fleet.schema_findings import schema_findings
 from muster.fleet.schemas import is_sound
@@ -45,7 +45,7 @@ _load = partial(load_documents, most_bytes=DUMP_BYTES, most_nodes=_DUMP_NODES, o
 _OF_THE_SERVER: Final = ("managedFields", "resourceVersion", "selfLink")
 _LAST_APPLIED: Final = "kubectl.kubernetes.io/last-applied-configuration"
 #: Annotations that muster writes: the dump may be another fleet's export.
-_OF_RUNS: Final = ("muster.dev/never-available", "muster.dev/spec-digest", DURATION, SHORTENED)
+_OF_RUNS: Final = ("muster.dev/never-available", SPEC_DIGEST, DURATION, SHORTENED)
 #: Fields that say when something happened, never when something is to happen.
 _MOMENTS: Final = frozenset((
     "acquireTime", "creationTimestamp", "lastProbeTime", "lastTransitionTime", "lastUpdateTime", "renewTime", "time",

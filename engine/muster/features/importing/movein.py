@@ -30,7 +30,7 @@ from muster.fleet.adoption import Deciders
 from muster.fleet.derived import derived_text
 from muster.fleet.fleet import Fleet
 from muster.fleet.layout import DECLARED, REPORTED, file_places
-from muster.fleet.objects import Object
+from muster.fleet.objects import SPEC_DIGEST, Object
 from muster.rules.effects.budget import ALLOW_DISRUPTION
 
 #: Returns why a file cannot be written at a path of the repository; empty if it can.
@@ -38,7 +38,6 @@ Obstacle: TypeAlias = Callable[[str], str]
 
 _ORDER: Final = {(kind.group, kind.name): number for number, kind in enumerate(ALL)}
 #: What a run that decided an object leaves on its derived part.
-_DIGEST: Final = "muster.dev/spec-digest"
 #: Kinds that command muster.
 _COMMANDS: Final = (FLEET, APPROVAL, WAIVER)
 #: The suffix of a proposal's file, which muster does not read.
@@ -138,7 +137,7 @@ def _is_decided_here(fleet: Fleet, part: Part) -> bool:
     if kind_of(part.id) is not PLACEMENT_DECISION:
         return False
     placement = placement_of(part)
-    return placement in fleet.objects and _DIGEST in mapping_at(
+    return placement in fleet.objects and SPEC_DIGEST in mapping_at(
         fleet.previous.get(placement), "metadata", "annotations"
     )
 

@@ -42,11 +42,10 @@ from muster.fleet.leases import (
     own_lease_seconds,
     renew_time,
 )
-from muster.fleet.objects import Object
+from muster.fleet.objects import SPEC_DIGEST, Object
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.rules.effects.budget import fleet_id
-from muster.rules.generations import DIGEST
 from muster.rules.policies.staleness import expiry
 from muster.rules.stages import Broadcast, Context, Local, Wide
 
@@ -134,7 +133,7 @@ def _before(view: View, obj: Object, seconds: int) -> int:
     previous = view.previous.get(obj.id)
     if view.conditions_before(obj.id).get(ACCEPTED, {}).get("status") != "True":
         return seconds
-    if dig(previous, "metadata", "annotations", DIGEST) is None:
+    if dig(previous, "metadata", "annotations", SPEC_DIGEST) is None:
         return seconds  # a live hub decided it and informed its agent
     return derived_lease_seconds(previous)
 

@@ -19,12 +19,12 @@ from muster.data.kinds import MANAGED_CLUSTER, MANIFEST_WORK, MANIFEST_WORK_REPL
 from muster.data.times import format_time
 from muster.data.tree import mappings_at
 from muster.fleet.faults import each
-from muster.fleet.objects import Object
+from muster.fleet.objects import SPEC_DIGEST, Object
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
 from muster.rules.effects.allowance import Allowance
 from muster.rules.effects.approval import ROLLOUT_EFFECT, Approvals
-from muster.rules.generations import DIGEST, spec_digest
+from muster.rules.generations import spec_digest
 from muster.rules.placements.scheduling import placements_of
 from muster.rules.placements.shards import clusters_of, decided_shards
 from muster.rules.rollouts.step import PROGRESSING, TO_APPLY, ClusterStatus
@@ -191,7 +191,7 @@ def _order(view: View, order: WorkOrder, now: datetime) -> Iterator[Decision]:
     yield Decision(order.id, ("metadata", "labels"), dict(order.labels), because)
     if order.spec is None:
         return
-    yield Decision(order.id, ("metadata", "annotations"), {DIGEST: spec_digest(order.spec)}, because)
+    yield Decision(order.id, ("metadata", "annotations"), {SPEC_DIGEST: spec_digest(order.spec)}, because)
     generation = _generation(view, order.id)
     yield Decision(order.id, ("metadata", "generation"), generation, because)
     for path in decided:

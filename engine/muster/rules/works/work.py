@@ -14,8 +14,8 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import MANAGED_CLUSTER, MANIFEST_WORK, MANIFEST_WORK_REPLICA_SET, of_kinds
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree, dig, digest_of, mapping_at, mappings_at
+from muster.fleet.objects import SPEC_DIGEST
 from muster.fleet.view import View
-from muster.rules.generations import DIGEST
 from muster.rules.rollouts.step import FAILED, PROGRESSING, SUCCEEDED, TO_APPLY, ClusterStatus
 
 OWNER: Final = "work.open-cluster-management.io/manifestworkreplicaset"
@@ -171,7 +171,7 @@ def read_work(id_: ObjectId, decided: Mapping[Path, Decision]) -> Work | None:
         return None
     kept = dig(value(*BOOK), ROLLOUT)
     status = ClusterStatus(id_.namespace, str(dig(kept, "state") or TO_APPLY), try_time(dig(kept, "since")))
-    revision = mapping_at(value("metadata", "annotations")).get(DIGEST)
+    revision = mapping_at(value("metadata", "annotations")).get(SPEC_DIGEST)
     return Work(id_, labels, str(revision), status, frozenset(dig(kept, "reported") or ()))
 
 
