@@ -20,7 +20,7 @@ def test_manifests_on_standard_output_and_next_steps_beside_them(muster: Run) ->
     assert code == 0
     assert [body["kind"] for body in yaml.safe_load_all(out)][-1] == "Deployment"
     assert "kubectl create secret generic muster-agent --namespace muster-agent --from-file=token\n" in err
-    assert err.endswith("muster get waiting\nmuster accept --clusters edge\n")
+    assert err.endswith("muster get waiting\nmuster accept edge\n")
 
 
 def test_a_chart_a_unit_and_the_line_for_a_certificate(muster: Run, tmp_path: Path) -> None:
@@ -84,7 +84,7 @@ def test_who_waits(muster: Run, server: Server, tmp_path: Path) -> None:
     first, second, third = (line.split() for line in waiting()[1].splitlines()[1:4])
     assert first[:3] == ["c1", "acceptance", "5m"]
     assert first[3].startswith("SHA256:")
-    assert first[4:] == ["muster", "accept", "--clusters", "c1"]
+    assert first[4:] == ["muster", "accept", "c1"]
     assert (second[:4], third[0]) == (["c2", "acceptance", "5m", "-"], "c3")
     assert {body["kind"] for body in json.loads(waiting("-o", "json")[1])["items"]} == {
         "ManagedCluster", "CertificateSigningRequest",

@@ -11,7 +11,7 @@ from muster.data.decision import Because, Decision
 from muster.data.kinds import CSR, MANAGED_CLUSTER
 from muster.data.times import parse_time
 from muster.data.tree import Tree
-from muster.features.page.overview import ClusterDetails
+from muster.features.page.overview import ClusterDetails, ClusterRows, overview
 from muster.features.test.memory import MemorySnapshot
 from muster.run.settle import settle
 from tests.features.pulses.test_walkthrough import cluster
@@ -69,7 +69,7 @@ REQUEST = """\
 apiVersion: certificates.k8s.io/v1
 kind: CertificateSigningRequest
 metadata: {{name: csr-{0}, labels: {{open-cluster-management.io/cluster-name: a}}}}
-spec: {{request: "", signerName: kubernetes.io/kube-apiserver-client, usages: [client auth]}}
+spec: {{request: bm8=, signerName: kubernetes.io/kube-apiserver-client, usages: [client auth]}}
 """
 
 
@@ -86,6 +86,10 @@ def test_alerts_and_certificates(tmp_path: Path) -> None:
     ]  # fmt: skip
     fleet = replace(run.fleet, decided={one.object: {one.path: one} for one in decided})
     found = ClusterDetails(replace(run, fleet=fleet)).card("a")
+    undecided = replace(run, fleet=replace(run.fleet, decided={}))
+    assert overview(undecided, "fleet", ClusterRows.of(undecided))["requests"] == [
+        {"name": f"csr-{name}", "cluster": "a"} for name in ("good", "none", "odd")
+    ]
     assert found["alerts"] == ["APIServerReachable"]
     assert [one["rollout"] for one in found["rollouts"]] == ["shop/web"]
     (certificate,) = found["certificates"]

@@ -122,7 +122,7 @@ class Heartbeat:
         request = self.rotation.asks_with if self.rotation is not None else ""
         if self._hub is None or not self._hub.accepted:
             asks = f" and for the certificate {request}" if request else ""
-            return f"waits to be accepted{asks}: muster accept --clusters {self.ref.cluster}"
+            return f"waits to be accepted{asks}: muster accept {self.ref.cluster}"
         if self.rotation is not None and self.rotation.current is None and request:
             return f"waits for the certificate {request}: muster sign"
         return ""

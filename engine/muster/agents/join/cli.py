@@ -77,7 +77,7 @@ def _next_steps(setup: AgentSetup, *, systemd: bool) -> list[str]:
         first = f"kubectl create secret generic {setup.secret} --namespace {setup.namespace} {files}"
     return ["# then, in the cluster:", first, *(_rights(setup, systemd=systemd) if "works" in setup.extras else ()),
             "# then, in the fleet's repository:", "muster get waiting",
-            f"muster accept --clusters {setup.cluster}"]  # fmt: skip
+            f"muster accept {setup.cluster}"]  # fmt: skip
 
 
 def _rights(setup: AgentSetup, *, systemd: bool) -> list[str]:

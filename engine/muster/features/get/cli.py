@@ -74,7 +74,7 @@ def get(
         listing = replace(listing, chosen=_chosen(run))
     try:
         if who_waits:
-            from muster.features.get.waiting import COLUMNS, waiting, waiting_rows
+            from muster.cli.waiting import COLUMNS, waiting, waiting_rows
 
             objects = waiting(objects, run.fleet.objects)
         if who_waits and objects and output in ("table", "wide"):

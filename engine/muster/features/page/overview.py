@@ -9,6 +9,7 @@ from itertools import islice
 
 from muster.cli import cells
 from muster.cli.cells import condition, held_effects, short_label
+from muster.cli.waiting import cluster_of, waiting
 from muster.data.decision import Decision, Path
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
@@ -17,6 +18,7 @@ from muster.data.kinds import (
     CLUSTER_DEPLOYMENT,
     CLUSTER_POOL,
     CLUSTERS,
+    CSR,
     FLEET,
     LEASE,
     MANAGED_CLUSTER,
@@ -185,6 +187,7 @@ def overview(run: Run, title: str, known: ClusterRows) -> Tree:
         "commit": run.commit or "",
         "next": list(_next(run, known)),
         "frozen": _frozen(run),
+        "requests": list(_requests(run)),
         "rollouts": list(_rollouts(run)),
         **_numbered(known.rows.values()),
         "held": [
@@ -227,6 +230,13 @@ def _frozen(run: Run) -> str:
     """Which freezes of the Fleet are in force, in a sentence; empty for none."""
     conditions = (condition(run.fleet.whole(obj.id), "Frozen") for obj in run.fleet.of(FLEET))
     return next((str(one.get("message") or "frozen") for one in conditions if one.get("status") == "True"), "")
+
+
+def _requests(run: Run) -> Iterator[Tree]:
+    """Yield the certificate requests that wait for approval or a signature, and their clusters."""
+    bodies = (run.fleet.whole(obj.id) for obj in run.fleet.of(CSR))
+    for body in waiting(bodies, run.fleet.objects):
+        yield {"name": _name(body), "cluster": cluster_of(body)}
 
 
 def _rollouts(run: Run) -> Iterator[Tree]:

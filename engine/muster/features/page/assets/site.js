@@ -370,6 +370,9 @@ function todo(fleet) {
   const waiting = fleet.clusters.filter((row) => stateOf(row) === "Waiting").map((row) => row[NAME]);
   if (waiting.length) lines.push(["doubt", `${plural(waiting.length, "cluster")} wait${waiting.length === 1 ? "s" : ""} to be let in: `, ...some(waiting), ". Decide with ",
     muster.make("code", {}, "muster get waiting"), " and ", muster.make("code", {}, `muster accept ${waiting[0]}`), "."]);
+  const requests = fleet.requests.filter(({ cluster }) => !waiting.includes(cluster)); // a cluster is let in with its request
+  if (requests.length) lines.push(["doubt", `${plural(requests.length, "certificate request")} wait${requests.length === 1 ? "s" : ""}: `,
+    ...some([...new Set(requests.map(({ cluster, name }) => cluster || name))]), ". Decide with ", muster.make("code", {}, "muster get waiting"), "."]);
   for (const one of fleet.rollouts.filter(({ reason }) => /Fail|Invalid|RollingBack|RolledBack/.test(reason))) lines.push(["bad", "Rollout ", rolloutLink(one.key), ` ${one.reason}: ${one.message}.`]);
   const held = fleet.held.filter((one) => !one.topic).length;
   if (held) lines.push(["held", link("#/clusters?q=held:t", plural(held, "effect")), ` held back: ${fleet.held.find((one) => !one.topic).reason}.`]);

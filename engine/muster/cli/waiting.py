@@ -35,15 +35,19 @@ def waiting_rows(bodies: Sequence[Tree], now: datetime) -> Iterator[list[str]]:
     requests = [body for body in bodies if body["kind"] == CSR.name]
     asking = {str(dig(body, "metadata", "name")): body for body in bodies if body["kind"] == MANAGED_CLUSTER.name}
     for name, body in asking.items():
-        keys = [_key(request) for request in requests if _cluster_of(request) == name]
-        yield [name, "acceptance", _since(body, now), " ".join(keys) or "-", f"muster accept --clusters {name}"]
+        keys = [_key(request) for request in requests if cluster_of(request) == name]
+        yield [name, "acceptance", _since(body, now), " ".join(keys) or "-", f"muster accept {name}"]
     for body in requests:
-        if (cluster := _cluster_of(body)) not in asking:
-            approved = is_approved(_conditions(body))
+        if (cluster := cluster_of(body)) not in asking:
+            approved, name = is_approved(_conditions(body)), body["metadata"]["name"]
+            run = "muster sign" if approved else f"muster accept {cluster}" if cluster else "-"
             yield [
-                cluster or "-", f"{'a signature' if approved else 'approval'} of {body['metadata']['name']}",
-                _since(body, now), _key(body), "muster sign" if approved else f"muster accept --clusters {cluster}",
-            ]  # fmt: skip
+                cluster or "-",
+                f"{'a signature' if approved else 'approval'} of {name}",
+                _since(body, now),
+                _key(body),
+                run,
+            ]
 
 
 def _cluster_waits(body: Tree) -> bool:
@@ -62,7 +66,8 @@ def _conditions(body: Tree) -> dict[str, Tree]:
     return by_type(mappings_at(body, "status", "conditions"))
 
 
-def _cluster_of(body: Tree) -> str:
+def cluster_of(body: Tree) -> str:
+    """Return the cluster that a request is about, empty for none."""
     return str(mapping_at(body, "metadata", "labels").get(CLUSTER_NAME, ""))
 
 

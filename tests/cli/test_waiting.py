@@ -4,8 +4,8 @@ from datetime import UTC, datetime
 
 import pytest
 
+from muster.cli.waiting import waiting, waiting_rows
 from muster.data.tree import Tree
-from muster.features.get.waiting import waiting, waiting_rows
 
 NOW = datetime(2026, 1, 1, 1, tzinfo=UTC)
 
@@ -19,7 +19,7 @@ def request(*conditions: Tree, **status: Tree) -> Tree:
 @pytest.mark.parametrize(
     ("body", "expected"),
     [
-        (request(), [["-", "approval of r", "1h", "-", "muster accept --clusters "]]),
+        (request(), [["-", "approval of r", "1h", "-", "-"]]),
         (request({"type": "Approved", "status": "True"}), [["-", "a signature of r", "1h", "-", "muster sign"]]),
         (request({"type": "Denied", "status": "True"}), []),
         (request(certificate="x"), []),
