@@ -437,7 +437,21 @@ class Code(StrEnum):
         "work; if it also falls silent, its taint becomes `unreachable`, and the Placement selects it again.")
     TIME_NEVER_COMES = ("MUS610", _W, "time that never comes",
         "A Calendar never opens again, or a freeze of the Fleet is over for good: what waits for it waits for ever, or "
-        "it holds nothing. Remove it, or change its windows or its period.")
+        "it holds nothing. Or all windows of a stage of a Rollout are in freezes, for two years from now. Remove it, "
+        "or change its windows or its period.")
+    GATE_NEVER_PASSES = ("MUS611", _W, "gate that can never pass",
+        "`muster lint --prove` proved, for all clusters and reports that the schemas allow, that the gate of a Rollout "
+        "is never true, so no cluster succeeds: it contradicts itself, or a gate before it is false when it is true.")
+    ALWAYS_THE_SAME = ("MUS612", _W, "expression with one result",
+        "`muster lint --prove` proved that the gate of a Rollout passes for every cluster and revision, or that a "
+        "ScorePolicy without a selector gives every cluster the same score. It has no effect.")
+    SCORE_OUT_OF_RANGE = ("MUS613", _W, "score that can be out of range",
+        "`muster lint --prove` found a cluster for which a ScorePolicy gives less than -100 or more than 100. The "
+        "nearest of these counts, so clusters may have the same score. muster's evaluator has confirmed the example.")
+    STAGE_NEVER_REACHED = ("MUS614", _W, "stage that no cluster can reach",
+        "`muster lint --prove` proved that no cluster can be in the stage of a Rollout, whatever labels and claims it "
+        "has: the selector contradicts itself, earlier stages take each cluster that it selects, or the Placement does "
+        "not choose any of them. The stage counts as finished.")
     # -- 7xx: waivers
     WAIVER = ("MUS701", _N, "waiver",
         "A branch adds a Waiver, which silences a finding until its date. A warning, a note and advice are "

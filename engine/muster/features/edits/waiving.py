@@ -20,10 +20,7 @@ from muster.features.edits.editing import Draft, EditRefusedError
 from muster.fleet.agent_refs import with_agent_refs
 from muster.rules.checks.advice import advice, time_advice
 from muster.rules.checks.waivers import NEVER, PROVED
-from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.rules.pulses.policy import PulsePolicy
-from muster.rules.taints.policy import TaintPolicy
 from muster.run.evaluate import NOBODY, decide
 
 _UNSAFE = re.compile(r"[^a-z0-9]+")
@@ -68,10 +65,11 @@ def _proved(fleet: FleetWithPolicies, about: str) -> list[Finding]:
     """The solver's findings about one policy."""
     if find_spec("z3") is None:
         raise EditRefusedError("this finding needs the solver z3, which is not installed", install_command("prove"))
+    from muster.features.lint.proving.provable import provable_policies
     from muster.features.lint.proving.questions import prove_policy
 
-    policies = (*fleet.compiled.of(ConditionPolicy), *fleet.compiled.of(TaintPolicy), *fleet.compiled.of(PulsePolicy))
-    return [one for policy in policies if str(policy.id) == about for one in prove_policy(fleet, policy).findings]
+    policies = (policy for policy in provable_policies(fleet) if str(policy.id) == about)
+    return [one for policy in policies for one in prove_policy(fleet, policy).findings]
 
 
 def _nearest(found: Collection[Finding], code: str, about: str) -> str:

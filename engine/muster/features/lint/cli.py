@@ -29,12 +29,13 @@ if TYPE_CHECKING:
 @options.report_option
 def command(repo: Path, rev: str | None, prove_: bool, verbose: bool, now: datetime, output: str) -> int:
     """Find policies that match nothing, rules that can never fire, Remedies for conditions that nothing reports,
-    budgets that hold nothing, Calendars that never open, freezes that are over, and waivers that silence nothing or are
-    about to expire.
+    budgets that hold nothing, Calendars that never open, freezes that are over, stages of Rollouts whose windows are
+    all in freezes, and waivers that silence nothing or are about to expire.
 
-    With --prove, find rules that can never decide, expressions that can fail, and invariants of PolicyTests that do not
-    hold, for any object that the schemas allow; each with an example. A question that cannot be decided is not a
-    finding.
+    With --prove, find rules that can never decide, expressions that can fail, invariants of PolicyTests that do not
+    hold, gates of Rollouts that never or always pass, and scores out of range, for any object that the schemas allow;
+    where there is an example, with it. Also find stages that no cluster can reach. A question that cannot be decided is
+    not a finding.
 
     Errors are reported by `muster validate`. Exit code 1: there is a finding that is not waived.
     """
@@ -81,7 +82,9 @@ def _print_proofs(proofs: "list[Proof]", *, verbose: bool, err: bool) -> None:
 def _sums(proofs: "list[Proof]") -> str:
     deciding, sound = sum(proof.deciding for proof in proofs), sum(proof.sound for proof in proofs)
     kept, undecided = sum(proof.kept for proof in proofs), sum(len(proof.undecided) for proof in proofs)
+    reached = sum(proof.reached for proof in proofs)
     terms = [f"{deciding} rules can decide", f"{sound} expressions never fail", f"{kept} invariants hold"]
+    terms += [f"{reached} stages can have clusters"] if reached else []
     return ", ".join([*terms, *([f"{undecided} questions not decided"] if undecided else [])])
 
 

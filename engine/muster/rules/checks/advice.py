@@ -26,6 +26,7 @@ from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.policies import Policy
 from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.remedies.policy import Remedy
+from muster.rules.rollouts.lint import window_findings
 from muster.rules.taints.policy import TaintPolicy
 
 #: The number of objects from which a selector that selects all of them is reported.
@@ -53,7 +54,9 @@ def advice(fleet: FleetWithPolicies) -> Iterator[Finding]:
 
 
 def time_advice(fleet: FleetWithPolicies, now: datetime) -> Iterator[Finding]:
-    """Yield advice about Calendars that never open again, and about freezes that are over for good."""
+    """Yield advice about Calendars that never open again, freezes that are over for good, and stages of Rollouts whose
+    windows are all in freezes."""
+    yield from window_findings(fleet, now)
     for calendar in fleet.compiled.of(Calendar):
         obj = fleet.objects[calendar.id]
         if not calendar.is_open(now) and calendar.next_change(now) is None:

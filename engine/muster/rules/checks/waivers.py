@@ -26,7 +26,10 @@ from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 
 #: Codes that only `muster lint --prove` finds.
-PROVED: Final = frozenset((Code.RULE_NEVER_DECIDES, Code.EXPRESSION_CAN_FAIL, Code.INVARIANT_BROKEN))
+PROVED: Final = frozenset((
+    Code.RULE_NEVER_DECIDES, Code.EXPRESSION_CAN_FAIL, Code.INVARIANT_BROKEN, Code.GATE_NEVER_PASSES,
+    Code.ALWAYS_THE_SAME, Code.SCORE_OUT_OF_RANGE, Code.STAGE_NEVER_REACHED,
+))  # fmt: skip
 #: Codes that cannot be waived: faults in muster, and findings about waivers.
 NEVER: Final = OURS | {
     Code.WAIVER,

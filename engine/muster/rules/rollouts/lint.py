@@ -1,20 +1,32 @@
-"""Checks of Rollouts: references to Placements, decision groups and Calendars that do not exist, and empty stages.
+"""Checks of Rollouts: references to Placements, decision groups and Calendars that do not exist, empty stages, and
+windows that freezes cover.
 
 They read the whole fleet, as those of `muster.rules.checks.references`.
 """
 
-from collections.abc import Collection, Iterator
+from collections.abc import Collection, Iterator, Sequence
+from datetime import datetime, timedelta
+from typing import Final
 
 from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.kinds import CALENDAR, MANAGED_CLUSTER, PLACEMENT, ROLLOUT
 from muster.data.names import did_you_mean
+from muster.data.times import earliest
 from muster.data.tree import At, dig, mappings_at
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
+from muster.rules.calendars.calendar import Calendar
+from muster.rules.effects.approval import ROLLOUT_EFFECT
+from muster.rules.effects.freeze import SORTS, Freeze, freezes_of
+from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.policies.selectors import LabelSelector
+from muster.rules.rollouts.policy import Rollout, RolloutStage
 from muster.rules.rollouts.strategy import BODIES
+
+#: How far ahead a window outside of freezes is searched.
+_AHEAD: Final = timedelta(days=2 * 365)
 
 
 def rollout_findings(fleet: Fleet) -> Iterator[Finding]:
@@ -78,3 +90,48 @@ def _stages(fleet: Fleet, obj: Object) -> Iterator[Finding]:
             yield finding_at(obj, (*at, "selector"), Code.STAGE_WITHOUT_CLUSTERS, message, hint)
         if not selector.requirements and not stage.get("decisionGroups"):
             everything = everything or name
+
+
+def window_findings(fleet: FleetWithPolicies, now: datetime) -> Iterator[Finding]:
+    """Yield a warning for each stage whose Calendars are open in freezes only, or never, from now on."""
+    calendars = {calendar.id.name: calendar for calendar in fleet.compiled.of(Calendar)}
+    freezes = [freeze for freeze in freezes_of(fleet.settings, fleet) if SORTS[ROLLOUT_EFFECT] in freeze.holds]
+    for rollout in fleet.compiled.of(Rollout):
+        for index, stage in enumerate(rollout.stages):
+            found = [calendars[name] for name in stage.windows if name in calendars]
+            if len(found) < len(stage.windows) or not found:
+                continue  # a missing one has a finding of its own
+            if any(_can_start(found, held, now) for held in _frozen(fleet, freezes, stage)):
+                continue
+            own = "windows" in (mappings_at(rollout.source.spec, "stages") or [{}])[index]
+            at: At = ("spec", "stages", index, "windows") if own else ("spec", "windows")
+            why = "its windows never open" if not _can_start(found, (), now) else "its windows are open in freezes only"
+            message = f"no cluster can start in stage {stage.name!r} of {rollout.id}, for two years from now: {why}"
+            yield finding_at(rollout.source, at, Code.TIME_NEVER_COMES, message, "compare them with Fleet.spec.freezes")
+
+
+def _frozen(fleet: Fleet, freezes: Sequence[Freeze], stage: RolloutStage) -> Collection[tuple[Freeze, ...]]:
+    """The freezes that hold the clusters that a stage selects, in each combination; without such clusters, those that
+    hold all."""
+    if all(not freeze.selector.requirements for freeze in freezes):
+        return [tuple(freezes)]
+    selected = [obj for obj in fleet.of(MANAGED_CLUSTER) if stage.selector.matches(obj.labels)]
+    found = {tuple(f.name for f in freezes if f.selects(fleet, obj.id)) for obj in selected} or {
+        tuple(freeze.name for freeze in freezes if not freeze.selector.requirements)
+    }
+    return [tuple(freeze for freeze in freezes if freeze.name in names) for names in sorted(found)]
+
+
+def _can_start(calendars: Sequence[Calendar], freezes: Sequence[Freeze], now: datetime) -> bool:
+    """Is any Calendar open at an instant at which no freeze is in force, within two years?"""
+    at: datetime | None = now
+    while at is not None and at - now < _AHEAD:
+        held = [freeze for freeze in freezes if freeze.in_force(at)]
+        if held:
+            ends = [end for freeze in held if (end := freeze.next_change(at)) is not None]
+            at = max(ends) if len(ends) == len(held) else None
+        elif any(calendar.is_open(at) for calendar in calendars):
+            return True
+        else:
+            at = earliest(*(calendar.next_change(at) for calendar in calendars))
+    return False

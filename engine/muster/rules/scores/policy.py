@@ -11,11 +11,14 @@ from muster.data.kinds import ADD_ON_PLACEMENT_SCORE, MANAGED_CLUSTER, SCORE_POL
 from muster.data.times import parse_duration
 from muster.data.tree import At
 from muster.fleet.objects import Object
+from muster.rules.failures import PolicyFailure
 from muster.rules.policies.expressions import Compiler
 from muster.rules.policies.policies import Policy, PolicyFields, PolicyKind
 
 #: Where the expression is.
 AT: Final[At] = ("spec", "expression")
+#: What the AddOnPlacementScore's CRD allows.
+LOWEST, HIGHEST = -100, 100
 
 
 @dataclass(frozen=True, slots=True)
@@ -43,6 +46,13 @@ def _score_policy(obj: Object, compiler: Compiler, common: PolicyFields) -> Scor
         **common, resource=spec.get("resource", obj.id.name), score=spec.get("score", obj.id.name),
         value=compiler.number(AT), valid_for=valid_for,
     )  # fmt: skip
+
+
+def score_of(value: object) -> int:
+    """Return the value of the expression as a score. Raises PolicyFailure if it is no integer."""
+    if not isinstance(value, int) or isinstance(value, bool):
+        raise PolicyFailure("expression", AT, cel.EvaluationError(f"the expression gave {value!r}, not an integer"))
+    return value
 
 
 SCORE_POLICIES: Final = PolicyKind(SCORE_POLICY, _score_policy)

@@ -31,11 +31,9 @@ from muster.rules.conditions.stage import guards_hold
 from muster.rules.failures import Failures, PolicyFailure
 from muster.rules.policies.scopes import Scopes
 from muster.rules.retention import as_it_stands
-from muster.rules.scores.policy import AT, ScorePolicy
+from muster.rules.scores.policy import AT, HIGHEST, LOWEST, ScorePolicy, score_of
 from muster.rules.stages import STATUS, Context, Local
 
-#: What the AddOnPlacementScore's CRD allows.
-LOWEST, HIGHEST = -100, 100
 _BOOK: Final = ("status", "muster", "scores")
 _KEPT: Final = Because("kept", OF_ITSELF, "its cluster has an error, so the scores stay as they are")
 
@@ -135,7 +133,7 @@ class _Scoring:
             if not guards_hold(policy.guards, scope):
                 horizons.append(clock.horizon)
                 return None
-            value = _integer(scope.evaluate(policy.value, AT))
+            value = score_of(scope.evaluate(policy.value, AT))
         except cel.EvaluationError as error:
             failure = PolicyFailure("expression", AT, error)
         except PolicyFailure as guard:
@@ -184,12 +182,6 @@ class _Scoring:
             yield Decision(id_, ("status", "validUntil"), format_time(until), because)
         book = {name: score.entry() for name, score in sorted(scores.items())}
         yield Decision(id_, _BOOK, book, because)
-
-
-def _integer(value: object) -> int:
-    if not isinstance(value, int) or isinstance(value, bool):
-        raise PolicyFailure("expression", AT, cel.EvaluationError(f"the expression gave {value!r}, not an integer"))
-    return value
 
 
 def _scores_before(body: Tree) -> Mapping[str, DerivedScore]:

@@ -7,7 +7,8 @@ import pytest
 
 from muster.data.codes import Severity
 from muster.features.lint.proving.invariants import invariant_findings
-from muster.features.lint.proving.questions import Proof, admission_policies, prove, prove_policy
+from muster.features.lint.proving.provable import admission_policies
+from muster.features.lint.proving.questions import Proof, prove, prove_policy
 from muster.features.lint.proving.rules import of_remedy
 from muster.features.lint.proving.solver import MAX_STEPS
 from muster.features.test.memory import MemorySnapshot

@@ -43,6 +43,10 @@ from tests.features.lint.proving.generated import ENV, INPUTS, Generator, check
         ("x.exists_one(e, e == 1) && !(1 in x)", {"false"}),
         ("x[0] == 1 && !(1 in x)", {"false", "fails"}),
         ("x == [] && size(x) > 0", {"false"}),
+        # maps whose keys are known, and the one that is read is not
+        ("{'a': 1, 'b': 2}[s] > 0", {"true", "fails"}),
+        ("s in {'a': 1} && {'a': 1}[s] != 1", {"false"}),
+        ("{'a': 1}[?s].orValue(7) == 7", {"true", "false"}),
         # times
         ("t + duration('1h') > t", {"true", "fails"}),
         ("t - duration('1h') < timestamp('2026-01-01T00:00:00Z')", {"true", "false", "fails"}),

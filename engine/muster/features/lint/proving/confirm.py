@@ -16,6 +16,7 @@ from muster.rules.conditions.stage import POLICY_ERROR, evaluate_policy, guards_
 from muster.rules.failures import PolicyFailure
 from muster.rules.policies.lazy import PolicyScope, Variables
 from muster.rules.policies.policies import Policy
+from muster.rules.scores.policy import AT, ScorePolicy, score_of
 
 #: The keywords of a schema that constrain a present value, and not what must be present.
 _VALUE_KEYWORDS: Final = frozenset(
@@ -28,12 +29,13 @@ _ANY_TIME: Final = "2026-01-01T12:00:00Z"
 @dataclass(frozen=True, slots=True)
 class ExampleOutcome:
     """A policy's outcome for an example: the places of the rules or taints that decided and of the expressions that
-    failed; and the status and reason of a condition."""
+    failed; the status and reason of a condition; and the value of a score."""
 
     decided: frozenset[At] = frozenset()
     failed: frozenset[At] = frozenset()
     status: str = ""
     reason: str = ""
+    score: int | None = None
 
 
 class Example(dict[str, Tree]):
@@ -56,6 +58,8 @@ def evaluated(policy: Policy, example: Example) -> ExampleOutcome:
     try:
         if isinstance(policy, Validations):
             return _refusals(policy, scope)
+        if isinstance(policy, ScorePolicy):
+            return _scored(policy, scope)
         return _condition(policy, scope) if isinstance(policy, ConditionPolicy) else _rules(policy, scope)
     except PolicyFailure as failure:
         deciding = frozenset(one.at for one in rule_conditions(policy) if _is_text_of(one.at, failure.at))
@@ -74,12 +78,25 @@ def _condition(policy: ConditionPolicy, scope: PolicyScope) -> ExampleOutcome:
     return ExampleOutcome(frozenset((rule.at,)), status=outcome.status, reason=outcome.reason)
 
 
+def _scored(policy: ScorePolicy, scope: PolicyScope) -> ExampleOutcome:
+    if not guards_hold(policy.guards, scope):
+        return ExampleOutcome()
+    try:
+        value = scope.evaluate(policy.value, AT)
+    except cel.EvaluationError as error:
+        raise PolicyFailure("expression", AT, error) from None
+    return ExampleOutcome(frozenset((AT,)), score=score_of(value))
+
+
 def _rules(policy: Policy, scope: PolicyScope) -> ExampleOutcome:
     if not guards_hold(policy.guards, scope):
         return ExampleOutcome()
     decided, failed = set[At](), set[At]()
-    for condition in rule_conditions(policy):
+    conditions = rule_conditions(policy)
+    for condition in conditions:
         assert condition.when is not None
+        if any(conditions[index].at not in decided for index in condition.after):
+            continue
         try:
             if not holds(condition.when, scope, condition.name, condition.when_at):
                 continue

@@ -11,7 +11,7 @@ from muster.cel.types import DOUBLE, DURATION, TIMESTAMP, ListType, NullableType
 from muster.cel.values import INT_MAX, INT_MIN
 from muster.features.lint.proving import logic
 from muster.features.lint.proving.arithmetic import arithmetic, equal, equal_cases, extreme, fitting, negative, order
-from muster.features.lint.proving.logic import Formula, Term, both, either, negation, some, within
+from muster.features.lint.proving.logic import Formula, Term, both, either, negation, same, some, within
 from muster.features.lint.proving.unknown import some_answer, some_text, some_truth, unknown
 from muster.features.lint.proving.values import (
     FAILURE,
@@ -19,6 +19,7 @@ from muster.features.lint.proving.values import (
     Bool,
     Int,
     Keyed,
+    KnownMap,
     Lazy,
     Null,
     Opaque,
@@ -199,6 +200,8 @@ def _contains(world: SymbolicWorld, item: Atom, container: Atom) -> Result:
             return surely(Bool(either(among, beyond)))
         case (Keyed(), SymbolicText(term=str())):
             return surely(Bool(container.entry(item.term)[0]))
+        case KnownMap(), SymbolicText():
+            return surely(Bool(some(same(item.term, key) for key in container.entries)))
         case ((Keyed() | Lazy() | Opaque()), _):
             return some_truth(world)
         case _:

@@ -1,86 +1,60 @@
 """The questions about each policy, and the findings from their answers.
 
 For each rule: is there an object for which it is the first to hold? For each expression: is there one for which it
-fails? For each invariant: is there one that breaks it? An example is sought among usual objects first, then among all;
-if none exists at all, that is the proof.
-
-Of ValidatingAdmissionPolicies only the built-in ones are proved, for every object of their kind and every old object;
-the request that a fleet's own ones see depends on more than types.
+fails? For each invariant: is there one that breaks it? For each gate and stage of a Rollout, and each score: see
+`_ask_always`, `stages` and `_ask_score`. An example is sought among usual objects first, then among all; if none exists
+at all, that is the proof.
 """
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
+from typing import Final
 
-from muster.cel.types import DYN, NullableType, Type
 from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import Kind
+from muster.data.kinds import MANAGED_CLUSTER, Kind
 from muster.data.tree import At
 from muster.data.yaml.emitter import emit
 from muster.features.lint.proving.confirm import Example, evaluated, is_allowed, is_broken
-from muster.features.lint.proving.inputs import is_built_in, with_optional_fields
+from muster.features.lint.proving.inputs import is_built_in
 from muster.features.lint.proving.invariants import Invariant, invariants_of
-from muster.features.lint.proving.logic import Formula, Model, either, negation
+from muster.features.lint.proving.logic import Formula, Model, Term, both, either, negation, same, some, within
+from muster.features.lint.proving.provable import provable_policies
 from muster.features.lint.proving.rules import (
+    Gates,
     PolicyFormulas,
-    Validations,
     in_order,
-    of_remedy,
     policy_formulas,
     rule_conditions,
 )
 from muster.features.lint.proving.solver import MAX_STEPS, Nothing, Solver
+from muster.features.lint.proving.stages import unreachable_stages
 from muster.features.lint.proving.translate import TooLarge
 from muster.features.lint.proving.unknown import condition_of
+from muster.features.lint.proving.values import Int, Result
 from muster.fleet.faults import guarded
-from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
-from muster.rules.admission.policies import REQUEST, compile_admissions
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.policies.in_force import FleetWithPolicies
-from muster.rules.policies.policies import Policy, Target
-from muster.rules.policies.selectors import LabelSelector
-from muster.rules.policies.types import object_type
-from muster.rules.pulses.policy import PulsePolicy
-from muster.rules.remedies.policy import Remedy
-from muster.rules.taints.policy import TaintPolicy
+from muster.rules.policies.policies import Policy
+from muster.rules.rollouts.policy import Rollout
+from muster.rules.scores.policy import AT, HIGHEST, LOWEST, ScorePolicy
 
-
-def admission_policies(fleet: Fleet) -> list[Validations]:
-    """Return the built-in admission policies in force."""
-    found = {binding.policy.id: binding.policy for binding in compile_admissions(fleet).bindings}
-    policies = []
-    for policy in found.values():
-        kind = policy.match.kind()
-        if kind is not None and is_built_in(policy.source):
-            target = Target((kind,), LabelSelector.parse(None), frozenset())
-            policies.append(
-                Validations(
-                    policy.id, policy.source, target, policy.guards, policy.variables, {}, policy.validations,
-                    policy.notes, _inputs(kind),
-                )
-            )  # fmt: skip
-    return policies
-
-
-def _inputs(kind: Kind) -> Mapping[str, Type]:
-    """The types of variables: any field of the object may be missing, and so may the old object."""
-    type_ = with_optional_fields(object_type(kind))
-    return {"object": type_, "oldObject": NullableType(type_), "derived": type_, "request": REQUEST,
-            "namespaceObject": DYN}  # fmt: skip
+_ALWAYS: Final = "remove it, or let it read what differs between clusters"
 
 
 @dataclass(slots=True)
 class Proof:
-    """The answers for one policy: how many of its rules can decide, expressions never fail, and invariants hold; and in
-    words the undecided questions, and the rules that its parameters disable."""
+    """The answers for one policy: how many of its rules can decide, expressions never fail, invariants hold, and stages
+    of a Rollout can have clusters; and in words the undecided questions, and the rules that its parameters disable."""
 
     policy: ObjectId
     deciding: int = 0
     sound: int = 0
     kept: int = 0
+    reached: int = 0
     findings: list[Finding] = field(default_factory=list)
     undecided: list[str] = field(default_factory=list)
     disabled: list[str] = field(default_factory=list)
@@ -88,12 +62,8 @@ class Proof:
 
 def prove(fleet: FleetWithPolicies, *, any_params: bool = False) -> list[Proof]:
     """Prove all policies in force, built-in ones included: with the fleet's parameters, or with `any_params`."""
-    remedies = (of_remedy(remedy) for remedy in fleet.compiled.of(Remedy) if remedy.expressions)
-    policies = (
-        *fleet.compiled.all_of(ConditionPolicy, TaintPolicy, PulsePolicy), *remedies, *admission_policies(fleet),
-    )  # fmt: skip
     proofs = []
-    for policy in sorted(policies, key=lambda one: one.id):
+    for policy in provable_policies(fleet):
 
         def attempt(policy: Policy = policy) -> list[Proof]:
             return [prove_policy(fleet, policy, any_params=any_params)]
@@ -163,6 +133,7 @@ class _Questions:
 
     def __init__(self, fleet: FleetWithPolicies, policy: Policy, most_steps: int, *, any_params: bool) -> None:
         self.policy, self.proof, self.most_steps, self.any_params = policy, Proof(policy.id), most_steps, any_params
+        self.fleet = fleet
         self.invariants = list(invariants_of(fleet, policy)) if isinstance(policy, ConditionPolicy) else []
         self.targets: list[_TargetKind] = []
         try:
@@ -186,15 +157,20 @@ class _Questions:
             self.proof.undecided.append("its inputs contradict each other")
         elif self.targets and not self.proof.undecided:
             for index in range(len(rule_conditions(self.policy))):
-                self._ask_rule(index)
+                if self._ask_rule(index) and isinstance(self.policy, Gates):
+                    self._ask_always(index)
+            if isinstance(self.policy, ScorePolicy) and not self._ask_score(self.policy):
+                return self.proof
             for at in dict.fromkeys(site.at for target in self.targets for site in target.formulas.failures):
                 self._ask_failure(at)
             for invariant in self.invariants:
                 self._ask_invariant(invariant)
+        if isinstance(self.policy, Gates):
+            self._ask_stages(self.policy.rollout)
         return self.proof
 
-    def _ask_rule(self, index: int) -> None:
-        """Can a rule decide, for an object of any of the kinds?"""
+    def _ask_rule(self, index: int) -> bool:
+        """Can a rule decide, for an object of any of the kinds? False if not, or if that is undecided."""
         condition = rule_conditions(self.policy)[index]
         answers = []
         for target in self.targets:
@@ -208,17 +184,95 @@ class _Questions:
                 found = target.find_example(step.decides, decides)
             if not isinstance(found, Nothing):
                 self.proof.deciding += 1
-                return
+                return True
             answers.append(found)
+        gate = isinstance(self.policy, Gates)
         if Nothing.UNDECIDED in answers:
-            self.proof.undecided.append(f"whether {condition.label} can ever decide")
-            return
-        if self._is_off(index):
+            self.proof.undecided.append(f"whether {condition.label} can ever {'pass' if gate else 'decide'}")
+        elif self._is_off(index):
             self.proof.disabled.append(condition.label)
         elif why := self._why_never(index):
-            message = f"{condition.label} of {self.policy.id} can never decide: {why}"
+            code, never = Code.RULE_NEVER_DECIDES, "can never decide"
             hint = "remove it, or move it before the rule that prevents it"
-            self._add_finding(self.policy.source, condition.at, Code.RULE_NEVER_DECIDES, message, hint)
+            if gate:
+                code, never = Code.GATE_NEVER_PASSES, "can never pass"
+                hint = "no cluster succeeds until it can; compare it with what the clusters report"
+            message = f"{condition.label} of {self.policy.id} {never}: {why}"
+            self._add_finding(self.policy.source, condition.at, code, message, hint)
+        return False
+
+    def _ask_always(self, index: int) -> None:
+        """Does a gate pass for each cluster for which it is evaluated, with any revision?"""
+        assert isinstance(self.policy, Gates)
+        formulas = policy_formulas(self.policy, MANAGED_CLUSTER, any_params=True)
+        step, solver = formulas.steps[index], Solver(formulas.world, self.most_steps)
+        earlier = [formulas.steps[after].holds for after in step.condition.after]
+        kept = solver.needed(negation(step.holds), earlier)
+        if kept is None:
+            return
+        names = [repr(formulas.steps[step.condition.after[number]].condition.name) for number in kept]
+        why = f" where {' and '.join(names)} before it {'do' if len(names) > 1 else 'does'}" if names else ""
+        message = f"{step.condition.label} of {self.policy.id} always passes{why}"
+        self._add_finding(self.policy.source, step.condition.at, Code.ALWAYS_THE_SAME, message, _ALWAYS)
+
+    def _ask_stages(self, rollout: Rollout) -> None:
+        """Can each stage have a cluster?"""
+        why = unreachable_stages(self.fleet, rollout, self.most_steps)
+        for index, stage in enumerate(rollout.stages):
+            if stage.name in why:
+                message = f"no cluster can be in stage {stage.name!r} of {rollout.id}: {why[stage.name]}"
+                hint = "change its selector, or move it before the stage that takes its clusters"
+                at: At = ("spec", "stages", index)
+                self._add_finding(rollout.source, at, Code.STAGE_NEVER_REACHED, message, hint)
+        self.proof.reached = len(rollout.stages) - len(why)
+
+    def _ask_score(self, policy: ScorePolicy) -> bool:
+        """Can the expression give a score, another than the one found first, and one out of range? False if it never
+        gives any."""
+        [target] = self.targets
+        score, state = target.formulas.score, target.formulas.guards_hold
+        answered = both(state, negation(score.fails))
+        first = target.find_example(answered, lambda one: evaluated(policy, one).score is not None, simplify=False)
+        if first is Nothing.NEVER:
+            guarded_off = target.solver.find(state) is Nothing.NEVER
+            why = "its matchConditions never all hold" if guarded_off else "its expression always fails"
+            message = f"{policy.id} never gives a score: {why}"
+            self._add_finding(policy.source, AT, Code.RULE_NEVER_DECIDES, message, "compare it with what clusters have")
+            return False
+        if isinstance(first, Nothing):
+            self.proof.undecided.append("whether it ever gives a score")
+            return True
+        self.proof.deciding += 1
+        self._ask_range(policy, target, answered)
+        value = evaluated(policy, first).score
+        others = [
+            one
+            for one in self.fleet.compiled.of(ScorePolicy)
+            if (one.resource, one.score) == (policy.resource, policy.score)
+        ]
+        differs = _some_score(score, lambda term: negation(same(term, value)))
+        plain = not policy.guards and not policy.target.selector.requirements and len(others) == 1
+        if plain and target.solver.find(both(answered, differs)) is Nothing.NEVER:
+            message = f"{policy.id} gives every cluster the same score: {value}"
+            self._add_finding(policy.source, AT, Code.ALWAYS_THE_SAME, message, _ALWAYS)
+        return True
+
+    def _ask_range(self, policy: ScorePolicy, target: _TargetKind, answered: Formula) -> None:
+        """Can a score be out of the range of Open Cluster Management?"""
+        outside = _some_score(target.formulas.score, lambda term: negation(within(LOWEST, term, HIGHEST)))
+
+        def is_outside(one: Example) -> bool:
+            value = evaluated(policy, one).score
+            return value is not None and not LOWEST <= value <= HIGHEST
+
+        found = target.find_example(both(answered, outside), is_outside, usual=True)
+        if not isinstance(found, Nothing):
+            value = evaluated(policy, found).score
+            message = f"{policy.id} can give the score {value}; scores are from {LOWEST} to {HIGHEST}"
+            hint = f"limit it, for example with math.least({HIGHEST}, math.greatest({LOWEST}, ...))"
+            self._add_finding(policy.source, AT, Code.SCORE_OUT_OF_RANGE, message, hint, found)
+        elif found is Nothing.UNDECIDED:
+            self.proof.undecided.append("whether its scores can be out of range")
 
     def _is_off(self, index: int) -> bool:
         """Could a rule decide with other parameters of the policy?"""
@@ -238,15 +292,22 @@ class _Questions:
             steps = target.formulas.steps[:index]
             if any(step.condition.when is None for step in steps):
                 return ""  # MUS605
-            free = [negation(step.holds) for step in steps] if in_order(self.policy) else []
+            after = rule_conditions(self.policy)[index].after
+            free = (
+                [negation(step.holds) for step in steps] if in_order(self.policy) else [steps[i].holds for i in after]
+            )
             kept = target.solver.needed(target.formulas.steps[index].holds, [*free, target.formulas.guards_hold])
             if kept is None:
                 return "no object lets it be the first to hold"
             needed.update(kept)
             clean = clean or len(free) in kept
-        shadows = [condition.name for at, condition in enumerate(rule_conditions(self.policy)[:index]) if at in needed]
+        conditions = rule_conditions(self.policy)
+        earlier = conditions[:index] if in_order(self.policy) else [conditions[i] for i in conditions[index].after]
+        shadows = [condition.name for at, condition in enumerate(earlier) if at in needed]
         if shadows:
             names = " or ".join(map(repr, shadows))
+            if isinstance(self.policy, Gates):
+                return f"where it would, {names} before it does not"
             return f"wherever it holds, {names} before it holds{' (or a matchCondition does not)' if clean else ''}"
         return "where it would hold, a matchCondition does not" if clean else "it never holds"
 
@@ -296,6 +357,10 @@ class _Questions:
     ) -> None:
         shown = "" if example is None else emit(_without_empty(example), block_depth=1)
         self.proof.findings.append(finding_at(source, at, code, message, hint, shown))
+
+
+def _some_score(score: Result, holds: Callable[[Term], Formula]) -> Formula:
+    return some(both(guard, holds(atom.term)) for guard, atom in score.cases if isinstance(atom, Int))
 
 
 def _without_empty(example: Example) -> Example:

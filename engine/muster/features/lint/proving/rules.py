@@ -1,19 +1,21 @@
 """A policy as formulas: when each of its rules decides, when an expression fails, and the outcome. The order is that of
-evaluation: `matchConditions`, rules, texts, each only if those before allow it."""
+evaluation: `matchConditions`, rules, texts, each only if those before allow it. Gates of Rollouts count as rules."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from functools import partial
 
 from muster import cel
-from muster.cel.types import Type
-from muster.data.kinds import CLUSTERS, Kind
+from muster.cel.types import FieldType, ObjectType, StringType, Type
+from muster.cel.values import INT_MAX, INT_MIN
+from muster.data.kinds import CLUSTERS, MANAGED_CLUSTER, Kind
 from muster.data.tree import At
 from muster.features.lint.proving.inputs import PolicyInputs, is_built_in, schema_at
 from muster.features.lint.proving.logic import Formula, before, both, either, negation, same, some
 from muster.features.lint.proving.translate import Translator
 from muster.features.lint.proving.unknown import condition_of
 from muster.features.lint.proving.values import (
+    FAILURE,
     Int,
     Lazy,
     Opaque,
@@ -34,6 +36,8 @@ from muster.rules.policies.selectors import LabelSelector
 from muster.rules.policies.variables import PULSE_VARIABLES
 from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.remedies.policy import STATUSES, ExpressionMatch, Remedy
+from muster.rules.rollouts.policy import GATE_VARIABLES, Gate, Rollout
+from muster.rules.scores.policy import AT, ScorePolicy
 from muster.rules.taints.policy import TaintPolicy
 
 
@@ -54,6 +58,49 @@ class Validations(Policy):
     inputs: Mapping[str, Type]
 
 
+@dataclass(frozen=True, slots=True)
+class StageGate:
+    """A gate; without a `stage` it is one of every stage. `after`: the indexes of the gates that are true before it is
+    evaluated."""
+
+    gate: Gate
+    stage: str
+    after: tuple[int, ...]
+
+
+@dataclass(frozen=True, slots=True)
+class Gates(Policy):
+    """The gates of a Rollout, each evaluated if those before it are true: first those of every stage, then its own."""
+
+    rollout: Rollout
+    gates: tuple[StageGate, ...]
+
+    def inputs(self, *, any_revision: bool) -> Mapping[str, Type]:
+        """The types of the gates' own variables, with the Rollout's revision or with any."""
+        type_ = GATE_VARIABLES["rollout"]
+        assert isinstance(type_, ObjectType)
+        known = {"name": (self.id.name,), "namespace": (self.id.namespace,),
+                 "stage": tuple(stage.name for stage in self.rollout.stages)}  # fmt: skip
+        if self.rollout.revision and not any_revision:
+            known["revision"] = (self.rollout.revision,)
+        fields = {name: FieldType(StringType(values=values), required=True) for name, values in known.items()}
+        return {**GATE_VARIABLES, "rollout": replace(type_, fields={**type_.fields, **fields})}
+
+
+def of_rollout(rollout: Rollout) -> Gates:
+    """Return the gates of a Rollout, which are about clusters of Open Cluster Management."""
+    target = Target((MANAGED_CLUSTER,), LabelSelector.parse(None), frozenset())
+    common = len(rollout.source.spec.get("gate") or ())
+    gates: list[StageGate] = [
+        StageGate(gate, "", tuple(range(index))) for index, gate in enumerate(rollout.stages[0].gates[:common])
+    ]
+    for stage in rollout.stages:
+        first = len(gates)
+        for index, gate in enumerate(stage.gates[common:], first):
+            gates.append(StageGate(gate, stage.name, (*range(common), *range(first, index))))
+    return Gates(rollout.id, rollout.source, target, (), {}, {}, rollout, tuple(gates))
+
+
 def of_remedy(remedy: Remedy) -> Expressions:
     """Return the expressions of a Remedy, which target clusters of both kinds."""
     target = Target(CLUSTERS, LabelSelector.parse(None), frozenset())
@@ -62,26 +109,30 @@ def of_remedy(remedy: Remedy) -> Expressions:
 
 def in_order(policy: Policy) -> bool:
     """Does the first rule that holds decide, rather than each one?"""
-    return not isinstance(policy, (TaintPolicy, Expressions, Validations))
+    return not isinstance(policy, (TaintPolicy, Expressions, Validations, Gates))
 
 
 @dataclass(frozen=True, slots=True)
 class RuleCondition:
-    """The condition of a rule or taint: `when` is None if it always holds; `label` names it in messages."""
+    """The condition of a rule or taint: `when` is None if it always holds; `label` names it in messages; `after`: the
+    indexes of those that must hold for it to be evaluated."""
 
     name: str
     at: At
     when_at: At
     when: cel.Program | None
     label: str
+    after: tuple[int, ...] = ()
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class RuleStep:
-    """A rule as formulas: when it `holds`, and when it `decides`, given the rules before it and the matchConditions."""
+    """A rule as formulas: when it `holds`; and when it is `asked` and `decides`, given the rules before it and the
+    matchConditions."""
 
     condition: RuleCondition
     holds: Formula
+    asked: Formula
     decides: Formula
 
 
@@ -97,7 +148,7 @@ class PossibleFailure:
 @dataclass(slots=True, eq=False)
 class PolicyFormulas:
     """A policy for any object of one kind. `guards_hold`: all matchConditions hold; `no_outcome`: no rule decides;
-    `status` and `reason` of a condition, empty without an outcome."""
+    `status` and `reason` of a condition, empty without an outcome; `score` of a ScorePolicy, as numbers."""
 
     world: SymbolicWorld
     inputs: PolicyInputs
@@ -108,6 +159,7 @@ class PolicyFormulas:
     no_outcome: Formula = False
     status: Result = field(default_factory=lambda: surely(SymbolicText("")))
     reason: Result = field(default_factory=lambda: surely(SymbolicText("")))
+    score: Result = FAILURE
 
 
 def rule_conditions(policy: Policy) -> list[RuleCondition]:
@@ -133,8 +185,15 @@ def rule_conditions(policy: Policy) -> list[RuleCondition]:
                 )
                 for rule in policy.rules
             ]
+        case Gates():
+            return [_gate(one) for one in policy.gates]
         case _:
             return []
+
+
+def _gate(one: StageGate) -> RuleCondition:
+    label = f"gate {one.gate.name!r}{f' of stage {one.stage!r}' if one.stage else ''}"
+    return RuleCondition(one.gate.name, one.gate.at, one.gate.at, one.gate.when, label, one.after)
 
 
 def _rule(name: str, at: At, when_at: At, when: cel.Program | None) -> RuleCondition:
@@ -147,6 +206,8 @@ def policy_formulas(policy: Policy, kind: Kind, *, any_params: bool = False) -> 
     further: Mapping[str, Type] = PULSE_VARIABLES if isinstance(policy, PulsePolicy) else {}
     if isinstance(policy, Validations):
         further = policy.inputs
+    elif isinstance(policy, Gates):
+        further = policy.inputs(any_revision=any_params)
     if is_built_in(policy.source):
         world.in_our_time()
     inputs = PolicyInputs(world, policy, kind, further, any_params=any_params)
@@ -164,8 +225,9 @@ def policy_formulas(policy: Policy, kind: Kind, *, any_params: bool = False) -> 
     for condition in rule_conditions(policy):
         fails, truth = (False, True) if condition.when is None else _truth(translator, condition.when)
         holds = both(negation(fails), negation(truth) if isinstance(policy, Validations) else truth)
-        formulas.failures.append(PossibleFailure(condition.label, condition.when_at, both(state, fails)))
-        formulas.steps.append(RuleStep(condition, holds, both(state, holds)))
+        asked = both(state, *(formulas.steps[index].holds for index in condition.after))
+        formulas.failures.append(PossibleFailure(condition.label, condition.when_at, both(asked, fails)))
+        formulas.steps.append(RuleStep(condition, holds, asked, both(asked, holds)))
         if in_order(policy):
             state = both(state, negation(fails), negation(truth))
     formulas.no_outcome = either(state, *stopped)
@@ -173,6 +235,8 @@ def policy_formulas(policy: Policy, kind: Kind, *, any_params: bool = False) -> 
         _outcome(policy, formulas)
     elif isinstance(policy, Validations):
         _admission_texts(policy, formulas)
+    elif isinstance(policy, ScorePolicy):
+        _score(policy, formulas)
     return formulas
 
 
@@ -233,6 +297,21 @@ def _admission_texts(policy: Validations, formulas: PolicyFormulas) -> None:
         fails = formulas.translator.program(note.value).fails
         label = f"auditAnnotation {note.key!r}"
         formulas.failures.append(PossibleFailure(label, note.at, both(formulas.guards_hold, fails)))
+
+
+def _score(policy: ScorePolicy, formulas: PolicyFormulas) -> None:
+    """Translate a score, which must be an integer."""
+    found, world = formulas.translator.program(policy.value), formulas.world
+    fails, numbers = [found.fails], []
+    for guard, atom in found.cases:
+        if isinstance(atom, Int):
+            numbers.append((guard, atom))
+            continue
+        known = world.truth() if isinstance(atom, Opaque) else False
+        fails.append(both(guard, negation(known)))
+        numbers.append((both(guard, known), Int(world.between(INT_MIN, INT_MAX))))
+    formulas.score = Result(some(fails), tuple(numbers))
+    formulas.failures.append(PossibleFailure("the expression", AT, both(formulas.guards_hold, formulas.score.fails)))
 
 
 class _Texts:

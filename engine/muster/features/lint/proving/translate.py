@@ -39,6 +39,8 @@ from muster.features.lint.proving.values import (
 )
 from muster.features.lint.proving.world import SymbolicWorld
 
+#: The most entries of a map that is read by an unknown key.
+MAX_KEYS: Final = 64
 #: Limit of translated parts of expressions for one policy, counted per element of lists.
 MAX_PARTS: Final = 20_000
 
@@ -183,6 +185,10 @@ class _Expression:
                 match atom, by:
                     case Keyed(), SymbolicText(term=str()):
                         present, cases = atom.entry(by.term)
+                        found = surely(Optional(present, cases)) if optional else Result(negation(present), cases)
+                    case KnownMap(), SymbolicText() if len(atom.entries) <= MAX_KEYS:
+                        values = [(same(by.term, name), given(cases)) for name, cases in atom.entries.items()]
+                        present, cases = some(guard for guard, _ in values), merged(values).cases
                         found = surely(Optional(present, cases)) if optional else Result(negation(present), cases)
                     case SymbolicList(), Int() if not optional:
                         found = self._element(atom, by)
