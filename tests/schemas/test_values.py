@@ -16,6 +16,7 @@ EXAMPLES: dict[str, Tree] = {
     BY_GROUP_KIND[example["apiVersion"].rpartition("/")[0], example["kind"]].label: example
     for example in load_yaml(HERE / "examples.yaml")
 }
+ACCEPTED: list[Tree] = load_yaml(HERE / "accepted.yaml")
 REFUSED: list[Tree] = load_yaml(HERE / "refused.yaml")
 _STEP = re.compile(r"\[(\d+)\]|([^.\[]+)")
 
@@ -48,6 +49,11 @@ def test_there_is_an_example_and_a_refusal_for_every_kind() -> None:
 @pytest.mark.parametrize("kind", ALL, ids=lambda kind: kind.label)
 def test_the_example_is_accepted(kind: Kind) -> None:
     assert errors(kind.schema, EXAMPLES[kind.label]) == []
+
+
+@pytest.mark.parametrize("row", ACCEPTED, ids=title)
+def test_accepts_the_value(row: Tree) -> None:
+    assert errors(BY_LABEL[row["kind"]].schema, changed(EXAMPLES[row["kind"]], row["at"], row)) == []
 
 
 @pytest.mark.parametrize("row", REFUSED, ids=title)

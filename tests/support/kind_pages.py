@@ -1,16 +1,42 @@
-"""docs/kinds/: a page for every kind, made of its schema, where every field has a description."""
+"""docs/kinds/: a page for every kind: who writes it, a whole example, and its fields as a tree, made of its schema."""
 
 import json
+import re
 from collections.abc import Iterator, Mapping
 from functools import cache
 from pathlib import Path
 from typing import Final
 
-from muster.data.kinds import ALL, Kind
-from muster.data.tree import Tree
+import yaml
 
-SCHEMAS: Final = Path(__file__).resolve().parents[2] / "schemas"
-_DEPTH: Final = 6  # of fields in fields; what lies deeper is in the schema
+from muster.data.kinds import (
+    ALL,
+    CLUSTER_DEPLOYMENT,
+    KARMADA_CLUSTER,
+    MANAGED_CLUSTER,
+    MANAGED_CLUSTER_ADD_ON,
+    MANIFEST_WORK,
+    Kind,
+    id_of_body,
+    short_names,
+)
+from muster.data.source import Layer, Part, SourceFile
+from muster.data.tree import Tree
+from muster.features.about.resources import writers
+from muster.fleet.derived_parts import derived_schema
+from muster.fleet.layout import DECLARED, file_places
+
+_TESTS: Final = Path(__file__).resolve().parents[1]
+SCHEMAS: Final = _TESTS.parent / "schemas"
+_DEPTH: Final = 7  # of fields in fields; what lies deeper is in the schema
+_IDENTITY: Final = ("apiVersion", "kind", "metadata")
+#: What an agent's branch may have of a kind, if it is less than the sections in the registry.
+_OF_AGENTS: Final = {
+    MANAGED_CLUSTER: "`status`; labels and `spec` as a proposal",
+    KARMADA_CLUSTER: "`status`; labels as a proposal",
+    CLUSTER_DEPLOYMENT: "`spec.installed`, `spec.clusterMetadata`, `status`",
+    **dict.fromkeys((MANIFEST_WORK, MANAGED_CLUSTER_ADD_ON), "`status`"),
+}
 
 
 def kind_pages() -> dict[str, str]:
@@ -23,8 +49,8 @@ def kind_pages() -> dict[str, str]:
     index = [
         "# Kinds",
         "",
-        "Look up the fields of every kind. The pages are generated from `schemas/` by `make docs`;",
-        "`muster export schemas` writes the schemas for [editors](../editors.md).",
+        "Look up the fields, an example and the writers of every kind. `muster export schemas` writes the schemas for",
+        "[editors](../editors.md). Generated from `schemas/` by `make docs`.",
         "",
         "| kind | apiVersion | meaning |",
         "|---|---|---|",
@@ -36,43 +62,116 @@ def kind_pages() -> dict[str, str]:
 
 def _page(kind: Kind) -> str:
     schema = _schema(_file(kind))
-    rows = [
-        f"| `{path}` | {_type(field)} | {_told(field)} |"
-        for part in schema["properties"]
-        if part not in ("apiVersion", "kind", "metadata")
-        for path, field in _fields(_file(kind), part, schema["properties"][part], 0)
-    ]
-    source = f"Generated from [`schemas/{_file(kind)}`](../../schemas/{_file(kind)}) by `make docs`."
-    space = "namespaced" if kind.namespaced else "cluster-scoped"
+    example, status = _example(kind)
     versions = ", ".join(f"`{kind.group}/{version}`" for version in kind.versions)
-    return "\n".join([
+    space = "namespaced" if kind.namespaced else "cluster-scoped"
+    short = "".join(f", `{name}`" for name in short_names(kind))
+    lines = [
         f"# {kind.label}",
         "",
         str(schema["description"]),
         "",
-        f"{versions}, {space}. List them with `muster get {kind.folder}`. {source}",
+        f"{versions}, {space}. List them with `muster get {kind.folder}`{' (also' + short[1:] + ')' if short else ''}.",
+        f"Generated from [`schemas/{_file(kind)}`](../../schemas/{_file(kind)}) by `make docs`.",
         "",
-        "| field | type | meaning |",
-        "|---|---|---|",
-        *rows,
+        "## Who writes it",
         "",
-    ])  # fmt: skip
+        *(f"* **{who}**: {_written(kind, who)}; {_place(kind, who)}" for who in writers(kind)),
+        "",
+        "## Example",
+        "",
+        *_yaml(example),
+        "## Fields",
+        "",
+        *(line for part in _parts(kind) if part != "status" for line in _tree(_file(kind), part, schema)),
+        "",
+    ]
+    if "status" in schema["properties"]:
+        lines += ["## Status", "", *(_yaml(status) if status else ()), *_tree(_file(kind), "status", schema), ""]
+    return "\n".join(lines)
 
 
-def _fields(file: str, path: str, field: Tree, depth: int) -> Iterator[tuple[str, Mapping[str, Tree]]]:
-    """Yield a field and those in it, each with its path: `[]` is an item of a list, `*` any key of a map."""
+def _yaml(text: str) -> list[str]:
+    return ["```yaml", text.rstrip("\n"), "```", ""]
+
+
+def _parts(kind: Kind) -> list[str]:
+    return [part for part in _schema(_file(kind))["properties"] if part not in _IDENTITY]
+
+
+def _written(kind: Kind, who: str) -> str:
+    """What people, agents or muster write of a kind."""
+    if who == "people":
+        return _named(["metadata", *(part for part in _parts(kind) if part != "status")])
+    if who == "agents":
+        return _OF_AGENTS.get(kind) or _named(kind.reported)
+    derived = derived_schema(kind)["properties"]
+    paths = [part for part in derived if part not in (*_IDENTITY, "spec", "status")]
+    for section in ("spec", "status"):
+        if (names := derived[section].get("properties")) is None:
+            paths.append(section)
+        else:
+            paths += [f"{section}.{name}" for name in names if name in _fields_of(kind, section)]
+    return _named(paths)
+
+
+def _named(paths: tuple[str, ...] | list[str]) -> str:
+    return ", ".join(f"`{path}`" for path in paths)
+
+
+def _fields_of(kind: Kind, section: str) -> Mapping[str, Tree]:
+    schema = _schema(_file(kind))["properties"]
+    found: Mapping[str, Tree] = _resolved(_file(kind), schema[section])[1]["properties"] if section in schema else {}
+    return found
+
+
+def _place(kind: Kind, who: str) -> str:
+    if who == "agents":
+        return "on [the branch `agents/<cluster>`](../agents.md)"
+    if who == "muster":
+        return f"in `derived/{kind.folder}/`"
+    body = yaml.safe_load(_examples()[kind.group, kind.name])
+    part = Part(id_of_body(body), "", body, Layer.INPUT, SourceFile("", "", bytes))  # type: ignore[arg-type]
+    return f"in any file, for example `{next(file_places(part, DECLARED))}`"
+
+
+def _example(kind: Kind) -> tuple[str, str]:
+    """The example of a kind as it is written, and its status apart if people write the rest."""
+    text = _examples()[kind.group, kind.name]
+    example, apart, status = text.partition("\nstatus:")
+    return (example, "status:" + status) if apart and "people" in writers(kind) else (text, "")
+
+
+@cache
+def _examples() -> Mapping[tuple[str, str], str]:
+    text = (_TESTS / "schemas/examples.yaml").read_text(encoding="utf-8")
+    found = {}
+    for item in re.split(r"^- (?=apiVersion)", text, flags=re.MULTILINE)[1:]:
+        version, kind = (line.partition(": ")[2] for line in item.splitlines()[:2])
+        found[version.rpartition("/")[0], kind] = re.sub(r"^  ", "", item, flags=re.MULTILINE)
+    return found
+
+
+def _tree(file: str, part: str, schema: Mapping[str, Tree]) -> Iterator[str]:
+    return _fields(file, part, schema["properties"][part], 0, needed=part in schema["required"])
+
+
+def _fields(file: str, name: str, field: Tree, depth: int, *, needed: bool) -> Iterator[str]:
+    """Yield the lines of a field and of those in it: in a list or a map, those of an item."""
+    other = re.match(r"(?!_|#)(?P<schema>.+)\.json#", field.get("$ref", ""))
     file, field = _resolved(file, field)
-    yield path, field
-    if depth == _DEPTH:
+    kind = f"{_type(file, field)}, required" if needed else _type(file, field)
+    yield f"{'    ' * depth}* **`{name}`** *{kind}*{_explained(field)}"
+    if other:
+        title = _schema(f"{other['schema']}.json")["title"]
+        yield f"{'    ' * depth}  The fields are those of a [{title}]({other['schema']}.md)."
         return
-    for name, inner in field.get("properties", {}).items():
-        yield from _fields(file, f"{path}.{name}", inner, depth + 1)
-    for key, mark in (("items", "[]"), ("additionalProperties", ".*")):
-        inner = field.get(key)
-        if isinstance(inner, dict):
-            _, resolved = _resolved(file, inner)
-            if resolved.get("properties") or isinstance(resolved.get("items"), dict):
-                yield from list(_fields(file, f"{path}{mark}", inner, depth + 1))[1:]
+    inside = field
+    if isinstance(inner := inside.get("items", inside.get("additionalProperties")), dict):
+        file, inside = _resolved(file, inner)
+    if depth < _DEPTH:
+        for key, found in inside.get("properties", {}).items():
+            yield from _fields(file, key, found, depth + 1, needed=key in inside.get("required", ()))
 
 
 def _resolved(file: str, field: Tree) -> tuple[str, dict[str, Tree]]:
@@ -89,19 +188,47 @@ def _resolved(file: str, field: Tree) -> tuple[str, dict[str, Tree]]:
     return file, dict(field)
 
 
-def _type(field: Mapping[str, Tree]) -> str:
+def _type(file: str, field: Mapping[str, Tree]) -> str:
+    """A type in words: `list of strings`, `integer (1 to 100)`, `duration`."""
     if "const" in field:
         return f"`{json.dumps(field['const'])}`"
     if "enum" in field:
-        return " ".join(f"`{value}`" for value in field["enum"])
-    types = field.get("type", "any")
+        *others, last = (f"`{value}`" for value in field["enum"])
+        return f"{', '.join(others)} or {last}" if others else last
+    types = field.get("type", "any value")
     names = [types] if isinstance(types, str) else [name for name in types if name != "null"]
-    return " or ".join(str(field["format"]) if name == "string" and "format" in field else name for name in names)
+    return " or ".join(_type_named(name, file, field) for name in names)
 
 
-def _told(field: Mapping[str, Tree]) -> str:
-    default = f" Default: `{json.dumps(field['default'])}`." if "default" in field else ""
-    return (str(field.get("description", "")) + default).replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+def _type_named(name: str, file: str, field: Mapping[str, Tree]) -> str:
+    if name == "string":
+        return str(field.get("format", "string"))
+    inner = field.get({"array": "items", "object": "additionalProperties"}.get(name, ""))
+    if isinstance(inner, dict) and not field.get("properties"):
+        inner = _resolved(file, inner)[1]
+        if "enum" in inner:
+            return f"list of {_type(file, inner)}"
+        of = inner.get("type")
+        return f"{'list' if name == 'array' else 'map'} of {f'{of}s' if isinstance(of, str) else 'values'}"
+    low, high = field.get("minimum"), field.get("maximum")
+    if name in ("integer", "number") and low is not None and low >= -_NO_LIMIT:
+        return f"{name} ({low} to {high})" if high is not None and high < _NO_LIMIT else f"{name} ({low} or more)"
+    return name
+
+
+_NO_LIMIT: Final = 2**31 - 1
+
+
+def _explained(field: Mapping[str, Tree]) -> str:
+    """The description with the default, if it has one that says something."""
+    text, default = str(field.get("description", "")), field.get("default")
+    if default not in (None, {}, []):
+        bare = default if isinstance(default, str) else json.dumps(default)
+        text = text.replace(f" Default: {bare}.", "")
+        plain = isinstance(default, str) and re.fullmatch(r"[A-Za-z].*|\d+\w+", default)
+        text += "" if "Default: " in text else f" Default: `{default if plain else json.dumps(default)}`."
+    text = text.replace("<", "&lt;").replace("\n", " ")
+    return f": {text}" if text else ""
 
 
 def _first(schema: Mapping[str, Tree]) -> str:
