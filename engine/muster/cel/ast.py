@@ -9,10 +9,10 @@ Operators are calls under CEL's own names: `_+_ _-_ _*_ _/_ _%_ -_ !_ _==_ _!=_ 
 """
 
 from collections.abc import Iterator
-from dataclasses import dataclass
 from typing import TypeAlias
 
 from muster.cel.values import TypeValue, UInt
+from muster.dataclass import dataclass
 
 LiteralValue: TypeAlias = bool | int | UInt | float | str | bytes | TypeValue | None
 

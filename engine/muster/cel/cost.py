@@ -9,7 +9,6 @@ the estimate counts each node once even if evaluation skips it.
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Any
 
@@ -25,6 +24,7 @@ from muster.cel.library.registry import LibraryFunction, lookup, walk
 from muster.cel.runtime import access
 from muster.cel.types import DYN, ListType, MapType, NullableType, OptionalType, Type, bare, reduce_type
 from muster.cel.weights import ROUND, call_weight, own_weight, step_weight
+from muster.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -5,7 +5,6 @@ span. Only comparisons that move with `now` at a steady rate have a deadline; no
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Any, Final
 
@@ -14,6 +13,7 @@ from muster.cel.clock import second_after, second_at
 from muster.cel.closures import path
 from muster.cel.runtime.describe import shown
 from muster.cel.runtime.temporal import Now
+from muster.dataclass import dataclass
 
 #: Whether a comparison with `now` on the left flips when `now` *passes* the deadline, or already when `now` reaches it.
 #: With `now` on the right it is the opposite.

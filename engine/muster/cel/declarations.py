@@ -7,11 +7,11 @@ the last parameter takes one or more arguments.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from typing import TypeAlias
 
 from muster.cel.types import Type, parse_type, split_types
+from muster.dataclass import dataclass
 
 
 class TimeUse(Enum):

@@ -7,13 +7,14 @@ expressions are checked against it, and compiled for these types.
 import hashlib
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Any
 
 from muster.cel.declarations import Functions, Overload, TimeUse, by_function
 from muster.cel.library.registry import Declarations
 from muster.cel.types import BOOL, Type, canonical, may_have_times
+from muster.dataclass import dataclass
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
 

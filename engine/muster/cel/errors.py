@@ -1,7 +1,8 @@
 """What can be wrong with an expression: issues when it is compiled, errors when it is evaluated."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
+
+from muster.dataclass import dataclass
 
 
 class CelError(Exception):

@@ -1,7 +1,6 @@
 """How large a value can get: the bounds of its schema, or defaults if there are none."""
 
 import math
-from dataclasses import dataclass
 from typing import Final
 
 from muster.cel.runtime.budget import PRECISE
@@ -24,6 +23,7 @@ from muster.cel.types import (
     Type,
     is_dyn,
 )
+from muster.dataclass import dataclass
 
 #: Assumed items of a list or map without `maxItems` or `maxProperties`.
 DEFAULT_ITEMS: Final = 1_000

@@ -5,7 +5,7 @@ itself, the type is `dyn`, and the checker reports nothing instead of guessing.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import count
 from types import MappingProxyType
 from typing import Final
@@ -29,6 +29,7 @@ from muster.cel.types import (
     wider,
 )
 from muster.cel.values import Json
+from muster.dataclass import dataclass
 
 #: The deepest nesting of a type: deeper values are `dyn`.
 MAX_DEPTH: Final = 40

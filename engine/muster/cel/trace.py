@@ -1,7 +1,7 @@
 """The values of an expression's parts, printed under its text."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 
 from muster.cel import ast
@@ -9,6 +9,7 @@ from muster.cel.closures import path
 from muster.cel.deadlines import Deadline, deadlines_of
 from muster.cel.folds import Failure
 from muster.cel.runtime.describe import shown
+from muster.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -8,11 +8,12 @@ includes the refinements; caches use it as a key.
 
 import re
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 from typing import Final
 
 from muster.cel.values import Json
+from muster.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

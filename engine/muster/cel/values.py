@@ -4,8 +4,9 @@ Optionals are in `runtime.selection`. All other values are what YAML gives (None
 and bytes, datetime and timedelta.
 """
 
-from dataclasses import dataclass
 from typing import Any, TypeAlias
+
+from muster.dataclass import dataclass
 
 INT_MIN, INT_MAX, UINT_MAX = -(2**63), 2**63 - 1, 2**64 - 1
 

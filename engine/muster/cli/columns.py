@@ -1,13 +1,13 @@
 """The columns of each kind's table. A kind without an entry shows its name and its conditions."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from muster.cli import cells
 from muster.cli.table import Heading
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.fleet.objects import SPEC_DIGEST
 
 

@@ -5,7 +5,7 @@
 
 import os
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from pathlib import Path
 from threading import Event, Thread
@@ -17,6 +17,7 @@ from muster.cli.listening import READER
 from muster.cli.outcome import say
 from muster.cli.reading import evaluate_reading, open_reading
 from muster.cli.stopping import until_stopped
+from muster.dataclass import dataclass
 from muster.fleet.faults import fell_back
 from muster.git.agentrefs import local_agent_refs
 from muster.git.errors import RepositoryError

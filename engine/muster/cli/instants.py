@@ -4,10 +4,10 @@ A run at an earlier instant would silently undo later decisions: expired leases 
 two machines differ by seconds, so a slightly earlier instant becomes the last run's.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from muster.data.times import format_duration, format_time
+from muster.dataclass import dataclass
 from muster.git.clock import CLOCK_SKEW
 from muster.git.enginecommits import LastRun, last_run
 from muster.git.errors import RepositoryError

@@ -4,12 +4,13 @@ Clusters whose refs cannot be read look silent, and silence makes clusters Unkno
 that lacks the refs of clusters that reported through refs before.
 """
 
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TYPE_CHECKING
 
 from muster.data.names import few
 from muster.data.times import age, format_time
+from muster.dataclass import dataclass
 from muster.git.agentrefs import AgentRefs, fetch_agent_refs, local_agent_refs, newest_commit_time, recorded_clusters
 from muster.git.config import remotes
 from muster.git.errors import RepositoryError

@@ -7,7 +7,7 @@ it only if they need it.
 import os
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from functools import wraps
 from pathlib import Path
@@ -20,6 +20,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import UnknownKind
 from muster.data.times import parse_time, try_duration
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.git.clock import wall_clock
 
 if TYPE_CHECKING:

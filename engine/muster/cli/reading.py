@@ -5,7 +5,7 @@ What evaluates a fleet is imported by the functions that do: `validate` reads fl
 
 import os
 import sys
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 from pathlib import Path
@@ -19,6 +19,7 @@ from muster.cli.listening import Freshness, age_line, agent_refs_at, require_hea
 from muster.data.agentref import relay_of
 from muster.data.printable import printable
 from muster.data.snapshot import Snapshot
+from muster.dataclass import dataclass
 from muster.git.agentrefs import AgentRefs, local_agent_refs
 from muster.git.derivedbranch import derived_branch, derived_tip, evaluated_commit
 from muster.git.directory import DirectorySnapshot

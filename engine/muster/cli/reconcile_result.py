@@ -1,9 +1,9 @@
 """The result of a reconcile: for the commands that reconcile, and for metrics, traces and notifications."""
 
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from muster.cli.instants import Instant
+from muster.dataclass import dataclass
 from muster.git.agentrefs import AgentRefs
 from muster.run.answer import Figures, RunAnswer, figures
 from muster.run.question import Question

@@ -9,7 +9,6 @@ import hashlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from types import MappingProxyType
 from typing import Final
 from urllib.parse import quote
@@ -23,6 +22,7 @@ from muster.data.finding import Finding
 from muster.data.printable import printable
 from muster.data.source import Place
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.version import __version__
 
 

@@ -9,10 +9,11 @@ import shutil
 import sys
 import textwrap
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from muster.data.printable import printable
+from muster.dataclass import dataclass
 
 #: The longest comfortable line, on terminals of any width.
 _WIDEST = 100

@@ -8,13 +8,13 @@ Explain, forecast, incremental runs and the timer of watch use `because` and `ho
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.tree import At, Tree
+from muster.dataclass import dataclass
 
 
 class PulseKey(NamedTuple):

@@ -2,12 +2,12 @@
 
 import hashlib
 import re
-from dataclasses import dataclass
 from typing import Final
 
 from muster.data.codes import Code, Severity
 from muster.data.ids import ObjectId
 from muster.data.source import Place
+from muster.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -4,12 +4,13 @@ A new kind is one entry here and one JSON Schema in `schemas/`.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from types import MappingProxyType
 
 from muster.data.ids import ObjectId
 from muster.data.names import did_you_mean
 from muster.data.tree import Tree, dig
+from muster.dataclass import dataclass
 
 #: The key fields of elements, by the path of their list.
 ListKeys = Mapping[str, tuple[str, ...]]

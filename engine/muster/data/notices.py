@@ -2,10 +2,10 @@
 
 import hashlib
 from collections.abc import Iterable
-from dataclasses import dataclass
 from datetime import datetime
 
 from muster.data.ids import ObjectId
+from muster.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

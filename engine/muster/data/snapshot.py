@@ -5,10 +5,10 @@ The implementations that use git are in `muster.git`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final, NamedTuple, Protocol, Self
 
 from muster.data.source import SourceFile
+from muster.dataclass import dataclass
 
 #: The reason why something on an agent's ref was not read: the repository has lost it.
 LOST: Final = "lost"

@@ -1,12 +1,12 @@
 """Where data comes from: files of a snapshot, and the parts of objects in them."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from enum import Enum
 from typing import NamedTuple
 
 from muster.data.ids import ObjectId
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 
 
 class LostFileError(Exception):

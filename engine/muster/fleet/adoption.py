@@ -10,13 +10,14 @@ agent's ref, is a report. `Deciders` tells what the fleet's policies decide, fro
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import reduce
 
 from muster.data import kinds
 from muster.data.ids import ObjectId
 from muster.data.kinds import Kind, of_kinds
 from muster.data.tree import Tree, dig, digest_of, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.files import builtin_objects
 from muster.fleet.merge import merge
 from muster.fleet.objects import SPEC_DIGEST, Object

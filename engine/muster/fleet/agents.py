@@ -16,7 +16,7 @@ Claims, resources and scores are what agents report; a Placement that depends on
 
 from collections import defaultdict
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from muster.data.agentref import cluster_of
@@ -36,6 +36,7 @@ from muster.data.kinds import (
 from muster.data.snapshot import SignerIdentity
 from muster.data.source import Part
 from muster.data.tree import Tree, dig, mapping_at
+from muster.dataclass import dataclass
 from muster.fleet import agent_messages as messages
 from muster.fleet.leases import CLUSTER_NAME, KARMADA_NAMESPACE
 

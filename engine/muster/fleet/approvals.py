@@ -15,7 +15,7 @@ when that request is denied, revoked (a person's `Denied`), replaced by other co
 import base64
 import hashlib
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from muster.data.codes import Code
 from muster.data.finding import Finding
@@ -24,6 +24,7 @@ from muster.data.kinds import ACCEPTED, CSR, MANAGED_CLUSTER
 from muster.data.snapshot import SignerIdentity
 from muster.data.source import Layer, Part
 from muster.data.tree import Tree, dig, digest_of, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.acceptance import is_accepted
 from muster.fleet.leases import CLUSTER_NAME
 from muster.fleet.objects import Object, by_type

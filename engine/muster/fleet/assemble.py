@@ -6,7 +6,7 @@ places, and only that object is broken.
 
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property, partial
 
 from muster.data.decision import Path
@@ -16,6 +16,7 @@ from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, CSR, kind_of
 from muster.data.snapshot import Snapshot
 from muster.data.source import Layer, Part, Place
 from muster.data.tree import Tree, dig
+from muster.dataclass import dataclass
 from muster.fleet import agent_messages, messages
 from muster.fleet.acceptance import is_only_reported, removed_clusters, with_automatic_acceptance
 from muster.fleet.adoption import adopt

@@ -6,7 +6,7 @@ hold and whose files it does not write.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Self, TypeVar
 
 from muster.data.decision import Decision, Failed, Held, Memory, Outcome, ProjectedFile, Pulse, Wake
@@ -16,6 +16,7 @@ from muster.data.kinds import ALL, Kind
 from muster.data.snapshot import Authors, SignerIdentity
 from muster.data.source import Part
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.fleet.foreign import ByKind
 from muster.fleet.objects import Object, with_params
 from muster.fleet.reading import NOTHING_DAMAGED, DamagedFiles

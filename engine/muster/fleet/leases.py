@@ -7,13 +7,13 @@ cluster in the namespace `karmada-cluster`.
 
 import re
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTERS, CONDITION_POLICY, KARMADA_CLUSTER, LEASE, Kind, kind_of
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at
+from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.view import View

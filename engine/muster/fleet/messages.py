@@ -1,7 +1,7 @@
 """Messages about reading and assembling: what is wrong, the value, and what to do."""
 
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import PurePosixPath
 
 from muster.data.codes import Code, Severity
@@ -15,6 +15,7 @@ from muster.data.snapshot import Skipped
 from muster.data.source import Part, Place, SourceFile
 from muster.data.tree import Tree
 from muster.data.yaml.problem import Document, Problem
+from muster.dataclass import dataclass
 
 _PROBLEM_CODES = {
     "syntax": Code.NOT_YAML,

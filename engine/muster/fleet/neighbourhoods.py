@@ -8,12 +8,12 @@ belongs to both, such as a report that was edited to report on another.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import CSR, LEASE, MANIFEST_WORK_REPLICA_SET, NODE_POOL, ROLLOUT, TARGETS, is_cluster, kind_of
 from muster.data.tree import dig, mapping_at
+from muster.dataclass import dataclass
 from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME, leased_cluster
 from muster.fleet.objects import Object
 from muster.fleet.reports import stored_reports

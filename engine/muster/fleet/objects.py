@@ -1,12 +1,13 @@
 """Objects as assembled from their input parts."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import Kind, kind_of
 from muster.data.source import Layer, Part
 from muster.data.tree import Tree, dig
+from muster.dataclass import dataclass
 
 #: The annotation with the digest of the spec that a generation counts.
 SPEC_DIGEST = "muster.dev/spec-digest"

@@ -1,12 +1,13 @@
 """What was read of a snapshot: parts of objects, findings, and what could not be read."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.source import Part, SourceFile
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.fleet import messages
 from muster.fleet.foreign import Foreign
 from muster.fleet.misspelt import Guess

@@ -6,13 +6,13 @@ because a replaced or unfetched agent ref says nothing about a cluster. It goes 
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import ADAPTER_REPORT, TARGETS, Kind, of_kinds
 from muster.data.times import parse_time, try_time
 from muster.data.tree import Tree, dig, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
 

@@ -6,11 +6,11 @@ for Secrets inside a ManifestWork, private keys in any text, passwords in URLs, 
 
 import base64
 import re
-from dataclasses import dataclass
 
 from muster.data.kinds import MANIFEST_WORK, Kind
 from muster.data.printable import without_secrets
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 
 _PASSWORD = re.compile(r"://[^/\s'\"<>@]*:[^/\s'\"<>]*@")
 _KEY = "PRIVATE KEY-----"

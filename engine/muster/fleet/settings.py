@@ -5,12 +5,12 @@ defaults. Pulse sinks are never recorded: while the Fleet is invalid, nothing is
 """
 
 from collections.abc import Collection, Mapping
-from dataclasses import dataclass
 
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import FLEET
 from muster.data.tree import Tree, dig, mapping_at
+from muster.dataclass import dataclass
 from muster.fleet import messages
 from muster.fleet.objects import Object
 from muster.fleet.schemas import is_sound

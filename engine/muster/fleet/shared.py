@@ -7,7 +7,7 @@ only the cluster's existence, but all of a broken cluster's, which holds.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import Final
 
 from muster.data.decision import Decision, Path
@@ -24,6 +24,7 @@ from muster.data.kinds import (
     of_kinds,
 )
 from muster.data.tree import Tree, dig
+from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import leased_cluster
 from muster.fleet.objects import Object

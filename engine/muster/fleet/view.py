@@ -4,13 +4,14 @@ A local stage decides a neighbourhood by its view alone. A whole fleet is a view
 """
 
 from collections.abc import Callable, Collection, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Self, TypeVar, cast
 
 from muster.data.decision import Decision, Held, Path
 from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTER_DEPLOYMENT, CLUSTERS, Kind
 from muster.data.tree import Tree, dig, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.derived import derived_body
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object, by_type

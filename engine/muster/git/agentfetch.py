@@ -17,13 +17,14 @@ import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from itertools import islice
 from pathlib import Path
 from threading import Event, Thread
 from typing import Final
 
 from muster.data.agentref import RELAYS, Mandate
+from muster.dataclass import dataclass
 from muster.git.agentsettings import DEFAULTS, AgentRemote, AgentSettings
 from muster.git.errors import LockedError, RepositoryError, explain
 from muster.git.journal import JournalNote, noted

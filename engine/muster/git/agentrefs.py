@@ -11,7 +11,7 @@ A repository without remotes is the place that agents push to, so its refs are c
 import os
 import re
 from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Final
@@ -21,6 +21,7 @@ from muster.data.kinds import ACCEPTED, FLEET, MANAGED_CLUSTER
 from muster.data.locations import FOLDER, SUFFIX, file_name
 from muster.data.names import few
 from muster.data.snapshot import Agents, Withheld
+from muster.dataclass import dataclass
 from muster.git.agentfetch import Failures, fetch_agents, fetching_remotes
 from muster.git.agents import AgentRef, agent_refs
 from muster.git.agentsettings import AgentSettings, agent_settings

@@ -9,7 +9,7 @@ import os
 import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from functools import lru_cache, partial
 from pathlib import Path
@@ -30,6 +30,7 @@ from muster.data.agentref import (
 )
 from muster.data.snapshot import LOST, AgentLimits, SignerIdentity, Skipped
 from muster.data.source import SourceFile
+from muster.dataclass import dataclass
 from muster.git.agentsettings import DEFAULTS, AgentSettings
 from muster.git.clock import CLOCK_SKEW, wall_clock
 from muster.git.entries import DIRECTORY, LINK, SUBMODULE, describe_link, obstacle_to

@@ -7,7 +7,7 @@ counts as not set; the evaluation reports the error.
 import os
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from muster.data.agentref import FROM, Mandate, remote_of
@@ -16,6 +16,7 @@ from muster.data.locations import FLEET_FILE, FOLDER
 from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.loader import load_documents
+from muster.dataclass import dataclass
 from muster.git.errors import LostObjectError, TooLargeError, UnreadableError
 from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.repository import Repository, blob_at

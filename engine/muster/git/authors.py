@@ -5,12 +5,12 @@ commits another file. Uncommitted changes are written by the user whom git is co
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import cached_property
 from typing import Final
 
 from muster.data.snapshot import Author
+from muster.dataclass import dataclass
 from muster.git.errors import RepositoryError
 from muster.git.log import read_log
 from muster.git.paths import decode

@@ -18,7 +18,6 @@ anything changed under `derived/` is the nearest that can be known: no run decid
 
 import re
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from itertools import islice
@@ -27,6 +26,7 @@ from typing import Final, NamedTuple
 from muster.data.locations import FOLDER
 from muster.data.times import try_time
 from muster.data.tree import dig
+from muster.dataclass import dataclass
 from muster.git.agentsettings import fleet_spec
 from muster.git.errors import IdentityError, RepositoryError, UnreadableError, require_library
 from muster.git.log import read_log

@@ -5,11 +5,11 @@ Outcomes that a caller acts on (the branch moved, a person's edit is in the way)
 """
 
 import re
-from dataclasses import dataclass
 from importlib.util import find_spec
 
 from muster.data.printable import printable_lines, without_secrets
 from muster.data.source import LostFileError
+from muster.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

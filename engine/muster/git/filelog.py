@@ -4,11 +4,11 @@ Both walk along the first parents, which are the states that the branch was in.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from functools import partial
 from typing import Final
 
+from muster.dataclass import dataclass
 from muster.git.changes import PathChange
 from muster.git.derivedbranch import derived_commit_of
 from muster.git.enginecommits import EngineCommits

@@ -4,10 +4,10 @@ requests.
 
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import quote, urlencode, urlsplit
 
+from muster.dataclass import dataclass
 from muster.git.config import remotes
 from muster.git.repository import Repository
 

@@ -10,10 +10,10 @@ import shutil
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
+from muster.dataclass import dataclass
 from muster.git.errors import LockedError
 from muster.git.journal import Journal
 from muster.git.process import Git

@@ -12,12 +12,13 @@ import os
 import uuid
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from dataclasses import asdict, dataclass, field, replace
+from dataclasses import asdict, field, replace
 from pathlib import Path
 from typing import Final
 
 from muster.data.codec import from_tree
 from muster.data.tree import read_json
+from muster.dataclass import dataclass
 from muster.git.clock import seconds_since
 from muster.git.errors import RepositoryError
 from muster.git.process import Completed, Git

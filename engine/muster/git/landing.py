@@ -7,9 +7,8 @@ A remote's history may have been rewritten. What the remote had before is kept u
 time of each branch: so it is known later, and nothing is lost.
 """
 
-from dataclasses import dataclass
-
 from muster.data.names import few
+from muster.dataclass import dataclass
 from muster.git.commit import advance, swap_ref
 from muster.git.enginecommits import EngineCommits
 from muster.git.errors import Committed, Pushed, Refused, Rejected, RepositoryError

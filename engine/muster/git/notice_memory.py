@@ -9,13 +9,14 @@ messages are sent twice with the same id, and none is lost.
 import json
 from collections.abc import Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 
 from muster.data.codec import MalformedError, from_tree, to_tree
 from muster.data.kinds import BY_GROUP_KIND
 from muster.data.notices import Message, Notice
 from muster.data.times import try_time
 from muster.data.tree import Tree, dig, mappings_at, read_json
+from muster.dataclass import dataclass
 from muster.git.repository import Repository
 from muster.git.rootref import RefContents, RootRef, store_files
 

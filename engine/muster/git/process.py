@@ -16,7 +16,7 @@ import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import AbstractContextManager, contextmanager
 from contextvars import ContextVar
-from dataclasses import dataclass, field
+from dataclasses import field
 from io import BufferedReader
 from pathlib import Path
 from signal import SIGKILL
@@ -24,6 +24,7 @@ from types import FrameType
 from typing import IO, Any, Final, TypeAlias
 from weakref import WeakSet
 
+from muster.dataclass import dataclass
 from muster.git.errors import RepositoryError, complaint, explain
 
 OLDEST_GIT: Final = (2, 31)  # `GIT_CONFIG_COUNT`, `rev-parse --show-object-format`, `fetch --no-write-fetch-head`

@@ -9,10 +9,10 @@ another one pushed.
 import hashlib
 import re
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from muster.data.agentref import BRANCHES, approval_file, proposal_branch
+from muster.dataclass import dataclass
 from muster.git.changes import changed_paths
 from muster.git.commit import swap_ref
 from muster.git.errors import Committed, Moved, Pushed, Rejected

@@ -11,7 +11,7 @@ import hashlib
 import json
 from collections.abc import Collection, Iterable, Mapping
 from contextlib import suppress
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from pathlib import Path
 
@@ -20,6 +20,7 @@ from muster.data.decision import NOTHING_PUBLISHED, Memory, Published, PulseKey
 from muster.data.ids import ObjectId
 from muster.data.times import try_time
 from muster.data.tree import Tree, read_json
+from muster.dataclass import dataclass
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository, open_repository, ref_tip
 from muster.git.rootref import RefContents, RootRef, files_of, store_files

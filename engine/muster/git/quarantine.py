@@ -15,12 +15,13 @@ import shutil
 import tempfile
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import Final, NamedTuple
 
 from muster.data.codec import from_tree
 from muster.data.tree import read_json
+from muster.dataclass import dataclass
 from muster.git.errors import RepositoryError
 from muster.git.process import BLOCK, Git
 from muster.git.repository import Repository, common_directory

@@ -8,10 +8,11 @@ import os
 import re
 import sys
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final
 
+from muster.dataclass import dataclass
 from muster.git.errors import LostObjectError, RepositoryError, complaint, explain
 from muster.git.objects import GitObject, Objects
 from muster.git.process import LOCATION, OBJECTS, Completed, Git, without_location

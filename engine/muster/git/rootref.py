@@ -6,10 +6,10 @@ and swaps, locally or on a remote, so that two writers never undo each other's w
 
 import os
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final, Protocol
 
 from muster.data.printable import without_secrets
+from muster.dataclass import dataclass
 from muster.git.commit import swap_ref
 from muster.git.entries import REGULAR
 from muster.git.errors import Committed, Moved, Pushed, Rejected, UnreadableError

@@ -6,7 +6,6 @@ policy has decided, because its bookkeeping depends on the policy's version.
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, TypeVar
 
@@ -25,6 +24,7 @@ from muster.data.kinds import (
     Kind,
 )
 from muster.data.tree import Tree, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.fleet.projected import PROJECTIONS
 from muster.rules.conditions.policy import ConditionPolicy

@@ -5,7 +5,7 @@ the first one.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol
 
 from muster import cel
@@ -17,6 +17,7 @@ from muster.data.groups import grouped
 from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, kind_of
 from muster.data.tree import At
+from muster.dataclass import dataclass
 from muster.fleet.faults import policy_fault
 from muster.fleet.fleet import Fleet
 from muster.fleet.places import expression_place

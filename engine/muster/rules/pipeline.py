@@ -10,7 +10,7 @@ fault, the stage's last results hold (`muster.rules.retention`), and the other s
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from muster.data.codes import Code
@@ -18,6 +18,7 @@ from muster.data.decision import Failed
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.source import Part
+from muster.dataclass import dataclass
 from muster.fleet import derived_messages as messages
 from muster.fleet import faults
 from muster.rules import generations, retention

@@ -1,12 +1,13 @@
 """From decisions to derived files: what a commit would write and remove."""
 
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.locations import derived_path, is_projected
 from muster.data.tree import Tree, is_same
 from muster.data.yaml.emitter import UnwritableError
+from muster.dataclass import dataclass
 from muster.fleet import faults
 from muster.fleet.derived import content_id, derived_body, derived_text
 from muster.fleet.fleet import Fleet

@@ -7,7 +7,6 @@ the reason). Incremental runs are correct if and only if no row is missing: the 
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from enum import Enum
 from functools import cached_property
 from typing import TYPE_CHECKING, Final, Generic, TypeVar
@@ -17,6 +16,7 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, CLUSTERS, CSR, TARGETS, Kind, kind_of
 from muster.data.locations import FOLDER
+from muster.dataclass import dataclass
 from muster.fleet.faults import is_fault
 from muster.fleet.fleet import Fleet
 from muster.fleet.neighbourhoods import Homes, homes

@@ -4,12 +4,12 @@ import sqlite3
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from operator import itemgetter
 
 from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.kinds import is_cluster
+from muster.dataclass import dataclass
 from muster.rules.effects.allowance import Allowance, Usage
 from muster.rules.failures import OF_FAILURES
 from muster.rules.heartbeats.durations import LeaseFloor

@@ -1,8 +1,7 @@
 """One transition, as commit messages and plans show it."""
 
-from dataclasses import dataclass
-
 from muster.data.ids import ObjectId
+from muster.dataclass import dataclass
 from muster.run.facts import Fact
 
 

@@ -5,7 +5,6 @@ Changes by time alone, and changes that the base has not committed yet, are in b
 
 from collections import Counter
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from fractions import Fraction
 from functools import partial
 
@@ -14,6 +13,7 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import PLACEMENT_DECISION
 from muster.data.tree import Tree, dig
+from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.rules.checks.waivers import shown, with_waivers
 from muster.rules.rollouts.policy import Rollout, RolloutStage

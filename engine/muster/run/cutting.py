@@ -7,13 +7,14 @@ real neighbourhoods, and the run decides again what was in the wrong shard: a ba
 import re
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from posixpath import basename, dirname
 from typing import Final, NamedTuple
 
 from muster.data.agentref import cluster_of
 from muster.data.kinds import ADAPTER_REPORT, ALL, CLUSTERS, CSR, LEASE, Kind
 from muster.data.locations import FOLDER, SUFFIX, is_projected
+from muster.dataclass import dataclass
 from muster.fleet.shared import OF_CLUSTERS
 from muster.run.homes import CONTEXT
 

@@ -1,6 +1,5 @@
 """Explanations of an object's fields, as values: what `muster explain` shows."""
 
-from dataclasses import dataclass
 from datetime import datetime
 
 from muster.cel.deadlines import Deadline
@@ -8,6 +7,7 @@ from muster.cel.trace import Trace
 from muster.data.ids import ObjectId
 from muster.data.source import Place
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.rules.placements.reasons import Why
 
 

@@ -5,7 +5,7 @@ A stage that decides something new that people should see needs a reader here.
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import timedelta
 from itertools import chain
 from typing import Final
@@ -14,6 +14,7 @@ from muster.data.groups import grouped
 from muster.data.kinds import ACCEPTED, BY_NAME, MANAGED_CLUSTER
 from muster.data.times import format_duration
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.clusters import CLUSTER_SET, DENIED, NOT_JOINED, parse_members, state_of
 from muster.fleet.leases import DEFAULT_SECONDS, derived_lease_seconds
 from muster.fleet.objects import by_type

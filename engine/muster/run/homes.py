@@ -7,7 +7,7 @@ stages read all of them. That also applies if something is broken, because its e
 
 from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from itertools import chain
 from sys import intern
@@ -35,6 +35,7 @@ from muster.data.kinds import (
 from muster.data.locations import derived_path
 from muster.data.source import Part
 from muster.data.times import earliest
+from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.neighbourhoods import Homes, homes
 from muster.fleet.objects import Object

@@ -11,10 +11,11 @@ it.
 """
 
 import sqlite3
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TYPE_CHECKING, Final
 
 from muster.data.locations import FOLDER
+from muster.dataclass import dataclass
 from muster.fleet.agent_messages import withheld_remote
 from muster.fleet.faults import fell_back
 from muster.fleet.fleet import Beyond

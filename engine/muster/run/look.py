@@ -1,7 +1,7 @@
 """One run: read the files, decide until nothing more is due, and answer; for the whole fleet, or for a part."""
 
 from collections.abc import Collection, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 from typing import Final
 
@@ -11,6 +11,7 @@ from muster.data.kinds import FLEET, is_cluster
 from muster.data.snapshot import Snapshot
 from muster.data.source import SourceFile
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet
 from muster.rules.checks.validate import validate

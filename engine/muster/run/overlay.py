@@ -1,10 +1,10 @@
 """A snapshot with derived files over it: how later passes at one instant see the results of earlier ones."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from muster.data.snapshot import Author, Authors, Over, Snapshot
 from muster.data.source import SourceFile
+from muster.dataclass import dataclass
 from muster.fleet.derived import content_id
 
 

@@ -7,13 +7,14 @@ be evaluated (`muster.run.affected`). A part is checked (`muster.run.uncommitted
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cached_property
 
 from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, is_cluster
+from muster.dataclass import dataclass
 from muster.fleet.fleet import Beyond, Fleet
 from muster.fleet.objects import Object
 from muster.git.agents import AgentRef

@@ -4,11 +4,11 @@ PlacementDecisions are chunks of at most 100 clusters; people care about the Pla
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION
 from muster.data.tree import Tree, dig, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
 from muster.rules.placements.shards import PLACEMENT_LABEL, clusters_of, previous_shards

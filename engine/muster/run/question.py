@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Collection, Iterable, Sequence
 from contextlib import AbstractContextManager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
 
@@ -10,6 +10,7 @@ from muster.data.decision import NOTHING_PUBLISHED, Memory
 from muster.data.ids import ObjectId
 from muster.data.kinds import is_cluster, kind_of
 from muster.data.snapshot import Agents, Snapshot
+from muster.dataclass import dataclass
 from muster.fleet.neighbourhoods import STEPPING
 from muster.git.agents import AgentRef
 from muster.git.changes import PathChange

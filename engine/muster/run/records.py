@@ -8,7 +8,7 @@ takes 5.8 kB of memory instead of 18.8 kB.
 import hashlib
 import sqlite3
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import lru_cache
 from typing import NamedTuple, TypeAlias, TypeVar
 
@@ -17,6 +17,7 @@ from muster.data.decision import Because, Decision, Failed, Held, Path, Publishe
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.rules.effects.allowance import Usage
 
 T = TypeVar("T")

@@ -1,7 +1,7 @@
 """The result of one evaluation of a fleet, and of several passes at one instant."""
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import cached_property
 from itertools import chain
@@ -12,6 +12,7 @@ from muster.data.decision import Decision, Failed, Held, Wake
 from muster.data.finding import Finding
 from muster.data.times import earliest
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.fleet.fleet import sorted_objects
 
 if TYPE_CHECKING:

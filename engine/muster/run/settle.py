@@ -7,7 +7,7 @@ state, as broken objects do, so that what depends on them stays consistent, and 
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import TypeAlias
 
@@ -16,6 +16,7 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import CONDITION_POLICY, REMEDY, SCORE_POLICY, TAINT_POLICY
 from muster.data.snapshot import Snapshot
+from muster.dataclass import dataclass
 from muster.fleet.derived import content_id
 from muster.fleet.faults import guarded
 from muster.fleet.fleet import Fleet

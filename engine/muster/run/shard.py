@@ -8,7 +8,7 @@ Both values are plain data: texts, bytes, numbers, and values of `muster.run` an
 """
 
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from functools import cached_property
 from hashlib import blake2b
@@ -23,6 +23,7 @@ from muster.data.kinds import ADAPTER_REPORT, ALL, is_cluster, kind_of
 from muster.data.snapshot import Agents, SignerIdentity, Snapshot, Withheld
 from muster.data.source import SourceFile
 from muster.data.times import earliest
+from muster.dataclass import dataclass
 from muster.fleet.assemble import assemble
 from muster.fleet.files import PREFIX
 from muster.fleet.fleet import Beyond, Fleet

@@ -8,13 +8,14 @@ If no part of a fleet can be decided alone (`WholeNeeded`), it is decided as a w
 """
 
 from collections.abc import Callable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from muster.data.decision import Memory, Published, PulseKey
 from muster.data.kinds import FLEET
 from muster.data.locations import FOLDER
 from muster.data.snapshot import Agents
+from muster.dataclass import dataclass
 from muster.fleet.assemble import assemble
 from muster.fleet.files import is_hidden
 from muster.fleet.leases import LEASE_SECONDS

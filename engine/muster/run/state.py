@@ -15,7 +15,7 @@ import os
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 from itertools import islice
 from pathlib import Path
@@ -26,6 +26,7 @@ from muster.data.decision import Failed, Published, PulseKey
 from muster.data.finding import Finding
 from muster.data.printable import is_ours
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.fleet.bundle import bundle_path
 from muster.run.records import RunRecord, kept
 from muster.version import __version__

@@ -1,7 +1,7 @@
 """Unrest: objects that do not come to rest at one instant, and the states between which they alternate."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from muster.data.codes import Code
 from muster.data.finding import Finding
@@ -13,6 +13,7 @@ from muster.data.source import Place
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig
 from muster.data.yaml.loader import load_documents
+from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.rules.placements.shards import PLACEMENT_LABEL
 from muster.run.changes import leaves

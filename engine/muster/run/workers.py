@@ -1,9 +1,10 @@
 """What decides a whole fleet: this process alone, worker processes, or the workers of a Dask cluster."""
 
 import os
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Final
+
+from muster.dataclass import dataclass
 
 if TYPE_CHECKING:
     from muster.run.executors import Executor

@@ -6,7 +6,7 @@ import shlex
 import socket
 import sys
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
 from threading import Event
@@ -38,6 +38,7 @@ from muster.data.agentref import is_cluster_name
 from muster.data.extras import install_command
 from muster.data.kinds import BY_NAME, CLUSTERS
 from muster.data.times import parse_duration
+from muster.dataclass import dataclass
 from muster.fleet.leases import LONGEST_SECONDS
 from muster.git.push import absolute_remote
 

@@ -10,13 +10,14 @@ while results flap, the judgement stays.
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from threading import Event
 
 from muster.agents.detect.probes import Probe, ProbeResult
 from muster.agents.detect.reporters import Judgement, Reporter
 from muster.data.times import format_time
+from muster.dataclass import dataclass
 from muster.git.clock import wall_clock
 from muster.git.errors import RepositoryError
 

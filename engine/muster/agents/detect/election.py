@@ -7,8 +7,9 @@ saw the lease change; it never compares another machine's clock with its own.
 Pure: `now` is in seconds on a monotonic clock.
 """
 
-from dataclasses import dataclass
 from enum import Enum
+
+from muster.dataclass import dataclass
 
 #: Renewals within a lease's duration: two of them may fail.
 RENEWALS = 3

@@ -7,7 +7,6 @@ so that it does not delay them. What a cluster's rows report goes to one ref, on
 import time
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import datetime
 from queue import SimpleQueue
 from threading import Event, Lock, Thread
@@ -16,6 +15,7 @@ from typing import Final
 from muster.agents.detect.detector import Detection, Detector, resumed
 from muster.agents.detect.reporters import Judgement, Reporter
 from muster.agents.detect.table import TableKey, TableRow
+from muster.dataclass import dataclass
 from muster.git.clock import wall_clock
 
 _RELOAD_SECONDS: Final = 1.0

@@ -17,12 +17,12 @@ import socket
 import subprocess
 import threading
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from typing import IO, TYPE_CHECKING, Final, NamedTuple, Protocol
 
 import urllib3
 
 from muster.data.tree import Tree, read_json
+from muster.dataclass import dataclass
 
 if TYPE_CHECKING:
     from dns.resolver import Resolver

@@ -4,7 +4,6 @@ The condition carries `lastUpdateTime`, so that policies can tell its age. Its m
 a message that changed with every probe would change the file every time.
 """
 
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -14,6 +13,7 @@ from muster.data.times import format_time, try_time
 from muster.data.tree import Tree, dig, mappings_at
 from muster.data.yaml.emitter import file_text
 from muster.data.yaml.loader import load_documents
+from muster.dataclass import dataclass
 from muster.fleet.leases import LONGEST_SECONDS
 
 

@@ -4,7 +4,7 @@ only."""
 import contextlib
 import os
 import tempfile
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import Final, Protocol
@@ -20,6 +20,7 @@ from muster.agents.detect.election import (
 )
 from muster.agents.detect.report import DetectorReport, Subject, condition, read_report, report_text
 from muster.data.times import format_time
+from muster.dataclass import dataclass
 from muster.git.errors import RepositoryError
 from muster.git.rootref import NO_CONTENTS, RefContents, ReplaceableRef, update
 

@@ -7,7 +7,7 @@ import json
 import math
 import shlex
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache, partial
 from importlib.resources import files
 from pathlib import Path
@@ -36,6 +36,7 @@ from muster.data.source import Layer, Part, Place, SourceFile
 from muster.data.times import parse_duration
 from muster.data.tree import Tree, mapping_at
 from muster.data.yaml.loader import load_documents
+from muster.dataclass import dataclass
 from muster.fleet import messages
 from muster.fleet.leases import LONGEST_SECONDS
 from muster.fleet.objects import Object

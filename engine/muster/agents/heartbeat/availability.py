@@ -10,13 +10,14 @@ of the Lease. The two signals mean different things: an expired Lease means "unk
 
 import time
 from collections.abc import Callable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from threading import Event, Lock, Thread
 from typing import Final
 
 from muster.agents.heartbeat.facts import ClusterFacts
 from muster.agents.kube.apiserver import ApiError
 from muster.data.kinds import MANAGED_CLUSTER
+from muster.dataclass import dataclass
 
 AVAILABLE: Final = MANAGED_CLUSTER.headline
 FAILURE_THRESHOLD_SECONDS: Final = 20.0

@@ -9,7 +9,7 @@ cluster is its own hub, in the namespace of its name.
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from decimal import Decimal, InvalidOperation
 from typing import Final
 from urllib.parse import quote
@@ -20,6 +20,7 @@ from muster.data.kinds import LEASE, MANIFEST_WORK
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.emitter import file_text
 from muster.data.yaml.loader import load_documents
+from muster.dataclass import dataclass
 from muster.fleet.leases import LEASE_NAME
 
 #: Gets a path of the API server as JSON; ApiError if there is no such answer.

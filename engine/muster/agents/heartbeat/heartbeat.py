@@ -13,7 +13,7 @@ retries at once and then with growing pauses, and what the hub said last stays v
 
 import random
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Final
@@ -26,6 +26,7 @@ from muster.data.times import format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.emitter import file_text
 from muster.data.yaml.loader import load_documents
+from muster.dataclass import dataclass
 from muster.fleet.leases import CLUSTER_NAME, DEFAULT_SECONDS, GRACE_FACTOR, LEASE_NAME
 from muster.git.errors import RepositoryError
 from muster.git.rootref import NO_CONTENTS, RefContents, update

@@ -1,7 +1,7 @@
 """The hub's view of clusters, read from the copy of its branch in a relay's repository."""
 
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from threading import Lock
 from typing import TYPE_CHECKING, Final, TypeAlias
 
@@ -19,6 +19,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import CSR, MANAGED_CLUSTER, MANIFEST_WORK
 from muster.data.locations import FOLDER, SHARDS, SUFFIX, derived_path, file_name
 from muster.data.tree import Tree, digest_of
+from muster.dataclass import dataclass
 from muster.git.changes import changed_paths
 from muster.git.derivedbranch import derived_branch
 from muster.git.entries import DIRECTORY

@@ -6,9 +6,10 @@ repository, so that an agent that runs for months leaves nothing behind.
 
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from muster.data.agentref import agent_ref
+from muster.dataclass import dataclass
 from muster.git.errors import Moved, Rejected, RepositoryError
 from muster.git.push import scratch_repository
 from muster.git.rootref import NO_CONTENTS, RefContents, RootRef, Seal

@@ -2,7 +2,7 @@
 
 import json
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from http import HTTPStatus
 from pathlib import Path
@@ -15,6 +15,7 @@ from muster.agents.hub.protocol import PREFIX, decode_files, decode_view, decode
 from muster.agents.hub.view import ClusterWorks, HubView
 from muster.data.agentref import agent_ref
 from muster.data.tree import Tree, read_json
+from muster.dataclass import dataclass
 from muster.git.errors import Moved, RepositoryError
 from muster.git.objects import SHA1, commit_text
 from muster.git.relayrefs import COMMIT

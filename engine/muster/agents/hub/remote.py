@@ -11,7 +11,7 @@ months leaves nothing behind.
 
 from collections.abc import Callable, Collection, Mapping
 from contextlib import ExitStack
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from typing import Final
 
 from muster.agents.hub.view import (
@@ -28,6 +28,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import CSR, MANAGED_CLUSTER
 from muster.data.locations import SHARDS, derived_path
 from muster.data.tree import Tree, digest_of
+from muster.dataclass import dataclass
 from muster.git.derivedbranch import derived_branch
 from muster.git.errors import RepositoryError
 from muster.git.push import fetch_ref, remote_tip, scratch_repository

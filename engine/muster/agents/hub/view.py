@@ -2,12 +2,13 @@
 
 import base64
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from muster.data.kinds import ACCEPTED, MANIFEST_WORK
 from muster.data.locations import SHARDS, SUFFIX, derived_path
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.loader import load_documents
+from muster.dataclass import dataclass
 from muster.fleet.agent_refs import VERIFIED
 from muster.fleet.approvals import CERTIFICATE, DECIDED
 from muster.fleet.leases import DURATION, LEASE_SECONDS, LONGEST_SECONDS

@@ -8,7 +8,7 @@ signer and by the authority's own certificate.
 
 import stat
 from collections.abc import Iterable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import Final, TypeAlias
@@ -19,6 +19,7 @@ from cryptography.hazmat.primitives.asymmetric import ec, ed25519, rsa
 from cryptography.x509.oid import ExtendedKeyUsageOID
 
 from muster.agents.identity.request import subject
+from muster.dataclass import dataclass
 from muster.git.errors import IdentityError
 from muster.git.signatures.certificate import SoundKey, public_bytes, sound_key
 

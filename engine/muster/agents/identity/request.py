@@ -8,7 +8,7 @@ clusters. The key is ECDSA P-256, as for Kubernetes' own clients: every signer a
 import hashlib
 import secrets
 from collections.abc import Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from cryptography import x509
@@ -17,6 +17,7 @@ from cryptography.hazmat.primitives.asymmetric import ec
 from cryptography.x509.oid import NameOID
 
 from muster.data.agentref import GROUP
+from muster.dataclass import dataclass
 from muster.git.errors import IdentityError
 from muster.git.signatures.certificate import any_length, common_name, public_bytes
 

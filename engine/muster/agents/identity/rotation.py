@@ -14,7 +14,7 @@ hub with requests.
 import base64
 import hashlib
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Final
 
@@ -25,6 +25,7 @@ from muster.data.kinds import CSR
 from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.data.yaml.emitter import file_text
+from muster.dataclass import dataclass
 from muster.fleet.leases import CLUSTER_NAME
 from muster.git.errors import IdentityError
 from muster.rules.policies.csr import key_fingerprint

@@ -10,7 +10,7 @@ import base64
 import os
 import re
 import tempfile
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from typing import Final
@@ -20,6 +20,7 @@ from cryptography import x509
 from muster.agents.identity.request import CertificateRequest
 from muster.data.agentref import agent_named
 from muster.data.printable import is_ours
+from muster.dataclass import dataclass
 from muster.git.errors import IdentityError
 from muster.git.signatures.certificate import public_bytes, sound_key
 from muster.git.signatures.signature import sealed, signing_key

@@ -9,7 +9,6 @@ user makes, with the key `token` for a relay, `credentials` (a line of git-crede
 
 import shlex
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 from urllib.parse import urlsplit
 
@@ -17,6 +16,7 @@ from muster.agents.heartbeat.facts import ADD_ON_NAMESPACE
 from muster.cli.documents import yaml_stream
 from muster.data.tree import Tree
 from muster.data.yaml.emitter import emit
+from muster.dataclass import dataclass
 from muster.version import __version__
 
 NAME: Final = "muster-agent"

@@ -13,7 +13,7 @@ import tempfile
 import urllib.request
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from http import HTTPStatus
 from importlib.util import find_spec
 from pathlib import Path
@@ -26,6 +26,7 @@ from urllib3.connection import HTTPConnection
 
 from muster.agents.kube.plugin import AccessError, Credential, LoginPlugin
 from muster.data.tree import Tree, dig, mappings_at, read_json
+from muster.dataclass import dataclass
 
 _MOST_BYTES: Final = 64 * 1024 * 1024
 _QUOTED: Final = 200  # characters of an answer that a message repeats

@@ -4,12 +4,13 @@ Source: the API's discovery documents, `/api/v1` and `/apis/<group>/<version>`.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from http import HTTPStatus
 from urllib.parse import quote
 
 from muster.agents.kube.apiserver import ApiError
 from muster.data.tree import Tree, mappings_at
+from muster.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,6 @@ context counts, and so does the first current-context; paths in a file begin at 
 import base64
 import os
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from pathlib import Path
 from typing import Final
 
@@ -16,6 +15,7 @@ import yaml
 from muster.agents.kube.apiserver import ApiServer, Content, Login, read_content
 from muster.agents.kube.plugin import AccessError, login_plugin
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 
 _SERVICE_ACCOUNT: Final = Path("/var/run/secrets/kubernetes.io/serviceaccount")
 

@@ -8,7 +8,7 @@ import json
 import os
 import subprocess
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
@@ -16,6 +16,7 @@ from typing import Final
 
 from muster.data.times import try_time
 from muster.data.tree import Tree, mapping_at, mappings_at, read_json
+from muster.dataclass import dataclass
 from muster.git.clock import wall_clock
 
 _GROUP: Final = "client.authentication.k8s.io"

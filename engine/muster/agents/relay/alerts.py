@@ -8,13 +8,13 @@ resolved, the same `startsAt` does not fire again. So the alerts of a condition 
 import json
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from muster.data.agentref import Mandate
 from muster.data.kinds import BY_NAME, MANAGED_CLUSTER, Kind
 from muster.data.times import try_time
 from muster.data.tree import Tree, mapping_at, mappings_at, read_json
+from muster.dataclass import dataclass
 
 #: So many alerts are kept of one condition: those that fire come first, then those that were resolved last.
 MOST_ALERTS: Final = 256

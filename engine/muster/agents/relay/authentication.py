@@ -3,7 +3,7 @@
 import re
 import ssl
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 from threading import Lock
@@ -14,6 +14,7 @@ from muster.agents.hub.local import LocalHub
 from muster.agents.serving.messages import HttpRequest
 from muster.agents.serving.tokens import ReloadedFile, matches_digest, token_digest
 from muster.data.agentref import Mandate, is_cluster_name
+from muster.dataclass import dataclass
 
 _SHA256: Final = re.compile(r"[0-9A-Fa-f]{64}", re.ASCII)
 

@@ -6,12 +6,13 @@ clusters are refused, and the rest is sent.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from itertools import chain
 from typing import Final, TypeAlias
 
 from muster.data.agentref import RELAYS
+from muster.dataclass import dataclass
 from muster.git.errors import Moved, Rejected, RepositoryError
 from muster.git.fastimport import build_changed
 from muster.git.log import count_commits

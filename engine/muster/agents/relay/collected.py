@@ -5,12 +5,13 @@ gets them later. The relay copies the ref's tree to `collected/` of its branch (
 """
 
 from collections.abc import Callable, Collection, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from threading import Lock
 from typing import Final, TypeAlias
 
 from muster.data.agentref import COLLECTED, RELAYS, cluster_of, collected
 from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
+from muster.dataclass import dataclass
 from muster.git.agents import AgentFiles, AgentRef
 from muster.git.commit import swap_ref
 from muster.git.errors import Moved, RepositoryError, UnreadableError

@@ -7,7 +7,6 @@ the server cannot differ. Each collector has files of its own in the folder of a
 
 import json
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache
 from importlib.resources import files
@@ -34,6 +33,7 @@ from muster.data.kinds import BY_NAME, MANAGED_CLUSTER, TARGETS, Kind
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at, read_json
 from muster.data.yaml.emitter import file_text
+from muster.dataclass import dataclass
 
 if TYPE_CHECKING:
     from jsonschema_rs import Validator
@@ -70,7 +70,7 @@ class Collectors:
     files: CollectedFiles
     hub: LocalHub
     clock: Callable[[], datetime]
-    mandate: Mandate = Mandate()  # noqa: RUF009 - it never changes
+    mandate: Mandate = Mandate()
     rules: tuple[AlertRule, ...] = ()
     signed: bool = False
 

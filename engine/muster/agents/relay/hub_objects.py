@@ -5,7 +5,6 @@ Each object is of one cluster and becomes one file in the cluster's folder, with
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from muster.agents.kube.apiserver import PAGE
@@ -25,6 +24,7 @@ from muster.data.kinds import (
 from muster.data.locations import SUFFIX, file_name, is_safe
 from muster.data.tree import Tree, dig, mapping_at
 from muster.data.yaml.emitter import file_text
+from muster.dataclass import dataclass
 from muster.fleet.agents import LONGEST_PROPOSED_SECONDS
 from muster.fleet.hub_parts import agent_part
 from muster.fleet.layout import named_cluster

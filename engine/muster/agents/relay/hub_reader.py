@@ -7,7 +7,7 @@ the server does not have that any more (410 Gone), the collection is listed anew
 import random
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass, field
+from dataclasses import field
 from http import HTTPStatus
 from threading import Event, Lock
 from time import monotonic
@@ -17,6 +17,7 @@ from muster.agents.kube.apiserver import ApiError, ApiServer
 from muster.agents.relay.hub_objects import HubCollection, PassedOver
 from muster.agents.relay.mirror import FileKey, HubMirror
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 
 #: How long one watch lasts; the real time is up to twice that, so that they do not all end at once.
 WATCH_SECONDS: Final = 240.0

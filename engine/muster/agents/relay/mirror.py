@@ -9,7 +9,7 @@ Nothing is sent before every collection was listed once: a half list would look 
 import os
 from collections import Counter
 from collections.abc import Callable, Collection, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from threading import Lock
 from typing import Final
@@ -19,6 +19,7 @@ from muster.agents.relay.hub_objects import COLLECTIONS, HubCollection, PassedOv
 from muster.data.agentref import COLLECTED, Mandate
 from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.git.errors import RepositoryError
 from muster.git.fastimport import remove_command, write_command
 from muster.git.objects import object_id

@@ -16,7 +16,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from itertools import groupby
 from threading import Lock
@@ -27,6 +27,7 @@ from muster.agents.relay.branch import RelayBranch, stamp
 from muster.agents.relay.collected import CollectedFiles
 from muster.data.agentref import COLLECTED, is_cluster_name
 from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
+from muster.dataclass import dataclass
 from muster.git.agents import AgentFiles, AgentRef
 from muster.git.derivedbranch import derived_branch
 from muster.git.errors import Moved, UnreadableError

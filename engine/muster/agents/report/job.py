@@ -5,10 +5,10 @@ so a completed Job is reused, and a running one gives no final status.
 """
 
 import re
-from dataclasses import dataclass
 from typing import Final, Literal
 
 from muster.data.tree import Tree, dig, mappings_at
+from muster.dataclass import dataclass
 
 #: The annotation of a Job that names the generation of the object that it works on.
 GENERATION: Final = "hyperfleet.io/generation"

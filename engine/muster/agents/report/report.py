@@ -6,7 +6,6 @@ compare-and-swap: after a lost race, it reads again and retries.
 
 import time
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 
 from muster.data.agentref import agent_ref
@@ -16,6 +15,7 @@ from muster.data.source import Layer, Part, SourceFile
 from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.data.yaml.emitter import UnwritableError, file_text
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.fleet.schema_findings import schema_findings
 from muster.git.errors import Moved, Rejected, RepositoryError

@@ -12,7 +12,7 @@ times its objects are read.
 import contextlib
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from threading import Event, Lock, Thread
 from typing import Final
@@ -50,6 +50,7 @@ from muster.agents.works.status import (
     work_status,
 )
 from muster.data.tree import Tree, dig, mapping_at
+from muster.dataclass import dataclass
 from muster.fleet.objects import SPEC_DIGEST
 from muster.git.errors import RepositoryError
 from muster.rules.generations import spec_digest

@@ -8,7 +8,7 @@ kind is missing in a cluster without Open Cluster Management.
 import hashlib
 import json
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from http import HTTPStatus
 from typing import Final
 
@@ -17,6 +17,7 @@ from muster.agents.kube.discovery import ApiResource
 from muster.agents.works.applying import MANAGER
 from muster.agents.works.manifests import ResourceKey
 from muster.data.tree import Tree, dig, mapping_at, mappings_at, read_json
+from muster.dataclass import dataclass
 
 _MANAGER: Final = "muster-agent"
 _LABEL: Final = "muster.dev/applied-work"

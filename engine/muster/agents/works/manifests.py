@@ -5,11 +5,11 @@ Source: ocm `pkg/work/helper/helpers.go` and `pkg/work/spoke/controllers/manifes
 
 import re
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from muster.agents.kube.discovery import ApiResource
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 
 UPDATE, CREATE_ONLY, READ_ONLY, SERVER_SIDE_APPLY = "Update", "CreateOnly", "ReadOnly", "ServerSideApply"
 #: In which order kinds are applied; others come after them, in the order of the work.

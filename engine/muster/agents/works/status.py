@@ -7,13 +7,14 @@ missing right must be seen.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Final
 
 from muster.agents.works.observing import RULE_REASON, ConditionValue
 from muster.data.times import format_time
 from muster.data.tree import Tree, mapping_at, mappings_at
+from muster.dataclass import dataclass
 
 APPLIED, AVAILABLE, PROGRESSING, COMPLETE = "Applied", "Available", "Progressing", "Complete"
 _FEEDBACK: Final = "StatusFeedbackSynced"

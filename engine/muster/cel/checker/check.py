@@ -5,7 +5,6 @@ tables are keyed by node id. The code generator and the cost model read them.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from types import MappingProxyType
 
 from muster.cel.ast import Node
@@ -14,6 +13,7 @@ from muster.cel.checker.infer import Inference
 from muster.cel.env import CheckEnv
 from muster.cel.errors import Issue
 from muster.cel.types import Type
+from muster.dataclass import dataclass
 
 
 @dataclass(frozen=True, slots=True)

@@ -2,8 +2,10 @@
 
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, Final
+
+from muster.dataclass import dataclass
 
 UNKNOWN: Final = ""
 """The kind of a value whose class is only known at run time."""

@@ -4,12 +4,13 @@ From these a function computes the highest cost of a call, and the size of its r
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from typing import TypeAlias
 
 from muster.cel.extent import DEFAULT_ITEMS, ONE, SCALAR, ZERO, Extent, IntRange, extent_of, may_be_precise, weight
 from muster.cel.runtime.budget import PRECISE
 from muster.cel.types import DYN, ListType, Type, bare, is_dyn
+from muster.dataclass import dataclass
 
 Argument: TypeAlias = tuple[Type, Extent]
 

@@ -5,13 +5,13 @@ address in hexadecimal digits (`::ffff:c0a8:1`) becomes the IPv4 address that it
 """
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from ipaddress import IPv4Address, IPv4Network, IPv6Address, ip_address
 from typing import Any, ClassVar, TypeAlias
 
 from muster.cel.errors import EvaluationError
 from muster.cel.library.registry import Library
 from muster.cel.runtime.describe import no_overload, shown
+from muster.dataclass import dataclass
 
 LIBRARY = Library("IP addresses")
 

@@ -2,7 +2,6 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from decimal import Context, Decimal
 from typing import Any, ClassVar
 
@@ -10,6 +9,7 @@ from muster.cel.errors import EvaluationError
 from muster.cel.library.registry import Library
 from muster.cel.runtime.describe import no_overload, shown
 from muster.cel.values import INT_MAX, INT_MIN
+from muster.dataclass import dataclass
 
 LIBRARY = Library("quantities")
 

@@ -29,7 +29,6 @@ Libraries import `extent` and `arguments` for mypy only: they are needed at comp
 import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache
 from importlib import import_module
 from types import MappingProxyType
@@ -38,6 +37,7 @@ from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 from muster.cel.declarations import Functions, Overload, TimeUse, parse_overload
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.numbers import FREE_LENGTH
+from muster.dataclass import dataclass
 
 if TYPE_CHECKING:
     from muster.cel.extent import Extent, IntRange

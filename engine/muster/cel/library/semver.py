@@ -2,13 +2,13 @@
 
 import re
 from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from muster.cel.errors import EvaluationError
 from muster.cel.library.quantity import Quantity
 from muster.cel.library.registry import Library
 from muster.cel.runtime.describe import no_overload, shown
+from muster.dataclass import dataclass
 
 LIBRARY = Library("versions, and comparisons of versions and of quantities")
 

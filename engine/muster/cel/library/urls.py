@@ -1,6 +1,5 @@
 """URLs, as Kubernetes' library reads them: absolute ones, or absolute paths."""
 
-from dataclasses import dataclass
 from typing import Any, ClassVar
 from urllib.parse import SplitResult, parse_qs, quote, urlsplit
 
@@ -9,6 +8,7 @@ from muster.cel.library.registry import Library
 from muster.cel.runtime.budget import Meter, spend
 from muster.cel.runtime.describe import no_overload, shown
 from muster.cel.types import STRING
+from muster.dataclass import dataclass
 
 LIBRARY = Library("URLs")
 

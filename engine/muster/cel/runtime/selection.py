@@ -4,13 +4,13 @@ Selecting from an optional gives an optional again, so the class and the functio
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Any, ClassVar
 
 from muster.cel.errors import EvaluationError
 from muster.cel.runtime.describe import no_overload, spoken_type
 from muster.cel.runtime.maps import build, find, get, missing
 from muster.cel.values import UInt
+from muster.dataclass import dataclass
 
 _MISSING = object()
 

@@ -7,11 +7,12 @@ named days and ends on the next ones. Exceptions close whole days, also the rest
 
 import re
 from collections.abc import Callable, Iterable, Iterator
-from dataclasses import dataclass
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from functools import lru_cache
 from typing import TypeAlias
 from zoneinfo import ZoneInfo, available_timezones
+
+from muster.dataclass import dataclass
 
 DAYS = ("Mon", "Tue", "Wed", "Thu", "Fri", "Sat", "Sun")
 _FULL = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "sunday")

@@ -6,7 +6,7 @@ documents give the part before the error.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any, NamedTuple
 
 import yaml
@@ -21,6 +21,7 @@ from yaml.events import (
 )
 
 from muster.data.yaml import jsontext, limits, source
+from muster.dataclass import dataclass
 
 Step = str | int
 Path = Sequence[Step]

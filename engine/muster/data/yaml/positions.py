@@ -2,11 +2,11 @@
 
 import unicodedata
 from collections.abc import Iterable
-from dataclasses import dataclass
 from functools import lru_cache
 
 from muster.data.yaml import jsontext
 from muster.data.yaml.nodes import Composed, Path, Spot, compose
+from muster.dataclass import dataclass
 
 _WIDTH = 100  # columns of the source line that are shown
 _TAB = 4

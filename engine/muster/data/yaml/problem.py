@@ -4,10 +4,11 @@ A problem is not yet a `Finding`: it has a slug instead of a code and knows noth
 The fleet layer turns one into the other.
 """
 
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import NamedTuple
 
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 
 
 class DocumentIdentity(NamedTuple):

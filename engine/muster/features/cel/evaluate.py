@@ -5,7 +5,6 @@ AdapterReports are `reports`. Without a file the expression is checked without t
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 
@@ -13,6 +12,7 @@ from muster import cel
 from muster.data.decision import OF_ITSELF, Because, Decision, Path
 from muster.data.kinds import ADAPTER_REPORT, LEASE, kind_of_body
 from muster.data.tree import Tree, dig, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.leases import GRACE_FACTOR
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object, by_type

@@ -8,11 +8,11 @@ the cluster belongs to and which work it gets. Denying a cluster that was never 
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 
 from muster.data.kinds import CSR, MANAGED_CLUSTER
 from muster.data.names import did_you_mean
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.features.edits.editing import Draft, EditRefusedError
 from muster.fleet.approvals import DECISION_TYPES, DIGEST_ANNOTATION, request_digest, vouching_requests
 from muster.fleet.leases import CLUSTER_NAME

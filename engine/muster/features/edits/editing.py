@@ -7,7 +7,7 @@ commit: an edit that would break a valid object is refused, with the findings.
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import PurePosixPath
 
 from muster.cli.listening import READER, agent_refs_at
@@ -22,6 +22,7 @@ from muster.data.tree import Tree, dig
 from muster.data.yaml import edit
 from muster.data.yaml.emitter import emit
 from muster.data.yaml.loader import load_documents
+from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.schema_store import FOLDER, modeline, schema_of
 from muster.git.derivedbranch import evaluated_commit

@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass
 from functools import wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -13,6 +12,7 @@ from muster.cli import completion
 from muster.cli.options import combine_options
 from muster.cli.outcome import report, say, say_behind
 from muster.data.printable import without_secrets
+from muster.dataclass import dataclass
 
 if TYPE_CHECKING:
     from muster.features.edits.editing import Edit

@@ -8,11 +8,11 @@ Source: seed 002. `timeAdded` is written by muster, so none is written here.
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER
 from muster.data.tree import Tree, dig
+from muster.dataclass import dataclass
 from muster.features.edits.editing import Draft, EditRefusedError
 
 _LIST = ("spec", "taints")

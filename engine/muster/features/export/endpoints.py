@@ -20,7 +20,6 @@ business.
 import ipaddress
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from importlib import import_module
 from importlib.metadata import entry_points
 from typing import Any, Final, Literal, TypeAlias
@@ -28,6 +27,7 @@ from typing import Any, Final, Literal, TypeAlias
 from muster.data.ids import ObjectId
 from muster.data.kinds import ENDPOINT_SLICE
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 

@@ -8,7 +8,7 @@ deleted is absent. Times have the form of Kubernetes' Time, or of its MicroTime 
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cache
 
 from muster.data.kinds import (
@@ -25,6 +25,7 @@ from muster.data.kinds import (
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at
 from muster.data.yaml.loader import first_body
+from muster.dataclass import dataclass
 from muster.fleet.bundle import bundle_path
 
 _OWN_GROUP = "muster.dev/"

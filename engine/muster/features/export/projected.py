@@ -7,7 +7,7 @@ files, such as lists, variables of Terraform and texts, are for tools that read 
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple
 
 from muster.data.ids import ObjectId
@@ -16,6 +16,7 @@ from muster.data.locations import SUFFIXES, is_projected
 from muster.data.names import did_you_mean
 from muster.data.tree import Tree, dig
 from muster.data.yaml.loader import load_documents
+from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.projected import records
 

@@ -5,7 +5,6 @@ real runs at these instants (`muster.features.whatif.rehearsal`).
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final
 
@@ -15,6 +14,7 @@ from muster.data.ids import ObjectId
 from muster.data.printable import printable
 from muster.data.times import format_duration, format_time
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.features.whatif.rehearsal import Rehearsal
 from muster.features.whatif.supposing import Beat, Supposition, beats, renewals
 from muster.fleet.assemble import assemble

@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -13,6 +13,7 @@ from muster.cli.outcome import report, reported_findings
 from muster.cli.table import print_table
 from muster.data.kinds import PLACEMENT_DECISION
 from muster.data.tree import Tree, mapping_at
+from muster.dataclass import dataclass
 
 if TYPE_CHECKING:
     from muster.features.get.listing import ListingFormat

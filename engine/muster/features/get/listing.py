@@ -2,7 +2,7 @@
 
 import sys
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
 from muster.cli.columns import rows
@@ -12,6 +12,7 @@ from muster.cli.table import GrowingTable, Heading, print_table
 from muster.data.kinds import BY_NAME, PLACEMENT
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mapping_at
+from muster.dataclass import dataclass
 from muster.features.get.jsonpath.template import Template
 from muster.features.get.jsonpath.values import filled, found
 from muster.rules.checks.waivers import shown

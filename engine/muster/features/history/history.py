@@ -2,7 +2,7 @@
 declare it; nothing is evaluated."""
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 from enum import Enum
 from typing import NamedTuple
@@ -15,6 +15,7 @@ from muster.data.printable import printable
 from muster.data.times import format_duration, format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.loader import first_body, load_documents
+from muster.dataclass import dataclass
 from muster.fleet.clusters import DENIED, NOT_JOINED, since_of, state_of
 from muster.fleet.objects import by_type
 from muster.git.filelog import Version, file_log, files_containing

@@ -6,7 +6,7 @@ violates its schema, is a finding with its place in the dump, and the rest is re
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from functools import partial
 from typing import Final
@@ -19,6 +19,7 @@ from muster.data.times import try_time
 from muster.data.tree import Tree, dig, mapping_at
 from muster.data.yaml.emitter import emit
 from muster.data.yaml.loader import load_documents
+from muster.dataclass import dataclass
 from muster.features.importing import messages
 from muster.fleet.documents import add_body, unwrapped
 from muster.fleet.files import add_problems

@@ -10,7 +10,7 @@ Fleet of its own.
 import os
 import stat
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from hashlib import sha256
 from pathlib import Path
@@ -24,6 +24,7 @@ from muster.data.snapshot import Skipped, Snapshot
 from muster.data.source import Part, SourceFile
 from muster.data.tree import mappings_at
 from muster.data.yaml.emitter import emit
+from muster.dataclass import dataclass
 from muster.features.importing import filing
 from muster.features.importing.dump import DUMP_BYTES, Dump, read_dump
 from muster.features.importing.messages import inside, no_place, unseen_secrets

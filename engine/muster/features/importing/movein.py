@@ -1,7 +1,7 @@
 """The files that an import writes: what the repository does not have yet of each object, each part in its place."""
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, TypeAlias
 
 from muster.data.finding import Finding
@@ -23,6 +23,7 @@ from muster.data.locations import derived_path
 from muster.data.source import Part
 from muster.data.tree import mapping_at
 from muster.data.yaml.emitter import UnwritableError, file_text
+from muster.dataclass import dataclass
 from muster.features.importing import messages
 from muster.features.importing.dump import Dump
 from muster.features.importing.sorting import Sorted, placement_of, sort_object

@@ -7,7 +7,6 @@ in `derived/`.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from muster.data.ids import ObjectId
@@ -22,6 +21,7 @@ from muster.data.kinds import (
 )
 from muster.data.source import Part
 from muster.data.tree import Tree, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.adoption import PROVISIONED, Deciders, decided_by_hub
 from muster.fleet.clusters import BUILT_IN, is_managed
 from muster.fleet.derived import in_order

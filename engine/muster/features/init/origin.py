@@ -12,7 +12,6 @@ import re
 import shlex
 import tomllib
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from importlib.metadata import Distribution, PackageNotFoundError, distribution
 from pathlib import Path
 from types import MappingProxyType
@@ -22,6 +21,7 @@ from urllib.parse import unquote, urlsplit
 import muster
 from muster.data.tree import Tree, dig, read_json
 from muster.data.yaml.emitter import inline, quoted
+from muster.dataclass import dataclass
 from muster.git.errors import RepositoryError
 from muster.git.process import Git, without_location
 

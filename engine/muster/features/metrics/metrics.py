@@ -9,7 +9,7 @@ from array import array
 from bisect import bisect_left
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from math import inf
 from pathlib import Path
@@ -19,6 +19,8 @@ from typing import Final
 from prometheus_client import CollectorRegistry, generate_latest, write_to_textfile
 from prometheus_client.core import CounterMetricFamily, GaugeMetricFamily, HistogramMetricFamily, Metric
 from prometheus_client.parser import text_string_to_metric_families
+
+from muster.dataclass import dataclass
 
 #: The type of `Values.text`.
 CONTENT_TYPE: Final = "text/plain; version=0.0.4; charset=utf-8"

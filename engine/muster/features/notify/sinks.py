@@ -6,7 +6,6 @@ import smtplib
 import ssl
 from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
-from dataclasses import dataclass
 from datetime import timedelta
 from email.message import EmailMessage
 from email.utils import format_datetime
@@ -19,6 +18,7 @@ from cloudevents.core.bindings.http import HTTPMessage
 
 from muster.data.times import parse_duration, parse_time
 from muster.data.tree import Tree, mappings_at
+from muster.dataclass import dataclass
 from muster.features.pulses.http import HttpSink
 from muster.features.pulses.sinks import DeliveryError, Sink, SinkSettings, address, credentials, secret, within
 

@@ -4,7 +4,6 @@ Clusters count in the region and set that their labels name today; removed ones 
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from typing import Final, NamedTuple
 
@@ -12,6 +11,7 @@ from muster.data.kinds import Kind
 from muster.data.locations import SUFFIX, file_name
 from muster.data.times import format_time, later
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.features.history.history import CommittedTransition, FleetHistory, StatusChange
 from muster.fleet.clusters import state_of
 from muster.run.run import Run

@@ -8,10 +8,11 @@ reconciling process keeps no state, the whole fleet is evaluated again.
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import UTC, datetime
 
 from muster.data.kinds import ADAPTER_REPORT, is_cluster
+from muster.dataclass import dataclass
 from muster.features.page.overview import ClusterRows
 from muster.features.page.trees import MOST, witness
 from muster.git.agents import AgentRef

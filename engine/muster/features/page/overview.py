@@ -2,7 +2,6 @@
 
 from collections import Counter
 from collections.abc import Collection, Container, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import datetime
 from heapq import nsmallest
 from itertools import islice
@@ -31,6 +30,7 @@ from muster.data.kinds import (
 )
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.features.explain.reads import field_label
 from muster.features.page.card import card, field_name, version_of
 from muster.features.page.trees import trees_of

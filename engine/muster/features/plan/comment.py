@@ -5,13 +5,13 @@ Totals are at its top and in the headings; they count the whole plan even if det
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass
 from typing import Final
 
 from muster.cli.markdown import code, findings_markdown, folded, more_markdown, table, words
 from muster.cli.outcome import tally
 from muster.data.finding import Finding
 from muster.data.times import format_time
+from muster.dataclass import dataclass
 from muster.features.plan.effects import Row, Section, sections_of
 from muster.run.comparison import Comparison, comparison_of
 from muster.run.run import Run, Settled

@@ -5,7 +5,7 @@ Only what muster writes is posted: otherwise a file could say anything in the na
 
 import json
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from pathlib import Path
 from typing import Final, Protocol
 from urllib.parse import quote, urlencode
@@ -13,6 +13,7 @@ from urllib.parse import quote, urlencode
 import urllib3
 
 from muster.data.tree import Tree, dig, read_json
+from muster.dataclass import dataclass
 from muster.features.plan.comment import MARKER, MAX_BYTES, is_comment, says_nothing
 from muster.git.errors import RepositoryError
 

@@ -4,13 +4,13 @@ Removals come first, then held effects, placements, remedies, traffic and taints
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from itertools import groupby
 from typing import Final
 
 from muster.cli.cells import short_label
 from muster.data.ids import ObjectId
 from muster.data.kinds import is_cluster
+from muster.dataclass import dataclass
 from muster.rules.effects.approval import REMOVAL
 from muster.run.change import Change
 from muster.run.comparison import Comparison

@@ -1,7 +1,6 @@
 """A plan as data: what a reconcile would commit, or what a branch changes in it."""
 
 from collections import Counter
-from dataclasses import dataclass
 from datetime import datetime
 
 from muster.cli.documents import change_document, held_document, object_document
@@ -11,6 +10,7 @@ from muster.data.locations import FOLDER
 from muster.data.snapshot import Snapshot
 from muster.data.times import format_time
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.git.agentrefs import AgentRefs
 from muster.git.changes import changed_paths

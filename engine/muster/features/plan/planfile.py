@@ -8,7 +8,6 @@ or agents have pushed meanwhile.
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from pathlib import Path
 from typing import Final, TypeVar
@@ -18,6 +17,7 @@ from muster.cli.instants import Instant, instant_of
 from muster.data.locations import FOLDER
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.features.plan.plan import plan_document
 from muster.git.agentrefs import AgentRefs
 from muster.git.changes import changed_paths

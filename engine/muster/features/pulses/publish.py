@@ -11,7 +11,7 @@ import sys
 import time
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from pathlib import Path
 
@@ -19,6 +19,7 @@ from muster.data.decision import Pulse, PulseKey
 from muster.data.finding import Finding
 from muster.data.printable import without_secrets
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.features.pulses.sinks import (
     DeliveryError,
     RetryPatience,

@@ -3,7 +3,6 @@
 import re
 import time
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Final, Protocol
@@ -12,6 +11,7 @@ from urllib.parse import urlsplit
 from muster.data.printable import without_secrets
 from muster.data.times import parse_duration, parse_time
 from muster.data.tree import Tree, mappings_at
+from muster.dataclass import dataclass
 from muster.git.push import jittered
 
 if TYPE_CHECKING:

@@ -12,7 +12,7 @@ and the next run tries again.
 """
 
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from enum import Enum
 from typing import TYPE_CHECKING, Final
 
@@ -23,6 +23,7 @@ from muster.data.kinds import APPROVAL, FLEET, ROLLOUT
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mappings_at
 from muster.data.yaml.emitter import UnwritableError, file_text
+from muster.dataclass import dataclass
 from muster.fleet.faults import is_fault
 from muster.fleet.settings import RECORD
 from muster.git.errors import Moved, Rejected, RepositoryError

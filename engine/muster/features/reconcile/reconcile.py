@@ -10,7 +10,7 @@ result at that time, so nothing is lost. A loss of availability never waits, nor
 
 import sqlite3
 from collections.abc import Callable, Iterable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from time import monotonic
 from typing import TYPE_CHECKING, Final
@@ -20,6 +20,7 @@ from muster.cli.listening import WRITER, Freshness, agent_refs_at, require_heard
 from muster.cli.reconcile_result import ReconcileResult
 from muster.data.finding import Finding
 from muster.data.kinds import kind_of
+from muster.dataclass import dataclass
 from muster.features.plan.planfile import Planned, planned_instant, require_same
 from muster.fleet.faults import stage_fault
 from muster.git.enginecommits import last_runs, require_own

@@ -6,7 +6,7 @@ a commit left no trace and are not repeated.
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
@@ -20,6 +20,7 @@ from muster.data.source import Layer
 from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.data.yaml.loader import first_body
+from muster.dataclass import dataclass
 from muster.features.whatif.rehearsal import Rehearsal, rehearsal
 from muster.features.whatif.supposing import Edits, Supposition
 from muster.fleet.assemble import assemble

@@ -1,7 +1,6 @@
 """The options and the output of the commands that sign: `sign`, `reconcile` and `watch`."""
 
 from collections.abc import Callable
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
@@ -11,6 +10,7 @@ import click
 from muster.agents.identity.options import identity_errors
 from muster.cli.options import FILE, DurationType, combine_options
 from muster.cli.outcome import say, say_behind
+from muster.dataclass import dataclass
 
 if TYPE_CHECKING:
     from muster.agents.identity.authority import Authority

@@ -8,7 +8,7 @@ run finds it as its own (`muster.rules.registration.requests`). Nothing of the k
 
 import base64
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from muster.agents.identity.authority import Approved, Authority
@@ -18,6 +18,7 @@ from muster.data.kinds import CSR
 from muster.data.locations import AUTHORITY, derived_path
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.features.edits.editing import Edited
 from muster.fleet.approvals import (
     CERTIFICATE,

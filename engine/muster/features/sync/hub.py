@@ -1,7 +1,7 @@
 """Where a live hub's API server has objects, which kinds it has, and questions that an absence answers."""
 
 from collections.abc import Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, NamedTuple, Self
 from urllib.parse import quote
 
@@ -9,6 +9,7 @@ from muster.agents.kube.apiserver import ApiError, ApiServer
 from muster.agents.kube.discovery import ApiResource, Discovery
 from muster.data.kinds import Kind
 from muster.data.tree import Tree, dig, mappings_at
+from muster.dataclass import dataclass
 from muster.features.export.objects import served_versions
 
 #: The field manager of everything that muster applies.

@@ -8,7 +8,7 @@ that others make are found by their field manager, and given up by applying noth
 import base64
 import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import partial
 from http import HTTPStatus
 from typing import Final, NamedTuple, TypeVar
@@ -17,6 +17,7 @@ from muster.agents.kube.apiserver import ApiError, ApiServer
 from muster.agents.kube.discovery import Discovery
 from muster.data.kinds import BY_GROUP_KIND, PLACEMENT
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.features.export.projected import NO_PROJECTIONS, ProjectedObject, ProjectedObjects, is_chosen
 from muster.features.sync.hub import (
     MANAGER,

@@ -6,7 +6,6 @@ for, because on most hubs their own controllers write them.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, NamedTuple
 
 from muster.data.codes import Code, Severity
@@ -25,6 +24,7 @@ from muster.data.kinds import (
 )
 from muster.data.locations import FOLDER
 from muster.data.tree import Tree, dig
+from muster.dataclass import dataclass
 from muster.features.export.objects import exported, identified
 from muster.features.sync.hub import HubKey, HubKind
 from muster.fleet.fleet import Fleet

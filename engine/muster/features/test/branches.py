@@ -7,7 +7,6 @@ acts.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from muster import cel
@@ -15,6 +14,7 @@ from muster.cel import ast
 from muster.data.ids import ObjectId
 from muster.data.source import Place
 from muster.data.tree import At
+from muster.dataclass import dataclass
 from muster.features.explain.reads import title_of
 from muster.fleet.files import builtin_objects
 from muster.fleet.fleet import Fleet

@@ -2,7 +2,6 @@
 
 import sys
 from collections.abc import Collection
-from dataclasses import dataclass
 from pathlib import Path
 from threading import Event
 from typing import TYPE_CHECKING
@@ -19,6 +18,7 @@ from muster.data.ids import ObjectId
 from muster.data.locations import FOLDER, SUFFIXES
 from muster.data.source import Place
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.rules.policies.in_force import FleetWithPolicies
 
 if TYPE_CHECKING:

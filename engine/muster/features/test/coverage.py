@@ -5,11 +5,12 @@ names is not covered at all.
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from itertools import chain
 
 from muster.data.decision import Decision, Held, Pulse
 from muster.data.ids import ObjectId
+from muster.dataclass import dataclass
 from muster.features.test.branches import (
     AWAITED,
     EXCEEDED,

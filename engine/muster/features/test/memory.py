@@ -1,7 +1,7 @@
 """A snapshot in memory: the objects of a test, as if they were committed, or pushed by agents."""
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import TypeAlias
 
 from muster.data.agentref import agent_ref, short_name
@@ -12,6 +12,7 @@ from muster.data.snapshot import Agents, Skipped, Snapshot
 from muster.data.source import SourceFile
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.emitter import emit
+from muster.dataclass import dataclass
 from muster.fleet.derived import content_id
 from muster.fleet.merge import overlay
 

@@ -12,7 +12,7 @@ window or the end of quiet hours, is due at a later step. Nothing is sent.
 
 import json
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from muster import cel
 from muster.data.codes import Severity
@@ -33,6 +33,7 @@ from muster.data.source import Place, SourceFile
 from muster.data.times import format_time, parse_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.loader import first_body
+from muster.dataclass import dataclass
 from muster.features.test.branches import branches_of
 from muster.features.test.coverage import Coverage, rules_of
 from muster.features.test.memory import Stated, derived_texts, objects_of

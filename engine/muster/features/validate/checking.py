@@ -2,12 +2,13 @@
 
 import os
 from collections.abc import Collection, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from muster.cli.options import present
 from muster.cli.progress import working
+from muster.dataclass import dataclass
 from muster.features.validate.paths import is_read, named_paths
 from muster.git.errors import RepositoryError
 

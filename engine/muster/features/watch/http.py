@@ -15,7 +15,6 @@ import binascii
 import hashlib
 import ssl
 from collections.abc import Iterator
-from dataclasses import dataclass
 from http import HTTPStatus
 from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Final
@@ -24,6 +23,7 @@ from urllib.parse import parse_qs
 from muster.agents.serving.messages import HttpRequest, Response, response
 from muster.agents.serving.server import HttpServer
 from muster.agents.serving.tokens import ReloadedFile, matches_digest, token_digest
+from muster.dataclass import dataclass
 from muster.features.page.pages import ASSETS, asset
 from muster.features.watch.live import Gone, Live, NothingYet
 

@@ -7,12 +7,12 @@ time, however many requests and commits there are; until then the last rendering
 
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
-from dataclasses import dataclass
 from math import inf
 from threading import Condition, Lock
 from time import monotonic
 from typing import TYPE_CHECKING, Final
 
+from muster.dataclass import dataclass
 from muster.features.page.following import Ahead, Shown, of_clusters, show_update, show_whole
 from muster.features.page.pages import site_of
 from muster.features.page.timeline import Timeline

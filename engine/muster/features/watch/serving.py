@@ -4,13 +4,13 @@ import ipaddress
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, nullcontext
-from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
 from muster.cli.options import combine_options
+from muster.dataclass import dataclass
 from muster.features.metrics.observers import fleet_name, missing_metrics
 
 if TYPE_CHECKING:

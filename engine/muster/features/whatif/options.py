@@ -3,7 +3,7 @@
 import os
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -14,6 +14,7 @@ from muster.cli import options
 from muster.cli.completion import unknown_object
 from muster.cli.options import FILE_THERE
 from muster.data.ids import ObjectId
+from muster.dataclass import dataclass
 
 if TYPE_CHECKING:
     from muster.cli.reading import FleetReading

@@ -10,13 +10,14 @@ written to the real one. It has no hooks, remotes or configuration, and is delet
 import shutil
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from pathlib import Path
 from tempfile import TemporaryDirectory
 
 from muster.data.agentref import relay_of
 from muster.data.decision import Memory, PulseKey
+from muster.dataclass import dataclass
 from muster.features.whatif.supposing import Edits
 from muster.git.agentrefs import AgentRefs
 from muster.git.agents import AgentRef

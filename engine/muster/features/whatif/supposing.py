@@ -5,7 +5,7 @@ there is no second way of deciding.
 """
 
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 
@@ -16,6 +16,7 @@ from muster.data.times import format_time, span_of, try_time
 from muster.data.tree import Tree, dig, mappings_at
 from muster.data.yaml.emitter import emit
 from muster.data.yaml.loader import load_documents
+from muster.dataclass import dataclass
 from muster.fleet.files import read_file
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import (

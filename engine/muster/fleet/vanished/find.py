@@ -18,7 +18,6 @@ removals.
 
 import re
 from collections.abc import Collection, Iterable, Mapping, Sequence
-from dataclasses import dataclass
 from pathlib import PurePosixPath
 from typing import Final
 
@@ -29,6 +28,7 @@ from muster.data.kinds import CLUSTERS, is_cluster, kind_of
 from muster.data.snapshot import Skipped, Snapshot, StatedRemovals
 from muster.data.source import Part, SourceFile
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.fleet import messages
 from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.misspelt import Guess

@@ -4,7 +4,7 @@ Git history tells what files held at the last run or since: objects that are now
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from muster.data.codes import Severity
@@ -24,6 +24,7 @@ from muster.data.kinds import (
 from muster.data.snapshot import Past, Skipped
 from muster.data.source import Layer, Part, SourceFile
 from muster.data.tree import Tree, dig, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet import messages
 from muster.fleet.acceptance import ACCEPTED_ON
 from muster.fleet.clusters import BUILT_IN

@@ -4,7 +4,6 @@ import hashlib
 import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from datetime import datetime
 from functools import lru_cache
 from typing import Final, TypeAlias
@@ -16,6 +15,7 @@ from cryptography.hazmat.primitives.asymmetric.types import PublicKeyTypes
 from cryptography.x509.oid import NameOID
 
 from muster.data.agentref import agent_named
+from muster.dataclass import dataclass
 from muster.git.errors import IdentityError
 
 _LEAST_BITS: Final = 2048  # of an RSA key

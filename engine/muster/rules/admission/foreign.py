@@ -6,12 +6,12 @@ documents with one name (a base and its overlay) are two objects here: they are 
 
 from collections import defaultdict
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from muster.data.codes import Severity
 from muster.data.ids import ObjectId
 from muster.data.tree import Tree, mapping_at
+from muster.dataclass import dataclass
 from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.fleet import Fleet
 from muster.fleet.foreign import BodyLoader, Foreign, in_scope

@@ -4,12 +4,13 @@ Sources: the Kubernetes API's ParamRef (and upstream's `CollectParams`), `namesp
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import BY_GROUP_KIND
 from muster.data.tree import Tree, mapping_at
+from muster.dataclass import dataclass
 from muster.fleet.documents import DEFAULT_NAMESPACE
 from muster.fleet.fleet import Fleet
 from muster.rules.admission.foreign import ForeignObjects, named_namespace

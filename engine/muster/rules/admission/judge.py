@@ -1,7 +1,7 @@
 """Evaluates the policies in force for a revision: a finding per violation, at the object."""
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import cache
 from typing import Final
 
@@ -19,6 +19,7 @@ from muster.data.kinds import (
 )
 from muster.data.source import Place
 from muster.data.tree import At, Tree, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object

@@ -6,10 +6,10 @@ without a namespace always match, as upstream. Files never request a subresource
 """
 
 from collections.abc import Callable, Iterable, Mapping
-from dataclasses import dataclass
 
 from muster.data.kinds import BY_GROUP_KIND, Kind
 from muster.data.tree import Tree, mappings_at
+from muster.dataclass import dataclass
 from muster.rules.admission.request import AdmissionRequest
 from muster.rules.admission.resources import REGISTERED, Resource
 from muster.rules.policies.selectors import LabelSelector

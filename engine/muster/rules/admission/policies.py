@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from functools import partial
 
 from muster import cel
@@ -13,6 +13,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import BY_GROUP_KIND, VALIDATING_ADMISSION_POLICY, VALIDATING_ADMISSION_POLICY_BINDING, Kind
 from muster.data.names import did_you_mean, nearest
 from muster.data.tree import At, Tree, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at

@@ -1,11 +1,11 @@
 """Requests: what a revision does to each object, as an API server would see it."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import kind_of
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.rules.admission.resources import Resource, resource_of

@@ -6,13 +6,13 @@ Kubernetes' own kinds; the rest is guessed. Plurals are guessed as upstream does
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cached_property
 from types import MappingProxyType
 from typing import Final
 
 from muster.data.kinds import ALL, BY_GROUP_KIND, Kind
 from muster.data.tree import Tree, dig
+from muster.dataclass import dataclass
 from muster.fleet.foreign import BodyLoader, ByKind, Foreign
 
 _DEFINITION: Final = ("apiextensions.k8s.io", "CustomResourceDefinition")

@@ -12,7 +12,7 @@ nobody has to approve it twice.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from muster.data.decision import OF_ITSELF, Because, Decision, Held, Input, Path
@@ -22,6 +22,7 @@ from muster.data.kinds import ALL, FLEET, is_cluster
 from muster.data.names import few
 from muster.data.times import earliest, format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.leases import leases_by_cluster, renew_time
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared

@@ -8,7 +8,7 @@ Expressions read it as text: `calendar('office-hours')` is `now.inWindow(calenda
 """
 
 from collections.abc import Callable, Iterable
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TypeVar
 
@@ -19,6 +19,7 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.names import did_you_mean
 from muster.data.tree import At, Tree, dig, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 

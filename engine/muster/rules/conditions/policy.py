@@ -1,7 +1,6 @@
 """Compiled ConditionPolicies: each decides one condition, by the first of its rules that holds."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -12,6 +11,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import CONDITION_POLICY
 from muster.data.times import try_duration
 from muster.data.tree import At, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.rules.policies.expressions import Compiler, TextExpression, reads_lease
 from muster.rules.policies.policies import Policy, PolicyFields, PolicyKind

@@ -10,7 +10,7 @@ status changes; its end is the horizon.
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from muster import cel
@@ -19,6 +19,7 @@ from muster.data.finding import Finding
 from muster.data.kinds import ALL, CLUSTER_DEPLOYMENT, CONDITION_POLICY
 from muster.data.times import LAST, earliest, format_time, later, try_time
 from muster.data.tree import At, Tree
+from muster.dataclass import dataclass
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View

@@ -10,12 +10,12 @@ Policies decide what silence makes Unknown (`muster.rules.policies.staleness`); 
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.fleet.clusters import JOINED
 from muster.fleet.leases import is_silent, lease_seconds, leases_by_cluster
 from muster.fleet.objects import Object

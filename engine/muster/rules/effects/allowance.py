@@ -9,7 +9,7 @@ Conditions are never held, existing effects are not asked for again, and recover
 """
 
 from collections.abc import Collection, Iterable
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import NamedTuple, TypeAlias
 
@@ -18,6 +18,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import is_cluster
 from muster.data.times import LAST, format_time, later, try_time
 from muster.data.tree import Tree, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.view import View
 from muster.rules.effects.approval import Approvals
 from muster.rules.effects.budget import Budget, headline, in_service, labels_of, sound_override

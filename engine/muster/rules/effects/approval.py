@@ -11,7 +11,7 @@ topic's name breaks it. That one counts as approval under the Fleet's topics, to
 """
 
 from collections.abc import Collection, Iterable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Final
 
@@ -21,6 +21,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import APPROVAL, FLEET, MANAGED_CLUSTER
 from muster.data.times import LAST, format_time, try_time
 from muster.data.tree import mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.view import View
 from muster.rules.effects.budget import fleet_id

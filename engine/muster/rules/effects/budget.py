@@ -15,13 +15,14 @@ requires a reason, so that it is not left in place.
 
 import re
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import ACCEPTED, DISRUPTION_BUDGET, FLEET, MANAGED_CLUSTER, is_cluster, of_kinds
 from muster.data.times import try_duration, try_time
 from muster.data.tree import Tree, dig, mapping_at
+from muster.dataclass import dataclass
 from muster.fleet.acceptance import is_accepted, is_only_reported
 from muster.fleet.files import builtin_objects
 from muster.fleet.fleet import Fleet

@@ -6,7 +6,6 @@ does. Recovery and the rollback of a Rollout are never held.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -20,6 +19,7 @@ from muster.data.kinds import CALENDAR, FLEET, MANAGED_CLUSTER
 from muster.data.names import did_you_mean
 from muster.data.times import format_time
 from muster.data.tree import At, Tree, dig, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.clusters import CLUSTER_SET, DEFAULT
 from muster.fleet.fleet import Fleet
 from muster.fleet.places import finding_at

@@ -17,7 +17,6 @@ the valve stretches counts from the next renewal on.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass
 from datetime import datetime
 from typing import Final
 
@@ -25,6 +24,7 @@ from muster.data.decision import Because, Decision, Input
 from muster.data.finding import Finding
 from muster.data.kinds import ACCEPTED, FLEET, MANAGED_CLUSTER
 from muster.data.tree import Tree, dig, mapping_at
+from muster.dataclass import dataclass
 from muster.fleet.acceptance import is_accepted
 from muster.fleet.faults import each
 from muster.fleet.leases import (

@@ -1,6 +1,5 @@
 """Compiled NotificationPolicies: which transitions are notified, to whom, in which groups, and the quiet hours."""
 
-from dataclasses import dataclass
 from datetime import datetime, time, timedelta
 from typing import Final
 from zoneinfo import ZoneInfo
@@ -11,6 +10,7 @@ from muster.data.codes import Code
 from muster.data.kinds import NOTIFICATION_POLICY
 from muster.data.times import parse_duration
 from muster.data.tree import mapping_at
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.rules.policies.expressions import Compiler
 from muster.rules.policies.policies import Policy, PolicyFields, PolicyKind

@@ -7,7 +7,6 @@ typing error is no reason to move work.
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cache, cached_property
 
@@ -16,6 +15,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import ADD_ON_PLACEMENT_SCORE, MANAGED_CLUSTER, MANAGED_CLUSTER_SET_BINDING, of_kinds
 from muster.data.times import try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.acceptance import is_accepted
 from muster.fleet.derived import derived_body
 from muster.fleet.objects import Object

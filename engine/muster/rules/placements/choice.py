@@ -7,12 +7,13 @@ this run, or before it for those that come later.
 """
 
 from collections.abc import Iterable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 
 from muster.data.ids import ObjectId
 from muster.data.times import second_after
+from muster.dataclass import dataclass
 from muster.rules.placements.candidates import NO_SCORES, Candidates
 from muster.rules.placements.filters import Eligible, Tolerated, eligible, tolerated
 from muster.rules.placements.policy import Predicate

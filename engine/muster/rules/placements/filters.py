@@ -4,11 +4,11 @@ Sets and predicates do not depend on time; taints do, so `tolerated` is evaluate
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from itertools import filterfalse
 
 from muster import cel
+from muster.dataclass import dataclass
 from muster.rules.placements.candidates import Candidates
 from muster.rules.placements.policy import Predicate
 from muster.rules.placements.spec import NO_SELECT_IF_NEW, PREFER_NO_SELECT, Taint, TolerationLimits

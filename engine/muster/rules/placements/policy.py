@@ -7,7 +7,6 @@ with a finding at the mistake.
 """
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from muster import cel
@@ -17,6 +16,7 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.tree import At, Tree, mapping_at, mappings_at, read_json
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.placements.spec import Misconfigured, PlacementSpec, read_spec, wanted

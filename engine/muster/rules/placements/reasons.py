@@ -5,11 +5,12 @@ The text completes the sentence "cluster X left placement Y because ..."; `rule`
 """
 
 from collections.abc import Iterable, Iterator
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import MANAGED_CLUSTER
+from muster.dataclass import dataclass
 from muster.rules.effects.approval import Approvals
 from muster.rules.placements.candidates import Candidates, is_candidate
 from muster.rules.placements.choice import scores

@@ -14,7 +14,7 @@ first choice. What the choice would be without a freeze says which moves are hel
 
 from collections import Counter
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Final
 
@@ -23,6 +23,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import PLACEMENT
 from muster.data.times import earliest
 from muster.data.tree import Tree, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.effects.approval import MOVE, Approvals

@@ -1,11 +1,11 @@
 """PlacementDecisions by Placement: those of the last run, under `derived/`, and those of this run."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION, of_kinds
 from muster.data.tree import Tree, dig, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.derived import derived_body
 from muster.fleet.view import View
 

@@ -10,7 +10,6 @@ of time.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from fractions import Fraction
 from functools import cached_property
@@ -19,6 +18,7 @@ from typing import NamedTuple
 
 from muster.data.times import later, second_at, try_time
 from muster.data.tree import At, Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.rules.policies.selectors import LabelSelector
 
 NO_SELECT, PREFER_NO_SELECT, NO_SELECT_IF_NEW = "NoSelect", "PreferNoSelect", "NoSelectIfNew"

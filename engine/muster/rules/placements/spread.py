@@ -12,9 +12,10 @@ cluster; a cell with a full topology waits with it until the fewest have caught 
 
 from collections import Counter, defaultdict
 from collections.abc import Iterator, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from heapq import heappop, heappush
 
+from muster.dataclass import dataclass
 from muster.rules.placements.candidates import Candidates
 from muster.rules.placements.spec import Spread
 

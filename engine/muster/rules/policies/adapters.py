@@ -4,7 +4,6 @@ Looked up once per stage and view, so each object costs a few dictionary reads.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from muster.cel.types import BOOL, STRING, ListType, ObjectType, StringType, required
@@ -12,6 +11,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import NODE_POOL, TARGETS, Kind, kind_of
 from muster.data.times import try_time
 from muster.data.tree import Tree, dig
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.fleet.reports import accepted_by_target, required_adapters
 from muster.fleet.settings import Settings

@@ -1,7 +1,6 @@
 """The environments of policies: their variables and functions, and cost limits."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from functools import cache
 
 from muster import cel
@@ -10,6 +9,7 @@ from muster.cel.env import Function
 from muster.cel.types import DYN, STRING, MapType, ObjectType, StringType, Type, required
 from muster.data.kinds import Kind
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.rules.policies.types import condition_type
 from muster.rules.policies.variables import CONDITION_MAPS, VARIABLES
 

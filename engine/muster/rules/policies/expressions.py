@@ -1,7 +1,7 @@
 """The expressions of one object, compiled in one environment, with each problem at its place in the file."""
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import cache
 
 from muster import cel
@@ -13,6 +13,7 @@ from muster.data.findings import finding
 from muster.data.kinds import kind_of
 from muster.data.source import Place
 from muster.data.tree import At, Tree
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.fleet.places import expression_place, plain_steps
 

@@ -1,12 +1,13 @@
 """What is in force for all objects of a fleet: settings, compiled policies, and cost limits."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import field, fields
 from itertools import chain
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from muster.data.finding import Finding
 from muster.data.kinds import Kind
+from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.leases import grace_factor
 from muster.fleet.settings import Settings

@@ -5,13 +5,14 @@ and without it. Recording costs several evaluations each, so it is done only for
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Any
 from weakref import ref
 
 from muster import cel
 from muster.data.ids import ObjectId
 from muster.data.tree import At
+from muster.dataclass import dataclass
 
 #: The path of a policy's variables; their names follow.
 VARIABLES_AT: At = ("spec", "variables")

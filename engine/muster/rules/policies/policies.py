@@ -5,7 +5,7 @@ checker knows every name and field.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Generic, TypedDict, TypeVar
 
 from muster import cel
@@ -17,6 +17,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import BY_NAME, Kind
 from muster.data.names import did_you_mean
 from muster.data.tree import At, Tree, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.policies.environments import UNBOUNDED, Bounds, policy_environment

@@ -1,11 +1,11 @@
 """The scopes of one stage."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from muster import cel
 from muster.data.ids import ObjectId
+from muster.dataclass import dataclass
 from muster.fleet.view import View
 from muster.rules.policies.in_force import InForce
 from muster.rules.policies.lazy import PolicyScope, WitnessedScope, WitnessNote

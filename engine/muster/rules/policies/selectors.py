@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
 from functools import cache, cached_property
 
 from muster.data.tree import At, Tree, mapping_at, mappings_at
+from muster.dataclass import dataclass
 
 _KEY = r"(?P<key>[A-Za-z0-9][-A-Za-z0-9_./]*)"
 _AMONG = re.compile(_KEY + r"\s+(?P<no>not)?in\s*\((?P<values>[^()]+)\)")

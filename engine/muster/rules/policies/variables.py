@@ -4,7 +4,6 @@
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from functools import cached_property
 from typing import Final
@@ -37,6 +36,7 @@ from muster.data.kinds import (
     Kind,
 )
 from muster.data.tree import Tree, dig, mapping_at
+from muster.dataclass import dataclass
 from muster.fleet.leases import (
     SIGHT,
     cluster_named,

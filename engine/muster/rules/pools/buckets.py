@@ -6,10 +6,11 @@ a cluster is neither assignable nor broken.
 """
 
 from collections.abc import Callable, Container, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 
 from muster.data.ids import ObjectId
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.rules.pools.model import RUNNING, Bucket, Cluster, Pool
 
 #: Returns a cluster's conditions by type, as this run decided them.

@@ -9,11 +9,11 @@ cluster that contradict each other are left out of the pass: nothing is assigned
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import datetime, timedelta
 
 from muster.data.times import format_duration, later, try_duration
 from muster.data.tree import Tree, dig
+from muster.dataclass import dataclass
 from muster.rules.pools.buckets import Buckets
 from muster.rules.pools.conditions import PoolCondition
 from muster.rules.pools.model import RUNNING, Claim, Cluster, Pool, instant

@@ -5,13 +5,13 @@ cluster's manifest is carried over from the last run; its pool may change it.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from muster.data.decision import OF_CONDITIONS, Because, Decision, Failed, Input
 from muster.data.finding import Finding
 from muster.data.times import format_time, second_at
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.fleet.faults import attempt
 from muster.fleet.objects import Object
 from muster.fleet.view import View

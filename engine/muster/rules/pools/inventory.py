@@ -11,7 +11,7 @@ muster reads no secrets. A dependency exists if it is an object of the repositor
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 
 from muster.data.decision import OF_ITSELF, Because, Decision
@@ -19,6 +19,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTER_DEPLOYMENT_CUSTOMIZATION, CLUSTER_IMAGE_SET
 from muster.data.kinds import CLUSTER_DEPLOYMENT_CUSTOMIZATION as CUSTOMIZATION
 from muster.data.tree import Tree, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.settings import Settings
 from muster.fleet.view import View
 from muster.rules.pools.buckets import Buckets

@@ -5,7 +5,7 @@ from their content: a time in it is when the field got its value.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Final
 
@@ -14,6 +14,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTER_CLAIM, CLUSTER_DEPLOYMENT, CLUSTER_POOL, kind_of
 from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mapping_at
+from muster.dataclass import dataclass
 from muster.fleet.merge import leaf_at
 from muster.fleet.view import View
 from muster.rules.pools.manifest import TO_HIBERNATING, TO_RUNNING

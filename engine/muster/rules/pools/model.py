@@ -4,7 +4,6 @@ A view shows the objects *before* this pass: inputs, overlaid by what the last r
 provisioner's alone; muster's part of it is decided again in each run.
 """
 
-from dataclasses import dataclass
 from datetime import UTC, datetime, timedelta
 from enum import Enum
 from typing import NamedTuple
@@ -12,6 +11,7 @@ from typing import NamedTuple
 from muster.data.ids import ObjectId
 from muster.data.times import try_duration, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 
 HIVE = "hive.openshift.io"
 VERSION = f"{HIVE}/cluster-pool-spec-hash"

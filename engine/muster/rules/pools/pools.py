@@ -6,7 +6,7 @@ this pass acts, except for a pool that is being deleted.
 
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from itertools import islice
 
@@ -15,6 +15,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTER_DEPLOYMENT
 from muster.data.times import format_time
 from muster.data.tree import Tree, mapping_at
+from muster.dataclass import dataclass
 from muster.fleet.shared import Shared
 from muster.rules.effects.allowance import Allowance
 from muster.rules.pools import conditions

@@ -14,11 +14,12 @@ installing ones only if needed.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
 from muster.data.times import later, second_after
 from muster.data.tree import Tree, dig, mappings_at
+from muster.dataclass import dataclass
 from muster.rules.pools.buckets import Buckets
 from muster.rules.pools.model import HIBERNATING, HIVE, OLDEST, RUNNING, Cluster, Pool, annotated, instant, span
 from muster.rules.pools.rules import Rules

@@ -3,10 +3,10 @@
 `Fleet.spec.pools.compatibility` chooses. Everything in which the two differ is named here and nowhere else.
 """
 
-from dataclasses import dataclass
 from datetime import timedelta
 
 from muster.data.times import try_duration
+from muster.dataclass import dataclass
 from muster.fleet.settings import Settings
 
 DEFAULT_BACKOFF = timedelta(minutes=5)

@@ -17,12 +17,13 @@ hash of namespace and name are added.
 import hashlib
 import re
 from collections.abc import Callable, Collection, Iterable, Iterator
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from itertools import chain
 
 from muster.data.decision import ApprovalWait, Because, Held, Input
 from muster.data.ids import ObjectId
+from muster.dataclass import dataclass
 from muster.fleet.view import View
 from muster.rules.effects.allowance import Allowance
 from muster.rules.effects.approval import DELETION

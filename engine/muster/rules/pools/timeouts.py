@@ -12,12 +12,13 @@ wait that doubles each time, until a claim gets one of them, or nothing has fail
 """
 
 from collections.abc import Iterable
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final
 
 from muster.data.times import format_duration, format_time, later
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.rules.pools.manifest import TO_HIBERNATING, TO_RUNNING
 from muster.rules.pools.model import HIBERNATING, RUNNING, Cluster, instant, span, whole
 from muster.rules.pools.powerstate import (

@@ -1,6 +1,5 @@
 """Compiled Projections: for what they write files, where, and with which content."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from muster import cel
@@ -10,6 +9,7 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import BY_NAME, MANAGED_CLUSTER, Kind
 from muster.data.tree import At, mapping_at
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.policies.environments import Bounds, fleet_functions

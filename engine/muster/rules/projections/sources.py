@@ -5,7 +5,7 @@ file of all its items.
 """
 
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from functools import cached_property
 from typing import Final
 
@@ -24,6 +24,7 @@ from muster.data.kinds import (
     of_kinds,
 )
 from muster.data.tree import Tree, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.objects import by_type
 from muster.fleet.settings import Settings
 from muster.fleet.view import View

@@ -10,7 +10,7 @@ collide stay as they were.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -23,6 +23,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTERS, PROJECTION, is_cluster
 from muster.data.locations import projected_path
 from muster.data.tree import At, Tree
+from muster.dataclass import dataclass
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at

@@ -1,7 +1,6 @@
 """Compiled PulsePolicies: when pulses are published, how often, to whom, and what their events contain."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -11,6 +10,7 @@ from muster.data.decision import Because, Input
 from muster.data.kinds import PULSE_POLICY
 from muster.data.times import parse_duration
 from muster.data.tree import At, Tree, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.rules.policies.expressions import Compiler
 from muster.rules.policies.policies import Policy, PolicyFields, PolicyKind

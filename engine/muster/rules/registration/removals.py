@@ -12,7 +12,7 @@ stage.
 """
 
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from typing import Final
 
@@ -23,6 +23,7 @@ from muster.data.findings import finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import is_cluster
 from muster.data.names import few
+from muster.dataclass import dataclass
 from muster.fleet.acceptance import is_only_reported
 from muster.fleet.agent_refs import accepted_by_ref
 from muster.fleet.fleet import AnyFleet, Fleet

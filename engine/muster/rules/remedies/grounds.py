@@ -8,13 +8,14 @@ anew.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import TypeAlias
 
 from muster.data.decision import Path
 from muster.data.ids import ObjectId
 from muster.data.tree import Tree, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.view import View
 from muster.rules.conditions.stale_input import StaleInput
 from muster.rules.generations import spec_digest

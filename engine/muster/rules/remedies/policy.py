@@ -6,7 +6,7 @@ Empty means the same as absent, as the seed's API comments say: no `clusterAffin
 """
 
 from collections.abc import Collection, Iterator, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 
 from muster import cel
 from muster.data.codes import Code
@@ -16,6 +16,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTERS
 from muster.data.names import did_you_mean
 from muster.data.tree import At, Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.policies.environments import policy_environment

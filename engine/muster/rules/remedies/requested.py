@@ -5,13 +5,14 @@ there is input or the Remedy changes (`muster.rules.remedies.grounds`).
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
 from muster import cel
 from muster.data.decision import Failed
 from muster.data.finding import Finding
 from muster.data.kinds import CLUSTERS, REMEDY
+from muster.dataclass import dataclass
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View

@@ -9,12 +9,13 @@ never make a later report of an older generation stale.
 """
 
 from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 from typing import TypeAlias
 
 from muster.data.times import format_duration, later, second_at
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.fleet.reports import Accepted, ReportPayload, same_report
 
 ACCEPTED = "Accepted"

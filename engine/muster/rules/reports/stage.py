@@ -8,7 +8,7 @@ digest, `status.muster.judged`, so that it does not become too old later.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime, timedelta
 
 from muster.data.decision import OF_ITSELF, OF_SPEC, Because, Decision, Input, Path
@@ -19,6 +19,7 @@ from muster.data.kinds import ADAPTER_REPORT, CLUSTERS, NODE_POOL, TARGETS
 from muster.data.source import Part
 from muster.data.times import format_time, try_duration
 from muster.data.tree import Tree, mapping_at
+from muster.dataclass import dataclass
 from muster.fleet.faults import each
 from muster.fleet.neighbourhoods import cluster_of
 from muster.fleet.objects import Object

@@ -7,7 +7,7 @@ it is enough that the cluster is available.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from typing import Final
 
@@ -20,6 +20,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import FLEET, MANAGED_CLUSTER, MANIFEST_WORK, PLACEMENT, ROLLOUT
 from muster.data.times import format_time, try_time
 from muster.data.tree import At, Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.policies.environments import UNBOUNDED, Bounds, policy_environment

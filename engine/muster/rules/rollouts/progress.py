@@ -9,7 +9,7 @@ revision speaks of the revision before. So each step takes at least a second.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from functools import cached_property
 
@@ -21,6 +21,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTERS, MANAGED_CLUSTER, MANIFEST_WORK, ROLLOUT
 from muster.data.times import earliest, format_time, second_after
 from muster.data.tree import Tree, dig, mapping_at
+from muster.dataclass import dataclass
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View

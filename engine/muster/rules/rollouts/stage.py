@@ -13,7 +13,7 @@ files of the clusters that it moves, and one more.
 
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 from fractions import Fraction
 from typing import NamedTuple
@@ -24,6 +24,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import MANAGED_CLUSTER, ROLLOUT
 from muster.data.times import earliest, format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at
+from muster.dataclass import dataclass
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared

@@ -12,11 +12,12 @@ passes the status of every cluster that has the present revision. Deliberate dif
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime, timedelta
 
 from muster.data.groups import grouped
 from muster.data.times import earliest, later, second_at
+from muster.dataclass import dataclass
 from muster.rules.placements.shards import DecisionShard
 from muster.rules.rollouts.strategy import (
     ALL,

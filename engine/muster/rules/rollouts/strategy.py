@@ -7,13 +7,13 @@ number of clusters tolerates all; upstream falls back to none.
 
 import re
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import timedelta
 from fractions import Fraction
 from math import ceil
 
 from muster.data.times import parse_duration, try_duration
 from muster.data.tree import Tree, mapping_at, mappings_at
+from muster.dataclass import dataclass
 
 ALL, PROGRESSIVE, PROGRESSIVE_PER_GROUP = "All", "Progressive", "ProgressivePerGroup"
 #: The field that holds the limits of each type.

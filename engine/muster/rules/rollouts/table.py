@@ -5,13 +5,13 @@ Placement's decisions, the labels by which stages select) is as the last wide ru
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
 
 from muster.data.codec import decode, encode
 from muster.data.kinds import MANAGED_CLUSTER
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.placements.shards import decided_shards

@@ -1,6 +1,5 @@
 """Compiled ScorePolicies: which score of a cluster, and its value."""
 
-from dataclasses import dataclass
 from datetime import timedelta
 from typing import Final
 
@@ -10,6 +9,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import ADD_ON_PLACEMENT_SCORE, MANAGED_CLUSTER, SCORE_POLICY
 from muster.data.times import parse_duration
 from muster.data.tree import At
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.rules.failures import PolicyFailure
 from muster.rules.policies.expressions import Compiler

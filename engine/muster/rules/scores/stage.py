@@ -9,7 +9,7 @@
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import cached_property
 from typing import Final
@@ -23,6 +23,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import ADD_ON_PLACEMENT_SCORE, MANAGED_CLUSTER, SCORE_POLICY, of_kinds
 from muster.data.times import earliest, format_time, later, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at

@@ -7,7 +7,6 @@ set is in `default`. A denied cluster is in no set; one that was never accepted,
 """
 
 from collections.abc import Collection, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from muster.data.decision import OF_ITSELF, Because, Decision, Input
@@ -15,6 +14,7 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import ACCEPTED, MANAGED_CLUSTER, MANAGED_CLUSTER_SET, MANAGED_CLUSTER_SET_BINDING
 from muster.data.tree import Tree, mapping_at
+from muster.dataclass import dataclass
 from muster.fleet.clusters import BUILT_IN, CLUSTER_SET, DEFAULT, is_managed, members_text
 from muster.fleet.faults import each
 from muster.fleet.objects import Object

@@ -1,12 +1,12 @@
 """Parsed ClusterTaintPolicies (Karmada): the clusters of each, and when it adds and removes its taints."""
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import CLUSTER_TAINT_POLICY
 from muster.data.times import try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
 from muster.rules.policies.selectors import LabelSelector

@@ -9,7 +9,7 @@ Policies cannot remove taints that people commit.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from datetime import datetime
 
 from muster.data.decision import OF_CONDITIONS, Because, Decision, Held, Input, Path
@@ -17,6 +17,7 @@ from muster.data.finding import Finding
 from muster.data.kinds import CLUSTER_TAINT_POLICY, CLUSTERS, TAINT_EFFECTS
 from muster.data.times import format_time
 from muster.data.tree import Tree, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View

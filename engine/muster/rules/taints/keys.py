@@ -1,7 +1,6 @@
 """Keys of a cluster's taints, which taints keep work away, and what policies request."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import TypeAlias
 
@@ -9,6 +8,7 @@ from muster.data.decision import Decision, Path
 from muster.data.kinds import TAINTS, Kind
 from muster.data.times import format_time
 from muster.data.tree import Tree, mappings_at
+from muster.dataclass import dataclass
 from muster.rules.stages import ObjectBroadcast
 from muster.rules.taints.cluster_policy import ClusterTaintPolicy
 from muster.rules.taints.policy import TaintRule

@@ -1,6 +1,5 @@
 """Compiled TaintPolicies: which taints, and when."""
 
-from dataclasses import dataclass
 from typing import Final
 
 from muster import cel
@@ -8,6 +7,7 @@ from muster.data.codes import Code
 from muster.data.decision import Because, Input
 from muster.data.kinds import TAINT_EFFECTS, TAINT_POLICY
 from muster.data.tree import At, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.rules.policies.expressions import Compiler
 from muster.rules.policies.policies import Policy, PolicyFields, PolicyKind

@@ -11,7 +11,7 @@ names the status Unknown.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 
 from muster.data.decision import Decision, Failed
@@ -19,6 +19,7 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import TAINT_EFFECTS
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View

@@ -6,7 +6,6 @@ taint that keeps work away is a disruptive effect, which a budget may hold.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 from typing import cast
 
@@ -14,6 +13,7 @@ from muster.data.decision import OF_CONDITIONS, OF_ITSELF, Because, Decision, He
 from muster.data.finding import Finding
 from muster.data.kinds import CLUSTERS, TAINT_POLICY
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.fleet.faults import each
 from muster.fleet.objects import Object
 from muster.fleet.view import View

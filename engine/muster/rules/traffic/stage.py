@@ -7,7 +7,6 @@ DisruptionBudget with `minAvailableBackends` holds a new block if too few cluste
 """
 
 from collections.abc import Collection, Iterable, Iterator, Mapping
-from dataclasses import dataclass
 from datetime import datetime
 
 from muster.data.codes import Code
@@ -15,6 +14,7 @@ from muster.data.decision import OF_ITSELF, OF_SPEC, Because, Decision, Held, In
 from muster.data.finding import Finding
 from muster.data.kinds import CLUSTERS, DISRUPTION_BUDGET, MULTI_CLUSTER_INGRESS, RESOURCE_BINDING
 from muster.data.tree import Tree, dig, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.faults import each
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object

@@ -8,7 +8,7 @@ says whether it is stopped, soaking or waiting.
 
 from collections.abc import Callable, Collection, Container, Iterable, Mapping, Sequence
 from collections.abc import Set as AbstractSet
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import partial
 from typing import Final, NamedTuple, TypeAlias
@@ -18,6 +18,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import MANIFEST_WORK, PLACEMENT
 from muster.data.times import earliest, format_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.rules.effects.approval import ROLLOUT_EFFECT
 from muster.rules.generations import spec_digest

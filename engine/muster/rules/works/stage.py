@@ -6,7 +6,7 @@ cluster's neighbourhood. So orders are a broadcast, and a run that has not looke
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import datetime
 from functools import partial
 from typing import Final
@@ -18,6 +18,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import MANAGED_CLUSTER, MANIFEST_WORK, MANIFEST_WORK_REPLICA_SET, PLACEMENT, of_kinds
 from muster.data.times import format_time
 from muster.data.tree import mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.faults import each
 from muster.fleet.objects import SPEC_DIGEST, Object
 from muster.fleet.shared import Shared

@@ -5,7 +5,6 @@ placement's decisions, is as the last wide run read it.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from functools import lru_cache
 from typing import NamedTuple
@@ -13,6 +12,7 @@ from typing import NamedTuple
 from muster.data.codec import decode, encode
 from muster.data.ids import ObjectId
 from muster.data.kinds import MANIFEST_WORK
+from muster.dataclass import dataclass
 from muster.rules.generations import spec_digest
 from muster.rules.rollouts.step import ClusterStatus
 from muster.rules.works.sets import DecidedPlacement, StatusOfNew, WorkOrder

@@ -5,7 +5,7 @@ here it follows from the set, so that every run derives the same.
 """
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import replace
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -14,6 +14,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import MANAGED_CLUSTER, MANIFEST_WORK, MANIFEST_WORK_REPLICA_SET, of_kinds
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree, dig, digest_of, mapping_at, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.objects import SPEC_DIGEST
 from muster.fleet.view import View
 from muster.rules.rollouts.step import FAILED, PROGRESSING, SUCCEEDED, TO_APPLY, ClusterStatus

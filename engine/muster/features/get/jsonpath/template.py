@@ -2,10 +2,10 @@
 
 import re
 from collections.abc import Sequence
-from dataclasses import dataclass
 from typing import Final, TypeAlias
 
 from muster.data.yaml.positions import excerpt
+from muster.dataclass import dataclass
 
 #: Limits in characters and in levels, beyond any template that people write.
 MAX_LENGTH: Final = 10_000

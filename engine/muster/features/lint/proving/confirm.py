@@ -1,13 +1,13 @@
 """Check a counterexample with muster's own evaluator: only confirmed ones are reported."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from muster import cel
 from muster.data.kinds import LEASE, Kind
 from muster.data.times import parse_time
 from muster.data.tree import At, Tree
+from muster.dataclass import dataclass
 from muster.features.lint.proving.invariants import Invariant
 from muster.features.lint.proving.rules import Validations, in_order, rule_conditions
 from muster.fleet.violations import validator_of

@@ -12,7 +12,6 @@ fleet replaces a built-in one.
 """
 
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass
 from typing import Final
 
 from muster import cel
@@ -22,6 +21,7 @@ from muster.data.finding import Finding
 from muster.data.kinds import POLICY_TEST, Kind
 from muster.data.names import did_you_mean
 from muster.data.tree import At, mappings_at
+from muster.dataclass import dataclass
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.conditions.policy import ConditionPolicy

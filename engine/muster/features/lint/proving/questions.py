@@ -7,7 +7,7 @@ at all, that is the proof.
 """
 
 from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final
 
 from muster.data.codes import Code
@@ -16,6 +16,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import MANAGED_CLUSTER, Kind
 from muster.data.tree import At
 from muster.data.yaml.emitter import emit
+from muster.dataclass import dataclass
 from muster.features.lint.proving.confirm import Example, evaluated, is_allowed, is_broken
 from muster.features.lint.proving.inputs import is_built_in
 from muster.features.lint.proving.invariants import Invariant, invariants_of

@@ -2,7 +2,7 @@
 evaluation: `matchConditions`, rules, texts, each only if those before allow it. Gates of Rollouts count as rules."""
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field, replace
+from dataclasses import field, replace
 from functools import partial
 
 from muster import cel
@@ -10,6 +10,7 @@ from muster.cel.types import FieldType, ObjectType, StringType, Type
 from muster.cel.values import INT_MAX, INT_MIN
 from muster.data.kinds import CLUSTERS, MANAGED_CLUSTER, Kind
 from muster.data.tree import At
+from muster.dataclass import dataclass
 from muster.features.lint.proving.inputs import PolicyInputs, is_built_in, schema_at
 from muster.features.lint.proving.logic import Formula, before, both, either, negation, same, some
 from muster.features.lint.proving.translate import Translator

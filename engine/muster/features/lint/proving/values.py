@@ -5,11 +5,12 @@ of *cases*, a guard and an atom each; if the evaluation does not fail, exactly o
 """
 
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from dataclasses import dataclass, field
+from dataclasses import field
 from typing import Final, Protocol, TypeAlias, runtime_checkable
 
 from muster.cel.values import INT_MAX, INT_MIN
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.features.lint.proving.logic import Formula, Term, before, both, choice, either, some, total
 
 

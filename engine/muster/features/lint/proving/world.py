@@ -9,7 +9,7 @@ Two literals narrow a question: with `small` lists end after those two, and no v
 """
 
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass, field
+from dataclasses import field
 from datetime import UTC, datetime
 from itertools import pairwise
 from typing import Final, TypeAlias
@@ -34,6 +34,7 @@ from muster.cel.types import (
 )
 from muster.cel.values import INT_MAX, INT_MIN
 from muster.data.tree import Tree
+from muster.dataclass import dataclass
 from muster.features.lint.proving.logic import Formula, Model, Term, either, implies, negation, same, within
 from muster.features.lint.proving.values import (
     Bool,
