@@ -4,6 +4,7 @@ import json
 from pathlib import Path
 
 import pytest
+import yaml
 
 from tests.support.commandline import Run
 from tests.support.example import EXAMPLE
@@ -104,3 +105,23 @@ def test_what_is_held_already_is_no_news(muster: Run, fleet: Repo) -> None:
     muster("reconcile", "--repo", fleet.path, "--now", "2026-01-01T13:00:00Z")
     _, out, _ = muster("forecast", "--repo", fleet.path, "--now", "2026-01-01T13:00:00Z", "--for", "1m")
     assert out == "Nothing happens.\n"
+
+
+def test_how_a_rollout_ends_if_all_goes_well(muster: Run, fleet: Repo) -> None:
+    code, out, err = muster("forecast", "--repo", fleet.path, *NOON, "--all-well")
+    assert (code, out, err) == (0, "Nothing happens.\n\nNo rollout is under way.\n", "")
+    spec = {"placementRef": {"name": "search"}, "revision": "v2",
+            "stages": [{"name": "first", "maxConcurrency": 1, "minSuccessTime": "10m"}]}  # fmt: skip
+    metadata = {"name": "search", "namespace": "shop"}
+    body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Rollout", "metadata": metadata, "spec": spec}
+    fleet.commit({"rollout.yaml": yaml.safe_dump(body)})
+    _, out, _ = muster("forecast", "--repo", fleet.path, *NOON, "--all-well")
+    assert (
+        "Rollout/shop/search to v2 if all goes well:\n  stage first: 2 of 2 by 2026-01-01T12:20:02Z (in 20m2s)\n" in out
+    )
+    assert "clusters succeed one second after they get it, as no earlier time is known" in out
+    _, out, _ = muster("forecast", "--repo", fleet.path, *NOON, "--all-well", "--for", "1m", "-o", "json")
+    found = json.loads(out)
+    assert found["moments"][0]["at"] == "2026-01-01T12:00:00Z"
+    (rollout,) = found["rollouts"]
+    assert (rollout["reason"], rollout["stages"][0]["inChange"], rollout["usualTime"]) == ("Progressing", 1, None)

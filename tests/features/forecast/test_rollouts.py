@@ -11,6 +11,7 @@ from muster.data.times import format_time
 from muster.features.forecast.forecast import forecast
 from muster.features.test.memory import MemorySnapshot
 from muster.features.whatif.rehearsal import Rehearsal
+from muster.features.whatif.supposing import Edits
 from muster.run.run import Settled
 from muster.run.settle import settle
 from tests.support.example import NOON
@@ -27,6 +28,14 @@ class MemoryRehearsal:
     def __init__(self, files: dict[str, str]) -> None:
         self.files = dict(files)
 
+    def suppose(self, edits: Edits) -> None:
+        """Edit files."""
+        for (_, path), data in edits.items():
+            if data is None:
+                self.files.pop(path, None)
+            else:
+                self.files[path] = data.decode()
+
     def step(self, now: datetime) -> Settled:
         """Run at an instant."""
         settled = settle(MemorySnapshot(dict(self.files)), now)
@@ -40,28 +49,28 @@ class MemoryRehearsal:
 
 @pytest.mark.parametrize("seed", range(50))
 def test_it_is_what_happens_to_the_second(seed: int) -> None:
-    files = _fleet(random.Random(seed))
+    files = a_fleet(random.Random(seed))
     told = cast("Rehearsal", MemoryRehearsal(files))
     foreseen = [(one.at, [str(c) for c in one.changes]) for one in forecast(told, NOON, NOON + SPAN) if one.changes]
     happens, really = list[tuple[datetime, list[str]]](), MemoryRehearsal(files)
-    for now in _instants({at for at, _ in foreseen}, often=seed < EVERY_SECOND):
+    for now in instants({at for at, _ in foreseen}, often=seed < EVERY_SECOND):
         if changes := really.step(now).changes:
             happens.append((now, [str(change) for change in changes]))
     assert foreseen == happens
     assert len(foreseen) > 1
 
 
-def _instants(foreseen: set[datetime], *, often: bool) -> list[datetime]:
+def instants(foreseen: set[datetime], *, often: bool, span: timedelta = SPAN) -> list[datetime]:
     """Every second, or those around what is foreseen and every fifth: a run makes up for what was due before it.
 
     So a change that nobody foresaw is seen all the same.
     """
-    seconds = [NOON + number * SECOND for number in range(int(SPAN / SECOND) + 1)]
+    seconds = [NOON + number * SECOND for number in range(int(span / SECOND) + 1)]
     near = {at + step for at in foreseen for step in (-SECOND, timedelta(), SECOND)}
     return [at for number, at in enumerate(seconds) if often or number % 5 == 0 or at in near]
 
 
-def _fleet(chance: random.Random) -> dict[str, str]:
+def a_fleet(chance: random.Random) -> dict[str, str]:
     files = {"binding.yaml": BINDING, "placement.yaml": placement("web", 9)}
     for number in range(chance.randint(3, 5)):
         name = f"c{number}"
@@ -70,7 +79,7 @@ def _fleet(chance: random.Random) -> dict[str, str]:
         files[f"{name}-observed.yaml"] = observed(name, healthy=chance.random() < 0.9)
         files[f"{name}-lease.yaml"] = lease(name, renewed)
     body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Rollout", "metadata": {"name": "web", "namespace": "apps"}}
-    files["rollout.yaml"] = yaml.safe_dump({**body, "spec": _spec(chance)})
+    files["rollout.yaml"] = yaml.safe_dump({**body, "spec": a_spec(chance)})
     if chance.random() < 0.4:
         begin = NOON + timedelta(seconds=chance.choice((-1, 2, 9)))
         period = f"{format_time(begin)}/{format_time(begin + timedelta(seconds=chance.choice((6, 17, 30))))}"
@@ -84,7 +93,7 @@ def _fleet(chance: random.Random) -> dict[str, str]:
     return files
 
 
-def _spec(chance: random.Random) -> dict[str, Any]:
+def a_spec(chance: random.Random) -> dict[str, Any]:
     def limits() -> dict[str, Any]:
         return {
             "minSuccessTime": chance.choice(("0s", "7s", "15s")),

@@ -12,6 +12,9 @@ from muster.cli.progress import working
 from muster.cli.reading import open_reading
 from muster.features.whatif.options import Supposed, supposed_options
 
+#: How far to look ahead unless a person says so: usually, and until all rollouts end.
+_USUAL, _LONGEST = timedelta(hours=1), timedelta(days=30)
+
 
 @click.command()
 @options.repo_option
@@ -20,7 +23,13 @@ from muster.features.whatif.options import Supposed, supposed_options
 @options.now_option
 @options.state_option
 @click.option(
-    "--for", "span", type=options.DurationType(), default="1h", show_default=True, help="How far to look ahead."
+    "--for", "span", type=options.DurationType(),
+    help="How far to look ahead.  [default: 1h; with --all-well until all rollouts end, at most 30d]",
+)  # fmt: skip
+@click.option(
+    "--all-well",
+    is_flag=True,
+    help="Suppose that clusters succeed with what rollouts and sets of works give them, and agents keep renewing.",
 )
 @click.option(
     "--renew",
@@ -32,33 +41,43 @@ from muster.features.whatif.options import Supposed, supposed_options
 @supposed_options
 @options.output_option("text", "json")
 def command(
-    repo: Path, rev: str | None, offline: bool, now: datetime, state: Path | None, span: timedelta,
-    renew: tuple[str, ...], pulses: bool, supposed: Supposed, output: str,
+    repo: Path, rev: str | None, offline: bool, now: datetime, state: Path | None, span: timedelta | None,
+    all_well: bool, renew: tuple[str, ...], pulses: bool, supposed: Supposed, output: str,
 ) -> int:  # fmt: skip
     """Show what happens next without new input: transitions, effects and what budgets hold, each at its exact instant.
     Nothing is written.
 
-    With --lose all other agents keep renewing.
+    With --lose all other agents keep renewing. With --all-well the output ends with the time at which each stage of
+    each rollout finishes: a cluster takes the median of its last times; what has failed, and silent clusters, stay so;
+    approvals are given when asked for.
     """
     from muster.cli.documents import json_text
     from muster.cli.listening import READER
-    from muster.features.forecast.forecast import RenewingAgents, forecast, moment_document, moment_text
+    from muster.features.forecast.forecast import ForecastAgents, RenewingAgents, forecast, moment_document, moment_text
+    from muster.features.forecast.success import all_well_document, all_well_text, suppose_success
 
     with working("reading the fleet"):
         reading = open_reading(repo, rev, worktree=False, freshness=replace(READER, ask=not offline))
     start, count, documents = reading.instant(now).now, 0, []
+    until = start + (span or (_LONGEST if all_well else _USUAL))
     with supposed.tried(reading, state) as trial:
         lost = supposed.suppose(trial, start)
-        patterns = renew or (("*",) if lost else ())
-        agents = RenewingAgents.of(trial, patterns, start, lost=lost) if patterns else None
-        for moment in forecast(trial, start, start + span, agents, pulses=pulses):
+        patterns = renew or (("*",) if lost or all_well else ())
+        renewing = RenewingAgents.of(trial, patterns, start, lost=lost) if patterns else None
+        success = suppose_success(trial, renewing, start, until) if all_well and renewing is not None else None
+        agents: ForecastAgents | None = success or renewing
+        ends = (lambda: success.forecasts.at_rest) if success is not None and span is None else (lambda: False)
+        for moment in forecast(trial, start, until, agents, pulses=pulses, ends=ends):
             count += 1
             if output == "json":
                 documents.append(moment_document(moment))
             else:
                 sys.stdout.write(moment_text(moment, start))
     if output == "json":
-        sys.stdout.write(json_text(documents))
-    elif not count:
+        sys.stdout.write(json_text(documents if success is None else all_well_document(success, documents)))
+        return 0
+    if not count:
         click.echo("Nothing happens.")
+    if success is not None:
+        sys.stdout.write(f"\n{all_well_text(success)}")
     return 0

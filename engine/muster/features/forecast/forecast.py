@@ -4,15 +4,15 @@ It follows horizons and does not sample: the horizon of each run is the instant 
 real runs at these instants (`muster.features.whatif.rehearsal`).
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from datetime import datetime, timedelta
-from typing import Final
+from typing import Final, Protocol
 
 from muster.cli.documents import change_document, held_document, object_document
 from muster.data.decision import Held, Pulse
 from muster.data.ids import ObjectId
 from muster.data.printable import printable
-from muster.data.times import format_duration, format_time
+from muster.data.times import earliest, format_duration, format_time
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
 from muster.features.whatif.rehearsal import Rehearsal
@@ -21,6 +21,7 @@ from muster.fleet.assemble import assemble
 from muster.fleet.fleet import Fleet
 from muster.git.snapshot import CommitSnapshot
 from muster.run.change import Change
+from muster.run.run import Settled
 from muster.run.subjects import subject_line
 
 
@@ -42,6 +43,16 @@ class Moment:
 _SECOND: Final = timedelta(seconds=1)
 
 
+class ForecastAgents(Protocol):
+    """What agents and people do in a forecast, as suppositions around its runs."""
+
+    def before(self, rehearsal: Rehearsal, now: datetime) -> None:
+        """Suppose what they have done by the instant of the next run."""
+
+    def after(self, rehearsal: Rehearsal, settled: Settled) -> datetime | None:
+        """Suppose what they do because of a run. Returns when they next do something that a run must see."""
+
+
 @dataclass(frozen=True, slots=True)
 class RenewingAgents:
     """The agents that keep renewing, and the fleet with their leases at the start."""
@@ -60,25 +71,31 @@ class RenewingAgents:
             fleet, gone = assemble(all_), frozenset(lost)
             return cls(fleet, tuple(beat for beat in beats(fleet, patterns, now) if beat.cluster not in gone))
 
-    def renew_until(self, rehearsal: Rehearsal, now: datetime) -> None:
+    def before(self, rehearsal: Rehearsal, now: datetime) -> None:
         """Renew the leases until an instant."""
         supposition = Supposition(self.fleet)
         renewals(supposition, self.agents, now)
         rehearsal.suppose(supposition.edits)
 
+    def after(self, _rehearsal: Rehearsal, _settled: Settled) -> None:
+        """A run does not change when they renew."""
+
 
 def forecast(
-    rehearsal: Rehearsal, now: datetime, until: datetime, agents: RenewingAgents | None = None, *, pulses: bool = False
-) -> Iterator[Moment]:
+    rehearsal: Rehearsal, now: datetime, until: datetime, agents: ForecastAgents | None = None, *, pulses: bool = False,
+    ends: Callable[[], bool] = lambda: False,
+) -> Iterator[Moment]:  # fmt: skip
     """Yield what happens from now to `until`, both included, in order.
 
-    `pulses`: include pulses. They are many, as no adapter answers them, and they change nothing else.
+    `pulses`: include pulses. They are many, as no adapter answers them, and they change nothing else. `ends`: asked
+    after each run whether to stop.
     """
     at, held = now, dict[tuple[ObjectId, str], Held]()
     while True:
         if agents is not None:
-            agents.renew_until(rehearsal, at)
+            agents.before(rehearsal, at)
         settled = rehearsal.step(at)
+        acts = agents.after(rehearsal, settled) if agents is not None else None
         holds = {(one.object, one.effect): one for one in settled.last.fleet.held}
         if at == now:  # effects that were already held are not reported
             begun = {(change.object, change.fact.name) for change in settled.changes if change.fact.sort == "held"}
@@ -90,7 +107,8 @@ def forecast(
         if moment:
             yield moment
         held, horizon = holds, settled.last.horizon if pulses else settled.last.turn
-        if horizon is None:
+        horizon = earliest(horizon, acts)
+        if horizon is None or ends():
             return
         at = max(horizon, at + _SECOND)
         if at > until:

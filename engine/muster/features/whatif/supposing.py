@@ -58,19 +58,27 @@ class Supposition:
     fleet: Fleet
     _documents: dict[tuple[str, str], dict[int, Tree | None]] = field(default_factory=dict)
     _files: dict[tuple[str, str], bytes | None] = field(default_factory=dict)
+    _taken: set[tuple[str, str]] = field(default_factory=set)
 
     @property
     def edits(self) -> Edits:
         """The edited files."""
-        found = dict(self._files)
-        for where, bodies in self._documents.items():
-            kept = [body for body in bodies.values() if body is not None]
-            found[where] = "---\n".join(emit(body) for body in kept).encode() if kept else None
-        return found
+        return self._files | {where: self._text(where) for where in self._documents}
+
+    def take(self) -> Edits:
+        """The files that were edited since the last time: a run after them looks only at what they concern."""
+        new = (self._files.keys() | self._documents.keys()) - self._taken
+        self._taken |= new
+        return {where: self._text(where) if where in self._documents else self._files[where] for where in sorted(new)}
+
+    def _text(self, where: tuple[str, str]) -> bytes | None:
+        kept = [body for body in self._documents[where].values() if body is not None]
+        return "---\n".join(emit(body) for body in kept).encode() if kept else None
 
     def change(self, part: Part, change: Callable[[Tree], Tree | None]) -> None:
         """Change a document of a file; None removes it."""
         where = (part.source.ref, part.source.path)
+        self._taken.discard(where)
         if where not in self._documents:
             loaded = load_documents(part.source.read(), part.source.label)
             self._documents[where] = {document.index: document.body for document in loaded.documents}
@@ -115,10 +123,11 @@ class Supposition:
             "metadata": metadata,
             "status": {"conditions": [condition]},
         }
-        self._files["", f"{FOLDER}/{kind.folder}/{id_.namespace or '-'}/{id_.name}.yaml"] = emit(body).encode()
+        self.edit(f"{FOLDER}/{kind.folder}/{id_.namespace or '-'}/{id_.name}.yaml", emit(body).encode())
 
     def edit(self, path: str, data: bytes | None) -> None:
         """Replace a file of the branch; None deletes it."""
+        self._taken.discard(("", path))
         self._files["", path] = data
 
     def has(self, path: str) -> bool:
@@ -135,7 +144,7 @@ class Supposition:
         for given in reading.parts:
             if (part := self._counterpart(given)) is not None:
                 self.change(part, lambda _: None)
-        self._files["", f"{FOLDER}/{name}"] = data
+        self.edit(f"{FOLDER}/{name}", data)
 
     def _counterpart(self, given: Part) -> Part | None:
         """The part of the same object with the most fields in common; declared fields count before status."""
