@@ -1,10 +1,7 @@
 """Writes the generated parts of docs/: `python -m tests.support.docs`. The tests check that they are current."""
 
-import os
 import re
 import shlex
-import subprocess
-import sys
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
@@ -19,11 +16,12 @@ from muster.data.codes import Code
 from muster.features.init import library as policies
 from muster.features.metrics.metrics import METRICS
 from tests.support.example import EXAMPLE
-from tests.support.git import Repo, git_environ, new_repository
+from tests.support.git import Repo, new_repository
 from tests.support.in_process import muster
 from tests.support.kind_pages import kind_pages
 from tests.support.pipeline_picture import pipeline_picture
 from tests.support.rooms import picture
+from tests.support.sessions import LiveSession, Session
 from tests.support.terminal import example_in
 
 DOCS = Path(__file__).resolve().parents[2] / "docs"
@@ -183,55 +181,17 @@ def quick_start_page() -> str:
     text = (DOCS / "quick-start.md").read_text(encoding="utf-8")
     with TemporaryDirectory() as folder:
         session = Session(Path(folder))
-        return _BLOCK.sub(
-            lambda block: session.written(block) if block["file"] else session.played(block["told"]), text
-        )
+        return _BLOCK.sub(session.block, text)
 
 
-#: A line that begins with a command of muster, and the words of that command.
-_MUSTER = re.compile(r"muster ((?:[\w./:=,~ -]|'[^']*')+)")
 _BLOCK = re.compile(r"^```(?:yaml file=(?P<file>\S+)|console)\n(?P<told>.*?)^```$", re.DOTALL | re.MULTILINE)
 
 
-class Session:
-    """A person at a terminal, who goes from folder to folder.
-
-    A line's first command of muster runs in this process, which has compiled the policies; the shell gets what it
-    wrote.
-    """
-
-    def __init__(self, folder: Path) -> None:
-        self._where = self._home = folder.resolve()
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self._environ = git_environ(self._where, PATH=path, COLUMNS="80")
-
-    def written(self, block: re.Match[str]) -> str:
-        """Write the file that a block holds where the person is; return the block."""
-        file = self._where / block["file"]
-        file.parent.mkdir(parents=True, exist_ok=True)
-        file.write_text(block["told"], encoding="utf-8")
-        return block[0]
-
-    def played(self, block: str) -> str:
-        """Return a block with what its commands print."""
-        printed = []
-        for line in (line for line in block.splitlines() if line.startswith("$ ")):
-            done = subprocess.run(
-                ["bash", "-c", f"{self._run_first(line.removeprefix('$ '))}\necho; pwd"],
-                cwd=self._where, env=self._environ, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, check=False,
-                encoding="utf-8",
-            )  # fmt: skip
-            told, _, where = done.stdout.rstrip("\n").rpartition("\n")
-            self._where = Path(where)
-            printed += [line, told.rstrip("\n").replace(str(self._home), "/home/ada")]
-        return "```console\n" + "\n".join(filter(None, printed)) + "\n```"
-
-    def _run_first(self, line: str) -> str:
-        if not (first := _MUSTER.match(line)):
-            return line
-        code, out, err = muster(*shlex.split(first[1]), environ=self._environ, cwd=self._where)
-        said = f"printf %s {shlex.quote(err)} >&2; printf %s {shlex.quote(out)}; return {code}"
-        return f"muster() {{ {said}; }}\n{line}"
+def first_fleet_page() -> str:
+    """docs/first-fleet.md: what is written there; its commands start agents, and one of them is killed."""
+    text = (DOCS / "first-fleet.md").read_text(encoding="utf-8")
+    with TemporaryDirectory(ignore_cleanup_errors=True) as folder, LiveSession(Path(folder)).ended() as session:
+        return _BLOCK.sub(session.block, text)
 
 
 PAGES: dict[str, Callable[[], str]] = {
@@ -245,6 +205,7 @@ PAGES: dict[str, Callable[[], str]] = {
     "kubectl.md": partial(asked_page, "kubectl.md"),
     "../CONTRIBUTING.md": contributing_page,
     "quick-start.md": quick_start_page,
+    "first-fleet.md": first_fleet_page,
     "images/pipeline.svg": pipeline_picture,
 }
 #: Made in one go: all of them read the same schemas.

@@ -5,8 +5,8 @@ that lacks the refs of clusters that reported through refs before.
 """
 
 from dataclasses import replace
-from datetime import datetime
-from typing import TYPE_CHECKING
+from datetime import datetime, timedelta
+from typing import TYPE_CHECKING, Final
 
 from muster.data.names import few
 from muster.data.times import age, format_time
@@ -38,6 +38,8 @@ class Freshness:
 
 #: Commands that only read show what is known rather than wait for long.
 READER = Freshness(limit_seconds=30.0)
+#: How much later than its instant a command may fetch.
+_FETCHED_LATER: Final = timedelta(minutes=1)
 #: Commands that commit decide on nothing that may be outdated.
 WRITER = Freshness(news=True)
 
@@ -105,5 +107,6 @@ def age_line(repository: Repository, heard: AgentRefs, now: datetime) -> str:
     newest = newest_commit_time(repository, heard.refs, now) if heard.refs else None
     if newest is None:
         return heard.trouble
-    ago = f"{age(newest, now)} ago" if newest <= now else "later than this instant"
+    # Refs are fetched after the command has taken its instant, so a heartbeat may be a little younger.
+    ago = f"{age(min(newest, now), now)} ago" if newest <= now + _FETCHED_LATER else "later than this instant"
     return f"agents heard until {format_time(newest)} ({ago})" + (f"; {heard.trouble}" if heard.trouble else "")

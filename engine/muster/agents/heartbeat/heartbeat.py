@@ -101,11 +101,10 @@ class Heartbeat:
             began = self.monotonic()
             try:
                 done, waits = self._beat(patient=False), self._waits_for()
-                if waits and waits != waited:
-                    since = format_time(self.now())
-                    say(f"since {since} it {waits}")
                 if done != told or not waits:
                     say(done)
+                if waits and waits != waited:
+                    say(f"waits since {format_time(self.now())} {waits}")
                 waited, told = waits, done
                 failures, trouble = 0, ""
                 due = began + self.pause()
@@ -123,9 +122,9 @@ class Heartbeat:
         request = self.rotation.asks_with if self.rotation is not None else ""
         if self._hub is None or not self._hub.accepted:
             asks = f" and for the certificate {request}" if request else ""
-            return f"waits to be accepted{asks}: muster accept {self.ref.cluster}"
+            return f"to be accepted{asks}: muster accept {self.ref.cluster}"
         if self.rotation is not None and self.rotation.current is None and request:
-            return f"waits for the certificate {request}: muster sign"
+            return f"for the certificate {request}: muster sign"
         return ""
 
     def period(self) -> float:
