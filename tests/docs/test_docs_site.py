@@ -16,6 +16,7 @@ from playwright.sync_api import expect, sync_playwright
 
 from tests.support.browser import BINARY, needs_chromium
 from tests.support.docs_site import ROOT, anchors, build, links, pages, path_of
+from tests.support.patience import PATIENCE_SECONDS
 
 PAGES = pages()
 
@@ -113,7 +114,7 @@ def test_search_finds_and_nothing_is_asked_of_another_host(served: str) -> None:
             page.keyboard.press("/")
             box = page.get_by_role("textbox", name="Search").or_(page.get_by_role("combobox", name="Search"))
             box.fill("large fleets")  # what is typed before it has opened is typed into nothing
-            expect(page.get_by_role("option", name="Large fleets").first).to_be_visible()
+            expect(page.get_by_role("option", name="Large fleets").first).to_be_visible(timeout=PATIENCE_SECONDS * 1000)
         finally:
             browser.close()
     assert [url for url in asked if not url.startswith((served, "data:", "blob:"))] == []
