@@ -2,7 +2,8 @@
 
 Pages link to each other as a forge has them, also out of docs/: to schemas, policies, files of deploy/. So the site has
 the repository's own paths: every page lies in the site where it lies in the repository, and whatever a page links to is
-copied to where it says. A link to a folder leads to the folder's README, or to a list of its files.
+copied to where it says. A link to a folder leads to the folder's README, or to a list of its files. The site opens with
+docs/index.md; the README opens the repository on a forge.
 """
 
 import posixpath
@@ -22,6 +23,7 @@ from markdown_it.token import Token
 
 ROOT: Final = Path(__file__).resolve().parents[2]
 _PAGES: Final = ("*.md", "docs/**/*.md", "deploy/*.md", "schemas/*.md", "benchmarks/*.md", "fleet-repo-example/*.md")
+_LANDING: Final = "docs/index.md"
 _INLINE: Final = re.compile(r"(\]\()([^)\s]+)(\))")
 _FENCE: Final = re.compile(r"^( *```\w+) (?:file=(?P<file>\S+)|more=(?P<more>\S+)|.*)$", re.MULTILINE)
 
@@ -79,8 +81,11 @@ def build(folder: Path = ROOT) -> Path:
 def stage(folder: Path) -> None:
     """Lay out the site's sources."""
     texts = pages()
+    del texts["README.md"]
+    _copy(folder, "docs/site.css")
     for page, text in texts.items():
-        _write(folder / page, _INLINE.sub(partial(_placed, page), _FENCE.sub(_titled, text)))
+        place = "index.md" if page == _LANDING else page
+        _write(folder / place, _INLINE.sub(partial(_placed, page), _FENCE.sub(_titled, text)))
         for link in links(text):
             path = path_of(page, link)
             if path in texts:
@@ -98,8 +103,10 @@ def _titled(fence: re.Match[str]) -> str:
 
 
 def _placed(page: str, found: re.Match[str]) -> str:
-    """A link to a folder leads to a page in it."""
+    """A link to a folder leads to a page in it; those of the landing page begin at the top."""
     before, link, after = found.groups()
+    if page == _LANDING:
+        return f"{before}{path_of(page, link)}{after}"
     if re.match(r"[a-z]+:|#", link) or not (ROOT / path_of(page, link)).is_dir():
         return found[0]
     name = "README.md" if (ROOT / path_of(page, link) / "README.md").is_file() else "index.md"
