@@ -58,7 +58,7 @@ UNMEASURED = (
     "features/edits/test_editing.py", "features/reconcile/test_reconcile.py", "features/replay/test_replay.py",
     "features/pulses/test_walkthrough.py", "features/sign/test_signing.py", "agents/heartbeat/test_beating.py",
     "agents/identity/test_rotation.py", "cli/test_instants.py", "cel/test_against_cel_cpp.py",
-    "cel/test_against_cel_python.py", "cel/test_bounds.py", "features/cache/test_cli.py",
+    "cel/test_against_cel_python.py", "cel/test_bounds.py", "cli/test_cache.py",
     "features/reconcile/test_leaving.py", "features/plan/test_cli.py", "features/reconcile/test_removals.py",
     "features/reconcile/test_unrest.py", "features/watch/test_cli.py", "rules/reports/test_stage.py",
     "rules/budgets/test_stage.py", "rules/registration/test_first_day.py", "rules/registration/test_removals.py",

@@ -1,8 +1,12 @@
 """The command line: exit codes, help, and what a mistyped word gets for an answer."""
 
 import json
+import re
+import shlex
+from collections.abc import Iterator
 from pathlib import Path
 
+import click
 import pytest
 
 from muster import __main__ as cli
@@ -14,11 +18,39 @@ from tests.support.git import Repo, git_environ, new_repository
 NOW = ("--now", "2026-01-01T00:00:30Z")
 
 
-@pytest.mark.parametrize("verb", sorted(cli.VERBS))
-def test_every_verb_has_help(verb: str, muster: Run) -> None:
-    code, out, _ = muster(verb, "--help")
-    assert code == exits.FINE
-    assert out.startswith(f"Usage: muster {verb}")
+def _commands(context: click.Context) -> Iterator[click.Context]:
+    """The contexts of a command and of those below it."""
+    yield context
+    if isinstance(context.command, click.Group):
+        for name in context.command.list_commands(context):
+            command = context.command.get_command(context, name)
+            assert command is not None
+            yield from _commands(click.Context(command, info_name=name, parent=context))
+
+
+COMMANDS = list(_commands(click.Context(cli.cli, info_name="muster", **cli.cli.context_settings)))
+
+
+@pytest.mark.parametrize("context", COMMANDS, ids=lambda context: context.command_path)
+def test_every_help_text_fits_80_columns(context: click.Context) -> None:
+    context.terminal_width = context.max_content_width = 80
+    text = context.get_help()
+    assert text.startswith(f"Usage: {context.command_path}")
+    assert [line for line in text.splitlines() if len(line) > 80] == []
+
+
+@pytest.mark.parametrize("context", COMMANDS, ids=lambda context: context.command_path)
+def test_every_example_of_a_help_text_is_understood(
+    context: click.Context, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    for name in ("event.json", "job.yaml", "cluster.yaml", "new-policy.yaml", "ca.crt", "tokens"):
+        (tmp_path / name).touch()
+    (tmp_path / "dump").mkdir()
+    text = (context.command.help or "").replace("\\\n", "")
+    for line in re.findall(rf"^  .*?({context.command_path} .*)", text, re.MULTILINE):
+        words = shlex.split(re.split(r"[|>]", line)[0])[len(context.command_path.split()) :]
+        context.command.make_context(context.info_name, words, parent=context.parent).close()
 
 
 @pytest.mark.parametrize(
@@ -50,7 +82,7 @@ def test_usage_errors_say_what_was_meant(arguments: tuple[str, ...], said: str, 
     assert "Traceback" not in err
 
 
-@pytest.mark.parametrize("verb", ["plan", "render", "get", "reconcile", "watch"])
+@pytest.mark.parametrize("verb", ["plan", "get", "reconcile", "watch"])
 def test_not_a_git_repository(verb: str, tmp_path: Path, muster: Run) -> None:
     code, _, err = muster(verb, "--repo", str(tmp_path))
     assert code == exits.REPOSITORY
@@ -103,18 +135,6 @@ def test_plan_tells_and_writes_nothing(tmp_path: Path, muster: Run) -> None:
     plan = json.loads(muster("plan", "--repo", str(repo.path), "-o", "json", *NOW)[1])
     assert plan["summary"] == "a available"
     assert list(plan["files"]) == ["derived/managedclusters/a.yaml"]
-
-
-def test_render_json_is_the_run(tmp_path: Path, muster: Run) -> None:
-    repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
-    document = json.loads(muster("render", "--repo", str(repo.path), "-o", "json", *NOW)[1])
-    assert list(document) == ["now", "commit", "objects", "files", "pulses", "held", "findings", "horizon"]
-    assert document["commit"] == repo.tip()
-    assert document["horizon"] == "2026-01-01T00:05:00Z"
-    only = json.loads(
-        muster("render", "lease/a/managed-cluster-lease", "--repo", str(repo.path), "-o", "json", *NOW)[1]
-    )
-    assert [body["kind"] for body in only["objects"]] == ["Lease"]
 
 
 def test_get_in_a_pipe_is_plain_text(tmp_path: Path, muster: Run) -> None:

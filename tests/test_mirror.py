@@ -45,7 +45,6 @@ THROUGH = {
         "cli/test_columns.py": "cells",
         "e2e/test_hearing.py": "listening",
         "e2e/test_work_trees.py": "reading",
-        "features/cache/test_cli.py": "cache",
         "features/reconcile/test_reconcile.py": "reconcile_result",
         "features/watch/test_cli.py": "stopping",
         "test_main.py": "exits options",
@@ -93,7 +92,6 @@ THROUGH = {
         "features/watch/test_cli.py": "watch/watch",
         "features/watch/test_live.py": "watch/http",
         "packaging/test_origin.py": "init/cli init/origin",
-        "rules/pulses/test_stage.py": "pulses/cli",
     },
     "fleet": {
         "e2e/test_hearing.py": "agent_refs",

@@ -39,23 +39,20 @@ GROUPS: dict[str, dict[str, Verb]] = {
         "watch": Verb("features.watch.cli", "Reconcile on every change and whenever a decision is due."),
         "get": Verb("features.get.cli:get", "Show the fleet as a table, YAML or JSON."),
         "describe": Verb("features.explain.cli:describe", "Show everything known about an object."),
-        "explain": Verb(
-            "features.explain.cli:explain", "Explain why a field has its value, by which rule, and until when."
-        ),
+        "explain": Verb("features.explain.cli:explain", "Explain why a field has its value, and until when."),
         "accept": Verb("features.edits.cli:accept", "Accept clusters into the fleet."),
         "site": Verb("features.page.cli", "Write the fleet as a web page."),
     },
     "Start": {
         "demo": Verb("features.demo.cli", "See it work: an example fleet in a temporary repository."),
         "import": Verb("features.importing.cli", "Import the objects of a live hub from a dump."),
-        "version": Verb("features.about.cli:version", "Show versions, and which extras are installed."),
+        "version": Verb("features.about.cli:version", "Show versions, installed extras, and where data is kept."),
         "completion": Verb("features.about.cli:completion", "Let a shell complete commands and names."),
         "api-resources": Verb("features.about.cli:api_resources", "List the kinds, and who writes them."),
     },
     "Look": {
-        "history": Verb("features.history.cli", "Show the transitions of an object, and how long it was available."),
+        "history": Verb("features.history.cli", "Show the transitions of an object over time."),
         "wait": Verb("features.get.wait_cli", "Wait until an object has a condition."),
-        "render": Verb("features.get.cli:render", "Print objects as they would be derived; write nothing."),
     },
     "Ask": {
         "forecast": Verb("features.forecast.cli", "Show what happens next without new input."),
@@ -74,18 +71,15 @@ GROUPS: dict[str, dict[str, Verb]] = {
     },
     "Run": {
         "sign": Verb("features.sign.cli", "Sign approved certificate requests."),
-        "pulses": Verb("features.pulses.cli", "Show which pulses are due, or follow them."),
-        "comment": Verb("features.plan.cli:comment", "Comment on a pull request with a plan."),
-        "cache": Verb("features.cache.cli", "Show or drop what is kept between runs."),
+        "sync": Verb("features.sync.cli", "Write what the fleet decides to a live hub."),
     },
     "Connect": {
         "join": Verb("agents.join.cli", "Print what runs an agent in a cluster."),
         "heartbeat": Verb("agents.heartbeat.cli", "Renew a cluster's lease and report its status."),
         "report": Verb("agents.report.cli", "Report on an object as one of its adapters."),
-        "detect": Verb("agents.detect.cli", "Probe something in a cluster repeatedly, and report its condition."),
+        "detect": Verb("agents.detect.cli", "Probe something in a cluster, and report its condition."),
         "relay": Verb("agents.relay.cli", "Forward the reports of many agents as one commit."),
         "export": Verb("features.export.cli", "Print objects for a load balancer or a live hub."),
-        "sync": Verb("features.sync.cli", "Write what the fleet decides to a live hub."),
     },
     "Policies": {
         "lint": Verb("features.lint.cli", "Find things that are valid but probably unintended."),
@@ -134,19 +128,19 @@ class Verbs(click.Group):
 def cli() -> None:
     """Turns a git repository into the control plane of a fleet of clusters.
 
-    Exit codes: 0 fine; 1 findings; 2 usage; 3 a fault of ours; 4 git remote or repository; 130 interrupt.
+    \b
+    Start with `muster init my-fleet`, or see it work with `muster demo`.
+
+    Exit codes: 0 success; 1 findings; 2 wrong usage; 3 a fault in muster; 4 a problem with the repository or its
+    remote; 130 interrupted.
     """
-
-
-#: Verbs that run until they are stopped.
-_LASTING = frozenset(("watch", "heartbeat", "relay", "detect", "pulses", "sync"))
 
 
 def main() -> None:
     """Run `muster` and exit with its code."""
-    if _LASTING.isdisjoint(sys.argv[1:2]):
-        # Garbage collection takes a seventh of the time of a run over a large fleet, and the process ends soon.
-        gc.disable()
+    # Garbage collection takes a seventh of the time of a run over a large fleet, and most processes end soon. Commands
+    # that run until they are stopped enable it again (`until_stopped`).
+    gc.disable()
     signal.signal(signal.SIGTERM, _leave)
     sys.exit(run(sys.argv[1:]))
 

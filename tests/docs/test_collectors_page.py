@@ -47,9 +47,9 @@ def test_the_lines(tmp_path: Path, muster: Run) -> None:
             return hub.git("grep", "-l", "-e", "type: APIServerReachable", "relays/edge", check=False)
 
         wait_until(lambda: bool(listed()), lambda: str(relay.lines))
-    code, out, err = muster("render", "cluster/edge-1", "--repo", str(hub.path), "-o", "json", "--now", NOW)
+    code, out, err = muster("get", "managedcluster/edge-1", "--repo", str(hub.path), "-o", "json", "--now", NOW)
     assert code == 0, err
-    (body,) = json.loads(out)["objects"]
+    body = json.loads(out)
     found = {one["type"]: one["status"] for one in body["status"]["conditions"]}
     assert found["APIServerReachable"] == "False"
     assert "example.com/GatewayReady" not in found  # it was withdrawn

@@ -131,7 +131,7 @@ def test_an_agents_ref_with_a_history_does_not_make_a_whole_clone_shallow(hub: H
     assert not (person.path / ".git/shallow").exists()
 
 
-@pytest.mark.parametrize("verb", ["plan", "get", "render", "reconcile", "pulses", "export objects"])
+@pytest.mark.parametrize("verb", ["plan", "get", "reconcile", "get pulses", "export objects"])
 def test_without_a_remote_nothing_is_decided(hub: Hub, muster: Run, verb: str) -> None:
     checkout = hub.clone("ci", *DEPTH)
     checkout.git("remote", "remove", "origin")
@@ -339,7 +339,7 @@ def test_the_library_keeps_what_it_could_not_hear_of(hub: Hub, tmp_path: Path) -
 
 def test_machines_are_told_the_age_apart_from_the_data(hub: Hub, muster: Run) -> None:
     checkout = hub.clone("ci", *DEPTH)
-    for verb in ("get", "render", "plan"):
+    for verb in ("get", "plan"):
         code, out, err = muster(verb, "--repo", checkout.path, "--now", "2026-01-01T00:02:00Z", "-o", "json")
         assert code == exits.FINE
         json.loads(out)

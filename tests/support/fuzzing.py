@@ -22,8 +22,7 @@ from muster.data.codes import Code
 from muster.data.kinds import BY_NAME, MULTI_CLUSTER_INGRESS
 from muster.features.export.endpoints import load_balancer, routing
 from muster.features.export.objects import exported
-from muster.features.get.listing import run_document
-from muster.features.plan.plan import plan_document
+from muster.features.plan.plan import plan_document, result_document
 from muster.features.pulses.publish import next_look, opener, publish
 from muster.features.pulses.sinks import RetryPatience
 from muster.git.pulse_memory import PulseMemory, decoded, encoded
@@ -208,8 +207,8 @@ def use(settled: Settled, folder: Path) -> None:
     run = settled.last
     commit_message(run, settled.changes)
     subject_line(settled.changes)
-    json_text(run_document(run, run.objects))
-    json_text(plan_document(settled))
+    json_text([*run.objects, *run.pulses])
+    json_text({**plan_document(settled), **result_document(settled)})
     yaml_stream(run.objects)
     for status in (False, True):
         exported(run.objects, named=True, status=status)

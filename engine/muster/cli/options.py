@@ -5,11 +5,12 @@ it only if they need it.
 """
 
 import os
+import re
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from datetime import datetime, timedelta
-from functools import wraps
+from functools import partial, wraps
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final, TypeVar
 
@@ -18,7 +19,7 @@ import click
 from muster.cli.completion import unknown_object
 from muster.data.ids import ObjectId
 from muster.data.kinds import UnknownKind
-from muster.data.times import parse_time, try_duration
+from muster.data.times import parse_duration, parse_time, try_duration
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
 from muster.git.clock import wall_clock
@@ -84,6 +85,28 @@ class DurationType(click.ParamType[timedelta]):
         return span
 
 
+def seconds_of(text: str, *, least: float = 0.0) -> float:
+    """Parse a duration such as `30s`, `1m30s` or `0.2s`; a bare number counts seconds. ValueError."""
+    try:
+        found = float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else parse_duration(text).total_seconds()
+    except ValueError:
+        raise ValueError(f"{text!r} is not a duration such as 30s or 1m30s") from None
+    if found < least:
+        raise ValueError(f"{text!r} is negative" if found < 0 else f"{text!r} is less than {least:g}s")
+    return found
+
+
+#: A duration, or a number of seconds. Parameters get seconds.
+SECONDS: Final = ParsedType("duration", seconds_of)
+#: The same for the time between two looks.
+INTERVAL: Final = ParsedType("duration", partial(seconds_of, least=0.1))
+#: `--interval` of commands that follow a remote.
+follow_interval_option = click.option(
+    "--interval", type=INTERVAL, default="30s", show_default=True, metavar="DURATION",
+    help="With --remote: how often to fetch.",
+)  # fmt: skip
+
+
 def present() -> datetime:
     """Return the present, in UTC and whole seconds."""
     return wall_clock().replace(microsecond=0)
@@ -93,11 +116,11 @@ repo_option = click.option(
     "--repo",
     type=FOLDER,
     default=".",
-    show_default="the current directory",
-    help="The fleet repository, or a directory inside it.",
+    metavar="DIR",
+    help="The fleet repository, or a directory inside it.  [default: .]",
 )
 now_option = click.option(
-    "--now", type=InstantType(), default="now", show_default=True, help="Evaluate at this instant (RFC 3339)."
+    "--now", type=InstantType(), default="now", show_default=True, help="Evaluate at this time: 2026-01-01T12:00:00Z."
 )
 sink_option = click.option(
     "--sink-dir", type=FOLDER, metavar="DIR",
@@ -134,13 +157,13 @@ workers_option = click.option(
     help="Evaluate a whole fleet in this many processes, or on a Dask cluster (an address or a scheduler file).  "
     "[default: one for each core, if the fleet is large]",
 )  # fmt: skip
-offline_option = click.option("--offline", is_flag=True, help="Fetch no agents' refs: use the local ones.")
+offline_option = click.option("--offline", is_flag=True, help="Use the local agents' refs: fetch none.")
 
 
 agents_gone_option = click.option(
     "--agents-gone",
     is_flag=True,
-    help="Agents whose refs no repository has any more are removed: their clusters become silent.",
+    help="Accept that agents' refs are gone from every repository: their clusters become silent.",
 )
 
 
@@ -201,13 +224,8 @@ class _OutputFormat(click.Choice[str]):
         self._templates = templates
 
     def get_metavar(self, param: click.Parameter, ctx: click.Context) -> str | None:
-        """The formats, including templates."""
-        usual = super().get_metavar(param, ctx)
-        return (
-            f"{usual[:-1]}|{JSONPATH}TEMPLATE|{JSONPATH_AS_JSON}TEMPLATE|{COLUMNS}SPEC]"
-            if usual and self._templates
-            else usual
-        )
+        """The formats; the help text lists them if there are templates, too."""
+        return "FORMAT" if self._templates else super().get_metavar(param, ctx)
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
         """Return the format."""
@@ -219,6 +237,7 @@ class _OutputFormat(click.Choice[str]):
 
 #: The prefixes of a template and of columns, as in kubectl.
 JSONPATH, JSONPATH_AS_JSON, COLUMNS = "jsonpath=", "jsonpath-as-json=", "custom-columns="
+_TEMPLATES: Final = (f"{JSONPATH}TEMPLATE", f"{JSONPATH_AS_JSON}TEMPLATE", f"{COLUMNS}HEADER:PATH,...")
 
 
 #: `--log-format FORMAT` of commands that go on until they are stopped.
@@ -232,7 +251,9 @@ def output_option(*formats: str, templates: bool = False) -> Callable[[_F], _F]:
     """`-o FORMAT`, the first format being the default; with `templates` also `-o jsonpath=TEMPLATE` and
     `-o custom-columns=SPEC`."""
     form = _OutputFormat(formats, templates=templates)
-    return click.option("-o", "--output", type=form, default=formats[0], show_default=True, help="Output format.")
+    more = f": {', '.join((*formats, *_TEMPLATES))}" if templates else ""
+    text = f"Output format{more}."
+    return click.option("-o", "--output", type=form, default=formats[0], show_default=True, help=text)
 
 
 @contextmanager

@@ -4,6 +4,7 @@ Work in progress gets a moment to end; then it is interrupted wherever it is, in
 answer or in the middle of a large fleet. Cleanup on the way out undoes what is half done.
 """
 
+import gc
 import signal
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
@@ -21,7 +22,8 @@ class GivenUpError(BaseException):
 
 @contextmanager
 def until_stopped(stop: Event, *, wake: Callable[[], None] = lambda: None) -> Iterator[None]:
-    """Set `stop` and call `wake` at a signal; interrupt the block if it does not end soon after."""
+    """Set `stop` and call `wake` at a signal; interrupt the block if it does not end soon after. Garbage is collected
+    from here on: the process may run for months."""
 
     def end(*_: object) -> None:
         stop.set()
@@ -31,6 +33,7 @@ def until_stopped(stop: Event, *, wake: Callable[[], None] = lambda: None) -> It
     def give_up(*_: object) -> None:
         raise GivenUpError
 
+    gc.enable()
     before = {number: signal.signal(number, end) for number in _SIGNALS}
     before[signal.SIGALRM] = signal.signal(signal.SIGALRM, give_up)
     try:

@@ -54,7 +54,7 @@ def answer(
     question: Question, state: RunState | None, workers: "Workers | None" = None, wanted: Wanted = NOTHING_WANTED
 ) -> RunAnswer:
     """Answer from the state if possible, else with a full run: in shards if there are `workers`."""
-    why = "nothing can be kept (see muster cache)"
+    why = "nothing can be kept (see muster version)"
     if state is not None:
         try:
             return incremental_run(question, state, wanted)

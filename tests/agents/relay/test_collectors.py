@@ -75,11 +75,11 @@ class Desk:
         """The conditions of a cluster at the hub, after a step of the relay."""
         self.site.relay.step()
         code, out, err = self.muster(
-            "render", f"cluster/{name}", "--repo", str(self.site.hub.path), "-o", "json",
+            "get", f"managedcluster/{name}", "--repo", str(self.site.hub.path), "-o", "json",
             "--now", "2026-01-01T00:01:00Z",
         )  # fmt: skip
         assert code in (0, 1), err
-        (body,) = json.loads(out)["objects"]
+        body = json.loads(out)
         return {one["type"]: (one["status"], one.get("message", "")) for one in dig(body, "status", "conditions")}
 
 

@@ -1,4 +1,4 @@
-"""`muster report` and `muster pulses`, as an adapter uses them: real repositories, a real remote."""
+"""`muster report` and `muster get pulses`, as an adapter uses them: real repositories, a real remote."""
 
 import json
 import os
@@ -96,7 +96,7 @@ def test_an_unknown_is_withheld_unless_it_is_asked_for(muster: Run, fleet: Repo)
 
 
 def test_an_adapter_answers_a_pulse_with_what_its_job_says(muster: Run, fleet: Repo, tmp_path: Path) -> None:
-    code, out, _ = muster("pulses", "--repo", str(fleet.path), *NOW, "-o", "lines")
+    code, out, _ = muster("get", "pulses", "--repo", str(fleet.path), *NOW, "-o", "jsonpath={.items[0]}")
     assert code == 0
     event = tmp_path / "event.json"
     event.write_text(out, encoding="utf-8")
@@ -120,7 +120,7 @@ def test_an_adapter_answers_a_pulse_with_what_its_job_says(muster: Run, fleet: R
     _, out, _ = muster("get", "managedclusters/c1", "--repo", str(fleet.path), *NOW, "-o", "json")
     conditions = {c["type"]: c["status"] for c in json.loads(out)["status"]["conditions"]}
     assert (conditions["Ready"], conditions["Available"]) == ("True", "True")
-    _, out, err = muster("pulses", "--repo", str(fleet.path), *NOW)
+    _, out, err = muster("get", "pulses", "--repo", str(fleet.path), *NOW)
     assert (out, err.splitlines()[0]) == ("", "no pulse is due")
     _, out, _ = muster("get", "reports", "--repo", str(fleet.path), *NOW)
     assert [line.split()[1:3] for line in out.splitlines()[1:-1]] == [["dns", "1"], ["validation", "1"]]

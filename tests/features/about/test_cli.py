@@ -1,6 +1,7 @@
 """What this muster is, and what it can name."""
 
 import json
+from pathlib import Path
 
 import pytest
 
@@ -8,11 +9,19 @@ from muster.version import __version__
 from tests.support.commandline import Run
 
 
-def test_versions(muster: Run) -> None:
+def test_versions(muster: Run, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MUSTER_CACHE_DIR", str(tmp_path))
+    (tmp_path / "state").mkdir()
+    (tmp_path / "state/a.sqlite").write_bytes(b"x" * 250_000)
     code, out, _ = muster("version", "-o", "json")
     found = json.loads(out)
     assert (code, found["muster"], found["extras"]["identity"]) == (0, __version__, True)
-    assert muster("version")[1].startswith(f"muster {__version__}, Python 3.")
+    assert found["cache"] == {"directory": str(tmp_path), "bytes": 250_000}
+    text = muster("version")[1]
+    assert text.startswith(f"muster {__version__}, Python 3.")
+    assert text.endswith(f"\ncache: {tmp_path}, 0.2 MB\n")
+    monkeypatch.setenv("MUSTER_CACHE_DIR", "")
+    assert muster("version")[1].endswith("\ncache: nothing is kept: MUSTER_CACHE_DIR is empty\n")
 
 
 @pytest.mark.parametrize("shell", ["bash", "zsh", "fish"])

@@ -96,7 +96,7 @@ def test_a_cluster_of_which_only_its_agent_spoke_gets_a_file_with_what_it_propos
     text = (asking.path / "clusters/edge/cluster.yaml").read_text()
     assert "hubAcceptsClient: true" in text
     assert "leaseDurationSeconds: 120" in text
-    code, out, _ = muster("render", "ManagedCluster/edge", "--repo", asking.path, "-o", "yaml")
+    code, out, _ = muster("get", "ManagedCluster/edge", "--repo", asking.path, "-o", "yaml")
     assert "HubAcceptedManagedCluster" in out
 
 
@@ -123,9 +123,9 @@ def test_labels_decide_what_runs_on_a_cluster_so_they_are_adopted_only_when_requ
     assert [key for key in ("region=eu", f"{SET}=prod") if key in out] == ["region=eu", f"{SET}=prod"]
     assert ("not adopted" in out) is (len(taken) < 2)
     assert (", adopted\n" in out) is bool(taken)
-    code, out, _ = muster("render", "ManagedCluster/edge", "--repo", asking.path, "-o", "json")
+    code, out, _ = muster("get", "ManagedCluster/edge", "--repo", asking.path, "-o", "json")
     # The agent goes on asking for what it was not given, and that is named; the set is the default one until then.
-    assert json.loads(out)["objects"][0]["metadata"].get("labels", {}) == {SET: "default", **taken}
+    assert json.loads(out)["metadata"].get("labels", {}) == {SET: "default", **taken}
     findings = muster("validate", "--repo", asking.path, "--rev", "HEAD")
     assert ("may not set metadata.labels" in "".join(map(str, findings))) is (len(taken) < 2)
 

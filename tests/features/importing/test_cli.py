@@ -94,7 +94,7 @@ def test_a_hub_moves_in(muster: Run, fleet: Path, hub: str) -> None:
     assert [line for line in told if not line.startswith("ClusterPool") and not line.endswith(" -> gone")] == [], out
     assert all(".last" in line for line in told if line.endswith(" -> gone")), out
     assert muster("reconcile", *NOON)[1].strip() == "nothing to do"
-    code, out, errors = muster("render", *NOON)
+    code, out, errors = muster("get", "all", "-o", "yaml", *NOON)
     assert (code, [line for line in errors.splitlines() if not line.startswith("looked at")]) == (0, [])
     rendered = {who(body): body for body in yaml.load_all(out, Loader=yaml.BaseLoader)}
     missing = []

@@ -112,7 +112,9 @@ def comment(kind: str, muster: Run, tmp_path: Path) -> Run:
     def run(text: str | bytes, commit: str = COMMIT) -> tuple[int, str, str]:
         file = tmp_path / "plan.md"
         file.write_bytes(text.encode() if isinstance(text, str) else text)
-        return muster("comment", kind, file, *(("--head", "ada:topic", "--commit", commit) if kind == "github" else ()))
+        return muster(
+            "plan", "comment", kind, file, *(("--head", "ada:topic", "--commit", commit) if kind == "github" else ())
+        )
 
     return run
 

@@ -31,13 +31,12 @@ from muster.agents.detect.reporters import FileReporter, RefReporter, Reporter
 from muster.agents.hub.pushed_ref import PushedRef
 from muster.agents.hub.relayed_ref import Credentials, RelayedRef
 from muster.agents.identity.options import identity_option, seal_of
-from muster.cli.options import FILE, FILE_THERE, ParsedType, present
+from muster.cli.options import FILE, FILE_THERE, SECONDS, present
 from muster.cli.outcome import report, say
 from muster.cli.stopping import until_stopped
 from muster.data.agentref import is_cluster_name
 from muster.data.extras import install_command
 from muster.data.kinds import BY_NAME, CLUSTERS
-from muster.data.times import parse_duration
 from muster.dataclass import dataclass
 from muster.fleet.leases import LONGEST_SECONDS
 from muster.git.push import absolute_remote
@@ -51,20 +50,6 @@ _CONDITION = re.compile(r"([a-z0-9]([-a-z0-9.]*[a-z0-9])?/)?[A-Za-z]([-A-Za-z0-9
 _REMOTE_SECONDS = 30.0  # for one exchange with the remote: a ref of a few files
 
 
-def _seconds(text: str) -> float:
-    """Parse a duration such as `30s`, `1m30s` or `0.2s`; a bare number counts seconds."""
-    try:
-        seconds = float(text) if re.fullmatch(r"\d+(\.\d+)?", text) else parse_duration(text).total_seconds()
-    except ValueError:
-        raise ValueError(f"{text!r} is not a duration such as 30s or 1m30s") from None
-    if seconds < 0:
-        raise ValueError(f"{text!r} is negative")
-    return seconds
-
-
-_SECONDS = ParsedType("duration", _seconds)
-
-
 #: Options that go with --table; its rows have the others.
 _OF_TABLES = frozenset(("table", "threads", "remote", "relay", "token_file", "relay_ca", "identity", "instance"))
 
@@ -73,7 +58,7 @@ _OF_TABLES = frozenset(("table", "threads", "remote", "relay", "token_file", "re
 @click.option("--cluster", metavar="NAME", help="The cluster to report on.")
 @click.option("--table", type=FILE, metavar="FILE",
               help="Probe what this file lists: many clusters and conditions. It may change meanwhile.")  # fmt: skip
-@click.option("--threads", type=click.IntRange(1, 1024), default=32, show_default=True,
+@click.option("--threads", type=click.IntRange(1, 1024), default=32, show_default=True, metavar="N",
               help="With --table: how many probes run at once.")  # fmt: skip
 @click.option("--kind", type=click.Choice([kind.name for kind in CLUSTERS]), default="Cluster", show_default=True,
               help="The kind of the cluster's object.")  # fmt: skip
@@ -93,15 +78,15 @@ _OF_TABLES = frozenset(("table", "threads", "remote", "relay", "token_file", "re
 @click.option("--tcp", metavar="HOST:PORT", help="Probe: connect.")
 @click.option("--dns", metavar="HOST", help="Probe: resolve a name to an address (needs dnspython).")
 @click.option("--dns-server", metavar="IP[:PORT]", help="The DNS server to ask.  [default: those of the system]")
-@click.option("--probe-timeout", type=_SECONDS, default="5s", show_default=True, help="The time limit of a probe.")
-@click.option("--detect-period", type=_SECONDS, default="5s", show_default=True, help="The time between probes.")
-@click.option("--detect-failure-threshold", type=_SECONDS, default="30s", show_default=True,
+@click.option("--probe-timeout", type=SECONDS, default="5s", show_default=True, help="The time limit of a probe.")
+@click.option("--detect-period", type=SECONDS, default="5s", show_default=True, help="The time between probes.")
+@click.option("--detect-failure-threshold", type=SECONDS, default="30s", show_default=True,
               help="How long failures must last to be reported.")  # fmt: skip
-@click.option("--detect-success-threshold", type=_SECONDS, default="30s", show_default=True,
+@click.option("--detect-success-threshold", type=SECONDS, default="30s", show_default=True,
               help="How long successes must last to be reported after a failure.")  # fmt: skip
 @click.option("--lease-duration", type=click.IntRange(1, LONGEST_SECONDS), default=45, show_default=True,
               metavar="SECONDS",
-              help="After this long a silence another instance reports. Renewed three times as often.")  # fmt: skip
+              help="After this silence, another instance reports. This one renews three times as often.")  # fmt: skip
 @click.option("--instance", metavar="NAME",
               help="The name of this instance, which must be unique.  [default: the host's name]")  # fmt: skip
 def command(
@@ -112,10 +97,18 @@ def command(
     probe_timeout: float, detect_period: float, detect_failure_threshold: float, detect_success_threshold: float,
     lease_duration: int, instance: str | None,
 ) -> int:  # fmt: skip
-    """Probe every period and report a condition of a cluster, until stopped by SIGTERM or Ctrl-C.
+    """Probe something in a cluster repeatedly and report its condition, until stopped by SIGTERM or Ctrl-C.
 
-    Of several instances with one --remote or --relay, one reports; another takes over if it falls silent. Only
-    transitions and renewals are written. If a probe cannot be made, nothing is reported, and the last report ages.
+    Of several instances with the same --remote or --relay, one reports; another takes over if it falls silent. Only
+    transitions and renewals are written. If the probe itself cannot run, nothing is reported, and the last report ages.
+
+    \b
+    Examples:
+      muster detect --cluster c1 --remote ssh://git.example.com/fleet
+      muster detect --cluster c1 --condition ApiUp --tcp 10.0.0.1:6443 \\
+        --file report.yaml
+      muster detect --table probes.yaml --relay https://relay.example.com \\
+        --token-file 'tokens/{cluster}'
     """
     me = instance or socket.gethostname()
     if table is not None:

@@ -67,7 +67,7 @@ def _add_ons(_ctx: click.Context, _param: click.Parameter, names: tuple[str, ...
 @click.option("--token-file", type=FILE, help="The file with the token for the relay.")
 @click.option("--relay-ca", type=FILE_THERE,
               help="The authority that signed the relay's certificate.  [default: those of the system]")  # fmt: skip
-@click.option("--branch", default="main", show_default=True, help="The branch that muster reconciles.")
+@click.option("--branch", default="main", show_default=True, metavar="NAME", help="The branch that muster reconciles.")
 @click.option("--kubeconfig", type=FILE,
               help="How to reach the API server.  [default: as inside the cluster]")  # fmt: skip
 @click.option("--context", metavar="NAME", help="The kubeconfig's context.  [default: the current one]")
@@ -84,7 +84,7 @@ def _add_ons(_ctx: click.Context, _param: click.Parameter, names: tuple[str, ...
 @click.option("--certificate-lifetime", type=click.IntRange(min=600), metavar="SECONDS",
               help="The lifetime to ask for.  [default: the longest that the signer allows]")  # fmt: skip
 @click.option("--deployment", metavar="NAMESPACE/NAME", help="The agent's own deployment, which must be available.")
-@click.option("--minimum-replicas", type=click.IntRange(min=1), default=1, show_default=True,
+@click.option("--minimum-replicas", type=click.IntRange(min=1), default=1, show_default=True, metavar="N",
               help="How many of its replicas must be available.")  # fmt: skip
 @click.option("--lease-duration", type=click.IntRange(1, LONGEST_PROPOSED_SECONDS), default=60, show_default=True,
               metavar="SECONDS", help="The lease duration to propose. Once accepted, the hub decides.")  # fmt: skip
@@ -105,13 +105,19 @@ def command(
 ) -> int:  # fmt: skip
     """Renew the cluster's Lease and report its status, on the branch agents/NAME.
 
-    Its facts are those that the API server knows: version, capacity, allocatable and ClusterClaims. Leases of add-ons
-    and the status of ManifestWorks in a namespace of the cluster's name are reported, too, where there are any.
+    The status is what the API server knows: version, capacity, allocatable and ClusterClaims. Leases of add-ons, and
+    the status of ManifestWorks in the namespace with the cluster's name, are reported, too.
 
-    With --works it applies the ManifestWorks that the fleet has for the cluster, and reports how they are.
+    With --works, it also applies the ManifestWorks that the fleet has for the cluster, and reports their status.
 
-    Until the hub accepts the cluster, this asks to join. The API server is checked at /livez, or at /healthz if it has
-    no /livez; a failure is reported after 20 seconds.
+    Until the hub accepts the cluster, the heartbeat asks to join. It checks the API server at /livez, or at /healthz if
+    there is no /livez, and reports a failure after 20 seconds.
+
+    \b
+    Examples:
+      muster heartbeat --cluster c1 --remote ssh://git.example.com/fleet --every
+      muster heartbeat --cluster c1 --relay https://relay.example.com \\
+        --token-file token
     """
     if not is_cluster_name(cluster):
         raise click.UsageError(f"{cluster!r} is not a valid name of a cluster.")

@@ -19,7 +19,8 @@ from muster.version import __version__
 @click.option("--relay", metavar="URL", help="The relay that takes the agent's reports over HTTP.")
 @click.option("--remote", metavar="URL", help="The repository that the agent pushes to instead.")
 @click.option("--with", "extras", multiple=True, type=click.Choice(list(EXTRAS)),
-              help=f"Also: {'; '.join(f'{name}: {what}' for name, what in EXTRAS.items())}.")  # fmt: skip
+              help=f"What else it does. {'; '.join(f'{name}: {what}' for name, what in EXTRAS.items())}.  Repeatable.",
+              )  # fmt: skip
 @click.option("--secret", default=NAME, show_default=True, metavar="NAME",
               help="The Secret with the key token, or credentials for a repository.")  # fmt: skip
 @click.option("--own-authority", is_flag=True, help="The Secret has ca.crt, which signed the relay's certificate.")
@@ -33,10 +34,16 @@ def command(
     cluster: str, relay: str | None, remote: str | None, extras: tuple[str, ...], secret: str, own_authority: bool,
     namespace: str, image: str, csr: bool, chart: Path | None, systemd: bool,
 ) -> int:  # fmt: skip
-    """Print the objects that run an agent in a cluster: muster join --cluster c1 --relay URL | kubectl apply -f -
+    """Print the objects that run an agent in a cluster.
 
     They are a Namespace at the level restricted, a ServiceAccount with the least rights, a NetworkPolicy and a
-    Deployment. The Secret is yours to make; the command says how. Then see who asks with muster get waiting.
+    Deployment. You create the Secret; the command prints how. Then see who asks to join: muster get waiting.
+
+    \b
+    Examples:
+      muster join --cluster c1 --relay https://relay.example.com \\
+        | kubectl apply -f -
+      muster join --cluster c1 --remote ssh://git.example.com/fleet --systemd
     """
     if not is_cluster_name(cluster):
         raise click.UsageError(f"{cluster!r} is not a valid name of a cluster.")

@@ -32,7 +32,7 @@ from muster.agents.relay.relay import Relay
 from muster.agents.relay.server import BURST_SECONDS, DEFAULT_RATE, RelayServer
 from muster.agents.serving.server import AddressError, parse_address, served, server_context
 from muster.cli.documents import yaml_stream
-from muster.cli.options import FILE_THERE, log_format_option, present
+from muster.cli.options import FILE_THERE, INTERVAL, log_format_option, present
 from muster.cli.outcome import log_writer
 from muster.cli.stopping import until_stopped
 from muster.data.agentref import Mandate
@@ -63,8 +63,8 @@ def _print_rbac(ctx: click.Context, _option: click.Parameter, asked: bool) -> No
               )  # fmt: skip
 @click.option("--remote", required=True, metavar="URL", help="The fleet repository: a URL or a path.")
 @click.option("--name", required=True, metavar="NAME", help="The relay's name in Fleet.spec.agents.relays.")
-@click.option("--branch", default="main", show_default=True, help="The branch that muster reconciles.")
-@click.option("--every", type=click.FloatRange(min=0.1), default=1.0, show_default=True, metavar="SECONDS",
+@click.option("--branch", default="main", show_default=True, metavar="NAME", help="The branch that muster reconciles.")
+@click.option("--every", type=INTERVAL, default="1s", show_default=True, metavar="DURATION",
               help="How often to send changes.")  # fmt: skip
 @click.option("--once", is_flag=True, help="Send changes once and end, for example in a hook.")
 @click.option("--listen", metavar="HOST:PORT", help="Also receive reports over HTTP.")
@@ -92,13 +92,20 @@ def command(
 ) -> int:  # fmt: skip
     """Forward the reports of many agents to the fleet's repository, as one commit on the branch relays/NAME.
 
-    Agents push to the relay's repository (agents/CLUSTER), where they also read the fleet's branch; or, with --listen,
-    they send their reports over HTTP, with a bearer token or their certificate. Alertmanagers and other collectors
-    send theirs there, too. The Fleet defines for which clusters the relay may report.
+    Agents push to the relay's repository (agents/CLUSTER), and read the fleet's branch there. With --listen, they send
+    their reports over HTTP instead, with a bearer token or their certificate; so do Alertmanagers and other collectors.
+    The Fleet defines the clusters for which the relay may report.
 
-    With --from-hub, the agents report to a live hub of Open Cluster Management, Karmada or Hive, and the relay reads
-    there what they say: Leases, the status of clusters, add-ons, works and scores, certificate requests. It changes
-    nothing on the hub and copies nothing that the hub itself decided.
+    With --from-hub, agents report to a live hub of Open Cluster Management, Karmada or Hive, and the relay reads their
+    reports there: Leases, the status of clusters, add-ons and works, scores, certificate requests. It changes nothing
+    on the hub, and copies nothing that the hub itself decided.
+
+    \b
+    Examples:
+      muster relay --name edge --remote ssh://git.example.com/fleet \\
+        --listen 0.0.0.0:8443 --tokens tokens
+      muster relay --name hub --remote ssh://git.example.com/fleet \\
+        --from-hub in-cluster
     """
     if not is_valid_name(name):
         raise click.UsageError(f"{name!r} is not a valid name of a relay: lower-case letters, digits and dashes.")

@@ -23,8 +23,6 @@ from muster.git.rootref import Seal
 
 
 @click.command()
-@options.repo_option
-@options.now_option
 @click.option("--adapter", required=True, metavar="NAME", help="The adapter that reports.")
 @click.option("--cluster", envvar="MUSTER_CLUSTER", metavar="NAME", show_envvar=True,
               help="The cluster to report on, or to which the object belongs.")  # fmt: skip
@@ -40,17 +38,30 @@ from muster.git.rootref import Seal
               help="Derive Available from this Kubernetes Job (JSON or YAML); - is standard input.")  # fmt: skip
 @click.option("--data", metavar="JSON", help="Further data of the adapter, as a JSON object.")
 @identity_option
-@click.option("--remote", default="origin", show_default=True, help="The remote to push to: a name, a URL or a path.")
+@click.option(
+    "--remote",
+    default="origin",
+    show_default=True,
+    metavar="NAME",
+    help="The remote to push to: a name, a URL or a path.",
+)
 @click.option("--local", is_flag=True, help="Write the ref of this repository, and push nothing.")
 @click.option("--even-unknown", is_flag=True, help="Also send a report whose Available is Unknown.")
+@options.repo_option
+@options.now_option
 def command(
     repo: Path, now: datetime, adapter: str, cluster: str | None, target: str | None, observed_generation: int | None,
     event: Any, conditions: tuple[ReportCondition, ...], job: Any, data: str | None, identity: Path | None, remote: str,
     local: bool, even_unknown: bool,
 ) -> int:  # fmt: skip
-    """Report on an object as one of its adapters, by pushing to the agent ref of its cluster.
+    """Report on an object as one of its adapters, by a push to the agent's ref of its cluster.
 
     While Available is Unknown, nothing is sent: the work is in progress, and the previous report stays valid.
+
+    \b
+    Examples:
+      muster report --adapter dns --cluster c1 --condition Available=True
+      muster report --adapter dns --event event.json --job job.yaml
     """
     cloud_event = _json(event.read(), "--event") if event else None
     task = None if job is None else _job(job.read())

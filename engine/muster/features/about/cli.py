@@ -16,7 +16,11 @@ _SHELLS = {
 @click.command()
 @options.output_option("text", "json")
 def version(output: str) -> None:
-    """Show the versions of muster, Python and git, and which extras are installed."""
+    """Show versions, installed extras, and where data is kept between runs.
+
+    That data only saves time: you can delete the directory whenever you want. The next run then evaluates the whole
+    fleet, with the same result.
+    """
     from muster.cli.documents import json_text
     from muster.features.about.versions import versions
 
@@ -27,6 +31,10 @@ def version(output: str) -> None:
     extras = [name for name, present in found["extras"].items() if present]
     click.echo(f"muster {found['muster']}, Python {found['python']}, {found['git'] or 'no git'}")
     click.echo(f"extras: {', '.join(extras) or 'none'}")
+    cache = found["cache"]
+    kept = "nothing is kept: MUSTER_CACHE_DIR is empty" if cache is None else "{directory}, {size:.1f} MB".format(
+        directory=cache["directory"], size=cache["bytes"] / 1e6)  # fmt: skip
+    click.echo(f"cache: {kept}")
 
 
 @click.command()
@@ -35,6 +43,10 @@ def completion(shell: str) -> None:
     """Print the line that lets SHELL complete commands, kinds and names of objects.
 
     Add it to ~/.bashrc, to ~/.zshrc after compinit, or to ~/.config/fish/completions/muster.fish.
+
+    \b
+    Example:
+      muster completion bash >> ~/.bashrc
     """
     click.echo(_SHELLS[shell])
 

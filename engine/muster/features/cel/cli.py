@@ -23,13 +23,18 @@ from muster.data.tree import Tree
     metavar="FILE",
     help="A YAML file with the object (`self`), and its Lease and AdapterReports if it needs them.",
 )
-@options.now_option
 @options.output_option("text", "json")
+@options.now_option
 def command(expression: str, file: Path | None, now: datetime, output: str) -> int:
     """Evaluate EXPR as a policy would, and show the value of each part.
 
-    With --object the expression is first checked against the schema of the object's kind. Exit code 1: the
+    With --object, the expression is first checked against the schema of the object's kind. The exit code is 1 if the
     expression is wrong, or fails for this object.
+
+    \b
+    Examples:
+      muster cel 'now + duration("90m")'
+      muster cel --object cluster.yaml "self.metadata.labels['region']"
     """
     from muster import cel
     from muster.cel.runtime.describe import shown

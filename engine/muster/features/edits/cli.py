@@ -23,15 +23,21 @@ if TYPE_CHECKING:
 @click.option("--until", required=True, metavar="DAY", help="First day on which it counts again: 2026-03-01, in UTC.")
 @click.option("--name", default="", metavar="NAME", help="Name of the Waiver.  [default: from code and object]")
 @options.repo_option
-@options.now_option
 @edit_options
+@options.now_option
 def waive(
     code: str, object_: str, reason: str, owner: str, until: str, name: str, now: datetime, into: Destination
 ) -> int:
     """Waive the findings with CODE about OBJECT (KIND/[NAMESPACE/]NAME, or a file) that exist now, in one commit.
 
-    Until that day a warning, a note and advice are no longer shown. An error is still shown and its object still does
-    not change, but exit codes ignore it. Other findings about the object still count. An existing Waiver is extended.
+    Until that day, a warning, a note or advice is not shown. An error is still shown, and its object still does not
+    change, but exit codes ignore it. Other findings about the object still count. If there is such a Waiver already, it
+    is extended.
+
+    \b
+    Example:
+      muster waive MUS222 cluster/a \\
+        --reason 'in repair' --owner ops --until 2026-03-01
     """
     from muster.features.edits.waiving import waive
 
@@ -45,7 +51,13 @@ def waive(
 @options.repo_option
 @edit_options
 def release(name: str, namespace: str, into: Destination) -> int:
-    """Release the claim NAME, in one commit. The next reconcile has its cluster deleted, within the pool's budget."""
+    """Give back the cluster of the claim NAME, in one commit. The next reconcile has the cluster deleted, within the
+    pool's budget.
+
+    \b
+    Example:
+      muster release ci-4711
+    """
     from muster.features.edits.claiming import release
 
     change = partial(release, name=name, namespace=namespace)
@@ -59,14 +71,20 @@ def release(name: str, namespace: str, into: Destination) -> int:
 )
 @click.option("--namespace", default="", metavar="NS", help="The pool's namespace, if several have such a pool.")
 @click.option("--lifetime", default="", metavar="DURATION", help="How long the claim lives once it has a cluster.")
-@click.option("--subject", "subjects", multiple=True, metavar="KIND/NAME", help="Who may use the cluster; repeatable.")
+@click.option("--subject", "subjects", multiple=True, metavar="KIND/NAME", help="Who may use the cluster. Repeatable.")
 @options.repo_option
-@options.now_option
 @edit_options
+@options.now_option
 def claim(
     name: str, pool: str, namespace: str, lifetime: str, subjects: tuple[str, ...], now: datetime, into: Destination
 ) -> int:
-    """Claim a cluster of a pool under NAME, in one commit. The next reconcile assigns one, or resumes one for it."""
+    """Claim a cluster of a pool under NAME, in one commit. The next reconcile assigns one, or resumes one for the
+    claim.
+
+    \b
+    Example:
+      muster claim ci-4711 --pool small --lifetime 8h
+    """
     from muster.features.edits.claiming import claim
 
     if lifetime and try_duration(lifetime) is None:
@@ -80,15 +98,24 @@ def _is_taint(word: str) -> bool:
 
 
 @click.command()
-@clusters_and_words(_is_taint)
+@clusters_and_words("TAINT", _is_taint)
 @options.repo_option
 @edit_options
 def taint(clusters: tuple[str, ...], words: tuple[str, ...], into: Destination) -> int:
     """Add taints to clusters, or remove them, in one commit.
 
-    KEY[=VALUE]:EFFECT adds a taint or changes its value; KEY:EFFECT- removes it, and KEY- removes every taint with
-    that key, as in `muster taint prod-eu-1 disk=old:NoSelect`. The time since which a taint is set is written by
-    muster.
+    \b
+    TAINT is one of these:
+      KEY[=VALUE]:EFFECT   add the taint, or change its value
+      KEY:EFFECT-          remove it
+      KEY-                 remove every taint with this key
+    EFFECT is NoSelect, NoSelectIfNew or PreferNoSelect; for a Cluster of
+    Karmada NoSchedule, PreferNoSchedule or NoExecute.
+
+    \b
+    Examples:
+      muster taint prod-eu-1 disk=old:NoSelect
+      muster taint prod-eu-1 prod-eu-2 disk-
     """
     from muster.features.edits.tainting import TaintEdit, taint
 
@@ -105,14 +132,18 @@ def _is_label(word: str) -> bool:
 
 
 @click.command()
-@clusters_and_words(_is_label)
-@options.repo_option
+@clusters_and_words("LABEL", _is_label)
 @click.option("--overwrite", is_flag=True, help="Change labels that have another value.")
+@options.repo_option
 @edit_options
 def label(clusters: tuple[str, ...], words: tuple[str, ...], overwrite: bool, into: Destination) -> int:
     """Set labels of clusters, or remove them, in one commit.
 
-    KEY=VALUE sets a label and KEY- removes it, as in `muster label prod-eu-1 tier=gold canary-`.
+    LABEL is KEY=VALUE to set a label, or KEY- to remove it.
+
+    \b
+    Example:
+      muster label prod-eu-1 tier=gold canary-
     """
     from muster.features.edits.labelling import label, parse
 
@@ -127,9 +158,13 @@ def label(clusters: tuple[str, ...], words: tuple[str, ...], overwrite: bool, in
 @options.repo_option
 @edit_options
 def cordon(clusters: tuple[str, ...], into: Destination) -> int:
-    """Keep new work off clusters, in one commit: what runs there stays.
+    """Keep new work off clusters, in one commit. Work that runs there stays.
 
-    It adds the taint muster.dev/cordoned; `muster uncordon` removes it.
+    This adds the taint muster.dev/cordoned; `muster uncordon` removes it.
+
+    \b
+    Example:
+      muster cordon prod-eu-1
     """
     from muster.features.edits.tainting import CORDONED, mark
 
@@ -141,7 +176,12 @@ def cordon(clusters: tuple[str, ...], into: Destination) -> int:
 @options.repo_option
 @edit_options
 def uncordon(clusters: tuple[str, ...], into: Destination) -> int:
-    """Let work onto clusters again that were cordoned or drained, in one commit."""
+    """Let work onto clusters again that were cordoned or drained, in one commit.
+
+    \b
+    Example:
+      muster uncordon prod-eu-1
+    """
     from muster.features.edits.tainting import unmark
 
     return into.commit(partial(unmark, clusters=clusters), f"Uncordon {', '.join(clusters)}")
@@ -149,16 +189,20 @@ def uncordon(clusters: tuple[str, ...], into: Destination) -> int:
 
 @click.command()
 @clusters_named()
-@options.repo_option
-@options.now_option
 @click.option("--timeout", type=options.DurationType(), default="5m", show_default=True, metavar="DURATION",
               help="How long to wait until no placement chooses them; 0s looks once.")  # fmt: skip
+@options.repo_option
 @edit_options
+@options.now_option
 def drain(clusters: tuple[str, ...], now: datetime, timeout: timedelta, into: Destination) -> int:
-    """Move work away from clusters: taint them in one commit, and wait until no placement chooses them.
+    """Move work away from clusters: taint them in one commit, and wait until no Placement chooses them.
 
-    It adds the taint muster.dev/drained; `muster uncordon` removes it. A reconcile or watch elsewhere moves the
-    decisions. Exits with 1 if some have not left in time, or tolerate the taint.
+    This adds the taint muster.dev/drained; `muster uncordon` removes it. The next reconcile, here or elsewhere, moves
+    the decisions. Exits with 1 if some Placement still chooses a cluster after the timeout, or tolerates the taint.
+
+    \b
+    Example:
+      muster drain prod-eu-1 --push --timeout 30m
     """
     from muster.features.edits.draining import left_in_time
     from muster.features.edits.tainting import DRAINED, mark
@@ -172,16 +216,21 @@ def drain(clusters: tuple[str, ...], now: datetime, timeout: timedelta, into: De
 
 @click.command()
 @clusters_named(required=False)
-@options.repo_option
 @click.option("--request", "requests", multiple=True, callback=names, metavar="NAME",
-              help="Deny this certificate request, or revoke its certificate. May be repeated.")  # fmt: skip
+              help="Deny this certificate request, or revoke its certificate. Repeatable.")  # fmt: skip
+@options.repo_option
 @edit_options
 def deny(into: Destination, clusters: tuple[str, ...], requests: tuple[str, ...]) -> int:
     """Remove clusters from the fleet, or keep them out: set hubAcceptsClient to false in their files, in one commit.
 
-    With the next reconcile a denied cluster leaves sets, placements, pools and remedies, and its certificates are
-    revoked; its file and its agent's reports stay. --request revokes a single certificate; its agent must be accepted
-    again.
+    With the next reconcile, a denied cluster leaves sets, placements, pools and remedies, and its certificates are
+    revoked. Its file and its agent's reports stay. With --request, a single certificate is revoked; its agent must then
+    be accepted again.
+
+    \b
+    Examples:
+      muster deny prod-eu-1
+      muster deny --request prod-eu-1-x7k2p
     """
     from muster.features.edits.accepting import deny, revoke
 
@@ -197,17 +246,22 @@ def deny(into: Destination, clusters: tuple[str, ...], requests: tuple[str, ...]
 
 @click.command()
 @clusters_named()
-@options.repo_option
 @click.option("--label", "labels", multiple=True, callback=names, metavar="KEY",
-              help="Adopt this label, which the agent requests. May be repeated.")  # fmt: skip
+              help="Adopt this label, which the agent requests. Repeatable.")  # fmt: skip
 @click.option("--with-labels", is_flag=True, help="Adopt all labels that the agents request.")
+@options.repo_option
 @edit_options
 def accept(into: Destination, clusters: tuple[str, ...], labels: tuple[str, ...], with_labels: bool) -> int:
     """Accept clusters into the fleet: set hubAcceptsClient to true in their files, in one commit.
 
-    A cluster that only its agent declares gets a file with the lease duration and the client configs that the agent
-    proposed. Requested labels decide what runs on a cluster, so they are listed, and adopted only with --label or
-    --with-labels; requested taints never are. A cluster that is already accepted stays as it is.
+    A cluster that only its agent knows gets a file with the lease duration and the client configs that the agent asks
+    for. Labels decide what runs on a cluster, so those that the agent asks for are listed, and adopted only with
+    --label or --with-labels. Taints are never adopted.
+
+    \b
+    Examples:
+      muster accept prod-eu-1 prod-eu-2
+      muster accept prod-eu-1 --label region,tier
     """
     from muster.features.edits.accepting import Labels, accept
 

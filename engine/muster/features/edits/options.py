@@ -46,8 +46,8 @@ def clusters_named(*, required: bool = True) -> Callable[[_F], _F]:
     return joined
 
 
-def clusters_and_words(is_word: Callable[[str], bool]) -> Callable[[_F], _F]:
-    """`CLUSTER... WORD...`, or `--clusters A,B WORD...`, as the parameters `clusters` and `words`.
+def clusters_and_words(word: str, is_word: Callable[[str], bool]) -> Callable[[_F], _F]:
+    """`CLUSTER... WORD...`, or `--clusters A,B WORD...`, as the parameters `clusters` and `words`; `word` names them.
 
     No name of a cluster looks like a word: of a taint, or of a label.
     """
@@ -60,7 +60,7 @@ def clusters_and_words(is_word: Callable[[str], bool]) -> Callable[[_F], _F]:
             found = _some(dict.fromkeys((*named, *clusters)), required=True)
             return function(clusters=found, words=words, **given)
 
-        argument = click.argument("arguments", nargs=-1, metavar="CLUSTER... WORD...")
+        argument = click.argument("arguments", nargs=-1, metavar=f"CLUSTER... {word}...")
         return argument(_clusters_option(split))  # type: ignore[return-value]
 
     return joined
@@ -117,7 +117,13 @@ def edit_options(function: _F) -> _F:
     """`--branch NAME`, `--push` and `--remote NAME`, as one parameter `into` with `--repo`."""
     joined = combine_options(function, "into", Destination, *Destination.__slots__)
     for option in (
-        click.option("--remote", default="origin", show_default=True, help="The remote to fetch from and push to."),
+        click.option(
+            "--remote",
+            default="origin",
+            show_default=True,
+            metavar="NAME",
+            help="The remote to fetch from and push to.",
+        ),
         click.option("--push", is_flag=True, help="Fetch first, and push the commit."),
         click.option("--branch", metavar="NAME", help="The branch to commit to.  [default: the one checked out]"),
     ):

@@ -29,19 +29,32 @@ _RECENT = timedelta(days=30)
 @click.command()
 @click.argument("target", metavar="KIND/NAME|KIND.FIELD|CODE", shell_complete=completion.targets)
 @click.argument("field", required=False, default="")
-@options.source_options
-@options.state_option
 @supposed_options
 @options.output_option("text", "json")
+@options.source_options
+@options.state_option
 def explain(
     target: str, field: str, source: options.Source, state: Path | None, supposed: Supposed, output: str
 ) -> int:
-    """Explain why an object is as it is: the rule that decided each field, the rule's expression with the value of each
-    part, the inputs with file, line, commit and author, the arithmetic of deadlines, and how long it holds.
+    """Explain why an object is as it is: the rule that decided each field, its expression with the value of each part,
+    the inputs with file, line, commit and author, how each deadline is computed, and how long the result holds.
 
-    FIELD is a path (`status.conditions[Available]`), or a part of one (`Available`, `taints`, `remedyActions`); for a
-    Placement also the name of a cluster: why it is chosen, or not; for a Rollout: why it has its revision. KIND.FIELD
-    prints the schema's description of a field, CODE the meaning of a finding.
+    \b
+    FIELD is one of these:
+      status.conditions[Available]       a path
+      Available, taints, remedyActions   a part of one
+      prod-eu-1                          for a Placement: why it chooses this
+                                         cluster, or does not
+    For a Rollout, the explanation says why each cluster has its revision.
+
+    KIND.FIELD prints the description of a field, and CODE the meaning of a finding.
+
+    \b
+    Examples:
+      muster explain cluster/prod-eu-1 Available
+      muster explain placement/default/web prod-eu-1
+      muster explain remedy.spec.actions
+      muster explain MUS302
     """
     from muster.data.kinds import UnknownKind
     from muster.features.explain.text import page_of
@@ -104,13 +117,18 @@ def _blame(reading: "FleetReading", now: datetime) -> Callable[[Place], str]:
 @click.command()
 @click.argument("target", metavar="KIND[/NAME]", shell_complete=completion.targets)
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.names)
-@options.source_options
 @options.output_option("text", "yaml")
+@options.source_options
 def describe(target: str, names: Sequence[str], source: options.Source, output: str) -> int:
-    """Show everything known about an object: its spec, conditions with their age, taints, leases, held effects, each
-    decision with its rule and how long it holds, and the transitions of the last 30 days.
+    """Show everything known about objects: spec, conditions with their age, taints, leases, held effects, each decision
+    with its rule and how long it holds, and the transitions of the last 30 days.
 
-    -o yaml prints the whole object; a comment beside each decided field names the rule.
+    With -o yaml, print the whole object; a comment beside each decided field names its rule.
+
+    \b
+    Examples:
+      muster describe prod-eu-1
+      muster describe placement default/web
     """
     from muster.features.explain.description import described_yaml, description
 

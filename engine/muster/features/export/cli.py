@@ -24,12 +24,11 @@ if TYPE_CHECKING:
 
 @click.group()
 def command() -> None:
-    """Print what others need of the fleet."""
+    """Print the fleet for other programs."""
 
 
-@command.command()
+@command.command(short_help="Print the configuration of a load balancer.")
 @click.argument("ingress", metavar="[[NAMESPACE/]NAME]", required=False)
-@options.source_options
 @click.option("--format", "format_", default="nginx", show_default=True, metavar="NAME",
               help="For which load balancer: nginx, or what a plug-in adds.")  # fmt: skip
 @click.option("--listen", type=click.IntRange(1, 65535), default=80, show_default=True, metavar="PORT",
@@ -38,19 +37,24 @@ def command() -> None:
 @click.option("--reload", "reload_", default="", metavar="COMMAND", help="With --out: run this after FILE has changed.")
 @click.option("--follow", is_flag=True, help="With --out: go on until stopped, and write FILE when it changes.")
 @click.option("--remote", metavar="NAME", help="With --follow: follow the branch of this remote.")
-@click.option("--interval", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True,
-              metavar="SECONDS", help="With --remote: how often to fetch.")  # fmt: skip
+@options.follow_interval_option
+@options.source_options
 def endpoints(
     ingress: str | None, source: options.Source, format_: str, listen: int, out: Path | None, reload_: str,
     follow: bool, remote: str | None, interval: float,
 ) -> int:  # fmt: skip
     """Print the configuration of a load balancer for one MultiClusterIngress, or for all.
 
-    Addresses come from EndpointSlices in the clusters of status.serviceLocations; those in
-    status.trafficBlockClusters get no requests.
+    Addresses come from EndpointSlices in the clusters of status.serviceLocations. Those in status.trafficBlockClusters
+    get no requests.
 
-    With --follow a load balancer follows the fleet: FILE is replaced as a whole, and COMMAND is run again until it
+    With --follow, FILE is replaced whenever the fleet changes it, and COMMAND is run, again and again until it
     succeeds.
+
+    \b
+    Examples:
+      muster export endpoints default/web
+      muster export endpoints --out nginx.conf --reload 'nginx -s reload' --follow
     """
     from muster.cli.following import TryAgainError
     from muster.data.names import did_you_mean
@@ -119,9 +123,8 @@ def _follow(
     follow(fleet, show)
 
 
-@command.command()
+@command.command(short_help="Print objects for kubectl apply.")
 @click.argument("target", metavar="[KIND[/NAME]]", required=False)
-@options.source_options
 @click.option("--deletes", is_flag=True, help="Print the objects that are being deleted, for kubectl delete.")
 @click.option(
     "--status",
@@ -130,14 +133,24 @@ def _follow(
 )
 @options.projections_option
 @options.output_option("yaml", "json")
+@options.source_options
 def objects(
     target: str | None, source: options.Source, output: str, projections: frozenset[str], *, deletes: bool, status: bool
 ) -> int:
     """Print objects as a live hub takes them, for kubectl apply --server-side.
 
-    Objects that are being deleted are absent. Left out are objects of muster's own kinds and those that agents and the
-    hub's controllers write, such as Leases, unless KIND names them; and fields that upstream's schema does not have:
-    standard error names them. A status is a subresource, which an apply does not touch: --status prints it.
+    \b
+    These are left out:
+      objects that are being deleted (see --deletes)
+      muster's own kinds, and kinds that agents and the hub's controllers write,
+        such as Leases, unless KIND names them
+      fields that upstream's schema does not have; standard error names them
+      the status, which an apply does not touch (see --status)
+
+    \b
+    Examples:
+      muster export objects | kubectl apply --server-side -f -
+      muster export objects placements --status
     """
     from muster.cli.documents import json_text, yaml_stream
     from muster.cli.outcome import say
@@ -161,13 +174,17 @@ def objects(
     return report(reported_findings(run))
 
 
-@command.command(name="allowed-signers")
+@command.command(name="allowed-signers", short_help="Print whose signatures count, for git.")
 @options.repo_option
 @options.rev_option
 def allowed_signers(repo: Path, rev: str | None) -> int:
     """Print whose signatures count on agents' branches, as git verify-commit reads them.
 
-    One line for each certificate that stands in the repository, for gpg.ssh.allowedSignersFile.
+    This is one line for each certificate in the repository, for gpg.ssh.allowedSignersFile.
+
+    \b
+    Example:
+      muster export allowed-signers > allowed-signers
     """
     from muster.git.identities import certificates_at
     from muster.git.repository import open_repository
@@ -179,7 +196,7 @@ def allowed_signers(repo: Path, rev: str | None) -> int:
     return 0
 
 
-@command.command()
+@command.command(short_help="Write JSON Schemas for editors.")
 @click.argument("folder", type=options.FOLDER, default=".muster/schemas", metavar="[DIR]")
 @click.option(
     "--url", default="", metavar="BASE", help="Where the folder is published; the catalog names its files there."
@@ -187,7 +204,7 @@ def allowed_signers(repo: Path, rev: str | None) -> int:
 def schemas(folder: Path, url: str) -> int:
     """Write the JSON Schemas of all kinds into DIR, for editors.  [default: .muster/schemas, as muster init does]
 
-    Beside them a catalog in the form of the JSON Schema Store says which files are of which kind.
+    A catalog beside them, in the form of the JSON Schema Store, says which files have which kind.
     """
     from muster.features.init.cli import write_files
     from muster.fleet.schema_store import schema_store

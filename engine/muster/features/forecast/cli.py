@@ -17,11 +17,6 @@ _USUAL, _LONGEST = timedelta(hours=1), timedelta(days=30)
 
 
 @click.command()
-@options.repo_option
-@options.rev_option
-@options.offline_option
-@options.now_option
-@options.state_option
 @click.option(
     "--for", "span", type=options.DurationType(),
     help="How far to look ahead.  [default: 1h; with --all-well until all rollouts end, at most 30d]",
@@ -40,16 +35,27 @@ _USUAL, _LONGEST = timedelta(hours=1), timedelta(days=30)
 @click.option("--pulses", is_flag=True, help="Show pulses too; no adapter answers them.")
 @supposed_options
 @options.output_option("text", "json")
+@options.repo_option
+@options.rev_option
+@options.offline_option
+@options.now_option
+@options.state_option
 def command(
     repo: Path, rev: str | None, offline: bool, now: datetime, state: Path | None, span: timedelta | None,
     all_well: bool, renew: tuple[str, ...], pulses: bool, supposed: Supposed, output: str,
 ) -> int:  # fmt: skip
-    """Show what happens next without new input: transitions, effects and what budgets hold, each at its exact instant.
+    """Show what happens next without new input: transitions, effects and what budgets hold, each at its exact time.
     Nothing is written.
 
-    With --lose all other agents keep renewing. With --all-well the output ends with the time at which each stage of
-    each rollout finishes: a cluster takes the median of its last times; what has failed, and silent clusters, stay so;
+    With --lose, all other agents keep renewing. With --all-well, the output ends with the time at which each stage of
+    each Rollout finishes: a cluster takes the median of its last times; what has failed, and silent clusters, stay so;
     approvals are given when asked for.
+
+    \b
+    Examples:
+      muster forecast --for 24h
+      muster forecast --lose region=eu
+      muster forecast --all-well
     """
     from muster.cli.documents import json_text
     from muster.cli.listening import READER

@@ -1,1 +1,1 @@
-"""`muster get` and `muster render`: the fleet as tables and documents."""
+"""`muster get` and `muster wait`: the fleet as tables and documents."""

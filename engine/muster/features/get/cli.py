@@ -1,6 +1,5 @@
-"""`muster get` and `muster render`: objects as they are now, with the options of `kubectl get`."""
+"""`muster get`: objects as they are now, with the options of `kubectl get`."""
 
-import sys
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import replace
 from datetime import timedelta
@@ -11,7 +10,7 @@ import click
 from muster.cli import completion, options
 from muster.cli.outcome import report, reported_findings
 from muster.cli.table import print_table
-from muster.data.kinds import PLACEMENT_DECISION
+from muster.data.kinds import PLACEMENT_DECISION, UnknownKind
 from muster.data.tree import Tree, mapping_at
 from muster.dataclass import dataclass
 
@@ -21,12 +20,13 @@ if TYPE_CHECKING:
 
 #: Instead of a kind: who waits to be let in, and the kinds that this is read from.
 WAITING, WAITING_KINDS = "waiting", ("managedclusters", "certificatesigningrequests")
+#: Instead of a kind: the events that are due.
+PULSES = "pulses"
 
 
 @click.command()
 @click.argument("target", metavar="[KIND[/NAME]]", default="clusters", shell_complete=completion.targets)
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.names)
-@options.source_options
 @click.option(
     "-n", "--namespace", metavar="NAME", shell_complete=completion.namespaces, help="Only objects in this namespace."
 )
@@ -35,31 +35,49 @@ WAITING, WAITING_KINDS = "waiting", ("managedclusters", "certificatesigningreque
 @click.option("-w", "--watch", is_flag=True, help="Then print what changes, until stopped.")
 @click.option("--output-watch-events", "events", is_flag=True, help="With -w: print ADDED, MODIFIED or DELETED.")
 @click.option("--remote", metavar="NAME", help="With -w: follow the branch of this remote.")
-@click.option("--interval", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True,
-              metavar="SECONDS", help="With --remote: how often to fetch.")  # fmt: skip
+@options.follow_interval_option
 @click.option("--sort-by", "order", metavar="PATH", help="Sort by a field: .metadata.creationTimestamp.")
 @click.option("--show-labels", "labels", is_flag=True, help="Show labels as the last column.")
 @options.output_option("table", "wide", "name", "yaml", "json", templates=True)
+@options.source_options
 def get(
     target: str, names: Sequence[str], source: options.Source, namespace: str | None, all_namespaces: bool,
     selector: str | None, watch: bool, events: bool, remote: str | None, interval: float, order: str | None,
     labels: bool, output: str,
 ) -> int:  # fmt: skip
-    """Show objects as they are at this instant: inputs and what is derived from them.
+    """Show objects as they are at this instant: what files and agents say, and what is derived from it.
 
-    On a terminal a table has the columns that fit, with -o wide all of them. Templates are kubectl's:
-    -o jsonpath='{.metadata.name}' for one object, '{.items[*].metadata.name}' for several;
-    -o jsonpath-as-json prints a JSON array of the values; and
-    -o custom-columns=NAME:.metadata.name,REGION:.metadata.labels.region. KIND may be all, or waiting: the clusters and
-    certificate requests that wait for you, with the key of each and the command to run.
+    \b
+    KIND is a kind of `muster api-resources`, or one of these:
+      clusters  ManagedClusters and Clusters; the default
+      all       objects of every kind
+      waiting   clusters and certificate requests that wait for you, with their
+                keys and the commands to run
+      pulses    events that are due; NAME is KIND[/NAME] of their objects
 
-    With -w objects are printed again when they change: after commits, after agents' pushes, and as time passes.
+    On a terminal, a table has the columns that fit; -o wide shows all of them. Templates are those of kubectl. With -w,
+    objects are printed again when they change: after commits, after agents' pushes, and as time passes; of pulses, -w
+    prints each once, and -w -o json as a line of JSON.
+
+    \b
+    Examples:
+      muster get clusters -l region=eu
+      muster get cluster prod-eu-1 -o yaml
+      muster get placements -o wide
+      muster get -o jsonpath='{.items[*].metadata.name}'
+      muster get -o custom-columns=NAME:.metadata.name,SET:.spec.set
+      muster get pulses ManagedCluster -w -o json
     """
     from muster.features.get.jsonpath.template import BadTemplate
     from muster.features.get.listing import held_lines
 
     if namespace and all_namespaces:
         raise click.UsageError("-n names one namespace, -A all of them.")
+    if target.casefold() == PULSES:
+        if namespace or selector or labels or events:
+            raise click.UsageError("pulses are events: without -n, -l, --show-labels and --output-watch-events.")
+        return _pulses(names, source, _listing(output, order, single=False, labels=False),
+                       (remote, timedelta(seconds=interval)) if watch else None)  # fmt: skip
     who_waits = target.casefold() == WAITING
     if who_waits and (names or watch):
         raise click.UsageError("waiting is a list of its own: without names and -w.")
@@ -88,7 +106,7 @@ def get(
         for line in held_lines(run.held, objects):
             click.echo(line)
         if not objects:
-            click.echo("nobody waits" if who_waits else f"no {', '.join(targets)} here", err=True)
+            click.echo("nothing waits for you" if who_waits else f"no {', '.join(targets)} here", err=True)
     reading.print_age(source.now, err=not listing.is_table)
     return report(reported_findings(run))
 
@@ -113,10 +131,7 @@ def _follow(
     from muster.features.get.jsonpath.template import BadTemplate
     from muster.features.get.listing import ChangeListing
 
-    if source.rev or source.worktree:
-        raise click.UsageError("-w follows the branch that is checked out: not with --rev or --worktree.")
-    given = click.get_current_context().get_parameter_source("now")
-    fixed = given is not click.core.ParameterSource.DEFAULT
+    fixed = _is_now_fixed(source)
     fleet = FollowedFleet(source, options.wanted(*query.targets), remote, timedelta(seconds=interval), fixed)
     changes = ChangeListing(listing, events=events)
     try:
@@ -124,6 +139,34 @@ def _follow(
     except BadTemplate as error:
         raise click.UsageError(f"-o jsonpath: {error}") from error
     return 0
+
+
+def _is_now_fixed(source: options.Source) -> bool:
+    """With -w: was --now given, so that time does not pass? click.UsageError if there is nothing to follow."""
+    if source.rev or source.worktree:
+        raise click.UsageError("-w follows the branch that is checked out: not with --rev or --worktree.")
+    given = click.get_current_context().get_parameter_source("now")
+    return given is not click.core.ParameterSource.DEFAULT
+
+
+def _pulses(
+    targets: Sequence[str], source: options.Source, listing: "ListingFormat",
+    followed: tuple[str | None, timedelta] | None,
+) -> int:  # fmt: skip
+    """Print the pulses that are due; or follow them, with a remote or None, and an interval."""
+    from muster.features.get.jsonpath.template import BadTemplate
+    from muster.features.pulses.due import matcher, print_due, print_followed
+
+    with options.usage_errors(UnknownKind, BadTemplate):
+        matches = matcher(targets)
+        if followed is None:
+            if listing.form == "name":
+                raise click.UsageError("pulses have no names: use -o table, json, yaml or a template.")
+            return print_due(source, matches, None if listing.form in ("table", "wide") else listing.print)
+    if listing.form not in ("table", "wide", "json") or listing.template is not None:
+        raise click.UsageError("pulses -w prints rows, or lines of JSON with -o json.")
+    now = (lambda: source.now) if _is_now_fixed(source) else options.present
+    return print_followed(source.repo, *followed, matches, now, lines=listing.form == "json")
 
 
 @dataclass(frozen=True, slots=True)
@@ -186,25 +229,3 @@ def _selector(text: str | None) -> Callable[[Mapping[str, Tree]], bool]:
     except ValueError as error:
         raise click.UsageError(f"-l: {error}") from error
     return lambda labels: selector.matches({name: value for name, value in labels.items() if isinstance(value, str)})
-
-
-@click.command()
-@click.argument("target", metavar="[KIND[/NAME]]", required=False, shell_complete=completion.targets)
-@options.source_options
-@options.output_option("yaml", "json")
-def render(target: str | None, source: options.Source, output: str) -> int:
-    """Print objects as assembled, with what would be derived laid over them.
-
-    `-o json` prints the whole evaluation: objects, files, pulses, held, findings and horizon.
-    """
-    from muster.cli.documents import json_text, yaml_stream
-    from muster.features.get.listing import run_document
-
-    reading, run = source.evaluated()
-    reading.print_age(source.now, err=True)
-    selected = options.selected(run, target)
-    if output == "json":
-        sys.stdout.write(json_text(run_document(run, selected)))
-        return report(reported_findings(run), quiet=True)
-    sys.stdout.write(yaml_stream(selected))
-    return report(reported_findings(run))

@@ -7,16 +7,12 @@ from datetime import datetime
 
 from muster.cli.columns import rows
 from muster.cli.documents import json_text, yaml_stream
-from muster.cli.outcome import finding_tree
 from muster.cli.table import GrowingTable, Heading, print_table
 from muster.data.kinds import BY_NAME, PLACEMENT
-from muster.data.times import format_time
 from muster.data.tree import Tree, dig, mapping_at
 from muster.dataclass import dataclass
 from muster.features.get.jsonpath.template import Template
 from muster.features.get.jsonpath.values import filled, found
-from muster.rules.checks.waivers import shown
-from muster.run.run import Run
 
 
 def held_lines(held: Iterable[Tree], bodies: Iterable[Tree]) -> Iterator[str]:
@@ -174,17 +170,3 @@ def name_of(body: Tree) -> str:
 def _list(objects: Sequence[Tree]) -> Tree:
     """A List, as kubectl makes it."""
     return {"apiVersion": "v1", "kind": "List", "metadata": {"resourceVersion": ""}, "items": list(objects)}
-
-
-def run_document(run: Run, objects: list[Tree]) -> Tree:
-    """Return a run as JSON data, with the names of `Run`'s attributes: `muster render -o json`."""
-    return {
-        "now": format_time(run.now),
-        "commit": run.commit,
-        "objects": objects,
-        "files": run.files,
-        "pulses": run.pulses,
-        "held": run.held,
-        "findings": [finding_tree(found) for found in shown(run.findings, run.now)],
-        "horizon": None if run.horizon is None else format_time(run.horizon),
-    }

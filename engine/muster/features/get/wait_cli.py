@@ -48,22 +48,26 @@ def _has_revision(body: Tree, revision: str) -> bool:
 
 @click.command()
 @click.argument("target", metavar="KIND/NAME", shell_complete=completion.targets)
-@options.source_options
 @click.option("--for", "expected", required=True, type=options.ParsedType("expectation", _expected), metavar="WHAT",
               help="condition=TYPE, condition=TYPE=STATUS, decision=CLUSTER of a PlacementDecision, or "
               "revision=REVISION of a Rollout or a cluster.")  # fmt: skip
 @click.option("--timeout", type=options.DurationType(), default="30s", show_default=True, metavar="DURATION",
               help="How long to wait; 0s asks once.")  # fmt: skip
 @click.option("--remote", metavar="NAME", help="Follow the branch of this remote.")
-@click.option("--interval", type=click.FloatRange(min=0, min_open=True), default=30.0, show_default=True,
-              metavar="SECONDS", help="With --remote: how often to fetch.")  # fmt: skip
+@options.follow_interval_option
+@options.source_options
 def command(
     target: str, source: options.Source, expected: Callable[[Tree], bool], timeout: timedelta, remote: str | None,
     interval: float,
 ) -> int:  # fmt: skip
-    """Wait until an object has a condition, a PlacementDecision a cluster, or a Rollout or a cluster a revision.
+    """Wait until an object has a condition, a PlacementDecision a cluster, or a Rollout or cluster a revision.
 
-    The object need not exist yet. Exits with 0 when the condition is met, and with 1 after the timeout.
+    The object need not exist yet. The exit code is 0 when it happens, and 1 after the timeout.
+
+    \b
+    Examples:
+      muster wait cluster/prod-eu-1 --for condition=Available --timeout 5m
+      muster wait rollout/default/v2 --for revision=v2
     """
     from muster.cli.following import FollowedFleet, follow
     from muster.cli.select import select

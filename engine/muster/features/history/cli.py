@@ -24,15 +24,19 @@ class SpanType(options.DurationType):
 
 @click.command()
 @click.argument("target", metavar="KIND/[NAMESPACE/]NAME", shell_complete=completion.targets)
+@click.option("--since", type=SpanType(), default="30d", show_default=True, help="How far to look back.")
+@options.output_option("text", "json")
 @options.repo_option
 @options.rev_option
 @options.now_option
-@click.option("--since", type=SpanType(), default="30d", show_default=True, help="How far to look back.")
-@options.output_option("text", "json")
 def command(target: str, repo: Path, rev: str | None, now: datetime, since: timedelta, output: str) -> int:
-    """Show the history of an object: its transitions with commit and time, and how long it was in each state.
+    """Show the transitions of an object, with commit and time, and how long it was in each state.
 
-    It is read from the git history of derived files; nothing is evaluated, so a long history is fast too.
+    They are read from the git history of derived files. Nothing is evaluated, so a long history is fast, too.
+
+    \b
+    Example:
+      muster history cluster/prod-eu-1 --since 90d
     """
     from muster.cli.documents import json_text
     from muster.cli.select import object_ids

@@ -32,7 +32,6 @@ _SECRETS = ("Secret", "v1")
 @click.command()
 @click.argument("dumps", metavar="DIR|FILE|-...", nargs=-1, required=True,
                 type=click.Path(exists=True, allow_dash=True))  # fmt: skip
-@options.repo_option
 @click.option("--dry-run", is_flag=True, help="Say what would be written; write nothing.")
 @click.option(
     "--replace", is_flag=True, help="Write objects anew that an earlier import wrote. Edits to them are lost."
@@ -41,16 +40,22 @@ _SECRETS = ("Secret", "v1")
               help="Leave out what agents report, for a hub that muster relay --from-hub reads.")  # fmt: skip
 @click.option("-v", "--verbose", is_flag=True, help="Name every file that is written.")
 @options.output_option("text", "json")
+@options.repo_option
 def command(
     dumps: tuple[str, ...], repo: Path, dry_run: bool, replace: bool, without_reports: bool, verbose: bool, output: str
 ) -> int:  # fmt: skip
-    """Take over what kubectl get -o yaml (or json) printed of a live hub.
+    """Import the objects of a live hub from what kubectl get -o yaml (or json) printed.
 
-    Dumps are files, folders of them, or - for standard input, with several documents or lists in them. Each object goes
-    where its writers would have put it: what people want, what agents report, and under derived/ what the hub had
-    decided, so that no clock restarts and no cluster moves. Objects that are here already stay as they are; those of
-    kinds that muster does not read are counted; Secrets are never written. What commands muster (a Fleet, an Approval,
-    a Waiver) is only proposed, in a file that muster does not read. Nothing is committed.
+    A dump is a file, a folder of files, or - for standard input, with any number of documents and lists. What people
+    want is written to input files, what agents report beside it, and what the hub decided below derived/, so that no
+    clock restarts and no cluster moves. Existing objects stay as they are. Kinds that muster does not read are counted.
+    Secrets are never written. Objects that give orders to muster (a Fleet, an Approval, a Waiver) go to a file that
+    muster does not read, as a proposal. Nothing is committed.
+
+    \b
+    Examples:
+      kubectl get managedclusters,placements -A -o yaml | muster import -
+      muster import dump/ --dry-run
     """
     from muster.cli.documents import json_text
     from muster.features.importing.importing import dump_files, plan_import, write_import

@@ -48,10 +48,15 @@ def _policies(text: str) -> dict[str, str]:
 @click.option("--policies", "chosen", type=ParsedType("names", _policies), default="", metavar="NAMES",
               help="Policies of the library to copy, with their tests: nodes-healthy,quarantine.")  # fmt: skip
 def command(directory: Path, programs: tuple[str, ...], chosen: dict[str, str]) -> int:
-    """Create a fleet repository in DIRECTORY. Existing files are left as they are.
+    """Create a fleet repository in DIRECTORY. Existing files stay as they are.
 
-    Its scheduled job and its hook install muster from the source of this installation, pinned. If other machines cannot
-    use that source, they have a line marked FILL IN instead.
+    The hook and the CI jobs install muster from where this installation comes from, at the same version. If other
+    machines cannot reach that place, these files have a line marked FILL IN instead.
+
+    \b
+    Examples:
+      muster init my-fleet
+      muster init --policies nodes-healthy,quarantine
     """
     from git import Repo
     from muster.features.init.origin import filled, marked, origin

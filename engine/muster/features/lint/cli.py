@@ -21,23 +21,28 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@options.repo_option
 @click.option("--rev", metavar="REV", help="Read this revision.  [default: the files as they are]")
 @click.option("--prove", "prove_", is_flag=True, help="Prove policies for all possible objects (extra `prove`).")
 @click.option("-v", "--verbose", is_flag=True, help="With --prove: list what is proved of each policy.")
-@options.now_option
 @options.report_option
+@options.repo_option
+@options.now_option
 def command(repo: Path, rev: str | None, prove_: bool, verbose: bool, now: datetime, output: str) -> int:
-    """Find policies that match nothing, rules that can never fire, Remedies for conditions that nothing reports,
-    budgets that hold nothing, Calendars that never open, freezes that are over, stages of Rollouts whose windows are
-    all in freezes, and waivers that silence nothing or are about to expire.
+    """Find things that are valid but probably unintended: policies that match nothing, rules that never apply, Remedies
+    for conditions that nothing reports, budgets that hold nothing, Calendars that never open, freezes that are over,
+    stages of Rollouts whose windows are all in freezes, and waivers that silence nothing or expire soon.
 
     With --prove, find rules that can never decide, expressions that can fail, invariants of PolicyTests that do not
-    hold, gates of Rollouts that never or always pass, and scores out of range, for any object that the schemas allow;
-    where there is an example, with it. Also find stages that no cluster can reach. A question that cannot be decided is
-    not a finding.
+    hold, gates of Rollouts that never or always pass, stages that no cluster can reach, and scores out of range, for
+    any object that the schemas allow, with an example where there is one. A question that cannot be decided is not a
+    finding.
 
-    Errors are reported by `muster validate`. Exit code 1: there is a finding that is not waived.
+    Errors are reported by `muster validate`. The exit code is 1 if a finding is not waived.
+
+    \b
+    Examples:
+      muster lint
+      muster lint --prove -v
     """
     from muster.cli.outcome import findings_text, tally
     from muster.cli.reports import REPORTS

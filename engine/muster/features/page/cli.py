@@ -13,7 +13,6 @@ from muster.fleet.faults import is_any_fault
 
 @click.command()
 @click.argument("folder", metavar="DIR", type=options.FOLDER)
-@options.source_options
 @click.option("--title", metavar="TEXT", help="The page's title.  [default: the Fleet's name, else the folder's]")
 @click.option(
     "--link", metavar="URL", help="The URL of a file, with {commit} and {path}.  [default: of GitHub or GitLab]"
@@ -22,13 +21,20 @@ from muster.fleet.faults import is_any_fault
     "--forecast", metavar="DURATION", type=options.DurationType(),
     help="Also show what happens in that time without new input (see muster forecast).",
 )  # fmt: skip
+@options.source_options
 def command(
     folder: Path, source: options.Source, title: str | None, link: str | None, forecast: timedelta | None
 ) -> int:
-    """Write the fleet as a page into DIR: an overview, every cluster with the reasons for its state, Placements, pools.
+    """Write the fleet as a web page into DIR: an overview, every cluster with the reasons for its state, Placements,
+    pools.
 
-    The page needs no server, loads nothing from other hosts, and can be published on GitHub Pages or GitLab Pages. A
-    folder with other content is not written to.
+    The page needs no server and loads nothing from other hosts. You can publish it on GitHub Pages or GitLab Pages.
+    muster writes only to an empty folder, or to one that it has written before.
+
+    \b
+    Examples:
+      muster site public
+      muster site public --forecast 24h
     """
     from muster.features.page.writing import write_site
 

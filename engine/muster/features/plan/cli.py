@@ -1,4 +1,4 @@
-"""`muster plan` and `comment`: what a reconcile would change, or what a branch changes in that."""
+"""`muster plan`: what a reconcile would change, or what a branch changes in that; and comments with plans."""
 
 import os
 import sys
@@ -30,38 +30,49 @@ if TYPE_CHECKING:
     from muster.run.workers import Workers
 
 
-@click.command()
-@options.repo_option
-@options.snapshot_options
+@click.group(invoke_without_command=True, subcommand_metavar="[comment FORGE FILE]")
+@click.pass_context
 @click.option("--base", metavar="REV", help="Show what this branch changes in the derived files, since it left REV.")
 @click.option(
     "--out", type=options.FILE, metavar="FILE", help="Also write the plan to this file, for muster reconcile --plan."
 )
+@supposed_options
+@options.output_option("table", "yaml", "json", "markdown", "diff")
+@options.findings_option
+@click.option("--exit-code", is_flag=True, help="Exit with 1 if a reconcile, or the branch, would change anything.")
+@options.repo_option
+@options.snapshot_options
 @options.offline_option
 @options.agents_gone_option
 @options.now_option
 @options.state_option
 @options.workers_option
-@supposed_options
-@options.output_option("table", "yaml", "json", "markdown", "diff")
-@options.findings_option
-@click.option("--exit-code", is_flag=True, help="Exit with 1 if a reconcile, or the branch, would change anything.")
 def plan(
-    repo: Path, rev: str | None, worktree: bool, base: str | None, out: Path | None, offline: bool, agents_gone: bool,
+    context: click.Context, repo: Path, rev: str | None, worktree: bool, base: str | None, out: Path | None,
+    offline: bool, agents_gone: bool,
     now: datetime, state: Path | None, workers: "Workers", supposed: Supposed, output: str,
     findings: tuple[tuple[str, str], ...], exit_code: bool,
 ) -> int:  # fmt: skip
-    """Show every transition that a reconcile would commit; commit nothing.
+    """Show every change that a reconcile would commit; commit nothing.
 
-    With --base, show what a branch or a pull request changes: the branch and its merge base with REV are evaluated at
-    the same instant and compared. So changes by time alone, and those that are not committed yet, do not show, and only
-    new findings count. Missing history is fetched, unless --offline. Findings go to standard error, and with --findings
-    to files in the formats of forges and CI.
+    With --base, show what a branch or a pull request changes: the branch, and the commit where it left REV, are
+    evaluated at the same instant and compared. Changes that time alone causes are not shown, and only new findings
+    count. Missing history is fetched, unless --offline.
 
-    -o diff prints what a reconcile would write below derived/ as a patch for git apply.
+    With -o diff, what a reconcile would write below derived/ is printed as a patch for git apply. Findings go to
+    standard error.
+
+    \b
+    Examples:
+      muster plan
+      muster plan --base origin/main
+      muster plan --lose region=eu
+      muster plan -o diff > changes.patch
     """
     from muster.cli.listening import READER
 
+    if context.invoked_subcommand:
+        return 0
     if output == "diff" and base is not None:
         raise click.UsageError("-o diff shows what a reconcile would write: not with --base.")
     if out and (base or worktree or supposed):
@@ -192,41 +203,37 @@ def _before(snapshot: "Snapshot", settled: "Settled") -> dict[str, str]:
         }  # fmt: skip
 
 
-@click.group()
-def comment() -> None:
-    """Comment on a pull request with the output of `muster plan -o markdown`, replacing the last such comment."""
-
-
-@comment.command("github")
+@plan.command("comment", short_help="Comment on a pull request with a plan.")
+@click.argument("forge", type=click.Choice(("github", "gitlab")))
 @click.argument("file", type=FILE)
-@click.option("--head", required=True, metavar="OWNER:BRANCH", help="Where the pull request comes from.")
-@click.option("--commit", required=True, metavar="ID", help="Its newest commit, which was planned.")
-def github(file: Path, head: str, commit: str) -> int:
-    """Comment on the open pull requests from --head whose newest commit is --commit.
+@click.option("--head", metavar="OWNER:BRANCH", help="github: where the pull request comes from.")
+@click.option("--commit", metavar="ID", help="github: its newest commit, which was planned.")
+def comment(forge: str, file: Path, head: str | None, commit: str | None) -> int:
+    """Comment on a pull request with the output of `muster plan -o markdown` in FILE.
 
-    The environment of GitHub's jobs is used: GITHUB_API_URL, GITHUB_REPOSITORY, and the token GITHUB_TOKEN (or
-    GH_TOKEN). If nothing is derived differently, a comment is written only in place of one that said otherwise.
+    The comment replaces the last one of muster. If nothing changes and there is no comment yet, none is written.
+
+    \b
+    github: the open pull requests from --head whose newest commit is --commit.
+      Environment: GITHUB_REPOSITORY, GITHUB_TOKEN or GH_TOKEN, and
+      GITHUB_API_URL if it is not https://api.github.com.
+    gitlab: the merge request of the pipeline.
+      Environment: CI_API_V4_URL, CI_MERGE_REQUEST_PROJECT_ID,
+      CI_MERGE_REQUEST_IID, and MUSTER_GITLAB_TOKEN with the scope api.
     """
-    from muster.features.plan.commenting import Api, GitHub
+    from muster.features.plan.commenting import Api, GitHub, GitLab
 
+    if forge == "gitlab":
+        if head or commit:
+            raise click.UsageError("--head and --commit are for github: a pipeline knows its merge request.")
+        api = Api(_required("CI_API_V4_URL"), {"PRIVATE-TOKEN": _required("MUSTER_GITLAB_TOKEN")})
+        return _comment(file, GitLab(api, _required("CI_MERGE_REQUEST_PROJECT_ID"), _required("CI_MERGE_REQUEST_IID")))
+    if not head or not commit:
+        raise click.UsageError("github needs --head and --commit.")
     token = os.environ.get("GITHUB_TOKEN") or _required("GH_TOKEN")
     url = os.environ.get("GITHUB_API_URL") or "https://api.github.com"
     api = Api(url, {"Authorization": f"Bearer {token}", "Accept": "application/vnd.github+json"})
     return _comment(file, GitHub(api, _required("GITHUB_REPOSITORY"), head, commit))
-
-
-@comment.command("gitlab")
-@click.argument("file", type=FILE)
-def gitlab(file: Path) -> int:
-    """Comment on the merge request of a pipeline.
-
-    The environment of GitLab's jobs is used: CI_API_V4_URL, CI_MERGE_REQUEST_PROJECT_ID, CI_MERGE_REQUEST_IID, and the
-    token MUSTER_GITLAB_TOKEN, with the scope api.
-    """
-    from muster.features.plan.commenting import Api, GitLab
-
-    api = Api(_required("CI_API_V4_URL"), {"PRIVATE-TOKEN": _required("MUSTER_GITLAB_TOKEN")})
-    return _comment(file, GitLab(api, _required("CI_MERGE_REQUEST_PROJECT_ID"), _required("CI_MERGE_REQUEST_IID")))
 
 
 def _comment(file: Path, forge: "CommentApi") -> int:

@@ -15,13 +15,11 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@options.repo_option
-@options.now_option
 @click.option("--branch", metavar="NAME", help="The branch to reconcile.  [default: the one that is checked out]")
 @click.option("--push", is_flag=True, help="Fetch first, and push the commit.")
-@click.option("--remote", default="origin", show_default=True, help="The remote to fetch from and push to.")
-@options.offline_option
-@options.agents_gone_option
+@click.option(
+    "--remote", default="origin", show_default=True, metavar="NAME", help="The remote to fetch from and push to."
+)
 @click.option("--back-in-time", is_flag=True, help="Evaluate at --now even if the last run was later.")
 @click.option(
     "--plan",
@@ -31,38 +29,48 @@ if TYPE_CHECKING:
 )
 @click.option("-v", "--verbose", is_flag=True, help="Print the instant of the run, and the age of agents' refs.")
 @options.sink_option
-@options.state_option
-@options.workers_option
 @options.output_option("text", "json")
 @click.option("--metrics", type=options.FILE, metavar="FILE",
               help="Write metrics for Prometheus' textfile collector, continuing from those in FILE.")  # fmt: skip
 @signer_options(required=False)
 @click.pass_context
+@options.repo_option
+@options.offline_option
+@options.agents_gone_option
+@options.now_option
+@options.state_option
+@options.workers_option
 def command(
     ctx: click.Context, repo: Path, now: datetime, branch: str | None, push: bool, remote: str, offline: bool,
     agents_gone: bool, back_in_time: bool, plan: Path | None, verbose: bool, sink_dir: Path | None, state: Path | None,
     workers: "Workers", output: str, metrics: Path | None, signer: Signer | None,
 ) -> int:  # fmt: skip
-    """Evaluate the fleet at one instant and commit the result, in one commit or none.
+    """Evaluate the fleet at one instant, and commit the result if anything changes.
 
-    Nothing outside derived/ is changed; uncommitted and staged edits stay as they are. If the branch moves meanwhile,
-    the new head is evaluated: at --now if it was given, else at the present.
+    Only files below derived/ are written, in one commit; your uncommitted and staged edits stay as they are. If the
+    branch moves meanwhile, its new head is evaluated: at --now if it was given, else at the present.
 
-    Agents' refs are fetched first if they are on a remote. If refs that the last run read cannot be fetched, nothing is
-    decided. Nor is it at an instant more than five minutes before the last run's.
+    Agents' refs are fetched first if they are on a remote. Nothing is decided if refs that the last run read cannot be
+    fetched, or if --now is more than five minutes before the last run.
 
     With --ca-cert and --ca-key, approved certificate requests are then signed, in a commit of their own (see muster
     sign).
 
     Effects that wait for approval (spec.approval of the Fleet) are proposed on branches muster/proposals/TOPIC, with
-    --push on the remote. The branches are kept up to date, and deleted when nothing waits any more.
+    --push also on the remote. A branch is deleted when nothing waits there any more.
 
-    With --plan, exactly the agreed plan is committed, or nothing: if the result differs, the differences are printed
+    With --plan, exactly the agreed plan is committed, or nothing: if the result differs, the differences are printed,
     and the exit code is 1.
 
-    With -o json, standard output has one object: the commit, counts, transitions, what is held, findings, and the next
-    instant at which time alone changes something; or `moved`, if the plan no longer holds. Lines for people go to
-    standard error.
+    With -o json, standard output has one object: the commit, counts, transitions, held effects, findings, and the time
+    of the next change without new input; or `moved`, if the plan no longer holds. Lines for people go to standard
+    error.
+
+    \b
+    Examples:
+      muster reconcile
+      muster reconcile --push
+      muster reconcile --plan plan.json --push
     """
     from muster.cli.listening import WRITER
 

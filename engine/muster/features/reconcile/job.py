@@ -99,7 +99,7 @@ def _publish(repository: Repository, done: ReconcileResult, remote: str | None, 
         click.echo(f"published {publication.published} pulses" if pulses != 1 else "published 1 pulse")
     elif pulses and not publication.failures and not publication.faults:
         due = "1 pulse is due" if pulses == 1 else f"{pulses} pulses are due"
-        click.echo(f"{due} and there is no sink for them; see muster pulses")
+        click.echo(f"{due} and there is no sink for them; see muster get pulses")
     notified = notify_due(repository, done, remote)
     if notified.published:
         click.echo("sent 1 notification" if notified.published == 1 else f"sent {notified.published} notifications")

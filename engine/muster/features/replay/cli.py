@@ -12,7 +12,6 @@ from muster.cli.progress import working
 
 @click.command()
 @click.argument("commits", metavar="A..B")
-@options.repo_option
 @click.option(
     "--policies",
     metavar="REV|FILE",
@@ -21,11 +20,17 @@ from muster.cli.progress import working
 )
 @options.output_option("table", "json")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if anything would have been decided differently.")
+@options.repo_option
 def command(commits: str, repo: Path, policies: tuple[str, ...], output: str, exit_code: bool) -> int:
-    """Repeat the runs of A..B with today's policies, or others, and show how their results differ from the commits.
+    """Repeat the runs of A..B with today's policies, or others, and show how the results differ from the commits.
 
-    Each run that committed something is repeated at its own instant, with the inputs at that time and the state that
+    Each run that committed something is repeated at its own time, with the inputs of that time and with the state that
     the replay itself has derived. Nothing is written.
+
+    \b
+    Examples:
+      muster replay main~50..main
+      muster replay v1..main --policies new-policy.yaml
     """
     from muster.cli.documents import json_text
     from muster.features.replay.replay import replay, replay_document, replay_text

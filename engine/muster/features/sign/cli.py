@@ -19,19 +19,22 @@ from muster.git.repository import open_repository
 
 
 @click.command()
-@options.repo_option
-@options.now_option
 @signer_options(required=True)
+@click.pass_context
+@options.repo_option
 @edit_options
 @options.offline_option
-@click.pass_context
+@options.now_option
 def command(ctx: click.Context, now: datetime, signer: Signer, into: Destination, offline: bool) -> int:
     """Sign approved certificate requests, and commit the certificates.
 
     A request must be approved by the policy csr-approval or by a person, with exactly its present content. A
-    certificate has the approved name and groups, the usages of a client, and nothing else. Its lifetime is limited by
-    the request, by --longest and by the authority. Run it after a reconcile, or give these options to reconcile or
-    watch.
+    certificate has the approved name and groups, the usages of a client, and nothing else. The request, --longest and
+    the authority limit its lifetime. Run this after a reconcile, or give these options to reconcile or watch.
+
+    \b
+    Example:
+      muster sign --ca-cert ca.crt --ca-key ~/ca.key --push
     """
 
     given = ctx.get_parameter_source("now") is click.core.ParameterSource.COMMANDLINE

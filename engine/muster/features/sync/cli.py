@@ -23,8 +23,6 @@ _LIMIT_SECONDS = 30.0  # of one request
 
 
 @click.command()
-@options.repo_option
-@options.rev_option
 @click.option("--kubeconfig", type=options.FILE, metavar="FILE", envvar="KUBECONFIG", show_envvar=True,
               help="How to reach the hub.")  # fmt: skip
 @click.option("--context", metavar="NAME", help="The kubeconfig's context.  [default: the current one]")
@@ -38,12 +36,14 @@ _LIMIT_SECONDS = 30.0  # of one request
 @options.projections_option
 @click.option("--take-over", is_flag=True, help="Take over the PlacementDecisions that OCM's own scheduler made.")
 @click.option("--watch", is_flag=True, help="Go on until stopped: after each commit, and at an interval.")
-@click.option("--interval", type=click.FloatRange(min=0.1), default=30.0, show_default=True, metavar="SECONDS",
+@click.option("--interval", type=options.INTERVAL, default="30s", show_default=True, metavar="DURATION",
               help="With --watch: how often to look for changes made by hand.")  # fmt: skip
 @click.option("--dry-run", is_flag=True, help="Let the hub check everything, and change nothing.")
 @click.option("--print-rbac", is_flag=True, help="Print the rights that the command needs on the hub.")
 @click.option("-v", "--verbose", is_flag=True, help="Also count the files of Projections that are not synced.")
 @options.output_option("text", "json")
+@options.repo_option
+@options.rev_option
 def command(
     repo: Path, rev: str | None, kubeconfig: Path | None, context: str | None, namespace: str, name: str,
     repository: str, karmada: bool, hive: bool, projections: frozenset[str], take_over: bool, watch: bool,
@@ -51,12 +51,23 @@ def command(
 ) -> int:  # fmt: skip
     """Write what the fleet's last reconcile decided to a live hub.
 
-    Written are PlacementDecisions with their status, and on the hub's Placements the annotation that keeps OCM's own
-    scheduler away; with --karmada and --hive also fields of these systems, if their own controllers are off; with
-    --projections the Kubernetes objects that Projections write. The conditions, taints and Leases of clusters are
-    never written. A change made by hand is repaired; what muster made is deleted when its reason goes, and nothing
-    else. Decisions that OCM's scheduler made are left alone and reported; with --take-over they become muster's, and
-    with --dry-run, too, the list shows which of them differ.
+    \b
+    What is written:
+      always         PlacementDecisions with their status, and the annotation on
+                     Placements that keeps OCM's own scheduler away
+      --karmada      remedy actions and traffic blocks of Karmada
+      --hive         ClusterDeployments and ClusterClaims of Hive
+      --projections  the Kubernetes objects that Projections write
+    Conditions, taints and Leases of clusters are never written.
+
+    A change that someone makes by hand is repaired. Objects that muster made are deleted when their reason is gone, and
+    no others. Decisions of OCM's scheduler are reported and stay; with --take-over they become muster's. With --dry-run
+    and --take-over, the list shows which of them differ.
+
+    \b
+    Examples:
+      muster sync --kubeconfig hub.kubeconfig --dry-run
+      muster sync --watch --projections all
     """
     from muster.agents.kube.apiserver import ApiError
     from muster.cli.documents import yaml_stream

@@ -37,7 +37,6 @@ class _TestQuery:
 
 
 @click.command()
-@options.repo_option
 @click.option("--rev", metavar="REV", help="Test this revision.  [default: the files as they are]")
 @click.option("--builtin", is_flag=True, help="Also run the tests of the built-in policies.")
 @click.option("-k", "only", metavar="TEXT", default="", help="Run only tests and cases with this in their names.")
@@ -51,17 +50,24 @@ class _TestQuery:
 )
 @click.option("--watch", is_flag=True, help="Run affected tests again whenever a file changes, until Ctrl-C.")
 @options.output_option("text", "json", "junit")
+@options.repo_option
 def command(
     repo: Path, rev: str | None, builtin: bool, only: str, coverage: bool, required: float | None, watch: bool,
     output: str,
 ) -> int:  # fmt: skip
     """Run PolicyTests, which state objects and the expected results of policies.
 
-    Coverage counts rules and branches of expressions: that a rule holds and that it does not, that an operand is true
-    and that it is false. A case covers only the policies that its test names. Exit code 1: a test failed, there is
-    none, or too little is covered.
+    Coverage counts rules and branches of expressions: a rule that holds and that does not, an operand that is true and
+    that is false. A case covers only the policies that its test names. The exit code is 1 if a test fails, if there is
+    none, or if too little is covered.
 
-    With --watch, a change of a test runs that test, and a change of a policy all tests, as every case has all policies.
+    With --watch, a change of a test runs that test again, and a change of a policy runs all of them.
+
+    \b
+    Examples:
+      muster test
+      muster test -k quarantine --watch
+      muster test --require-coverage 90
     """
     query = _TestQuery(builtin, only, coverage or required is not None, required, output)
     if watch:

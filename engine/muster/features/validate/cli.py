@@ -11,21 +11,26 @@ from muster.cli.outcome import report
 
 @click.command()
 @click.argument("files", nargs=-1, type=click.Path())
-@options.repo_option
 @click.option("--rev", metavar="REV", help="Validate this revision.  [default: the files as they are]")
 @click.option("--staged", is_flag=True, help="Validate the staged files: the content of the next commit.")
 @click.option("--touched", is_flag=True, help="With --staged: show only findings that the next commit causes.")
 @click.option("--base", metavar="REV",
               help="The revision to compare with.  [default: HEAD, or the parent of --rev]")  # fmt: skip
 @options.report_option
+@options.repo_option
 def command(
     files: tuple[str, ...], repo: Path, rev: str | None, staged: bool, touched: bool, base: str | None, output: str
 ) -> int:
-    """Check syntax, schema, assembly, references, expressions and admission policies.
+    """Check syntax, schema, references, expressions and admission policies.
 
-    With FILES, only findings in these files or folders, about objects that have a part in them, and about policies that
-    they change are shown. With --touched these are the files that the next commit writes, moves or deletes, as in the
-    pre-commit hook.
+    With FILES, only these findings are shown: those in these files or folders, about objects that have a part in them,
+    and about policies that they change.
+
+    \b
+    Examples:
+      muster validate
+      muster validate clusters/prod-eu-1
+      muster validate --staged --touched
     """
     if staged and rev:
         raise click.UsageError("--staged and --rev exclude each other.")

@@ -23,36 +23,43 @@ if TYPE_CHECKING:
 
 
 @click.command()
-@options.repo_option
 @click.option("--branch", metavar="NAME", help="The branch to reconcile.  [default: the one that is checked out]")
 @click.option("--push", is_flag=True, help="Push to the remote, and fetch from it at an interval.")
-@click.option("--remote", default="origin", show_default=True, help="The remote to fetch from and push to.")
-@click.option("--interval", type=float, default=30.0, show_default=True, metavar="SECONDS",
+@click.option(
+    "--remote", default="origin", show_default=True, metavar="NAME", help="The remote to fetch from and push to."
+)
+@click.option("--interval", type=options.INTERVAL, default="30s", show_default=True, metavar="DURATION",
               help="How often to fetch from the remote; without --push only agents' refs.")  # fmt: skip
-@options.offline_option
 @click.option("-v", "--verbose", is_flag=True,
               help="Print how much was evaluated, and the instant if it is not the present.")  # fmt: skip
 @options.sink_option
-@options.state_option
-@options.workers_option
 @options.output_option("text", "json")
 @options.log_format_option
 @signer_options(required=False)
 @serving_options
+@options.repo_option
+@options.offline_option
+@options.state_option
+@options.workers_option
 def command(
     repo: Path, branch: str | None, push: bool, remote: str, interval: float, offline: bool, verbose: bool,
     sink_dir: Path | None, state: Path | None, workers: "Workers", output: str, log_format: str,
     signer: Signer | None, serving: Serving,
 ) -> int:  # fmt: skip
-    """Keep a fleet reconciled until stopped by SIGTERM or Ctrl-C.
+    """Keep a fleet reconciled, until stopped by SIGTERM or Ctrl-C.
 
     With --ca-cert and --ca-key, certificate requests are signed as soon as they are approved (see muster sign).
 
-    With --serve, the fleet is shown as a live page. Everybody who can reach HOST may read it, so any address other than
+    With --serve, the fleet is shown as a live page. Everyone who can reach HOST can read it, so any address other than
     this machine's own (127.0.0.1) requires a token or certificates.
 
-    With -o json, each run that has something to do is one line of JSON on standard output, as of muster reconcile, and
-    the log goes to standard error.
+    With -o json, standard output has one line of JSON for each run that has something to do, as of muster reconcile,
+    and the log goes to standard error.
+
+    \b
+    Examples:
+      muster watch --push
+      muster watch --serve 127.0.0.1:8080
     """
     from muster.cli.listening import WRITER
     from muster.features.reconcile.results import written_results
@@ -60,8 +67,6 @@ def command(
     from muster.git.landing import target_branch
     from muster.git.repository import open_repository
 
-    if interval <= 0:
-        raise click.UsageError("--interval must be positive.")
     log = log_writer(log_format)
     use_cache(os.environ)
     repository = open_repository(repo, os.environ)
@@ -79,7 +84,7 @@ def command(
         tracers(repository.worktree or repository.git_dir, log) as tracing,
     ):
         if verbose and kept is None:
-            log("no state can be kept between runs, so each evaluates the whole fleet; see muster cache")
+            log("no state can be kept between runs, so each evaluates the whole fleet; see muster version")
         watcher = Watcher(
             repository, target, remote if push else None, timedelta(seconds=interval), log,
             clock=options.present, freshness=replace(WRITER, ask=not offline, lasting=True), verbose=verbose,

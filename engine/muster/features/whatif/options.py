@@ -138,7 +138,7 @@ def supposed_options(function: _F) -> _F:
             type=FILE_THERE,
             multiple=True,
             metavar="FILE",
-            help="Suppose this file is committed: at its own path, or, from elsewhere, in place of its objects' parts.",
+            help="Suppose this file is committed. A file from elsewhere replaces the parts of its objects.",
         ),
         click.option(
             "--report",
@@ -151,7 +151,7 @@ def supposed_options(function: _F) -> _F:
             "--lose",
             multiple=True,
             metavar="LABELS",
-            help="Suppose the agents of the clusters with these labels (`region=eu`) have fallen silent.",
+            help="Suppose the agents of the clusters with these labels are silent: region=eu.",
         ),
     ):
         joined = option(joined)

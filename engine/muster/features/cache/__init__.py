@@ -1,1 +1,0 @@
-"""`muster cache`: the state kept between runs."""
