@@ -203,11 +203,12 @@ class Program:
         `variables['now']` comes from a clock, which also records the horizon of this evaluation. Use this for many
         objects: `run` returns more, but takes twice as long.
         """
-        limit = budget.available()
+        # As `available`, `begin` and `end` of the budget do: their calls would take longer than most expressions.
+        outer = budget.running
+        limit = budget.left if outer is None else max(outer[0], 0)
         if limit > self._limit:
             limit = self._limit
-        meter = [limit - self.cost]
-        outer = budget.begin(meter)
+        meter = budget.running = [limit - self.cost]
         try:
             if meter[0] < 0:
                 raise BudgetExceeded("", self.node.offset)  # noqa: TRY301
@@ -215,7 +216,12 @@ class Program:
         except Exception as raised:  # noqa: BLE001 - generated code raises what Python raises
             return self._recover(raised, variables, limit, budget)
         finally:
-            budget.end(outer, limit - meter[0] if meter[0] > 0 else limit)
+            budget.running = outer
+            cost = limit - meter[0] if meter[0] > 0 else limit
+            if outer is None:
+                budget.left = max(budget.left - cost, 0)
+            else:
+                outer[0] -= cost
 
     def _traced(self, variables: Mapping[str, Any], limit: int) -> Trace:
         """Evaluate again with closures that record the value of every part, up to the first error."""

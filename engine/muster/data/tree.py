@@ -6,7 +6,6 @@ loader (`muster.data.yaml`) lets nothing else in. Trees are shared between objec
 
 import hashlib
 import json
-from collections.abc import Iterable
 from typing import Any, TypeAlias
 
 Tree: TypeAlias = Any
@@ -41,31 +40,9 @@ def mapping_at(tree: Tree, *path: str) -> dict[str, Tree]:
 def mappings_at(tree: Tree, *path: str) -> list[dict[str, Tree]]:
     """Return the mappings in the list at `path`; anything else counts as absent."""
     value = dig(tree, *path)
-    return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
-
-
-def is_same(one: Tree, other: Tree) -> bool:
-    """Have two trees the same values under the same keys in the same order? 1 is neither 1.0 nor true here, and 0.0 is
-    not -0.0."""
-    kind = one.__class__
-    if kind is not other.__class__:
-        return False
-    if kind is dict:
-        return list(one) == list(other) and _are_same(one.values(), other.values())
-    if kind is list:
-        return len(one) == len(other) and _are_same(one, other)
-    return bool(one == other) and (kind is not float or repr(one) == repr(other))
-
-
-def _are_same(ones: Iterable[Tree], others: Iterable[Tree]) -> bool:
-    """Compare trees pairwise. Texts, which are the most common, need no further call."""
-    for one, other in zip(ones, others, strict=True):
-        if one.__class__ is str:
-            if one != other:
-                return False
-        elif not is_same(one, other):
-            return False
-    return True
+    if value.__class__ is not list:
+        return []
+    return [item for item in value if item.__class__ is dict]
 
 
 def digest_of(tree: Tree) -> str:

@@ -135,7 +135,16 @@ class Fleet(View):
         standing = self.beyond.standing
         if not standing:
             return self
-        return self.only({*self.objects, *self.previous, *self.broken, *self.decided} - standing)
+        known = self._index.found
+        own = known.get(standing)
+        if not isinstance(own, View):  # every local stage asks: what it looks up in the objects stays known
+            own = known[standing] = self.only({*self.objects, *self.previous, *self.broken} - standing)
+        return replace(
+            own,
+            decided={id_: decided for id_, decided in self.decided.items() if id_ not in standing},
+            held=tuple(held for held in self.held if held.object not in standing),
+            index=own._index,
+        )
 
     def counts(self) -> dict[Kind, int]:
         """Numbers of sound objects by kind, in the whole fleet."""
@@ -160,7 +169,9 @@ class Fleet(View):
         pulses, held, wakes, findings = list(self.pulses), list(self.held), list(self.wakes), list(self.findings)
         projected = dict(self.projected)
         for outcome in outcomes:
-            if isinstance(outcome, Pulse):
+            if outcome.__class__ is Decision:  # nearly all
+                decisions.append(outcome)
+            elif isinstance(outcome, Pulse):
                 pulses.append(outcome)
             elif isinstance(outcome, Held):
                 held.append(outcome)

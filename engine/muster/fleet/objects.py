@@ -1,7 +1,7 @@
 """Objects as assembled from their input parts."""
 
 from collections.abc import Iterable, Mapping
-from dataclasses import replace
+from dataclasses import field, replace
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import Kind, kind_of
@@ -23,22 +23,24 @@ class Object:
     id: ObjectId
     body: Tree
     parts: tuple[Part, ...]
+    #: The kind's registry entry. It is read seventy times in a run.
+    kind: Kind = field(init=False, repr=False, compare=False)
 
-    @property
-    def kind(self) -> Kind:
-        """The kind's registry entry."""
-        return kind_of(self.id)
+    def __post_init__(self) -> None:
+        """Look up the kind. KeyError if it is not in the registry."""
+        object.__setattr__(self, "kind", kind_of(self.id))
 
     @property
     def spec(self) -> dict[str, Tree]:
         """The spec, empty if missing."""
-        value = dig(self.body, "spec")
+        value = self.body.get("spec")
         return value if isinstance(value, dict) else {}
 
     @property
     def labels(self) -> dict[str, str]:
         """`metadata.labels`, empty if missing."""
-        value = dig(self.body, "metadata", "labels")
+        metadata = self.body.get("metadata")
+        value = metadata.get("labels") if isinstance(metadata, dict) else None
         return value if isinstance(value, dict) else {}
 
     @property
@@ -55,7 +57,8 @@ class Object:
     @property
     def deleting(self) -> bool:
         """Is the object marked for deletion?"""
-        return dig(self.body, "metadata", "deletionTimestamp") is not None
+        metadata = self.body.get("metadata")
+        return isinstance(metadata, dict) and metadata.get("deletionTimestamp") is not None
 
 
 def with_params(obj: Object, params: Mapping[str, Tree]) -> Object:
@@ -68,4 +71,4 @@ def with_params(obj: Object, params: Mapping[str, Tree]) -> Object:
 
 def by_type(conditions: Iterable[Tree]) -> dict[str, Tree]:
     """Conditions by type, without those that have none."""
-    return {name: condition for condition in conditions if isinstance(name := condition.get("type"), str)}
+    return {name: condition for condition in conditions if (name := condition.get("type")).__class__ is str}

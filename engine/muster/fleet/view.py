@@ -33,7 +33,7 @@ class ObjectIndex:
         self._by_kind = by_kind
         self.before: dict[ObjectId, Mapping[str, Tree]] = {}
         self.reported: dict[ObjectId, Mapping[str, Tree]] = {}
-        self.found: dict[Callable[..., object], object] = {}
+        self.found: dict[object, object] = {}
 
     @property
     def by_kind(self) -> Mapping[tuple[str, str], tuple[Object, ...]]:
@@ -141,16 +141,21 @@ class View:
 
     def now(self, id_: ObjectId, *path: str | tuple[str, ...]) -> Tree:
         """The value that this run decided for exactly this path, or None."""
-        decision = self.decisions(id_).get(path)
+        decision = self.decided.get(id_, _NOTHING).get(path)
         return None if decision is None else decision.value
 
     def conditions(self, id_: ObjectId) -> dict[str, Tree]:
         """Conditions by type, as this run has decided them so far."""
-        return {
-            path[2][0]: decision.value
-            for path, decision in self.decisions(id_).items()
-            if len(path) == 3 and path[1] == "conditions" and path[0] == "status" and decision.value is not None
-        }
+        decisions = self.decided.get(id_)
+        return (
+            {}
+            if decisions is None
+            else {
+                path[2][0]: decision.value
+                for path, decision in decisions.items()
+                if len(path) == 3 and path[1] == "conditions" and path[0] == "status" and decision.value is not None
+            }
+        )
 
     def reported(self, id_: ObjectId) -> Mapping[str, Tree]:
         """Conditions by type, as agents report them in the inputs."""

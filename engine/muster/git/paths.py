@@ -57,7 +57,8 @@ def decode(path: bytes) -> tuple[str, str]:
         return path.decode(errors="backslashreplace").translate(_ESCAPES), "not-utf8-path"
     if _CONTROL.search(text):
         return text.translate(_ESCAPES), "control-characters"
-    if any(map(is_dotgit, path.split(b"/"))):
+    # Every such name has other letters than those of ASCII, or "git" in it: few paths need the closer look.
+    if (not path.isascii() or b"git" in path.lower()) and any(map(is_dotgit, path.split(b"/"))):
         return text, "dotgit"
     return text, ""
 

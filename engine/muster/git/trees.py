@@ -24,10 +24,19 @@ _Wanted: TypeAlias = "dict[bytes, _Wanted]"
 
 def list_tree(repository: Repository, commit: str) -> Iterator[Entry]:
     """Yield every entry of the commit's tree, recursively, in byte order of paths."""
+    yield from _entries(_listing(repository, commit))
+
+
+def count_entries(repository: Repository, commit: str) -> int:
+    """Return the number of entries of the commit's tree, without looking at them."""
+    return _listing(repository, commit).count(b"\0")
+
+
+def _listing(repository: Repository, commit: str) -> bytes:
     done = repository.kept.run(repository.git, "ls-tree", "-r", "-z", "-l", "--full-tree", commit, commit=commit)
     if done.status:
         raise explain("ls-tree", done.stderr, done.status)
-    yield from _entries(done.stdout)
+    return done.stdout
 
 
 def find_entries(repository: Repository, objects: Objects, commit: str, paths: Iterable[str]) -> Iterator[Entry]:

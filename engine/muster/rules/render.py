@@ -2,10 +2,11 @@
 
 from dataclasses import field
 
+from muster.data.codec import encode
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.locations import derived_path, is_projected
-from muster.data.tree import Tree, is_same
+from muster.data.tree import Tree
 from muster.data.yaml.emitter import UnwritableError
 from muster.dataclass import dataclass
 from muster.fleet import faults
@@ -90,9 +91,15 @@ def _render(fleet: Fleet, id_: ObjectId, shards: int, done: Rendered) -> None:
 
 def _is_written(fleet: Fleet, id_: ObjectId, path: str, body: Tree) -> bool:
     """Is the file already as it would be written? Nearly all are; comparing trees takes a fifth of creating the
-    text."""
+    text. False if they cannot be compared."""
     standing = fleet.read.as_written.get(path)
-    return standing is not None and standing is fleet.previous.get(id_) and is_same(standing, body)
+    if standing is None or standing is not fleet.previous.get(id_):
+        return False
+    try:
+        # Bytes differ in the order of keys, and between 1, 1.0 and true, which are equal as trees.
+        return encode(standing) == encode(body)
+    except OverflowError:  # a number of more than 64 bits
+        return False
 
 
 def changed_files(fleet: Fleet, rendered: Rendered) -> dict[str, str | None]:

@@ -10,7 +10,7 @@ from dataclasses import field, replace
 from datetime import datetime
 from typing import Any, TypeAlias, TypeVar
 
-from muster.data.decision import Failed, Memory, Outcome
+from muster.data.decision import Decision, Failed, Memory, Outcome
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import ADAPTER_REPORT, CLUSTER_POOL, FLEET, POLICIES, PROJECTION, ROLLOUT, TARGETS, Kind, kind_of
@@ -112,6 +112,8 @@ class Context:
         of_objects = dict[type[Broadcast], dict[ObjectId, Broadcast]]()
         faulty, disrupted = set[ObjectId | None](), set[ObjectId]()
         for outcome in outcomes:
+            if outcome.__class__ is Decision:  # nearly all
+                continue
             if isinstance(outcome, ObjectBroadcast):
                 of_objects.setdefault(type(outcome), {})[outcome.object] = outcome
                 if outcome.disrupts:

@@ -9,6 +9,7 @@ from collections import Counter, defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
+from functools import cache
 from itertools import chain
 from sys import intern
 from typing import Final
@@ -187,13 +188,15 @@ def _files(
     standing, names = fleet.beyond.standing, where.names
     by_file: defaultdict[tuple[str, str], set[str]] = defaultdict(set)
     context: set[tuple[str, str]] = set()
-    parts = ((part.id, part.source.path, part.source.ref) for part in (*fleet.read.parts, *there))
+    read = fleet.read.parts
+    parts = ((part.id, part.source.path, part.source.ref) for part in (read if there is read else (*read, *there)))
     derived = ((id_, derived_path(id_, fleet.settings.shards), "") for id_ in fleet.texts)
     for id_, path, ref in (*parts, *derived):
         if id_ in standing:
             continue
-        default = default_home(id_)
-        home = where.of.get(id_) or names.get(default, default)
+        home = where.of.get(id_)
+        if not home:
+            home = names.get(default := default_home(id_), default)
         by_file[path, ref].add(home)
         if CSR.has(id_) and id_ not in where.of:  # about a missing request, which may come back elsewhere
             found[home].names.add(str(id_))
@@ -273,16 +276,30 @@ def _asked(context: Context) -> set[ObjectId]:
 
 def _totals(fleet: Fleet, ids: Collection[ObjectId], sound: Iterable[Object], gathered: _Gathered) -> dict[str, int]:
     """What the neighbourhood adds to the totals of the fleet."""
-    found = Counter(f"kind {kind_name(obj.kind)}" for obj in sound)
-    conditions = ((*fleet.reported(id_), *fleet.conditions_before(id_), *fleet.conditions(id_)) for id_ in ids)
-    found.update({f"type {type_}" for types in conditions for type_ in types})
-    found["adapters"] = sum(ADAPTER_REPORT.has(id_) for id_ in ids)
-    found["objects"] = sum(id_ in fleet.objects for id_ in ids)
-    found["derived"] = sum(id_ in fleet.texts for id_ in ids)
-    found["held"] = len(gathered.held)
-    found.update(status_total(*status_of(fleet, id_)) for id_ in ids if is_cluster(id_) and id_ in fleet.objects)
-    found.update(name for id_ in ids if is_cluster(id_) for name in rollout_totals(fleet, id_))
-    return {name: count for name, count in sorted(found.items()) if count}
+    names, types = [_kind_total(obj.kind) for obj in sound], set[str]()
+    for id_ in ids:
+        types.update(fleet.reported(id_), fleet.conditions_before(id_), fleet.conditions(id_))
+        if ADAPTER_REPORT.has(id_):
+            names.append("adapters")
+        if id_ in fleet.objects:
+            names.append("objects")
+        if id_ in fleet.texts:
+            names.append("derived")
+        if is_cluster(id_):
+            names.extend(rollout_totals(fleet, id_))
+            if id_ in fleet.objects:
+                names.append(status_total(*status_of(fleet, id_)))
+    found = Counter(names)
+    if gathered.held:
+        found["held"] = len(gathered.held)
+    found.update(f"type {type_}" for type_ in types)
+    return dict(sorted(found.items()))
+
+
+@cache
+def _kind_total(kind: Kind) -> str:
+    """The name of the total that counts the objects of a kind."""
+    return f"kind {kind_name(kind)}"
 
 
 def kind_name(kind: Kind) -> str:

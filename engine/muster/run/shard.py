@@ -259,9 +259,10 @@ class _Deciding:
             written.update(own)
             sent = pulses.get(home.name, ())
             due = self._due(last, home, sent, kept.of) if sent else home.due
+            record = home if due == home.due else replace(home, due=due)
             locals_.append(
                 NeighbourhoodAnswer(
-                    replace(home, due=due), (0, 0) if own else (home.due, home.settled), tuple(ids.get(home.name, ())),
+                    record, (0, 0) if own else (home.due, home.settled), tuple(ids.get(home.name, ())),
                     own, transitions.get(home.name, ()), sent, home.name in doubtful,
                 )
             )  # fmt: skip

@@ -23,6 +23,7 @@ from muster.fleet.projected import is_as_recorded, records
 from muster.git.errors import RepositoryError, UnreadableError
 from muster.git.history import History
 from muster.git.objects import Objects
+from muster.git.trees import count_entries
 from muster.run.affected import AdaptersMoved, LeasesMoved
 from muster.run.answer import RunAnswer
 from muster.run.cutting import FileGroups, ListedFile, cut
@@ -56,15 +57,15 @@ class Killing(Exception):  # noqa: N818 - not an error of the run's
 def decide_in_shards(question: Question, why: str, executor: Callable[[int], Executor | None], files: int) -> RunAnswer:
     """Decide the whole fleet in shards of about `files` files each.
 
-    `executor` returns what decides them, for the fleet's number of files; None for no shards. WholeNeeded if shards
-    cannot decide the fleet, Killing if a neighbourhood kills its workers.
+    `executor` returns what decides them, for about the fleet's number of files; None for no shards. WholeNeeded if
+    shards cannot decide the fleet, Killing if a neighbourhood kills its workers.
     """
     if question.decided is None:
         raise WholeNeeded("a work tree is read where it lies")
-    listed, aside = _listing(question)
-    found = executor(len(listed))
+    found = executor(count_entries(question.repository, question.commit) + len(question.refs))
     if found is None:
         raise WholeNeeded("")
+    listed, aside = _listing(question)
     with found:
         run = _Sharded(question, aside, question.repository.objects, found, files)
         for _ in range(_MOST_ROUNDS):

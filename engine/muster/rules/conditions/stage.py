@@ -25,7 +25,6 @@ from muster.fleet.objects import Object
 from muster.fleet.view import View
 from muster.rules.conditions.policy import HOLD_WHEN, OBSERVED, ConditionPolicy, Rule
 from muster.rules.failures import Failures, PolicyFailure
-from muster.rules.policies.expressions import TextExpression
 from muster.rules.policies.lazy import PolicyScope
 from muster.rules.policies.policies import Guard
 from muster.rules.policies.scopes import Scopes
@@ -122,20 +121,21 @@ def object_conditions(
     If several policies decide one condition, the first by name with a result does. `kept`: a policy cannot be read, so
     earlier decisions stay.
     """
-    base = scopes.base(obj)
+    base, kind = scopes.base(obj), obj.kind
     conditions: dict[str, Tree] = base["conditions"]  # type: ignore[assignment]
-    generation = generation_of(scopes.view, obj.id) if obj.kind.counted else None
+    generation = generation_of(scopes.view, obj.id) if kind.counted else None
     silent: dict[str, Decision] = {}  # a policy without a result may have one later: its horizon counts
     decided_types: set[str] = set()
     for policy in scopes.rules.compiled.of(ConditionPolicy):
-        if policy.type in decided_types or obj.kind not in policy.target.kinds or not policy.target.selects(obj):
+        if policy.type in decided_types or kind not in policy.target.kinds or not policy.target.selects(obj):
             continue
         statement = _evaluated(scopes, policy, base, obj, failures)
         earlier = silent.pop(policy.type, None)
         horizon = earliest(scopes.clock.horizon, earlier.horizon if earlier else None)
         path: Path = ("status", "conditions", (policy.type,))
         if statement is None:
-            silent[policy.type] = Decision(obj.id, path, None, policy.because, horizon)
+            if horizon is not None:
+                silent[policy.type] = Decision(obj.id, path, None, policy.because, horizon)
             continue
         statement, because, waiting = damped(scopes.view, policy, obj, statement, now)
         if waiting is not None:
@@ -149,7 +149,7 @@ def object_conditions(
         conditions[policy.type] = {"type": policy.type, **decided}
         decided_types.add(policy.type)
         yield Decision(obj.id, path, decided, because, horizon)
-    yield from (decision for decision in silent.values() if decision.horizon is not None)
+    yield from silent.values()
     if kept:
         yield from _retained(scopes, obj, conditions)
 
@@ -224,15 +224,18 @@ def guards_hold(guards: Iterable[Guard], scope: PolicyScope) -> bool:
 
 def holds(program: cel.Program, scope: PolicyScope, rule: str, at: At) -> bool:
     """Is the expression true? Raises PolicyFailure if it fails or is no bool."""
-    value = _value(program, scope, rule, at)
-    if not isinstance(value, bool):
+    try:
+        value = scope.evaluate(program, at)
+    except cel.EvaluationError as error:
+        raise PolicyFailure(rule, at, error) from None
+    if value is not True and value is not False:
         raise PolicyFailure(rule, at, cel.EvaluationError(f"the expression gave {value!r}, not true or false"))
     return value
 
 
 def _statement(rule: Rule, scope: PolicyScope) -> Statement:
     status, reason, message = (
-        _text(text, scope, rule.name, (*rule.at, f"{name}Expression"))
+        text.literal if text.program is None else _text(text.program, scope, rule.name, (*rule.at, f"{name}Expression"))
         for name, text in (("status", rule.status), ("reason", rule.reason), ("message", rule.message))
     )
     if status not in ("True", "False", "Unknown"):
@@ -251,10 +254,8 @@ def _generation(rule: Rule, scope: PolicyScope) -> int | None:
     return value
 
 
-def _text(text: TextExpression, scope: PolicyScope, rule: str, at: At) -> str:
-    if text.program is None:
-        return text.literal
-    value = _value(text.program, scope, rule, at)
+def _text(program: cel.Program, scope: PolicyScope, rule: str, at: At) -> str:
+    value = _value(program, scope, rule, at)
     if not isinstance(value, str):
         raise PolicyFailure(rule, at, cel.EvaluationError(f"the expression gave {value!r}, not a text"))
     return value
