@@ -10,6 +10,7 @@ import os
 import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import repeat
 from pathlib import Path
 
 from muster.git.config import identity, signs_commits
@@ -29,8 +30,7 @@ def build_commit(repository: Repository, files: Files, message: str, parent: str
     It is signed if the configuration asks for it. ValueError for a path that no tree can hold.
     """
     author, committer = identity(repository, "AUTHOR"), identity(repository, "COMMITTER")
-    changes = b"".join(_changes(files))
-    commit = _imported(repository, changes, _clean(message), parent, author, committer)
+    commit = _imported(repository, _changes(files), _clean(message), parent, author, committer)
     if not signs_commits(repository):
         return commit
     env = {**_environ("AUTHOR", author), **_environ("COMMITTER", committer)}
@@ -47,7 +47,9 @@ def build_changed(
     if root and base is not None:
         first = tree_command("", repository.git.output("rev-parse", f"{base}^{{tree}}").decode().strip())
     parent = None if root else base
-    return _imported(repository, first + b"".join(changes), _clean(message), parent, author, committer)
+    # All of them before git starts: a caller's fault must not interrupt it.
+    commands = iter([first, *changes])
+    return _imported(repository, commands, _clean(message), parent, author, committer)
 
 
 def write_command(path: str, content: bytes) -> bytes:
@@ -78,9 +80,9 @@ def checked_path(path: str) -> bytes:
 
 
 def _imported(
-    repository: Repository, changes: bytes, message: bytes, parent: str | None, author: str, committer: str
+    repository: Repository, changes: Iterator[bytes], message: bytes, parent: str | None, author: str, committer: str
 ) -> str:
-    stream = b"".join(_stream(repository, changes, message, parent, author, committer))
+    stream = _stream(repository, changes, message, parent, author, committer)
     done = repository.git.run("fast-import", "--quiet", "--done", stdin=stream)
     if done.status:
         _remove_crash_report(repository, done.stderr)
@@ -89,7 +91,7 @@ def _imported(
 
 
 def _stream(
-    repository: Repository, changes: bytes, message: bytes, parent: str | None, author: str, committer: str
+    repository: Repository, changes: Iterator[bytes], message: bytes, parent: str | None, author: str, committer: str
 ) -> Iterator[bytes]:
     """Yield the commands for fast-import: one commit, its id printed, its ref forgotten."""
     ref = f"refs/muster/{uuid.uuid4().hex}"
@@ -97,16 +99,23 @@ def _stream(
     yield _data(message)
     if parent is not None:
         yield f"from {parent}\n".encode()
-    yield changes
+    yield from changes
     yield f"get-mark :1\nreset {ref}\nfrom {repository.null_id}\n\ndone\n".encode()
 
 
 def _changes(files: Files) -> Iterator[bytes]:
-    for path, content in sorted(files.items(), key=lambda item: (item[1] is not None, item[0])):
-        if content is None:  # first, so that a directory can take the place of a removed file
-            yield remove_command(path)
-        else:
-            yield write_command(path, content if isinstance(content, bytes) else content.encode())
+    """The commands, made as they are written: together they are as large as all files. ValueError comes before the
+    first."""
+    for path in files:
+        checked_path(path)
+    return map(_change, sorted(files, key=lambda path: (files[path] is not None, path)), repeat(files))
+
+
+def _change(path: str, files: Files) -> bytes:
+    content = files[path]
+    if content is None:  # first, so that a directory can take the place of a removed file
+        return remove_command(path)
+    return write_command(path, content if isinstance(content, bytes) else content.encode())
 
 
 def _data(content: bytes) -> bytes:

@@ -153,12 +153,13 @@ class Git:
     def run(
         self,
         *arguments: str,
-        stdin: bytes = b"",
+        stdin: bytes | Iterator[bytes] = b"",
         env: Mapping[str, str] | None = None,
         limit_seconds: float | None = None,
     ) -> Completed:
         """Run `git <arguments>` to its end, whatever its status.
 
+        `stdin` may come in pieces if the command prints little before it has read them all, and has no time limit.
         After `limit_seconds`, or if this process is interrupted, it is killed with all its children, and
         RepositoryError raised. A detached child that keeps the pipes open is not waited for.
         """
@@ -167,10 +168,14 @@ class Git:
             return self._run(arguments, stdin, env, limit_seconds)
 
     def _run(
-        self, arguments: tuple[str, ...], stdin: bytes, env: Mapping[str, str] | None, limit_seconds: float | None
-    ) -> Completed:
+        self, arguments: tuple[str, ...], stdin: bytes | Iterator[bytes], env: Mapping[str, str] | None,
+        limit_seconds: float | None,
+    ) -> Completed:  # fmt: skip
         process = self.start(*arguments, env=env, own_session=limit_seconds is not None)
         try:
+            if not isinstance(stdin, bytes):
+                _write_input(process, stdin)
+                stdin = b""
             stdout, stderr = _read_output(process, stdin, limit_seconds, self.stopped)
         except subprocess.TimeoutExpired:
             _end(process, group=True)
@@ -218,6 +223,13 @@ class StderrTail:
         while piece := os.read(descriptor, _LAST_BYTES):
             self._tail = (self._tail + piece)[-_LAST_BYTES:]
         os.close(descriptor)
+
+
+def _write_input(process: Process, pieces: Iterator[bytes]) -> None:
+    """Write pieces to a process; if it ends before it has read all of them, its status says why."""
+    with contextlib.suppress(BrokenPipeError):
+        for piece in pieces:
+            process.stdin.write(piece)
 
 
 def _read_output(

@@ -236,9 +236,8 @@ class _ReconcileRequest:
         tips, settled, apart = run.tips, run.settled, run.apart
         base = commit = apart.base if apart else tips.base
         if run.message:
-            files = {path: None if text is None else text.encode() for path, text in settled.files.items()}
             doing(RunStep.COMMITTING)
-            commit = build_commit(self.repository, files, run.message, base)
+            commit = build_commit(self.repository, settled.files, run.message, base)
             require_own(self.repository, commit, run.question.commit)
         if self.remote is not None:
             doing(RunStep.PUSHING)
