@@ -32,8 +32,8 @@ _DEPTH: Final = 7  # of fields in fields; what lies deeper is in the schema
 _IDENTITY: Final = ("apiVersion", "kind", "metadata")
 #: What an agent's branch may have of a kind, if it is less than the sections in the registry.
 _OF_AGENTS: Final = {
-    MANAGED_CLUSTER: "`status`; labels and `spec` as a proposal",
-    KARMADA_CLUSTER: "`status`; labels as a proposal",
+    MANAGED_CLUSTER: "`status`, and labels and `spec` as a proposal",
+    KARMADA_CLUSTER: "`status`, and labels as a proposal",
     CLUSTER_DEPLOYMENT: "`spec.installed`, `spec.clusterMetadata`, `status`",
     **dict.fromkeys((MANIFEST_WORK, MANAGED_CLUSTER_ADD_ON), "`status`"),
 }
@@ -76,7 +76,7 @@ def _page(kind: Kind) -> str:
         "",
         "## Who writes it",
         "",
-        *(f"* **{who}**: {_written(kind, who)}; {_place(kind, who)}" for who in writers(kind)),
+        *(f"* **{who}**: {_written(kind, who)}, {_place(kind, who)}" for who in writers(kind)),
         "",
         "## Example",
         "",
