@@ -227,12 +227,17 @@ def _explained(field: Mapping[str, Tree]) -> str:
         text = text.replace(f" Default: {bare}.", "")
         plain = isinstance(default, str) and re.fullmatch(r"[A-Za-z].*|\d+\w+", default)
         text += "" if "Default: " in text else f" Default: `{default if plain else json.dumps(default)}`."
-    text = text.replace("<", "&lt;").replace("\n", " ")
-    return f": {text}" if text else ""
+    return f": {_escaped(text)}" if text else ""
+
+
+def _escaped(text: str) -> str:
+    """The text with `<` as an entity, but in code, which shows what it has."""
+    parts = text.replace("\n", " ").split("`")
+    return "`".join(part if number % 2 else part.replace("<", "&lt;") for number, part in enumerate(parts))
 
 
 def _first(schema: Mapping[str, Tree]) -> str:
-    return str(schema["description"]).partition(". ")[0].rstrip(".").replace("|", "\\|").replace("<", "&lt;")
+    return _escaped(str(schema["description"]).partition(". ")[0].rstrip(".")).replace("|", "\\|")
 
 
 def _file(kind: Kind) -> str:
