@@ -220,14 +220,14 @@ _DARK = 400
 
 ROWS: tuple[Row, ...] = (
     Row("floor", _nothing, _floor, per="floor"),
-    Row("cold", _nothing, _reconcile, per="floor", goal="<= 1.6"),
-    Row("two workers", _nothing, _by_two, per="cold", of="wall", goal="<= 0.62"),
+    Row("cold", _nothing, _reconcile, per="floor", goal="<= 3"),
+    Row("two workers", _nothing, _by_two, per="cold", of="wall", goal="<= 0.6"),
     Row("unchanged", _kept, _reconcile, per="cold", goal="growth <= 1.6, wall <= 0.45"),
     Row("leases", _leases, _later(10), per="cold", goal="<= 0.15, growth <= 1.8"),
     Row("outage", _outage, _later(_DARK + 10), per="cold", goal="<= 0.3"),
     Row("failing", _failing, _later(10), per="cold", goal="<= 0.15, growth <= 1.8", status=1),
     Row("reading", _kept, _watching("reading"), per="reading", of="said"),
-    Row("in a watch", _kept, _watching("watch"), per="reading", of="said", goal="<= 3"),
+    Row("in a watch", _kept, _watching("watch"), per="reading", of="said", goal="<= 6"),
     Row("cold, placed", _nothing, _reconcile, per="floor", placements=100),
     Row("unknown", _silent, _later(2), per="cold, placed", placements=100, goal="<= 0.3"),
     Row("policy", _policy, _later(1), per="cold", goal="<= 0.6"),

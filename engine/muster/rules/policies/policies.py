@@ -6,6 +6,7 @@ checker knows every name and field.
 
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
+from functools import cache
 from typing import Generic, TypedDict, TypeVar
 
 from muster import cel
@@ -68,7 +69,13 @@ class Policy:
     @property
     def because(self) -> Because:
         """The reason if it is no single rule."""
-        return Because(self.label, (Input(("spec",), self.id),))
+        return _reason_of(self.id)
+
+
+@cache
+def _reason_of(id_: ObjectId) -> Because:
+    """The reason that is a policy as a whole. Every object asks for it."""
+    return Because(str(id_), (Input(("spec",), id_),))
 
 
 class PolicyFields(TypedDict):

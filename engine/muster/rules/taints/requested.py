@@ -122,7 +122,7 @@ class _TaintedCluster:
             seen, watched = base, tuple[RecordedConditions, ...]()
             # A policy may target clusters of both kinds, which have different effects.
             rules = [rule for rule in policy.taints if rule.effect in TAINT_EFFECTS[self.obj.kind.name]]
-            if any(self._put_by(policy, rule_key(self.obj.kind, rule)) for rule in rules):
+            if self.standing and any(self._put_by(policy, rule_key(self.obj.kind, rule)) for rule in rules):
                 seen = Variables(base.__getitem__)
                 watched = record_reads(seen, self.run.stale_inputs.about(self.obj))
             scope = scopes.for_policy(policy, seen, self.obj.id)
@@ -137,9 +137,12 @@ class _TaintedCluster:
     def _of_rule(
         self, policy: TaintPolicy, rule: TaintRule, scope: PolicyScope, watched: tuple[RecordedConditions, ...]
     ) -> Iterator[Decision]:
-        key, clock = rule_key(self.obj.kind, rule), self.run.scopes.clock
+        clock = self.run.scopes.clock
         clock.reset()
         applies = self._applies(policy, rule, scope)
+        if not applies and not self.standing and clock.horizon is None:  # of nearly all clusters
+            return
+        key = rule_key(self.obj.kind, rule)
         stays = not applies and self._put_by(policy, key) and any(one.stale_types for one in watched)
         if (applies or stays) and not policy.handles_silence:
             self.put[key] = self.run.entry(policy, key)
