@@ -98,13 +98,17 @@ def _raise(_doing: str, error: Exception) -> None:
 
 
 @pytest.hookimpl(wrapper=True)
-def pytest_collection() -> Yielding:
-    """Measure what importing muster runs, and of collecting no more."""
+def pytest_collection(session: pytest.Session) -> Yielding:
+    """Measure what importing muster runs, in one process, and of collecting no more."""
+    if session.config.pluginmanager.hasplugin("dsession"):  # xdist's: its workers collect
+        return (yield)
+    _Tracers.here, _Tracers.elsewhere = sys.gettrace(), threading.gettrace()
+    if os.environ.get("PYTEST_XDIST_WORKER", "gw0") != "gw0":
+        _trace(None, None)
     for module in walk_packages(package.__path__, "muster."):
         if not module.name.endswith("__main__"):
             with suppress(ModuleNotFoundError):  # of an extra that is not installed
                 import_module(module.name)
-    _Tracers.here, _Tracers.elsewhere = sys.gettrace(), threading.gettrace()
     _trace(None, None)
     return (yield)
 
