@@ -24,14 +24,12 @@ SETTINGS = {
     "UTF-16": ({}, "*.yaml text working-tree-encoding=UTF-16LE-BOM eol=crlf\n"),
     "a filter": ({"filter.rot.clean": "tr a-z n-za-m", "filter.rot.smudge": "tr n-za-m a-z"}, "d*.yaml filter=rot\n"),
     "an absent filter": ({}, "*.yaml filter=lfs diff=lfs merge=lfs\n"),
-    "ident": ({}, "*.yaml ident\n"),
-    "export-ignore": ({}, "* export-ignore\n"),
-    "no file modes": ({"core.fileMode": "false"}, ""),
-    "case ignored": ({"core.ignoreCase": "true"}, ""),
-    "paths quoted": ({"core.quotePath": "true"}, ""),
+    #: With these, files stay byte for byte what they are: what is laid down against the others is no matter.
+    "the same bytes": (
+        {"core.fileMode": "false", "core.ignoreCase": "true", "core.quotePath": "true"},
+        "*.yaml ident\n* export-ignore\n",
+    ),
 }
-#: Those with which files stay byte for byte what they are: what is laid down against the others is no matter.
-SAME_BYTES = ("ident", "export-ignore", "no file modes", "case ignored", "paths quoted")
 
 
 def settled(muster: Run, repo: Repo, now: tuple[str, str]) -> str:
@@ -66,7 +64,7 @@ def checked_out_anew(repo: Repo) -> None:
 
 @pytest.mark.parametrize(("name", "laid_down"), [
     pytest.param(name, laid_down, id=f"{name}-{'with derived/.gitattributes' if laid_down else 'bare'}")
-    for name in SETTINGS for laid_down in (False, True) if not laid_down or name not in SAME_BYTES
+    for name in SETTINGS for laid_down in (False, True) if not laid_down or name != "the same bytes"
 ])  # fmt: skip
 def test_a_checkout_rests(tmp_path: Path, muster: Run, name: str, *, laid_down: bool) -> None:
     settings, attributes = SETTINGS[name]
