@@ -1,10 +1,8 @@
 """Completion as shells ask for it: bash itself, with the script that it is given, in a fleet of ten thousand."""
 
-import os
 import resource
 import shutil
 import subprocess
-import sys
 from collections.abc import Mapping
 from pathlib import Path
 
@@ -12,6 +10,7 @@ import pytest
 from click.shell_completion import ShellComplete
 
 from muster import __main__ as cli
+from tests.support.forking import muster_command, search_path
 from tests.support.git import Repo, new_repository
 
 SIZE = 10_000
@@ -71,10 +70,9 @@ def repo(tmp_path_factory: pytest.TempPathFactory) -> Repo:
 def asked(repo: Repo, *words: str) -> list[str]:
     """What bash offers for the last of these words."""
     script = _BASH.format(words=" ".join(f"'{word}'" for word in ("muster", *words)), at=len(words))
-    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     done = subprocess.run(
-        ["bash", "--norc", "-c", script], cwd=repo.path, env={**repo.environ, "PATH": path}, capture_output=True,
-        text=True, check=False,
+        ["bash", "--norc", "-c", script], cwd=repo.path, env={**repo.environ, "PATH": search_path()},
+        capture_output=True, text=True, check=False,
     )  # fmt: skip
     assert (done.returncode, done.stderr) == (0, "")
     registered, *offered = done.stdout.splitlines()
@@ -114,9 +112,8 @@ def test_values_are_offered_where_only_some_do(
 
 def spoken(folder: Path, environ: Mapping[str, str], **asked: str) -> str:
     """What a process says to a shell."""
-    main = "from muster.__main__ import main; main()"
     return subprocess.run(
-        [sys.executable, "-c", main],
+        muster_command(environ),
         cwd=folder,
         env={**environ, **asked},
         stdout=subprocess.PIPE,

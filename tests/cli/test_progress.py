@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from tests.features.notify.test_notify import CLUSTER
+from tests.support.forking import muster_command
 from tests.support.git import new_repository
 
 _WORK = """
@@ -75,8 +76,7 @@ def test_in_a_pipe_nothing_is_said(tmp_path: Path, capfd: pytest.CaptureFixture[
 def test_people_are_pointed_to_what_they_have_not_committed(tmp_path: Path) -> None:
     repo = new_repository(tmp_path / "fleet")
     repo.commit({"clusters/a.yaml": CLUSTER % ("a", "eu"), "notes.txt": "x"})
-    main = "from muster.__main__ import main; main()"
-    get = [sys.executable, "-c", main, "get", "-o", "name", "--repo", str(repo.path)]
+    get = [*muster_command(repo.environ), "get", "-o", "name", "--repo", str(repo.path)]
 
     def noted(*further: str) -> tuple[list[str], str]:
         said, out = said_of([*get, *further], repo.environ)

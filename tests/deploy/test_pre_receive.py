@@ -1,6 +1,5 @@
 """deploy/git/pre-receive keeps everybody to their own refs and paths, in a real bare repository."""
 
-import os
 import shutil
 import subprocess
 import sys
@@ -10,6 +9,7 @@ from pathlib import Path
 import pytest
 
 from tests.features.pulses.test_walkthrough import cluster
+from tests.support.forking import search_path
 from tests.support.git import Repo, clone, new_repository
 
 HOOK = Path(__file__).parents[2] / "deploy/git/pre-receive"
@@ -118,9 +118,9 @@ def test_nobody_rewrites_or_deletes_main(hub: Repo) -> None:
 
 def test_what_muster_could_not_decide_on_is_refused_where_that_is_asked_for(hub: Repo) -> None:
     """The hook sees what was pushed in git's quarantine alone; mistakes that are there already are nobody's fault."""
-    main, path = "refs/heads/main", f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    main = "refs/heads/main"
     wrong = {"clusters/c9.yaml": cluster("c9").replace("hubAcceptsClient", "hubAcceptClient")}
-    hub = hub.with_environ(PATH=path)
+    hub = hub.with_environ(PATH=search_path())
     hub.git("config", "muster.validate", "true")
     try:
         assert pushed(hub, "ada", main, wrong, onto=fetched(hub)) == "push what muster cannot decide on"

@@ -1,16 +1,15 @@
 """A fault of ours in a real run: the rest is committed, the exit code is 3, and `watch` goes on."""
 
 import subprocess
-import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
 from muster.data.times import format_time
 from tests.features.pulses.test_walkthrough import cluster, lease, observed
+from tests.support.forking import muster_command
 from tests.support.git import Repo, new_repository
 from tests.support.processes import running
 
-RENEWED = datetime.now(UTC).replace(microsecond=0)
 #: Imported by every Python that finds it on its path: plants a fault that only the cluster `b` meets.
 PLANT = """
 import os
@@ -34,20 +33,19 @@ def planting(repo: Repo, module: str, name: str, when: str) -> Repo:
 
 
 def muster(repo: Repo, *arguments: str) -> "subprocess.CompletedProcess[str]":
-    main = "from muster.__main__ import main; main()"
     return subprocess.run(
-        [sys.executable, "-c", main, *arguments, "--repo", str(repo.path)],
+        [*muster_command(repo.environ), *arguments, "--repo", str(repo.path)],
         env=dict(repo.environ), capture_output=True, text=True, check=False,
     )  # fmt: skip
 
 
 def fleet_of_two(path: Path) -> Repo:
-    repo = new_repository(path)
+    repo, renewed = new_repository(path), datetime.now(UTC).replace(microsecond=0)
     repo.commit({
         f"clusters/{name}/{file}.yaml": text
         for name in ("a", "b")
         for file, text in (
-            ("cluster", cluster(name)), ("observed", observed(name)), ("lease", lease(name, format_time(RENEWED))),
+            ("cluster", cluster(name)), ("observed", observed(name)), ("lease", lease(name, format_time(renewed))),
         )
     })  # fmt: skip
     return repo

@@ -1,9 +1,7 @@
 """A pull request, from fork to merge, by the scripts of the jobs that `muster init` lays down, on real repositories."""
 
-import os
 import re
 import shutil
-import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from pathlib import Path
@@ -14,6 +12,7 @@ import yaml
 from tests.features.plan.test_commenting import Forge, serve
 from tests.support.commandline import Run
 from tests.support.commandline import muster as muster
+from tests.support.forking import search_path
 from tests.support.git import Repo, clone, git_environ, new_repository
 from tests.support.pulls import OTHERS, REMEDY, files, remedy
 from tests.support.workflows import run_github, run_gitlab
@@ -37,9 +36,7 @@ class World:
 
     def environ(self, **more: str) -> dict[str, str]:
         """What a runner gives to scripts; the tools of this checkout are installed."""
-        binaries = Path(sys.executable).parent
-        path = f"{binaries}{os.pathsep}{os.environ['PATH']}"
-        return git_environ(self.folder, PATH=path, **more)
+        return git_environ(self.folder, PATH=search_path(), **more)
 
     def pushed(self, **changed: str | None) -> str:
         """Somebody commits to their fork; return the commit."""

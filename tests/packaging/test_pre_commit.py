@@ -1,15 +1,14 @@
 """The real pre-commit tool, with our hooks, on a real repository."""
 
-import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.features.pulses.test_walkthrough import cluster
+from tests.support.forking import search_path
 from tests.support.git import Repo, new_repository
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -34,10 +33,7 @@ def repo(tmp_path: Path) -> Repo:
     hooks = new_repository(tmp_path / "hooks")
     rev = hooks.commit({".pre-commit-hooks.yaml": (ROOT / ".pre-commit-hooks.yaml").read_text()})
     repo = new_repository(tmp_path / "fleet")
-    binaries = Path(sys.executable).parent
-    repo = repo.with_environ(
-        PATH=f"{binaries}{os.pathsep}{os.environ['PATH']}", PRE_COMMIT_HOME=str(tmp_path / "cache")
-    )
+    repo = repo.with_environ(PATH=search_path(), PRE_COMMIT_HOME=str(tmp_path / "cache"))
     repo.commit({
         ".pre-commit-config.yaml": CONFIG.format(hooks=hooks.path, rev=rev),
         "clusters/a/cluster.yaml": cluster("a"),

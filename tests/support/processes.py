@@ -2,11 +2,11 @@
 
 import signal
 import subprocess
-import sys
 import threading
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 
+from tests.support.forking import muster_command
 from tests.support.patience import PATIENCE_SECONDS, wait_until
 
 
@@ -14,9 +14,8 @@ class Process:
     """A running `muster`, and the lines that it has printed so far."""
 
     def __init__(self, arguments: tuple[str, ...], environ: Mapping[str, str]) -> None:
-        main = "from muster.__main__ import main; main()"
         self._process = subprocess.Popen(
-            [sys.executable, "-c", main, *arguments], env=dict(environ),
+            [*muster_command(environ), *arguments], env=dict(environ),
             stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
         )  # fmt: skip
         self.lines: list[str] = []

@@ -6,7 +6,6 @@ import shlex
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
@@ -14,6 +13,7 @@ from itertools import takewhile
 from pathlib import Path
 from typing import Final
 
+from tests.support.forking import search_path
 from tests.support.git import git_environ
 from tests.support.in_process import muster
 from tests.support.patience import PATIENCE_SECONDS
@@ -40,8 +40,7 @@ class Session:
 
     def __init__(self, folder: Path) -> None:
         self._where = self._home = folder.resolve()
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self._environ = git_environ(self._where, PATH=path, COLUMNS="80")
+        self._environ = git_environ(self._where, PATH=search_path(), COLUMNS="80")
 
     def block(self, block: re.Match[str]) -> str:
         """Return a block of a page, after its `file` was written or what it has `told` was played."""

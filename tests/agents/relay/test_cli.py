@@ -5,7 +5,6 @@ import http.client
 import re
 import resource
 import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,11 +14,10 @@ from tests.agents.heartbeat.test_heartbeat import Server
 from tests.agents.relay.test_relay import SETTINGS, own
 from tests.features.pulses.test_walkthrough import cluster
 from tests.support.flooding import flood
+from tests.support.forking import muster_command
 from tests.support.git import Repo, clone, new_repository
 from tests.support.patience import wait_until
 from tests.support.processes import running
-
-MAIN = "from muster.__main__ import main; main()"
 
 
 def test_a_relay_takes_heartbeats_from_pushes_and_over_http(tmp_path: Path) -> None:
@@ -42,7 +40,7 @@ def test_a_relay_takes_heartbeats_from_pushes_and_over_http(tmp_path: Path) -> N
             ("--cluster", "edge-h", "--relay", url, "--token-file", str(token)),
             ("--cluster", "edge-p", "--remote", str(repo.path)),
         ):
-            beat = [sys.executable, "-c", MAIN, "heartbeat", "--api-server", server.url, *own]
+            beat = [*muster_command(environ), "heartbeat", "--api-server", server.url, *own]
             done = subprocess.run(beat, env=environ, capture_output=True, text=True, check=False)
             assert (done.returncode, done.stdout) == (0, f"{own[1]}: asked to join\n"), done.stderr
         wait_until(lambda: said(hub) == {"edge-h", "edge-p"}, lambda: str(relay.lines))

@@ -9,6 +9,7 @@ from pathlib import Path
 import yaml
 
 from tests.support.example import EXAMPLE
+from tests.support.forking import search_path
 from tests.support.git import Repo, git_environ, new_repository
 
 PAGE = (Path(__file__).parents[3] / "docs/act/ci.md").read_text(encoding="utf-8")
@@ -26,8 +27,7 @@ def example(folder: Path) -> Repo:
 
 def run(script: str, cwd: Path, folder: Path) -> str:
     """Run a script of the page, as of the example's noon."""
-    binaries = Path(sys.executable).parent
-    environ = git_environ(folder, PATH=f"{binaries}:/usr/bin:/bin", GITHUB_OUTPUT=str(folder / "output"))
+    environ = git_environ(folder, PATH=search_path(), GITHUB_OUTPUT=str(folder / "output"))
     script = script.replace("muster get", f"muster get {NOW}")
     done = subprocess.run(
         ["bash", "-eo", "pipefail", "-c", script], env=environ, cwd=cwd, capture_output=True, text=True

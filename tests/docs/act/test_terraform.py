@@ -1,7 +1,6 @@
 """docs/act/terraform.md: Terraform provisions a pool that a real `muster watch` decides, through ten claims."""
 
 import json
-import os
 import shutil
 import subprocess
 import sys
@@ -13,6 +12,7 @@ import pytest
 import yaml
 
 from muster.data.tree import Tree, dig
+from tests.support.forking import search_path
 from tests.support.git import clone, new_repository
 from tests.support.patience import wait_until
 from tests.support.processes import running
@@ -63,8 +63,12 @@ class Pool:
         self.module = folder / "module"
         self.module.mkdir()
         shutil.copy(RECIPE / "main.tf", self.module)
-        path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-        self.environ = {**self.fleet.environ, "PATH": path, "TERRAFORM": str(TERRAFORM), "CHECKPOINT_DISABLE": "1"}
+        self.environ = {
+            **self.fleet.environ,
+            "PATH": search_path(),
+            "TERRAFORM": str(TERRAFORM),
+            "CHECKPOINT_DISABLE": "1",
+        }
         subprocess.run([str(TERRAFORM), "init", "-input=false"], cwd=self.module, env=self.environ, check=True,
                        stdout=subprocess.DEVNULL)  # fmt: skip
 

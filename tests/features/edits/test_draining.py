@@ -1,13 +1,13 @@
 """`muster drain`: it ends when the decisions that a reconcile commits have left the cluster."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.commandline import Run
 from tests.support.example import EXAMPLE
+from tests.support.forking import muster_command
 from tests.support.git import Repo, new_repository
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -29,8 +29,7 @@ def test_what_still_chooses_it_is_named(repo: Repo, muster: Run) -> None:
 
 def test_it_ends_when_a_reconcile_has_moved_the_decisions(repo: Repo, muster: Run) -> None:
     process = subprocess.Popen(
-        [sys.executable, "-c", "from muster.__main__ import main; main()", "drain", "prod-eu-1", "--timeout", "60s",
-         "--repo", str(repo.path)],
+        [*muster_command(repo.environ), "drain", "prod-eu-1", "--timeout", "60s", "--repo", str(repo.path)],
         env=dict(repo.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip
     assert process.stdout is not None

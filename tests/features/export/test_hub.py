@@ -4,7 +4,6 @@ import os
 import re
 import shutil
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
@@ -14,6 +13,7 @@ from muster.data.times import format_time
 from muster.data.tree import Tree
 from tests.support.commandline import Run
 from tests.support.example import EXAMPLE, NOON
+from tests.support.forking import search_path
 from tests.support.hub import Hub, RefusedError, foreign_kind, needs_hub
 from tests.support.hub import hub as hub
 
@@ -120,11 +120,10 @@ def test_the_commands_of_the_page(hub: Hub, printed: Printed) -> None:
     hub.make_namespaces([*printed(), *printed("--deletes")])
     block = re.findall(r"^```text\n(.*?)^```$", PAGE, re.M | re.S)[0]
     source = f"--repo {EXAMPLE} --worktree --now {format_time(NOON)}"
-    muster_path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     for line in block.splitlines() * 2:
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", line.replace(" |", f" {source} |", 1)], capture_output=True, text=True,
-            env={**os.environ, "PATH": muster_path, "KUBECONFIG": str(hub.kubeconfig)}, check=False,
+            env={**os.environ, "PATH": search_path(), "KUBECONFIG": str(hub.kubeconfig)}, check=False,
         )  # fmt: skip
         assert done.returncode == 0, done.stderr
         assert "Warning" not in done.stderr

@@ -1,13 +1,13 @@
 """`muster wait`: as a real process while the fleet changes, and where it need not wait."""
 
 import subprocess
-import sys
 from pathlib import Path
 
 import pytest
 
 from tests.support.commandline import Run
 from tests.support.example import EXAMPLE
+from tests.support.forking import muster_command
 from tests.support.git import Repo, new_repository
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -52,9 +52,8 @@ def test_usage(muster: Run, repo: Repo, arguments: tuple[str, ...], complaint: s
 
 
 def test_it_ends_when_a_commit_brings_what_is_waited_for(repo: Repo) -> None:
-    main = "from muster.__main__ import main; main()"
     process = subprocess.Popen(
-        [sys.executable, "-c", main, "wait", "cluster/late", "--for", "condition=HubAcceptedManagedCluster",
+        [*muster_command(repo.environ), "wait", "cluster/late", "--for", "condition=HubAcceptedManagedCluster",
          "--timeout", "60s", "--repo", str(repo.path)],
         env=dict(repo.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT, text=True,
     )  # fmt: skip

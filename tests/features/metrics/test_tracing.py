@@ -14,9 +14,8 @@ from opentelemetry.proto.collector.trace.v1.trace_service_pb2 import ExportTrace
 
 from tests.features.pulses.test_walkthrough import cluster
 from tests.features.watch.test_cli import line_with, watching
+from tests.support.forking import muster_command
 from tests.support.git import Repo, new_repository
-
-MAIN = "from muster.__main__ import main; main()"
 
 
 class Receiver(ThreadingHTTPServer):
@@ -79,7 +78,7 @@ def repo(tmp_path: Path) -> Repo:
 
 def reconcile(repo: Repo, *arguments: str, **environ: str) -> "subprocess.CompletedProcess[str]":
     return subprocess.run(
-        [sys.executable, "-c", MAIN, "reconcile", "--repo", str(repo.path), *arguments],
+        [*muster_command(repo.environ), "reconcile", "--repo", str(repo.path), *arguments],
         env={**repo.environ, **environ}, capture_output=True, text=True, check=False,
     )  # fmt: skip
 

@@ -5,7 +5,6 @@ import os
 import shutil
 import stat
 import subprocess
-import sys
 from collections.abc import Callable
 from datetime import timedelta
 from pathlib import Path
@@ -24,6 +23,7 @@ from muster.git.repository import open_repository
 from muster.run import state as states
 from muster.run.evaluate import evaluate
 from tests.features.pulses.test_walkthrough import Muster, fleet, lease, muster
+from tests.support.forking import muster_command
 from tests.support.git import Repo, clone, copy
 from tests.support.gitservers import http_backend
 
@@ -397,7 +397,7 @@ def test_killed_while_it_proposes(repo: Repo, origin: Repo, tmp_path: Path, mome
     shim.write_text(f'#!/bin/sh\ncase "$*" in *push*{BRANCH}*) {does}kill -9 $PPID; exit 1;; esac\nexec {real} "$@"\n')
     shim.chmod(0o755)
     beat(repo, 61, "c")
-    command = [sys.executable, "-m", "muster", "reconcile", "--push", "--repo", str(repo.path), "--now", at(61)]
+    command = [*muster_command(repo.environ), "reconcile", "--push", "--repo", str(repo.path), "--now", at(61)]
     environ = {**repo.environ, "PATH": f"{shim.parent}:{os.environ['PATH']}"}
     assert subprocess.run(command, env=environ, capture_output=True, check=False).returncode == -9
     assert (REF in origin.refs()) is (moment == "after")

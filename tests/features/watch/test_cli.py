@@ -4,7 +4,6 @@ import select
 import signal
 import socket
 import subprocess
-import sys
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -20,6 +19,7 @@ from muster.git.repository import open_repository
 from muster.run.state import open_state
 from tests.features.pulses.test_walkthrough import cluster, lease, observed
 from tests.rules.pools.playing import HIVE, Play
+from tests.support.forking import muster_command
 from tests.support.git import Repo, new_repository
 
 PATIENCE_SECONDS = 30.0  # how long a test waits before it gives up; not a measurement
@@ -28,9 +28,8 @@ PATIENCE_SECONDS = 30.0  # how long a test waits before it gives up; not a measu
 @contextmanager
 def watching(repo: Repo, *arguments: str) -> Iterator["subprocess.Popen[bytes]"]:
     """Run `muster watch` until the block ends; it must then end cleanly on SIGTERM."""
-    main = "from muster.__main__ import main; main()"
     process = subprocess.Popen(
-        [sys.executable, "-c", main, "watch", "--repo", str(repo.path), *arguments],
+        [*muster_command(repo.environ), "watch", "--repo", str(repo.path), *arguments],
         env={**repo.environ, "PYTHONUNBUFFERED": "1"}, stdout=subprocess.PIPE, stderr=subprocess.STDOUT, bufsize=0,
     )  # fmt: skip
     try:
@@ -187,11 +186,10 @@ def silent_remote(repo: Repo) -> Iterator[socket.socket]:
 def test_sigterm_ends_a_fetch_that_hangs(tmp_path: Path, verb: str) -> None:
     repo = new_repository(tmp_path / "fleet")
     repo.commit({"clusters/a.yaml": cluster("a")})
-    main = "from muster.__main__ import main; main()"
     with (
         silent_remote(repo) as server,
         subprocess.Popen(
-            [sys.executable, "-c", main, verb, "--repo", str(repo.path), "--push"],
+            [*muster_command(repo.environ), verb, "--repo", str(repo.path), "--push"],
             env=dict(repo.environ), stdout=subprocess.PIPE, stderr=subprocess.STDOUT,
         ) as process,
     ):  # fmt: skip
