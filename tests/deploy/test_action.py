@@ -165,7 +165,7 @@ def test_the_install_step_installs_this_action_and_adds_only_muster(tmp_path: Pa
     python.chmod(0o755)
     environ = git_environ(
         tmp_path, RUNNER_TEMP=str(tmp_path), PYTHONPATH=str(libraries), PIP_NO_INDEX="1", PIP_NO_DEPS="1",
-        PIP_NO_BUILD_ISOLATION="0", PATH=f"{python.parent}:/usr/bin:/bin",
+        PIP_NO_BUILD_ISOLATION="0", PIP_NO_COMPILE="1", PATH=f"{python.parent}:/usr/bin:/bin",
     )  # fmt: skip
     context = {"github.action_path": str(source)}
     done = run_action(ACTION, {"job": "validate"}, context, environ, cwd, lambda *_: None)

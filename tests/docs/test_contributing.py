@@ -42,7 +42,7 @@ def blocks(recipe: str) -> list[str]:
 def copy(tmp_path: Path) -> Path:
     """A copy of the checkout, as far as the program needs it."""
     for folder in ("engine", "schemas", "policies"):
-        shutil.copytree(ROOT / folder, tmp_path / "muster" / folder, ignore=shutil.ignore_patterns("__pycache__"))
+        shutil.copytree(ROOT / folder, tmp_path / "muster" / folder)  # with what is compiled of it
     (tmp_path / "muster/fleet").mkdir()
     return tmp_path / "muster"
 

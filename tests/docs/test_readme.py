@@ -25,7 +25,8 @@ def test_the_commands_for_ones_own_repository_run(tmp_path: Path) -> None:
     commands = next(block for block in blocks if "muster init my-fleet" in block)
     install, rest = commands.split("\n", 1)
     target = tmp_path / "target"
-    offline = {"PIP_TARGET": str(target), "PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0"}
+    offline = {"PIP_TARGET": str(target), "PIP_NO_DEPS": "1", "PIP_NO_INDEX": "1", "PIP_NO_BUILD_ISOLATION": "0",
+               "PIP_NO_COMPILE": "1"}  # fmt: skip
     paths = {"PYTHONPATH": str(target), "PATH": f"{target / 'bin'}{os.pathsep}{environ(tmp_path)['PATH']}"}
     for cwd, script, more in ((ROOT, install, offline), (tmp_path, rest, paths)):
         done = subprocess.run(

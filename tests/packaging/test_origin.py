@@ -36,7 +36,7 @@ DIGEST = "ab" * 32
 def installed(requirement: str, target: Path) -> Path:
     """Install with pip into a folder of its own, and return that."""
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation",
-               "--disable-pip-version-check", "--target", str(target), requirement]  # fmt: skip
+               "--no-compile", "--disable-pip-version-check", "--target", str(target), requirement]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False, cwd=target.parent)
     assert done.returncode == 0, done.stdout + done.stderr
     return target

@@ -42,7 +42,8 @@ def test_the_sdist_can_be_installed_too(released: Path, tmp_path: Path) -> None:
     """Offline, and without what muster needs: the build backend and that are found where these tests have theirs."""
     (sdist,) = released.glob("*.tar.gz")
     command = [sys.executable, "-m", "pip", "install", "--quiet", "--no-deps", "--no-index", "--no-build-isolation",
-               "--disable-pip-version-check", "--target", str(tmp_path / "target"), str(sdist)]  # fmt: skip
+               "--no-compile", "--disable-pip-version-check", "--target", str(tmp_path / "target"),
+               str(sdist)]  # fmt: skip
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stdout + done.stderr
     environ = git_environ(tmp_path, PYTHONPATH=str(tmp_path / "target"))

@@ -2,7 +2,6 @@
 
 import hashlib
 import json
-import os
 import subprocess
 import sys
 from collections.abc import Iterator
@@ -27,6 +26,7 @@ from muster.data.tree import Tree, dig
 from tests.agents.relay.test_relay import NOW, Site, site
 from tests.features.pulses.test_walkthrough import cluster
 from tests.support.commandline import Run, muster
+from tests.support.examples import often
 from tests.support.git import Repo
 from tests.support.patience import PATIENCE_SECONDS
 
@@ -244,7 +244,7 @@ def test_the_document_is_served_and_kept_to(desk: Desk, tmp_path: Path) -> None:
     (tmp_path / "schemathesis.toml").write_text(SCHEMATHESIS)
     done = subprocess.run(
         [sys.executable, "-c", "from schemathesis.cli import schemathesis; schemathesis()", "run", desk.url + DOCUMENT,
-         "--header", "Authorization: Bearer edge-a", "--max-examples", os.environ.get("EXAMPLES", "4"),
+         "--header", "Authorization: Bearer edge-a", "--max-examples", str(often(4)),
          "--phases", "examples,coverage,fuzzing", "--checks", "all", "--seed", "1", "--no-color",
          "--exclude-checks", "positive_data_acceptance,missing_required_header"],
         capture_output=True, text=True, check=False, cwd=tmp_path,
