@@ -51,6 +51,7 @@ THROUGH = {
     },
     "data": {
         "cli/test_outcome.py": "finding findings",
+        "data/test_jsonpath.py": "jsonpath/template jsonpath/values",
         "data/yaml/test_edit.py": "yaml/splice",
         "data/yaml/test_loader.py": "yaml/jsontext yaml/limits yaml/messages yaml/problem yaml/source",
         "data/yaml/test_positions.py": "yaml/nodes",
@@ -71,7 +72,6 @@ THROUGH = {
         "features/explain/test_explain.py": "explain/reads",
         "features/forecast/test_cli.py": "whatif/options",
         "features/forecast/test_forecast.py": "whatif/rehearsal",
-        "features/get/test_jsonpath.py": "get/jsonpath/template get/jsonpath/values",
         "features/history/test_cli.py": "history/history",
         "features/importing/test_cli.py": "importing/importing importing/messages importing/sorting",
         "features/importing/test_movein.py": "importing/dump",

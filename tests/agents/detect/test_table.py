@@ -61,7 +61,7 @@ def test_a_row_for_each_cluster(tmp_path: Path) -> None:
         ("probes:\n- {clusters: [c1], condition: A, tcp: 'a:99999'}\n", "is not HOST:PORT"),
         ("probes:\n- {clusters: [c1], condition: A, dns: a, dnsServer: ns}\n", "is not"),
         ('probes:\n- {clusters: [c1], condition: A, command: "\'"}\n', "No closing quotation"),
-        ("probes:\n- {clusters: [c1], condition: A, command: ' '}\n", "the command is empty"),
+        ("probes:\n- {clusters: [c1], condition: A, command: ' '}\n", "' ' is empty"),
         ("probes:\n- {clusters: [c1, c1], condition: A, command: a}\n", "two probes report A of c1"),
         ("probes:\n- {clusters: [c1], condition: A, http: 'http://a', expect: 'true'}\n", "expect"),
         ("probes:\n- {clusters: [c1], condition: A, command: a, expect: 'outpt.a == 1'}\n", "outpt"),

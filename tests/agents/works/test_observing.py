@@ -30,7 +30,7 @@ def paths(*found: Tree) -> Tree:
           "Sync status feedback failed: version set in the path d is not matched for the related resource; "
           "the value for a is longer than 1024 characters; "
           "the value for b is neither an integer, a boolean nor a string; "
-          "the JSONPath '.x[' cannot be understood at '['")),
+          "the JSONPath '.x[' cannot be used: this bracket is not closed")),
 ])  # fmt: skip
 def test_feedback(rules: list[Tree], values: list[Tree], said: ConditionValue) -> None:
     found, got = read_feedback(WEB, rules)

@@ -2,10 +2,8 @@
 
 import os
 import re
-import shlex
 import socket
 import sys
-from collections.abc import Callable
 from dataclasses import replace
 from importlib.util import find_spec
 from pathlib import Path
@@ -16,16 +14,7 @@ import click
 
 from muster.agents.detect.detector import Detector, Thresholds
 from muster.agents.detect.election import RENEWALS
-from muster.agents.detect.probes import (
-    BoundedProbe,
-    CommandProbe,
-    DnsProbe,
-    HttpProbe,
-    Probe,
-    TcpProbe,
-    host_and_port,
-    server_address,
-)
+from muster.agents.detect.probes import BoundedProbe, Probe, probe_of, probe_target
 from muster.agents.detect.report import Subject
 from muster.agents.detect.reporters import FileReporter, RefReporter, Reporter
 from muster.agents.hub.pushed_ref import PushedRef
@@ -130,7 +119,7 @@ def command(
         raise click.UsageError(f"{cluster!r} is not a valid name of a cluster.")
     if not _CONDITION.fullmatch(type_):
         raise click.UsageError(f"{type_!r} is not a valid type of a condition.")
-    probe = _probe(command_, http, tcp, dns, dns_server, probe_timeout)
+    probe = _probe({"command": command_, "http": http, "tcp": tcp, "dns": dns}, dns_server, probe_timeout)
     subject = Subject(BY_NAME[kind], cluster, type_)
     if sum(choice is not None for choice in (remote, relay, file)) != 1:
         raise click.UsageError("Give one of --remote, --relay and --file.")
@@ -156,30 +145,20 @@ def command(
     return 0
 
 
-def _probe(
-    command_: str | None, http: str | None, tcp: str | None, dns: str | None, server: str | None, limit: float
-) -> Probe:
-    if sum(choice is not None for choice in (command_, http, tcp, dns)) > 1:
+def _probe(texts: dict[str, str | None], server: str | None, limit: float) -> Probe:
+    """The probe that the options name: `texts` are those of each sort. click.UsageError."""
+    given = {sort: text for sort, text in texts.items() if text is not None}
+    if len(given) > 1:
         raise click.UsageError("--command, --http, --tcp and --dns exclude each other.")
-    if server is not None and dns is None:
+    if server is not None and "dns" not in given:
         raise click.UsageError("--dns-server goes with --dns.")
-    if http is not None:
-        if not re.match(r"https?://[^/]", http, re.IGNORECASE):
-            raise click.UsageError(f"--http {http!r} is not a URL such as http://10.0.0.1:8080/healthz.")
-        return HttpProbe(http, limit)
-    if tcp is not None:
-        return TcpProbe(*_parsed("--tcp", host_and_port, tcp), limit)
-    if dns is not None:
-        if find_spec("dns") is None:
-            raise click.UsageError(f"--dns needs an extra, unlike other probes: {install_command('detect')}")
-        return DnsProbe(dns, None if server is None else _parsed("--dns-server", server_address, server), limit)
+    if "dns" in given and find_spec("dns") is None:
+        raise click.UsageError(f"--dns needs an extra, unlike other probes: {install_command('detect')}")
+    ((sort, text),) = given.items() or (("command", _DEFAULT_COMMAND),)
     try:
-        arguments = shlex.split(_DEFAULT_COMMAND if command_ is None else command_)
+        return probe_of(sort, probe_target(sort, text, server or ""), limit)
     except ValueError as error:
-        raise click.UsageError(f"--command {command_!r}: {error}.") from error
-    if not arguments:
-        raise click.UsageError("--command is empty.")
-    return CommandProbe(arguments, limit)
+        raise click.UsageError(f"--{sort}{'-server' if server else ''} {error}.") from error
 
 
 @dataclass(frozen=True, slots=True)
@@ -211,13 +190,6 @@ class ReportTarget:
         token_file = Path(str(self.token_file).replace("{cluster}", cluster))
         credentials = Credentials(token_file, self.seal.store.current_file if self.seal else None, self.relay_ca)
         return RelayedRef(self.relay, cluster, _REMOTE_SECONDS, credentials, present, self.seal)
-
-
-def _parsed(option: str, parse: Callable[[str], tuple[str, int]], text: str) -> tuple[str, int]:
-    try:
-        return parse(text)
-    except ValueError as error:
-        raise click.UsageError(f"{option} {error}.") from error
 
 
 def _detect_table(path: Path, target: ReportTarget, me: str, threads: int) -> int:

@@ -12,6 +12,7 @@ import contextlib
 import ipaddress
 import os
 import re
+import shlex
 import signal
 import socket
 import subprocess
@@ -259,3 +260,37 @@ def _is_address(text: str) -> bool:
     except ValueError:
         return False
     return True
+
+
+def probe_target(sort: str, text: str, server: str = "") -> tuple[str, ...]:
+    """Parse what a probe of a sort (`command`, `http`, `tcp` or `dns`) checks: words, a URL, host and port, or a host
+    and the DNS server to ask. ValueError."""
+    if sort == "command":
+        try:
+            words = tuple(shlex.split(text))
+        except ValueError as error:
+            raise ValueError(f"{text!r}: {error}") from error
+        if not words:
+            raise ValueError(f"{text!r} is empty")
+        return words
+    if sort == "http" and not re.match(r"https?://[^/]", text, re.IGNORECASE):
+        raise ValueError(f"{text!r} is not a URL such as http://10.0.0.1:8080/healthz")
+    if sort == "tcp":
+        host, port = host_and_port(text)
+        return host, str(port)
+    if server:
+        address, port = server_address(server)
+        return text, address, str(port)
+    return (text,)
+
+
+def probe_of(sort: str, target: Sequence[str], limit_seconds: float) -> Probe:
+    """Return the probe of a sort for what `probe_target` returned."""
+    host, *rest = target
+    if sort == "command":
+        return CommandProbe(target, limit_seconds)
+    if sort == "http":
+        return HttpProbe(host, limit_seconds)
+    if sort == "tcp":
+        return TcpProbe(host, int(rest[0]), limit_seconds)
+    return DnsProbe(host, (rest[0], int(rest[1])) if rest else None, limit_seconds)

@@ -5,7 +5,6 @@
 
 import json
 import math
-import shlex
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from functools import cache, partial
@@ -15,17 +14,7 @@ from typing import TYPE_CHECKING, Final, NamedTuple
 
 from muster.agents.detect.detector import Thresholds
 from muster.agents.detect.election import RENEWALS
-from muster.agents.detect.probes import (
-    AnswerProbe,
-    BoundedProbe,
-    CommandProbe,
-    DnsProbe,
-    HttpProbe,
-    Probe,
-    TcpProbe,
-    host_and_port,
-    server_address,
-)
+from muster.agents.detect.probes import AnswerProbe, BoundedProbe, Probe, probe_of, probe_target
 from muster.agents.detect.report import StatusText, Subject
 from muster.data.codes import Code
 from muster.data.finding import Finding
@@ -88,17 +77,7 @@ class TableRow:
         """Return the probe, which ends in time."""
         if self.holds is not None:
             return BoundedProbe(AnswerProbe(self.target, self.timeout, self.holds), self.timeout, late=None)
-        host, *rest = self.target
-        probe: Probe
-        if self.sort == "command":
-            probe = CommandProbe(self.target, self.timeout)
-        elif self.sort == "http":
-            probe = HttpProbe(host, self.timeout)
-        elif self.sort == "tcp":
-            probe = TcpProbe(host, int(rest[0]), self.timeout)
-        else:
-            probe = DnsProbe(host, (rest[0], int(rest[1])) if rest else None, self.timeout)
-        return BoundedProbe(probe, self.timeout)
+        return BoundedProbe(probe_of(self.sort, self.target, self.timeout), self.timeout)
 
 
 def read_table(path: Path) -> tuple[list[TableRow], list[Finding]]:
@@ -203,17 +182,7 @@ class _TableReader:
 
     def _target(self, at: tuple[str | int, ...], sort: str, text: str, server: str, cluster: str) -> tuple[str, ...]:
         try:
-            if sort == "command":
-                if found := tuple(word.replace(_NAME, cluster) for word in shlex.split(text)):
-                    return found
-                self._refuse(at, Code.MALFORMED_VALUE, "the command is empty", "")
-            text = text.replace(_NAME, cluster)
-            if sort == "tcp":
-                host, port = host_and_port(text)
-                return host, str(port)
-            if server:
-                address, port = server_address(server)
-                return text, address, str(port)
+            return probe_target(sort, text.replace(_NAME, cluster), server)
         except ValueError as error:
             self._refuse(at, Code.MALFORMED_VALUE, str(error), "")
         return (text,)

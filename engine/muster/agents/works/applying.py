@@ -11,7 +11,6 @@ from http import HTTPStatus
 from typing import Final
 
 from muster.agents.kube.apiserver import ApiError, ApiServer
-from muster.agents.works.jsonpath import find_values
 from muster.agents.works.manifests import (
     CREATE_ONLY,
     READ_ONLY,
@@ -22,6 +21,7 @@ from muster.agents.works.manifests import (
     ResourceKey,
     is_orphaned,
 )
+from muster.data.jsonpath.values import remove_at
 from muster.data.tree import Tree, dig, digest_of, mapping_at, mappings_at
 
 MANAGER: Final = "work-agent"
@@ -140,7 +140,7 @@ def _with_hash(manifest: Manifest, ignored: list[Tree]) -> tuple[Manifest, Tree]
                              "AppliedManifestSSAIgnoreFieldError")  # fmt: skip
         try:
             for path in rule.get("jsonPaths") or ():
-                _remove(reduced, str(path))
+                remove_at(reduced, str(path))
         except ValueError as error:
             message = f"Failed to process ignoreFields: {error}"
             raise ApplyError(message, "AppliedManifestSSAIgnoreFieldError") from error
@@ -153,13 +153,6 @@ def _with_hash(manifest: Manifest, ignored: list[Tree]) -> tuple[Manifest, Tree]
         return {**body, "metadata": {**mapping_at(body, "metadata"), "annotations": annotations}}
 
     return replace(manifest, body=hashed(manifest.body)), hashed(reduced)
-
-
-def _remove(tree: Tree, path: str) -> None:
-    parent, _, name = path.rpartition(".")
-    for found in find_values(tree, parent):
-        if isinstance(found, dict):
-            found.pop(name, None)
 
 
 def _remove_pointer(tree: Tree, pointer: str) -> None:

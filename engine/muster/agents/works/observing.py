@@ -8,10 +8,10 @@ from functools import cache
 from typing import Final, NamedTuple
 
 from muster import cel
-from muster.agents.works.jsonpath import find_values
 from muster.cel.declarations import TimeUse
 from muster.cel.env import Function
 from muster.cel.types import BOOL, DYN, STRING
+from muster.data.jsonpath.values import values_at
 from muster.data.tree import Tree, mapping_at, mappings_at
 
 #: The prefix of the reasons of all conditions that rules give.
@@ -88,7 +88,7 @@ def _paths(obj: Tree, rule: Tree, errors: list[str]) -> Iterator[tuple[str, str]
 
 def _value(name: str, path: str, obj: Tree) -> list[Tree]:
     """The value at a path, as an entry of a list; empty if there is none. ValueError if it cannot be reported."""
-    value = next(iter(find_values(obj, path)), None)
+    value = next(iter(values_at(obj, path)), None)
     if value is None:
         return []
     forms = {bool: ("Boolean", "boolean"), int: ("Integer", "integer"), str: ("String", "string")}

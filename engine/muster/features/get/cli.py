@@ -68,7 +68,7 @@ def get(
       muster get -o custom-columns=NAME:.metadata.name,SET:.spec.set
       muster get pulses ManagedCluster -w -o json
     """
-    from muster.features.get.jsonpath.template import BadTemplate
+    from muster.data.jsonpath.template import BadTemplate
     from muster.features.get.listing import held_lines
 
     if namespace and all_namespaces:
@@ -128,7 +128,7 @@ def _follow(
     events: bool,
 ) -> int:  # fmt: skip
     from muster.cli.following import FollowedFleet, follow
-    from muster.features.get.jsonpath.template import BadTemplate
+    from muster.data.jsonpath.template import BadTemplate
     from muster.features.get.listing import ChangeListing
 
     fixed = _is_now_fixed(source)
@@ -154,7 +154,7 @@ def _pulses(
     followed: tuple[str | None, timedelta] | None,
 ) -> int:  # fmt: skip
     """Print the pulses that are due; or follow them, with a remote or None, and an interval."""
-    from muster.features.get.jsonpath.template import BadTemplate
+    from muster.data.jsonpath.template import BadTemplate
     from muster.features.pulses.due import matcher, print_due, print_followed
 
     with options.usage_errors(UnknownKind, BadTemplate):
@@ -191,12 +191,12 @@ class ObjectQuery:
 
 def _listing(output: str, order: str | None, *, single: bool, labels: bool) -> "ListingFormat":
     """Parse the output format. click.UsageError for a malformed template or path."""
-    from muster.features.get.jsonpath.template import BadTemplate, parse
+    from muster.data.jsonpath.template import BadTemplate, parse, parse_path
     from muster.features.get.listing import ListingFormat
 
     option = "--sort-by"
     try:
-        by = None if order is None else parse(_in_braces(order))
+        by = None if order is None else parse_path(order)
         option = "-o jsonpath"
         if output.startswith((options.JSONPATH, options.JSONPATH_AS_JSON)):
             form, _, template = output.partition("=")
@@ -206,18 +206,11 @@ def _listing(output: str, order: str | None, *, single: bool, labels: bool) -> "
             columns = [one.partition(":") for one in output.removeprefix(options.COLUMNS).split(",")]
             if not all(header and path for header, _, path in columns):
                 raise click.UsageError(f"{option}: write HEADER:PATH for each column, as in NAME:.metadata.name.")
-            paths = {header: parse(_in_braces(path)) for header, _, path in columns}
+            paths = {header: parse_path(path) for header, _, path in columns}
             return ListingFormat("columns", columns=paths, order=by)
     except BadTemplate as error:
         raise click.UsageError(f"{option}: {error}") from error
     return ListingFormat(output, single=single, order=by, labels=labels)
-
-
-def _in_braces(path: str) -> str:
-    """A path as a template: kubectl takes `{.metadata.name}`, `.metadata.name` and `metadata.name`."""
-    if path.startswith("{"):
-        return path
-    return f"{{{path}}}" if path.startswith((".", "[")) else f"{{.{path}}}"
 
 
 def _selector(text: str | None) -> Callable[[Mapping[str, Tree]], bool]:

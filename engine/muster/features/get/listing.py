@@ -8,11 +8,11 @@ from datetime import datetime
 from muster.cli.columns import rows
 from muster.cli.documents import json_text, yaml_stream
 from muster.cli.table import GrowingTable, Heading, print_table
+from muster.data.jsonpath.template import Template
+from muster.data.jsonpath.values import filled, found
 from muster.data.kinds import BY_NAME, PLACEMENT
 from muster.data.tree import Tree, dig, mapping_at
 from muster.dataclass import dataclass
-from muster.features.get.jsonpath.template import Template
-from muster.features.get.jsonpath.values import filled, found
 
 
 def held_lines(held: Iterable[Tree], bodies: Iterable[Tree]) -> Iterator[str]:

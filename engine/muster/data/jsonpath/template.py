@@ -116,6 +116,14 @@ def parse(text: str) -> Template:
     return Template(text, _Parser(text).template())
 
 
+def parse_path(text: str) -> Template:
+    """Parse a single path, with or without braces and the first dot, as kubectl does for columns. BadTemplate if it is
+    malformed."""
+    if text.startswith("{"):
+        return parse(text)
+    return parse(f"{{{text}}}" if text.startswith((".", "[", "$")) else f"{{.{text}}}")
+
+
 class _Parser:
     def __init__(self, text: str) -> None:
         self._text, self._at, self._depth = text, 0, 0

@@ -1,12 +1,13 @@
 """Templates as kubectl reads them, by the tables of its reference and of client-go's tests; mistakes have a caret."""
 
+import re
 import time
 
 import pytest
 
+from muster.data.jsonpath.template import BadTemplate, parse
+from muster.data.jsonpath.values import filled, remove_at, values_at
 from muster.data.tree import Tree
-from muster.features.get.jsonpath.template import BadTemplate, parse
-from muster.features.get.jsonpath.values import filled
 
 #: The object of https://kubernetes.io/docs/reference/kubectl/jsonpath/, and of client-go's tests.
 NODES: Tree = {
@@ -153,3 +154,45 @@ def test_values_order_nobody_about_and_what_the_template_says_is_its_writers() -
     assert said.split("\n") == [
         "\\x1b[31m::error::x\\n::add-mask::y", '#\\x23vso[x]\t{"d":"\\u009b#\\u0023[group]"}', "\\x3a:error::",
     ]  # fmt: skip
+
+
+POD: Tree = {
+    "metadata": {"annotations": {"a.b/c": "x"}},
+    "status": {
+        "phase": "Running", "ready": True, "conditions": [
+            {"type": "Ready", "status": "True", "n": 1}, {"type": "Other", "status": "False", "n": 2},
+        ],
+    },
+}  # fmt: skip
+
+
+@pytest.mark.parametrize(("path", "values"), [
+    (".status.phase", ["Running"]), ("status.phase", ["Running"]), ("$.status['phase']", ["Running"]),
+    ("{.status.phase}", ["Running"]), (".status.missing.deeper", []), (".status.phase.deeper", []),
+    (r".metadata.annotations.a\.b/c", ["x"]), (r".metadata.annotations['a\.b/c']", ["x"]),
+    (".status.conditions[0].type", ["Ready"]), (".status.conditions[-1].type", ["Other"]),
+    (".status.conditions[*].n", [1, 2]), (".status.conditions.*.n", [1, 2]), ("..phase", ["Running"]),
+    ('.status.conditions[?(@.type=="Ready")].status', ["True"]), (".status.conditions[?(@.n>1)].type", ["Other"]),
+    (".status.conditions[?(@.type != 'Ready')].status", ["False"]), ("", [POD]),
+])  # fmt: skip
+def test_values_at_a_single_path(path: str, values: list[Tree]) -> None:
+    assert values_at(POD, path) == values
+
+
+@pytest.mark.parametrize(("path", "why"), [
+    (".status[", "this bracket is not closed"), (".a['b", "this bracket is not closed"),
+    (".status.conditions[7].type", "a list of 2 has no such entry"),
+    (".status.conditions[?(@.type==Ready)]", "a path begins with a dot: {.Ready}"),
+])  # fmt: skip
+def test_a_path_that_cannot_be_used_is_an_error_in_one_line(path: str, why: str) -> None:
+    with pytest.raises(ValueError, match=re.escape(why)) as error:
+        values_at(POD, path)
+    assert "\n" not in str(error.value)
+
+
+def test_a_field_is_removed_wherever_a_path_finds_it() -> None:
+    tree: Tree = {"a": [{"x": 1, "y": 2}, {"y": 3}, "z"], "b.c": 1}
+    remove_at(tree, ".a[*].y")
+    remove_at(tree, r".b\.c")
+    remove_at(tree, ".missing.y")
+    assert tree == {"a": [{"x": 1}, {}, "z"]}

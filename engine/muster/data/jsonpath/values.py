@@ -3,11 +3,10 @@
 import json
 import operator
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from typing import Final
 
-from muster.data.printable import inert, printable, printable_json
-from muster.data.tree import Tree
-from muster.features.get.jsonpath.template import (
+from muster.data.jsonpath.template import (
     BadTemplate,
     Constant,
     Descent,
@@ -19,7 +18,10 @@ from muster.features.get.jsonpath.template import (
     Range,
     Slice,
     Template,
+    parse_path,
 )
+from muster.data.printable import inert, printable, printable_json
+from muster.data.tree import Tree
 
 #: How many values a template may visit: some hundred of each object in a fleet of 100,000.
 MAX_VALUES: Final = 20_000_000
@@ -41,6 +43,30 @@ def filled(template: Template, data: Tree, most: int = MAX_VALUES) -> str:
 def found(template: Template, data: Tree, most: int = MAX_VALUES) -> list[Tree]:
     """Return the values of a template's paths, as `kubectl -o jsonpath-as-json` does. BadTemplate as `filled`."""
     return list(_PathWalk(template.text, most).values(template.parts, data))
+
+
+def values_at(data: Tree, path: str) -> list[Tree]:
+    """Return the values at a path such as `.status.phase`. ValueError, in one line, as `found`."""
+    with _in_one_line(path):
+        return found(parse_path(path), data)
+
+
+def remove_at(data: Tree, path: str) -> None:
+    """Remove the field of mappings that a path names, in place. ValueError, in one line, as `found`."""
+    with _in_one_line(path):
+        (steps,) = (part for part in parse_path(path).parts if isinstance(part, tuple))
+        if steps and isinstance(steps[-1].what, Field) and (name := steps[-1].what.name):
+            for parent in found(Template(path, [steps[:-1]]), data):
+                if isinstance(parent, dict):
+                    parent.pop(name, None)
+
+
+@contextmanager
+def _in_one_line(path: str) -> Iterator[None]:
+    try:
+        yield
+    except BadTemplate as error:
+        raise ValueError(f"the JSONPath {path!r} cannot be used: {str(error).splitlines()[0]}") from error
 
 
 class _PathWalk:
