@@ -1,8 +1,10 @@
 """The command line: exit codes, help, and what a mistyped word gets for an answer."""
 
+import errno
 import json
 import re
 import shlex
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -67,6 +69,13 @@ def test_every_example_of_a_help_text_is_understood(
         (("plan", "--report", "cluster/shop", "Ready=False"), "there is no cluster/shop; did you mean 'shop-1'?"),
         (("history", "cluster/shop"), "nothing was ever derived for cluster/shop; did you mean 'shop-1'?"),
         (("get", "stes"), "did you mean 'sets'?"),
+        (("get", "shop-11"), "no cluster and no kind is called 'shop-11'; did you mean 'shop-1'?"),
+        (("plan", "--now", "2026-01-02"), "'2026-01-02' is not a time such as 2026-01-02T00:00:00Z"),
+        (
+            ("wait", "shop-1", "--for", "condition=Ready=Yes"),
+            "a condition cannot be 'Yes'; it is True, False or Unknown",
+        ),
+        (("get", "--bogus"), "See 'muster get --help'."),
         (("plan", "--now", "yesterday"), "2026-01-01T00:00:00Z"),
         (("plan", "--rev", "HEAD", "--worktree"), "exclude each other"),
         (("plan", "-o", "xml"), "'xml' is not one of"),
@@ -121,6 +130,27 @@ def test_a_detached_head_can_be_read_but_not_committed_to(tmp_path: Path, muster
     assert "HEAD is detached" in err
     assert "--branch" in err
     assert muster("reconcile", "--repo", str(repo.path), "--branch", "main", *NOW)[0] == exits.FINE
+
+
+def test_what_the_system_refuses_is_no_fault_of_muster(muster: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refused(*_arguments: object, **_named: object) -> None:
+        raise OSError(errno.EROFS, "Read-only file system", "/fleet")
+
+    monkeypatch.setattr(cli.cli, "main", refused)
+    code, out, err = muster("init", "/fleet")
+    assert (code, out) == (exits.REPOSITORY, "")
+    assert err.startswith("error: /fleet cannot be written or read: Read-only file system\nhint: check its permissions")
+
+
+def test_a_closed_pipe_is_no_finding(muster: Run, monkeypatch: pytest.MonkeyPatch) -> None:
+    def closed(_text: str) -> int:
+        raise BrokenPipeError(errno.EPIPE, "Broken pipe")
+
+    monkeypatch.setattr("muster.features.about.resources.print_resources", closed)
+    with monkeypatch.context() as patch:
+        patch.setattr(sys, "stdout", sys.stdout)  # click replaces it
+        patch.setattr(sys, "stderr", sys.stderr)
+        assert muster("api-resources")[0] == exits.FINE
 
 
 def test_plan_tells_and_writes_nothing(tmp_path: Path, muster: Run) -> None:

@@ -4,6 +4,7 @@ A verb is one module with a click command named `command`, and one line in `VERB
 is called, so that the hook imports only what it uses.
 """
 
+import errno
 import gc
 import os
 import signal
@@ -160,21 +161,40 @@ def run(arguments: list[str]) -> int:
     except click.exceptions.Abort:
         return INTERRUPTED
     except click.ClickException as error:
-        error.show()
+        _complain(error.format_message())
+        if isinstance(error, click.UsageError) and error.ctx is not None:
+            click.echo(f"See '{error.ctx.command_path} --help'.", err=True)
         return USAGE
     except RepositoryError as error:
         _complain(error.message, error.hint)
         return REPOSITORY
+    except SystemExit as stop:
+        if stop.code == TERMINATED:
+            raise
+        return FINE  # click found the pipe closed, as below; its exit code would mean findings
     except BrokenPipeError:
         # The reader of our output has closed the pipe. Python would complain again when it flushes at exit.
         sys.stdout = None
         return FINE
     except KeyboardInterrupt:
         return INTERRUPTED
+    except OSError as error:
+        if error.errno not in _REFUSED or error.filename is None:
+            _fault(error)
+            return FAULT
+        path = without_secrets(os.fsdecode(error.filename), os.environ)
+        _complain(
+            f"{path} cannot be written or read: {error.strerror}", "check its permissions, and the space on its disk"
+        )
+        return REPOSITORY
     except Exception as error:  # noqa: BLE001 - the boundary
         _fault(error)
         return FAULT
     return result if isinstance(result, int) else FINE
+
+
+#: What the system refuses, without a fault of ours: permissions, read-only and full disks.
+_REFUSED = frozenset((errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOSPC, errno.EDQUOT))
 
 
 def _complain(message: str, hint: str = "") -> None:

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from datetime import datetime
 
 from muster.data.kinds import ACCEPTED, CALENDAR
-from muster.data.times import age, format_time, try_time
+from muster.data.times import age, ago, format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.fleet.approvals import CERTIFICATE
 from muster.fleet.clusters import parse_members
@@ -260,7 +260,7 @@ def certificate_end(body: Tree, now: datetime) -> str:
     found = issued_certificate(body)
     if found is None:
         return "-"
-    return f"in {age(now, found.end)}" if found.end > now else f"{age(found.end, now)} ago"
+    return ago(found.end, now)
 
 
 def certificate_user(body: Tree, _now: datetime) -> str:

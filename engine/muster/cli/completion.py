@@ -105,6 +105,8 @@ def _with_kind(ctx: click.Context, name: str) -> str:
              if one.rpartition("/")[2] == name]  # fmt: skip
     if len(found) > 1:
         raise click.UsageError(f"{name} is one of {few(found)}: name one.")
+    if not found and not did_you_mean(name, words()) and (hint := did_you_mean(name, _names(ctx, "clusters"))):
+        raise click.UsageError(f"no cluster and no kind is called {name!r}; {hint}")
     return found[0] if found else name
 
 

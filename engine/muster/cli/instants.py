@@ -6,7 +6,7 @@ two machines differ by seconds, so a slightly earlier instant becomes the last r
 
 from datetime import datetime
 
-from muster.data.times import format_duration, format_time
+from muster.data.times import brief, format_time
 from muster.dataclass import dataclass
 from muster.git.clock import CLOCK_SKEW
 from muster.git.enginecommits import LastRun, last_run
@@ -38,10 +38,10 @@ def instant_of(repository: Repository, commit: str, now: datetime, *, back_in_ti
         return Instant(
             last.instant,
             f"deciding as of {format_time(last.instant)}, the instant of {_where(last)}: "
-            f"the clock here is {format_duration(behind)} behind",
+            f"the clock here is {brief(behind)} behind",
         )
     return Instant(
-        now, f"{format_time(now)} is {format_duration(behind)} before {_where(last)}, {format_time(last.instant)}",
+        now, f"{format_time(now)} is {brief(behind)} before {_where(last)}, {format_time(last.instant)}",
         refused=True,
     )  # fmt: skip
 
@@ -52,9 +52,9 @@ def writing_instant(repository: Repository, commit: str, now: datetime, *, back_
     instant = instant_of(repository, commit, now, back_in_time=back_in_time)
     if instant.refused:
         raise RepositoryError(
-            f"{instant.note}: deciding as of then would take back what has been decided since",
-            "set the clock, or --now, right; if this one is right and the last run's was wrong, run muster reconcile "
-            "--back-in-time once",
+            f"{instant.note}: a run as of then would undo later decisions",
+            "correct the clock, or --now; if this time is right and that of the last run was wrong, run muster "
+            "reconcile --back-in-time once",
         )
     return instant
 

@@ -9,7 +9,7 @@ from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Final
 
 from muster.data.names import few
-from muster.data.times import age, format_time
+from muster.data.times import ago, format_time
 from muster.dataclass import dataclass
 from muster.git.agentrefs import AgentRefs, fetch_agent_refs, local_agent_refs, newest_commit_time, recorded_clusters
 from muster.git.config import remotes
@@ -108,5 +108,5 @@ def age_line(repository: Repository, heard: AgentRefs, now: datetime) -> str:
     if newest is None:
         return heard.trouble
     # Refs are fetched after the command has taken its instant, so a heartbeat may be a little younger.
-    ago = f"{age(min(newest, now), now)} ago" if newest <= now + _FETCHED_LATER else "later than this instant"
-    return f"agents heard until {format_time(newest)} ({ago})" + (f"; {heard.trouble}" if heard.trouble else "")
+    when = ago(min(newest, now), now) if newest <= now + _FETCHED_LATER else "later than this instant"
+    return f"agents heard until {format_time(newest)} ({when})" + (f"; {heard.trouble}" if heard.trouble else "")

@@ -19,7 +19,7 @@ import click
 from muster.cli.completion import unknown_object
 from muster.data.ids import ObjectId
 from muster.data.kinds import UnknownKind
-from muster.data.times import parse_duration, parse_time, try_duration
+from muster.data.times import parse_duration, parse_time, try_duration, try_time
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
 from muster.git.clock import wall_clock
@@ -52,7 +52,8 @@ class InstantType(click.ParamType[datetime]):
         try:
             return parse_time(str(value)).replace(microsecond=0)
         except (ValueError, OverflowError):
-            self.fail(f"{value!r} is not a time such as 2026-01-01T00:00:00Z, or 'now'.", param, ctx)
+            like = f"{value}T00:00:00Z" if try_time(f"{value}T00:00:00Z") else "2026-01-01T00:00:00Z"
+            self.fail(f"{value!r} is not a time such as {like}, or 'now'.", param, ctx)
 
 
 class ParsedType(click.ParamType[object]):

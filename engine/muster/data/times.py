@@ -130,14 +130,21 @@ def format_duration(span: timedelta) -> str:
     return sign + "".join(terms)
 
 
-def age(moment: datetime, now: datetime) -> str:
-    """Return how long ago a moment was, in its two largest units: `3h12m`, `5m`, `2d4h`."""
-    seconds = int((now - moment).total_seconds())
-    sign, seconds = ("-", -seconds) if seconds < 0 else ("", seconds)
-    days, rest = divmod(seconds, 86_400)
+def brief(span: timedelta) -> str:
+    """Return the length of a duration in its two largest units, for people: `3h12m`, `5m`, `2d4h`, `0s`."""
+    days, rest = divmod(int(abs(span.total_seconds())), 86_400)
     hours, rest = divmod(rest, 3_600)
     minutes, rest = divmod(rest, 60)
     units = [(days, "d"), (hours, "h"), (minutes, "m"), (rest, "s")]
     first = next((index for index, (number, _) in enumerate(units) if number), len(units) - 1)
-    shown = [f"{number}{unit}" for number, unit in units[first : first + 2] if number]
-    return sign + ("".join(shown) or "0s")
+    return "".join(f"{number}{unit}" for number, unit in units[first : first + 2] if number) or "0s"
+
+
+def age(moment: datetime, now: datetime) -> str:
+    """Return how long ago a moment was, as `brief` does; `in 5m` if it is still to come."""
+    return brief(now - moment) if moment <= now else f"in {brief(moment - now)}"
+
+
+def ago(moment: datetime, now: datetime) -> str:
+    """Return `5m ago`, or `in 5m`."""
+    return f"{age(moment, now)} ago" if moment <= now else age(moment, now)

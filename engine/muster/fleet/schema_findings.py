@@ -51,7 +51,7 @@ def _findings(obj: Object, error: "ValidationError") -> Iterator[Finding]:
     if error.context and error.validator in ("anyOf", "oneOf"):
         yield from _findings(obj, _most_telling(error))
         return
-    if error.validator == "format" and not _has_form(error):
+    if error.validator in ("format", "maxLength", "minLength") and not _has_form(error):
         return  # the pattern reports it already
     path = tuple(error.absolute_path)
     limit: Tree = error.validator_value
@@ -104,6 +104,10 @@ def _describe(error: "ValidationError", where: str) -> tuple[Code, str, str]:
         return Code.VALUE_NOT_ALLOWED, f"{where} must be {_shown(limit)}, not {value}", ""
     if keyword == "format":
         return _FORMATS[limit][0], f"{where} is {_FORMATS[limit][1]}: {value}", _FORMATS[limit][2]
+    if keyword == "pattern" and (words := _WORDS.fullmatch(limit)):
+        choices = words[1].split("|")
+        hint = did_you_mean(str(instance), choices) or _listing("one of", choices)
+        return Code.VALUE_NOT_ALLOWED, f"{where} cannot be {value}", hint
     if keyword == "pattern":
         return Code.MALFORMED_VALUE, f"{where} does not have the required form: {value}", _right_form(error)
     if keyword in ("maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties"):
@@ -139,6 +143,10 @@ def _right_form(error: "ValidationError") -> str:
     return f"it must match {schema['pattern']}"
 
 
+#: A pattern that lists words, for a value that may also be a mapping.
+_WORDS = re.compile(r"\^\((\w+(?:\|\w+)+)\)\$")
+
+
 def _alternatives(values: Sequence[str]) -> str:
     return ", ".join(values[:-1]) + " or " + values[-1] if len(values) > 1 else values[0]
 
@@ -152,6 +160,10 @@ def _right_type(value: Tree, wanted: Tree) -> str:
     """How to write a scalar of the right type; empty if it cannot be told."""
     if wanted == "string" and _is_scalar(value):
         return f"quote it: {_quoted(value)}"
+    if wanted == "array":
+        return "begin each entry with `- `" if isinstance(value, dict) else f"write it as a list: [{value}]"
+    if wanted == "object" and isinstance(value, list):
+        return "write its fields as `name: value`, without `- `"
     if wanted == "boolean" and isinstance(value, str) and (meant := _YES_AND_NO.get(value.lower())):
         return f"write {meant}, without quotes"
     if wanted == "integer" and isinstance(value, str) and (number := _LEADING_NUMBER.match(value)):

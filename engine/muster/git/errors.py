@@ -162,6 +162,11 @@ _KNOWN = (
         "work in a clone of that remote, or outside any repository",
     ),
     _known(
+        r"'(?P<remote>[\w.-]+)' does not appear to be a git repository",
+        "there is no remote '{remote}'",
+        "git remote -v lists the remotes; add it with git remote add {remote} URL",
+    ),
+    _known(
         r"does not appear to be a git repository|repository .* (not found|does not exist)"
         r"|requested url returned error: 404",
         "",

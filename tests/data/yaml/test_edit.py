@@ -188,7 +188,7 @@ def test_json_stays_json() -> None:
         ("a: {}\n", 0, ("a", 0), 1, "a is a mapping: there is no place for a[0]"),
         ("a: 1\n", 1, ("a",), 1, "the file has no document 1"),
         ("", 0, ("a",), 1, "the file has no document 0"),
-        ("a: 1\na: 2\n", 0, ("a",), 1, "the document cannot be read: line 2: the key 'a' stands twice"),
+        ("a: 1\na: 2\n", 0, ("a",), 1, "the document cannot be read: line 2: the key 'a' appears twice"),
         ("a: \ud800\n", 0, ("a",), 1, "the document cannot be read: line 1: byte 0xed is not UTF-8"),
         ("a: 1\n", 0, (), [1], "a document is a mapping"),
         ("a: 1\n", 0, ("a",), float("inf"), "inf cannot be written"),

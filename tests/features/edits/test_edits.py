@@ -197,7 +197,6 @@ def test_taint_adds_several_to_a_cluster_that_had_none_and_removes_them_again(fl
     [
         (["accept", "--clusters", "aa"], "there is no ManagedCluster/aa"),
         (["taint", "--clusters", "a", "nothing-"], "no file has taint nothing of ManagedCluster/a"),
-        (["taint", "--clusters", "a", "k:NoSuchEffect"], "the fleet would not be valid afterwards"),
         (["taint", "--clusters", "a", "Not/A/Key:NoSelect"], "the fleet would not be valid afterwards"),
     ],
 )
@@ -215,6 +214,20 @@ def test_a_taint_that_is_none_is_a_mistake_of_usage(fleet: Repo, muster: Run, te
     code, _, err = muster("taint", "--repo", fleet.path, "--clusters", "a", "--", text)
     assert code == 2
     assert "is not KEY[=VALUE]:EFFECT" in err
+
+
+@pytest.mark.parametrize(("effect", "hint"), [
+    ("NoSelct", "did you mean 'NoSelect'?"), ("Away", "there are NoExecute, NoSchedule, NoSelect, NoSelectIfNew"),
+])  # fmt: skip
+def test_an_effect_that_no_taint_has(fleet: Repo, muster: Run, effect: str, hint: str) -> None:
+    code, out, err = muster("taint", "--repo", fleet.path, "cluster/a", f"k:{effect}")
+    assert (code, out) == (2, "")
+    assert f"no taint has the effect {effect!r}; {hint}" in err
+
+
+def test_a_cluster_may_be_named_with_its_kind(fleet: Repo, muster: Run) -> None:
+    assert muster("taint", "--repo", fleet.path, "cluster/a", "k:NoSelect")[0] == 0
+    assert fleet.git("log", "-1", "--format=%s") == "Taint a: k:NoSelect"
 
 
 def test_a_removal_that_is_under_way_is_not_accepted(fleet: Repo, muster: Run) -> None:

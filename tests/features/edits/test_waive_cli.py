@@ -107,7 +107,7 @@ def test_it_is_extended(muster: Run, repo: Repo) -> None:
 @pytest.mark.parametrize(
     ("code", "about", "until", "told"),
     [
-        ("MUS2222", "ManagedCluster/a", "2100-01-01", "MUS2222 cannot be waived\nhint: did you mean"),
+        ("MUS2222", "ManagedCluster/a", "2100-01-01", "no finding has the code MUS2222\nhint: did you mean 'MUS222'?"),
         ("MUS490", "ManagedCluster/a", "2100-01-01", "MUS490 cannot be waived"),
         ("MUS222", "ManagedCluster/b", "2100-01-01", "about ManagedCluster/b\nhint: findings about it: MUS201"),
         ("MUS222", "ManagedCluster/aa", "2100-01-01", "did you mean 'ManagedCluster/a'?"),

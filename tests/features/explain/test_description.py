@@ -51,7 +51,7 @@ def test_a_cluster_with_all_that_is_known_of_it(told: Callable[..., str]) -> Non
     ]
     assert "hubAcceptsClient: true" in section(text, "Spec")
     taint, rule = section(text, "Taints")
-    assert (taint, rule[:5]) == ("cluster.open-cluster-management.io/unavailable:NoSelect, 1d old", "  by ")
+    assert (taint, rule[:5]) == ("cluster.open-cluster-management.io/unavailable:NoSelect, added 1d ago", "  by ")
     conditions = section(text, "Conditions")
     row = next(n for n, line in enumerate(conditions) if line.startswith("ManagedClusterConditionAvailable "))
     assert conditions[row].split()[1:] == ["Unknown", "10m", "ManagedClusterLeaseUpdateStopped"]

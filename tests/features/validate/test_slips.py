@@ -102,6 +102,20 @@ def fleet(tmp_path_factory: pytest.TempPathFactory) -> Repo:
          "did you mean 'hubAcceptsClient'?"),
         (TAINTS_FILE, EQUAL, "hubAcceptsClient = true", ":7:81: error MUS301", "unexpected character '='",
          "compare with =="),
+        (TAINTS_FILE, EQUAL, "hubAcceptsClient == slef", ":7:84: error MUS302", "undeclared name 'slef'",
+         "did you mean 'self'?"),
+        (TAINTS_FILE, f"self.spec.{EQUAL}", "self.metadata.name", ":7:68: error MUS302",
+         "gives a string, but its place needs a bool", "compare it with a value: ... == ..."),
+        (TAINTS_FILE, f"self.spec.{EQUAL}", "self.metadata.name.len() > 3", ":7:73: error MUS302",
+         "undeclared function 'len'", "write size(...)"),
+        (TAINTS_FILE, f"self.spec.{EQUAL}", "size(self.metadata.name > 3", ":7:81: error MUS301",
+         "the expression ends too early", "expected ')' or ','"),
+        (TAINTS_FILE, "  - {key", "    {key", ":6:3: error MUS202", "spec.taints must be a list, not a mapping",
+         "begin each entry with `- `"),
+        (CLUSTER_FILE, "  name:", "\tname:", ":4:1: error MUS002", "a tab is used as indentation",
+         "replace the tab by spaces"),
+        (CLUSTER_FILE, "metadata:", "spec: {}\nmetadata:", ":8:1: error MUS003", "appears twice in one mapping",
+         "keep one of the two"),
         (TAINTS_FILE, EQUAL, "hubAcceptsClient and true", ":7:81: error MUS301", "unexpected 'and'",
          "write && for and"),
     ],
@@ -121,7 +135,27 @@ def test_a_slip_is_one_message_that_says_what_to_do(
     assert told.count(" MUS") == 1, told
     assert told.startswith(f"{file}{place}"), told
     assert message in told.splitlines()[0], told
-    assert f"hint: {hint}" in told, told
+    assert f"{hint}" in told.partition("hint: ")[2], told
+
+
+def test_a_file_in_utf_16_is_shown_without_its_bytes(
+    muster: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    (repo.path / "cluster.yaml").write_bytes(CLUSTER.encode("utf-16"))
+    monkeypatch.chdir(repo.path)
+    assert "".join(muster("validate")[1:]).splitlines() == [
+        "cluster.yaml:1:1: warning MUS006: the file is encoded in UTF-16 or UTF-32",
+        "    hint: save it as UTF-8; or name the file in .musterignore",
+        "1 warning",
+    ]
+
+
+def test_where_no_object_is_declared_it_is_said(muster: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    monkeypatch.chdir(tmp_path)
+    code, out, err = muster("validate")
+    assert (code, out) == (0, "0 objects, no findings\n")
+    assert err == "no file here declares an object: run it in a fleet's repository, or name one with --repo\n"
 
 
 def test_a_copied_file_is_one_message(muster: Run, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:

@@ -116,7 +116,7 @@ def command(
     if detect_period * RENEWALS > lease_duration:
         raise click.UsageError(f"--lease-duration must be at least {RENEWALS} times --detect-period, to be renewed.")
     if not is_cluster_name(cluster):
-        raise click.UsageError(f"{cluster!r} is not a valid name of a cluster.")
+        raise click.UsageError(f"{cluster!r} is not a valid name of a cluster: use lower case letters, digits and '-'.")
     if not _CONDITION.fullmatch(type_):
         raise click.UsageError(f"{type_!r} is not a valid type of a condition.")
     probe = _probe({"command": command_, "http": http, "tcp": tcp, "dns": dns}, dns_server, probe_timeout)

@@ -120,7 +120,7 @@ def command(
         --token-file token
     """
     if not is_cluster_name(cluster):
-        raise click.UsageError(f"{cluster!r} is not a valid name of a cluster.")
+        raise click.UsageError(f"{cluster!r} is not a valid name of a cluster: use lower case letters, digits and '-'.")
     if (remote is None) == (relay is None) or (relay is None and (token_file or relay_ca)):
         raise click.UsageError("Give --remote, or --relay with --token-file, --identity or both.")
     if relay and not token_file and not identity:

@@ -46,9 +46,9 @@ def command(
       muster join --cluster c1 --remote ssh://git.example.com/fleet --systemd
     """
     if not is_cluster_name(cluster):
-        raise click.UsageError(f"{cluster!r} is not a valid name of a cluster.")
+        raise click.UsageError(f"{cluster!r} is not a valid name of a cluster: use lower case letters, digits and '-'.")
     if (relay is None) == (remote is None):
-        raise click.UsageError("Give --relay or --remote.")
+        raise click.UsageError("give --relay URL or --remote URL.")
     if own_authority and relay is None:
         raise click.UsageError("--own-authority needs --relay.")
     if sum((csr, systemd, chart is not None)) > 1:

@@ -31,9 +31,9 @@ def from_kubeconfig(path: Path, context: str | None = None) -> ApiServer:
     name = context or next((current for file in files if (current := file.body.get("current-context"))), None)
     if not name:
         known = sorted(str(entry.get("name")) for file in files for entry in mappings_at(file.body, "contexts"))
-        raise AccessError(
-            f"{path} has no current-context; give one of its contexts: {', '.join(known) or 'it has none'}"
-        )
+        if not known:
+            raise AccessError(f"{path} is not a kubeconfig: it has no contexts")
+        raise AccessError(f"{path} has no current-context: name one with --context: {', '.join(known)}")
     chosen = _entry(files, "contexts", name).body
     cluster = _entry(files, "clusters", chosen.get("cluster"))
     user = _entry(files, "users", chosen["user"]) if chosen.get("user") else _File(path, {})
@@ -83,7 +83,9 @@ def _load(path: Path) -> dict[str, Tree]:
     except yaml.MarkedYAMLError as error:
         place = f"line {error.problem_mark.line + 1}: " if error.problem_mark else ""
         raise AccessError(f"{path} is not YAML: {place}{error.problem}") from error
-    except (OSError, ValueError, yaml.YAMLError) as error:
+    except OSError as error:
+        raise AccessError(f"{path} cannot be read: {error.strerror}") from error
+    except (ValueError, yaml.YAMLError) as error:
         raise AccessError(f"{path} cannot be read: {error}") from error
 
 

@@ -3,11 +3,11 @@
 import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
-from typing import NamedTuple
+from typing import Final, NamedTuple
 
 from muster.cel import ast
 from muster.cel.declarations import OPERATORS, Overload
-from muster.cel.types import StringType, Type
+from muster.cel.types import BOOL, StringType, Type
 
 
 class IssueMessage(NamedTuple):
@@ -64,9 +64,21 @@ def undeclared_variable(name: str, known: Iterable[str]) -> IssueMessage:
     return IssueMessage(f"undeclared name '{name}'", hint)
 
 
+#: What functions of other languages are called in CEL.
+_ELSEWHERE: Final = {
+    **dict.fromkeys(("len", "length", "count"), "write size(...)"),
+    **dict.fromkeys(("includes", "has_key", "haskey"), "write `x in list`, or 'part' with text.contains('part')"),
+    **dict.fromkeys(("any", "some"), "write list.exists(x, ...)"),
+    **dict.fromkeys(("str", "tostring"), "write string(...)"),
+    **dict.fromkeys(("lower", "tolower", "tolowercase"), "write text.lowerAscii()"),
+    **dict.fromkeys(("upper", "toupper", "touppercase"), "write text.upperAscii()"),
+}
+
+
 def undeclared_function(name: str, known: Iterable[str]) -> IssueMessage:
     """A function that no library has."""
-    return IssueMessage(f"undeclared function '{name}'", did_you_mean(name, (k for k in known if k not in OPERATORS)))
+    hint = _ELSEWHERE.get(name.casefold()) or did_you_mean(name, (k for k in known if k not in OPERATORS))
+    return IssueMessage(f"undeclared function '{name}'", hint)
 
 
 def unknown_field(owner: str, name: str, known: Iterable[str]) -> IssueMessage:
@@ -176,7 +188,8 @@ def not_entries(macro: str, type_: Type) -> IssueMessage:
 
 def wrong_result(required: Type, actual: Type) -> IssueMessage:
     """An expression whose type is not the required one."""
-    return IssueMessage(f"the expression gives {article(actual)}, but its place needs {article(required)}")
+    hint = "compare it with a value: ... == ..." if required == BOOL else ""
+    return IssueMessage(f"the expression gives {article(actual)}, but its place needs {article(required)}", hint)
 
 
 def unknown_message(name: str) -> IssueMessage:

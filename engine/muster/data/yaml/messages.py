@@ -95,7 +95,7 @@ def too_many_problems(limit: int) -> ProblemText:
 def duplicate_key(key: str, first_line: int) -> ProblemText:
     return ProblemText(
         "duplicate-key",
-        f"the key {shown(key)} stands twice in one mapping, first on line {first_line}",
+        f"the key {shown(key)} appears twice in one mapping, first on line {first_line}",
         "keep one of the two",
     )
 

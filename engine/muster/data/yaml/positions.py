@@ -16,10 +16,10 @@ def excerpt(data: bytes, line: int, column: int) -> str:
     """Return line `line` of the file and, on a second line, a caret below its character `column` (both 1-based).
 
     Long lines are cut around the caret, control characters are escaped and wide characters counted. Empty if
-    the file has no such line. Bytes that are not UTF-8 show as U+FFFD.
+    the file has no such line, or if the line is UTF-16. Bytes that are not UTF-8 show as U+FFFD.
     """
     lines = data.removeprefix(b"\xef\xbb\xbf").split(b"\n", line)
-    if not 0 < line <= len(lines):
+    if not 0 < line <= len(lines) or lines[line - 1].count(0) * 3 > len(lines[line - 1]):
         return ""
     return render(lines[line - 1].removesuffix(b"\r").decode("utf-8", "replace"), column)
 

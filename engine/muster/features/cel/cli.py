@@ -59,6 +59,8 @@ def command(expression: str, file: Path | None, now: datetime, output: str) -> i
     click.echo(printable_lines(str(result.trace)))
     click.echo()
     say(f"error: {result.error.message}" if result.error else f"{shown(result.value)}  ({found.type})")
+    if file is None and result.error and "'self'" in result.error.message:
+        click.echo("hint: name the file with the object by --object")
     for issue in found.warnings:
         click.echo(f"warning: {issue.message}" + (f" ({issue.hint})" if issue.hint else ""))
     if result.horizon is not None:

@@ -110,7 +110,7 @@ def taint(clusters: tuple[str, ...], words: tuple[str, ...], into: Destination) 
       KEY:EFFECT-          remove it
       KEY-                 remove every taint with this key
     EFFECT is NoSelect, NoSelectIfNew or PreferNoSelect; for a Cluster of
-    Karmada NoSchedule, PreferNoSchedule or NoExecute.
+    Karmada NoSchedule or NoExecute.
 
     \b
     Examples:

@@ -92,7 +92,8 @@ class Draft:
         obj = self.fleet.objects.get(id_)
         if obj is None:
             names = (other.name for other in sorted(self.fleet.objects) if kind_of(id_).has(other))
-            raise EditRefusedError(f"there is no {id_}", did_you_mean(id_.name, names))
+            hint = did_you_mean(id_.name, names) or f"muster get {id_.kind} lists those that exist".lower()
+            raise EditRefusedError(f"there is no {id_}", hint)
         own = [part for part in obj.parts if not part.source.ref]
         depth = [sum(dig(part.body, *path[: i + 1]) is not None for i in range(len(path))) for part in own]
         return own[depth.index(max(depth))] if own else None

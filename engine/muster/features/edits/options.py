@@ -1,6 +1,7 @@
 """Options that the editing commands share, and the commit that they make."""
 
 import os
+import re
 from collections.abc import Callable, Iterable
 from functools import wraps
 from pathlib import Path
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from muster.features.edits.editing import Edit
 
 _F = TypeVar("_F", bound=Callable[..., Any])
+_CLUSTER = re.compile(r"(managed)?clusters?/", re.IGNORECASE)
 
 
 def names(_ctx: click.Context, _param: click.Parameter, values: tuple[str, ...]) -> tuple[str, ...]:
@@ -67,7 +69,8 @@ def clusters_and_words(word: str, is_word: Callable[[str], bool]) -> Callable[[_
 
 
 def _some(clusters: Iterable[str], *, required: bool) -> tuple[str, ...]:
-    found = tuple(clusters)
+    """The names of clusters, also if they were written as `cluster/NAME`."""
+    found = tuple(name.rpartition("/")[2] if _CLUSTER.match(name) else name for name in clusters)
     if required and not found:
         raise click.UsageError("name a cluster.")
     return found

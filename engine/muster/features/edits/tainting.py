@@ -10,12 +10,14 @@ Source: seed 002. `timeAdded` is written by muster, so none is written here.
 from collections.abc import Iterable
 
 from muster.data.ids import ObjectId
-from muster.data.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER
+from muster.data.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER, TAINT_EFFECTS
+from muster.data.names import did_you_mean
 from muster.data.tree import Tree, dig
 from muster.dataclass import dataclass
 from muster.features.edits.editing import Draft, EditRefusedError
 
 _LIST = ("spec", "taints")
+_KNOWN_EFFECTS = frozenset().union(*TAINT_EFFECTS.values())
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,6 +37,9 @@ class TaintEdit:
         key, _, value = pair.partition("=")
         if not key or (not effect and (colon or not removed)):
             raise ValueError(f"{text!r} is not KEY[=VALUE]:EFFECT, KEY:EFFECT- or KEY-")
+        if effect and effect not in _KNOWN_EFFECTS:
+            hint = did_you_mean(effect, _KNOWN_EFFECTS) or f"there are {', '.join(sorted(_KNOWN_EFFECTS))}"
+            raise ValueError(f"no taint has the effect {effect!r}; {hint}")
         return cls(key, value, effect, removed)
 
     def __str__(self) -> str:

@@ -14,7 +14,7 @@ from muster.data.extras import install_command
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import WAIVER
-from muster.data.names import did_you_mean
+from muster.data.names import did_you_mean, slip_of
 from muster.data.tree import Tree
 from muster.features.edits.editing import Draft, EditRefusedError
 from muster.fleet.agent_refs import with_agent_refs
@@ -36,8 +36,11 @@ def waive(
     EditRefusedError if there are none, the code cannot be waived, the day is malformed or past, or a Waiver of that
     name is about something else.
     """
-    if code in NEVER or code not in CODES:
-        raise EditRefusedError(f"{code} cannot be waived", "" if code in NEVER else did_you_mean(code, CODES))
+    if code not in CODES:
+        near = slip_of(code, CODES)
+        raise EditRefusedError(f"no finding has the code {code}", f"did you mean {near!r}?" if near else "")
+    if code in NEVER:
+        raise EditRefusedError(f"{code} cannot be waived")
     if not _DAY.fullmatch(until) or until <= now.date().isoformat():
         raise EditRefusedError(
             f"{until!r} is not a day in the future", "write the first day on which it counts again, as 2026-03-01"

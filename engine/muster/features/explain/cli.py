@@ -15,7 +15,7 @@ from muster.cli.outcome import report, reported_findings
 from muster.cli.progress import working
 from muster.data.ids import ObjectId
 from muster.data.source import Place
-from muster.data.times import age, later
+from muster.data.times import ago, later
 from muster.features.whatif.options import Supposed, supposed_options
 
 if TYPE_CHECKING:
@@ -108,7 +108,7 @@ def _blame(reading: "FleetReading", now: datetime) -> Callable[[Place], str]:
         found = line_author(repository, revision, path, place.line) if revision else None
         if found is None:
             return ""
-        when = f"{age(found.time, now)} ago" if found.time <= now else f"on {found.time:%Y-%m-%d}"
+        when = ago(found.time, now) if found.time <= now else f"on {found.time:%Y-%m-%d}"
         return f"{found.commit} by {found.author}, {when}"
 
     return blame

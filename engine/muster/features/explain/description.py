@@ -11,7 +11,7 @@ from muster.data.decision import Decision, Path
 from muster.data.ids import ObjectId
 from muster.data.kinds import ADAPTER_REPORT, LEASE, NODE_POOL, PLACEMENT, is_cluster, kind_of
 from muster.data.printable import printable
-from muster.data.times import age, format_time, try_time
+from muster.data.times import age, ago, format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.emitter import emit
 from muster.data.yaml.positions import locate
@@ -122,6 +122,11 @@ def _by(decision: Decision | None) -> str:
     return f"by {decision.because.rule}{until}"
 
 
+def _ago(value: Tree, now: datetime) -> str:
+    moment = try_time(value)
+    return "at an unknown time" if moment is None else ago(moment, now)
+
+
 def _since(value: Tree, now: datetime) -> str:
     moment = try_time(value)
     return "-" if moment is None else age(moment, now)
@@ -158,7 +163,7 @@ def _taints(body: Tree, decisions: Mapping[Path, Decision], now: datetime) -> It
     for taint in mappings_at(body, "spec", "taints"):
         value = f"={taint['value']}" if taint.get("value") else ""
         key, effect = str(taint.get("key")), str(taint.get("effect"))
-        yield printable(f"{key}{value}:{effect}, {_since(taint.get('timeAdded'), now)} old")
+        yield printable(f"{key}{value}:{effect}, added {_ago(taint.get('timeAdded'), now)}")
         yield from _below(_by(rules.get((key, effect))))
 
 
@@ -178,9 +183,7 @@ def _leases(run: Run, id_: ObjectId) -> Iterator[str]:
             moment = try_time(renew_time(obj.body))
             seconds = dig(obj.body, "spec", "leaseDurationSeconds")
             every = f", every {seconds} s" if seconds is not None else ""
-            renewed = (
-                "never renewed" if moment is None else f"renewed {age(moment, run.now)} ago, at {format_time(moment)}"
-            )
+            renewed = "never renewed" if moment is None else f"renewed {ago(moment, run.now)}, at {format_time(moment)}"
             yield printable(f"{obj.id.namespace}/{obj.id.name}: {renewed}{every}")
 
 

@@ -15,7 +15,7 @@ from muster.data.kinds import Kind, UnknownKind, kinds_named
 from muster.data.names import did_you_mean
 from muster.data.printable import printable
 from muster.data.source import Place
-from muster.data.times import age, format_duration, format_time
+from muster.data.times import ago, format_time
 from muster.data.tree import Tree, mapping_at
 from muster.fleet.schemas import common_definitions, schema_of
 from muster.rules.placements.reasons import Why
@@ -45,7 +45,7 @@ def _field(one: Explained, now: datetime, blame: Blame) -> Iterator[str]:
     for read in one.reads:
         yield from _at("read", _read(read, now), read.place, blame)
     if one.until is not None:
-        yield _row("until", f"{format_time(one.until)}, {_distance(one.until, now)}, if nothing else happens")
+        yield _row("until", f"{format_time(one.until)}, {ago(one.until, now)}, if nothing else happens")
     else:
         yield _row("until", _open_end(one, now))
 
@@ -56,13 +56,13 @@ def _open_end(one: Explained, now: datetime) -> str:
     if not due:
         return "what it rests on changes: it has no deadline of its own"
     moment, label = min(due)
-    return f"what it rests on changes: {label} does at {format_time(moment)}, {_distance(moment, now)}, or before"
+    return f"what it rests on changes: {label} does at {format_time(moment)}, {ago(moment, now)}, or before"
 
 
 def _head(one: Explained, now: datetime) -> str:
     if one.sort != "field":
         return f"{one.label}: {one.value}"
-    since = f", since {format_time(one.since)} ({age(one.since, now)})" if one.since is not None else ""
+    since = f", since {format_time(one.since)} ({ago(one.since, now)})" if one.since is not None else ""
     return f"{one.label}: {_value(one.value)}{since}"
 
 
@@ -98,15 +98,11 @@ def _deadline(deadline: Deadline, now: datetime) -> str:
     first, *rest = deadline.terms
     terms = "".join(f" {'+' if term.sign > 0 else '-'} {printable(term.shown)}" for term in rest)
     equal = ", past" if deadline.passed else " ="
-    return f"{printable(first.shown)}{terms}{equal} {format_time(deadline.at)}, {_distance(deadline.at, now)}"
-
-
-def _distance(moment: datetime, now: datetime) -> str:
-    return f"in {format_duration(moment - now)}" if moment > now else f"{format_duration(now - moment)} ago"
+    return f"{printable(first.shown)}{terms}{equal} {format_time(deadline.at)}, {ago(deadline.at, now)}"
 
 
 def _read(read: Read, now: datetime) -> str:
-    since = f", since {format_time(read.since)} ({age(read.since, now)})" if read.since is not None else ""
+    since = f", since {format_time(read.since)} ({ago(read.since, now)})" if read.since is not None else ""
     return f"{read.label} = {read.value}{since}" if read.value else read.label
 
 

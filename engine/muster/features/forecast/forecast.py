@@ -12,7 +12,7 @@ from muster.cli.documents import change_document, held_document, object_document
 from muster.data.decision import Held, Pulse
 from muster.data.ids import ObjectId
 from muster.data.printable import printable
-from muster.data.times import earliest, format_duration, format_time
+from muster.data.times import age, earliest, format_time
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
 from muster.features.whatif.rehearsal import Rehearsal
@@ -117,7 +117,7 @@ def forecast(
 
 def moment_text(moment: Moment, now: datetime) -> str:
     """Return a line with the instant and a summary, and below it a line for each thing that happens."""
-    when = f"in {format_duration(moment.at - now)}" if moment.at > now else "now"
+    when = age(moment.at, now) if moment.at > now else "now"
     lines = [f"{format_time(moment.at)}  {when}  {_summary(moment)}", *(f"  {line}" for line in _details(moment))]
     return "\n".join(map(printable, lines)) + "\n"
 

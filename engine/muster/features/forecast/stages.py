@@ -10,7 +10,7 @@ from muster.data.agentref import proposal_branch
 from muster.data.ids import ObjectId
 from muster.data.kinds import MANIFEST_WORK_REPLICA_SET, ROLLOUT, of_kinds
 from muster.data.printable import printable
-from muster.data.times import format_duration, format_time
+from muster.data.times import age, format_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.dataclass import dataclass
 from muster.fleet.fleet import Fleet
@@ -205,7 +205,7 @@ def _stage_text(stage: StageForecast, start: datetime) -> str:
 def _when(at: datetime | None, start: datetime) -> str:
     if at is None:
         return "already"
-    return f"by {format_time(at)} ({f'in {format_duration(at - start)}' if at > start else 'now'})"
+    return f"by {format_time(at)} ({age(at, start) if at > start else 'now'})"
 
 
 def _condition_text(approval: SupposedApproval | None) -> str:

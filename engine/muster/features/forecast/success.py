@@ -20,7 +20,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import APPROVAL, MANAGED_CLUSTER, MANIFEST_WORK, ROLLOUT, of_kinds
 from muster.data.printable import printable
 from muster.data.source import Layer
-from muster.data.times import earliest, format_duration, format_time, try_time
+from muster.data.times import brief, earliest, format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.emitter import emit
 from muster.dataclass import dataclass
@@ -265,7 +265,7 @@ def _usual_text(usual: UsualTime | None) -> str:
     if usual is None:
         return "clusters succeed one second after they get it, as no earlier time is known"
     seen = "the only earlier time" if usual.times == 1 else f"the median of {usual.times} earlier times"
-    return f"clusters succeed {format_duration(usual.median)} after they get it, {seen}"
+    return f"clusters succeed {brief(usual.median)} after they get it, {seen}"
 
 
 def all_well_document(success: SupposedSuccess, moments: list[Tree]) -> Tree:

@@ -1,6 +1,6 @@
 """`muster wait`: end when an object says what is waited for, as `kubectl wait` does."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from datetime import timedelta
 from typing import TYPE_CHECKING
 
@@ -8,6 +8,7 @@ import click
 
 from muster.cli import completion, options
 from muster.cli.exits import FINDINGS
+from muster.cli.outcome import say
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 
 if TYPE_CHECKING:
@@ -24,6 +25,8 @@ def _expected(text: str) -> Callable[[Tree], bool]:
     name, _, status = rest.partition("=")
     if name and sort == "condition":
         wanted = status or "True"
+        if wanted.casefold() not in ("true", "false", "unknown"):
+            raise ValueError(f"a condition cannot be {wanted!r}; it is True, False or Unknown")
         return lambda body: any(
             one.get("type") == name and str(one.get("status")).casefold() == wanted.casefold()
             for one in mappings_at(body, "status", "conditions")
@@ -77,8 +80,11 @@ def command(
     (target,) = completion.with_kinds(target)
     options.object_matcher(target)
 
+    seen: list[Tree] = []
+
     def show(run: "Run") -> None:
-        if any(expected(body) for body in select(run, target)):
+        seen[:] = select(run, target)
+        if any(map(expected, seen)):
             raise _MetError
 
     given = click.get_current_context().get_parameter_source("now")
@@ -89,5 +95,13 @@ def command(
     except _MetError:
         click.echo(f"{target}: condition met")
         return 0
-    click.echo(f"{target}: timed out", err=True)
+    why = _conditions(seen) if seen else completion.unknown_object(target).message
+    say(f"{target}: timed out; {why}", err=True)
     return FINDINGS
+
+
+def _conditions(seen: Sequence[Tree]) -> str:
+    """The conditions of an object that has not come to what was expected."""
+    found = [f"{one.get('type')} is {one.get('status')}" for body in seen
+             for one in mappings_at(body, "status", "conditions")]  # fmt: skip
+    return ", ".join(found) or "it has no conditions"

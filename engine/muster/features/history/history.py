@@ -12,7 +12,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import Kind, kind_of
 from muster.data.locations import SHARDS, derived_path
 from muster.data.printable import printable
-from muster.data.times import format_duration, format_time, try_time
+from muster.data.times import brief, format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.loader import first_body, load_documents
 from muster.dataclass import dataclass
@@ -235,7 +235,7 @@ def _lines(found: ObjectHistory) -> Iterator[str]:
     if found.stays:
         total = sum(span.total_seconds() for span in found.spans.values())
         parts = [
-            f"{status} {format_duration(span)} ({100 * span.total_seconds() / total:.2f} %)" if total else status
+            f"{status} {brief(span)} ({100 * span.total_seconds() / total:.2f} %)" if total else status
             for status, span in found.spans.items()
         ]
         yield f"{found.condition} since {format_time(found.stays[0].since)}: {', '.join(parts) or 'never decided'}"

@@ -27,7 +27,8 @@ def files_of(names: Iterable[str]) -> dict[str, str]:
     while left:
         name = left.pop(0)
         if name not in known:
-            raise ValueError(f"the policy library has no {name!r}. {did_you_mean(name, known)}".strip())
+            hint = did_you_mean(name, known) or "docs/policy-library.md lists its policies"
+            raise ValueError(f"the policy library has no {name!r}; {hint.rstrip('?')}")
         for file in (f"{name}.yaml", f"{name}{_TESTS}"):
             files[file] = (_folder() / file).read_text(encoding="utf-8")
         needed = _NEEDS.search(known[name])

@@ -49,4 +49,8 @@ def command(
         return report(findings, quiet=True)
     if not findings:
         click.echo(f"{count} object{'' if count == 1 else 's'}, no findings")
+        if not count:
+            click.echo(
+                "no file here declares an object: run it in a fleet's repository, or name one with --repo", err=True
+            )
     return report(findings, err=False)
