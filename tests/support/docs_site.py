@@ -13,6 +13,7 @@ import subprocess
 import sys
 from collections.abc import Iterator
 from functools import partial
+from html import escape
 from itertools import pairwise
 from pathlib import Path
 from typing import Final
@@ -24,6 +25,10 @@ from markdown_it.token import Token
 ROOT: Final = Path(__file__).resolve().parents[2]
 _PAGES: Final = ("*.md", "docs/**/*.md", "deploy/*.md", "schemas/*.md", "benchmarks/*.md", "fleet-repo-example/*.md")
 _LANDING: Final = "docs/index.md"
+#: A code in a row of a table, and where a long name may be broken.
+_ROW: Final = re.compile(r"^\|.*\|$", re.MULTILINE)
+_CODE: Final = re.compile(r"(?<!`)`([^`]+)`(?!`)")
+_BREAK: Final = re.compile(r"(?<=[_./])(?=\w)|(?<=[a-z])(?=[A-Z])")
 _INLINE: Final = re.compile(r"(\]\()([^)\s]+)(\))")
 _FENCE: Final = re.compile(r"^( *```\w+) (?:file=(?P<file>\S+)|more=(?P<more>\S+)|.*)$", re.MULTILINE)
 
@@ -85,7 +90,7 @@ def stage(folder: Path) -> None:
     _copy(folder, "docs/site.css")
     for page, text in texts.items():
         place = "index.md" if page == _LANDING else page
-        _write(folder / place, _INLINE.sub(partial(_placed, page), _FENCE.sub(_titled, text)))
+        _write(folder / place, _INLINE.sub(partial(_placed, page), _FENCE.sub(_titled, _in_tables(text))))
         for link in links(text):
             path = path_of(page, link)
             if path in texts:
@@ -94,6 +99,20 @@ def stage(folder: Path) -> None:
                 _list(folder, path)
             else:
                 _copy(folder, path)
+
+
+def _in_tables(text: str) -> str:
+    """A page whose tables have codes that break between words. `\\|` in a code is `|`, as on a forge."""
+
+    def code(found: re.Match[str]) -> str:
+        parts = _BREAK.split(found[1].replace("\\|", "|"))
+        return f"<code>{'<wbr>'.join(escape(part, quote=False).replace('|', '&#124;') for part in parts)}</code>"
+
+    def rows(prose: str) -> str:
+        return _ROW.sub(lambda row: _CODE.sub(code, row[0]), prose)
+
+    parts = re.split(r"(^ *```.*?^ *```$)", text, flags=re.MULTILINE | re.DOTALL)
+    return "".join(part if number % 2 else rows(part) for number, part in enumerate(parts))
 
 
 def _titled(fence: re.Match[str]) -> str:
