@@ -4,6 +4,7 @@ the navigation, and search finds."""
 import posixpath
 from collections.abc import Iterator
 from functools import partial
+from html import unescape
 from html.parser import HTMLParser
 from http.server import SimpleHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
@@ -68,6 +69,11 @@ def test_links_lead_somewhere_on_the_site(site: Path) -> None:
 
 def test_the_site_shows_no_literal_fence(site: Path) -> None:
     assert [path.relative_to(site) for path in site.rglob("*.html") if "```" in path.read_text(encoding="utf-8")] == []
+
+
+def test_codes_in_tables_show_bars_and_break_between_words(site: Path) -> None:
+    assert "== 1) || true</code>" in unescape((site / "docs/cel.html").read_text(encoding="utf-8"))
+    assert "<code>muster_<wbr>build_<wbr>info</code>" in (site / "docs/monitoring.html").read_text(encoding="utf-8")
 
 
 def test_the_navigation_has_every_page() -> None:

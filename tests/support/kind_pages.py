@@ -43,7 +43,7 @@ def kind_pages() -> dict[str, str]:
     """Return the pages by their paths in docs/."""
     kinds = sorted(ALL, key=lambda kind: (kind.name, kind.group))
     rows = [
-        f"| [{kind.label}]({kind.schema}.md) | `{kind.api_version}` | {_first(_schema(_file(kind)))} |"
+        f"| [{kind.label}]({kind.schema}.md) | {_first(_schema(_file(kind)))} | `{kind.api_version}` |"
         for kind in kinds
     ]
     index = [
@@ -52,7 +52,7 @@ def kind_pages() -> dict[str, str]:
         "Look up the fields, an example and the writers of every kind. `muster export schemas` writes the schemas for",
         "[editors](../editors.md). Generated from `schemas/` by `make docs`.",
         "",
-        "| kind | apiVersion | meaning |",
+        "| kind | meaning | apiVersion |",
         "|---|---|---|",
         *rows,
         "",
