@@ -20,8 +20,8 @@ PAGE = (DOCS / "first-fleet.md").read_text(encoding="utf-8")
 @needs_hub
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl not installed")
 def test_a_cluster_takes_the_agent(hub: Hub, tmp_path: Path) -> None:
-    (join,) = re.findall(r"^\$ muster (join .*) > \.\./agent.yaml$", PAGE, re.MULTILINE)
-    code, text, _ = muster(*shlex.split(join), environ=git_environ(tmp_path), cwd=tmp_path)
+    (join,) = re.findall(r"^\$ muster (join [^>]*) > \.\./agent.yaml$", PAGE, re.MULTILINE)
+    code, text, _ = muster(*shlex.split(join.replace("\\\n", "")), environ=git_environ(tmp_path), cwd=tmp_path)
     assert code == 0
     folder = tmp_path / "fleet"
     folder.mkdir()

@@ -8,10 +8,12 @@ from muster.rules.stages import Wide
 _COLUMNS: Final = 6
 _WIDTH, _HEIGHT, _GAP = 132, 30, 8
 _TOP: Final = 150
+_LETTER: Final = 6  # the width of a letter, about
 _STYLE: Final = (
     "text{font:13px system-ui,sans-serif;fill:#1f2328;text-anchor:middle}"
     ".local{fill:#ddf4ff;stroke:#54aeff}.wide{fill:#fff8c5;stroke:#d4a72c}.io{fill:#f6f8fa;stroke:#8c959f}"
     ".arrow{stroke:#57606a;stroke-width:1.5;fill:none;marker-end:url(#head)}.small{font-size:11px;fill:#57606a}"
+    ".long{font-size:11px}"
 )
 _HEAD: Final = (
     '<defs><marker id="head" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
@@ -60,7 +62,7 @@ def _box(kind: str, x: float, y: float, width: float, name: str) -> list[str]:
     height = 40 if kind == "io" else _HEIGHT
     return [
         f'<rect class="{kind}" x="{x:.0f}" y="{y:.0f}" width="{width:.0f}" height="{height}" rx="5"/>',
-        _text(x + width / 2, y + height / 2 + 5, name),
+        _text(x + width / 2, y + height / 2 + 5, name, "long" if len(name) * _LETTER > width else ""),
     ]
 
 

@@ -97,8 +97,13 @@ class LiveSession(Session):
         lines, printed = block.splitlines(), list[str]()
         for number, line in enumerate(lines):
             if line.startswith("$ "):
-                shown = "\n".join(takewhile(lambda text: not text.startswith("$ "), lines[number + 1 :]))
-                printed += [line, self._as_shown(line.removeprefix("$ "), shown)]
+                command = [line]
+                while command[-1].endswith("\\"):
+                    command.append(lines[number + len(command)])
+                after = lines[number + len(command) :]
+                shown = "\n".join(takewhile(lambda text: not text.startswith("$ "), after))
+                joined = " ".join(part.removesuffix("\\").strip() for part in command)
+                printed += [*command, self._as_shown(joined.removeprefix("$ "), shown)]
         return "```console\n" + "\n".join(filter(None, printed)) + "\n```"
 
     def _as_shown(self, line: str, shown: str) -> str:
