@@ -71,6 +71,12 @@ def test_the_site_shows_no_literal_fence(site: Path) -> None:
     assert [path.relative_to(site) for path in site.rglob("*.html") if "```" in path.read_text(encoding="utf-8")] == []
 
 
+def test_blocks_name_their_file_or_their_command(site: Path) -> None:
+    rollouts = (site / "docs/rollouts.html").read_text(encoding="utf-8")
+    assert '<span class="filename">09:00 muster reconcile</span>' in rollouts
+    assert '<span class="filename">placements/web.yaml</span>' in (site / "docs/first-fleet.html").read_text()
+
+
 def test_codes_in_tables_show_bars_and_break_between_words(site: Path) -> None:
     assert "== 1) || true</code>" in unescape((site / "docs/cel.html").read_text(encoding="utf-8"))
     assert "<code>muster_<wbr>build_<wbr>info</code>" in (site / "docs/monitoring.html").read_text(encoding="utf-8")

@@ -30,7 +30,9 @@ _ROW: Final = re.compile(r"^\|.*\|$", re.MULTILINE)
 _CODE: Final = re.compile(r"(?<!`)`([^`]+)`(?!`)")
 _BREAK: Final = re.compile(r"(?<=[_./])(?=\w)|(?<=[a-z])(?=[A-Z])")
 _INLINE: Final = re.compile(r"(\]\()([^)\s]+)(\))")
-_FENCE: Final = re.compile(r"^( *```\w+) (?:file=(?P<file>\S+)|more=(?P<more>\S+)|.*)$", re.MULTILINE)
+_FENCE: Final = re.compile(
+    r"^( *```\w+) (?:file=(?P<file>\S+)|more=(?P<more>\S+)|(?P<named>\d\d:\d\d muster .+|\S+\.yaml)|.*)$", re.MULTILINE
+)
 
 
 def pages() -> dict[str, str]:
@@ -117,7 +119,7 @@ def _in_tables(text: str) -> str:
 
 def _titled(fence: re.Match[str]) -> str:
     """A fence as the site reads it: it takes only some info strings, and shows a block with another one as prose."""
-    title = fence["file"] or (f"{fence['more']} (continued)" if fence["more"] else "")
+    title = fence["file"] or fence["named"] or (f"{fence['more']} (continued)" if fence["more"] else "")
     return f'{fence[1]} title="{title}"' if title else fence[1]
 
 
