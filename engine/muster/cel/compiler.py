@@ -40,5 +40,4 @@ def _compile(text: str, env: Env) -> Program:
         if store is not None:
             store.save(text, env.digest, *found)
     node, types, warnings = found
-    source, body = generate(node, env, types)
-    return Program(text, env, node, types, body, source, warnings)
+    return Program(text, env, node, types, generate(node, env, types), warnings)

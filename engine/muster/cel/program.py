@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from muster.cel import ast, closures
 from muster.cel.clock import Clock
+from muster.cel.codegen.generate import Body, Generated
 from muster.cel.env import Env
 from muster.cel.errors import BudgetExceeded, EvaluationError, Issue
 from muster.cel.folds import Frame, Step
@@ -36,8 +37,6 @@ class EvaluationResult(NamedTuple):
 _RESULT = tuple.__new__
 """Makes an EvaluationResult in half the time, which matters for a million evaluations."""
 
-Body = Callable[[Mapping[str, Any], Meter], Any]
-
 
 class Program:
     """An expression, compiled for an environment. Immutable; threads may share it.
@@ -48,6 +47,7 @@ class Program:
 
     __slots__ = (
         "_body",
+        "_code",
         "_explain",
         "_limit",
         "_timed",
@@ -72,12 +72,11 @@ class Program:
         env: Env,
         node: ast.Node,
         types: Mapping[int, Type],
-        body: Body | None,
-        source: str = "",
+        code: Generated,
         warnings: tuple[Issue, ...] = (),
     ) -> None:
-        """Assemble the compiler's output; `body` is None if only closures can evaluate the expression."""
-        self.text, self.env, self.node, self.source = text, env, node, source
+        """Assemble the compiler's output; without code, closures evaluate the expression."""
+        self.text, self.env, self.node, self.source = text, env, node, code.source
         self.warnings = warnings
         self._limit = EXPRESSION_LIMIT if env.max_cost is None else env.max_cost
         self.type = types.get(node.id)
@@ -86,25 +85,31 @@ class Program:
         self.reads = _free_names(node)
         self._timed = "now" in self.reads
         self._explain: Step | None = None
-        self._body: Body = self._interpret if body is None else body
-        self.evaluate = self._evaluator(self._body)
+        self._code = code
+        self._body: Body = self._interpret if code.body is None else code.body
 
     def __repr__(self) -> str:
         """Return the text, for debugging."""
         return f"<Program {self.text!r}>"
 
-    def _evaluator(self, body: Body) -> Callable[[Mapping[str, Any]], Any]:
-        recover = self._recover
-        allowed = self._limit
-        limit = allowed - self.cost
+    def __getattr__(self, name: str) -> Any:
+        """Make `evaluate` when it is first used: most programs are only evaluated by `value`."""
+        if name != "evaluate":
+            raise AttributeError(name)
+        allowed, units = self._limit, self._limit - self.cost
 
-        def evaluate(variables: Mapping[str, Any]) -> Any:
+        def recover(error: Exception, variables: Mapping[str, Any]) -> Any:
+            return self._recover(error, variables, allowed)
+
+        def interpret(variables: Mapping[str, Any]) -> Any:
             try:
-                return body(variables, [limit])
-            except Exception as error:  # noqa: BLE001 - generated code raises what Python raises
-                return recover(error, variables, allowed)
+                return self._interpret(variables, [units])
+            except Exception as error:  # noqa: BLE001 - functions of an environment raise what they want
+                return recover(error, variables)
 
-        return evaluate
+        evaluator = self._code.evaluator
+        self.evaluate = interpret if evaluator is None else evaluator(recover, units)
+        return self.evaluate
 
     def _interpret(self, variables: Mapping[str, Any], meter: Meter) -> Any:
         if self._explain is None:

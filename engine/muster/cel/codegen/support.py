@@ -44,7 +44,7 @@ NAMESPACE: dict[str, Any] = {
     "UInt": UInt, "Now": Now, "datetime": datetime, "timedelta": timedelta,
     "OperationError": OperationError, "FAILED": FAILED, "MISSING": MISSING, "ABSORBED": ABSORBED,
     "BudgetExceeded": BudgetExceeded,
-    "KeyError": KeyError, "fail": fail, "over": over,
+    "Exception": Exception, "KeyError": KeyError, "fail": fail, "over": over,
     "add": numbers.add, "subtract": numbers.subtract, "multiply": numbers.multiply, "divide": numbers.divide,
     "modulo": numbers.modulo, "negate": numbers.negate, "negation": operators.negation,
     "equal_at": comparison.equal_at, "different_at": comparison.different_at, "less": comparison.less,
