@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING
 
 from muster.cel import cache
 from muster.git.repository import Repository, common_directory
+from muster.run import program
 from muster.version import __version__
 
 if TYPE_CHECKING:
@@ -46,6 +47,7 @@ def use_cache(environ: Mapping[str, str]) -> None:
         except OSError:
             directory = None
     cache.use(directory, __version__)
+    program.keep_in(directory)
 
 
 def state_path(environ: Mapping[str, str], repository: Repository, branch: str, given: Path | None) -> Path | None:

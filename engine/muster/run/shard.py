@@ -40,9 +40,10 @@ from muster.run.collector import without_collection
 from muster.run.evaluate import evaluate_snapshot
 from muster.run.homes import CONTEXT, KeptNeighbourhoods, keep
 from muster.run.overlay import Overlay
+from muster.run.program import this_program
 from muster.run.question import WholeNeeded
 from muster.run.run import Files, Run, Settled
-from muster.run.state import Home, this_program
+from muster.run.state import Home
 
 #: The assumed number of objects of each kind: a policy then has its lowest cost limit for each object. If that is too
 #: low, the whole fleet is decided, so the real number makes no difference.

@@ -31,12 +31,12 @@ from muster.run.executors import Executor
 from muster.run.gathered import Gathered, joined
 from muster.run.look import run_part
 from muster.run.part import FleetPart, Rest, ShardTerms, Touched
+from muster.run.program import this_program
 from muster.run.progress import RunStep, doing
 from muster.run.question import Question, WholeNeeded, default_home
 from muster.run.run import Settled
 from muster.run.settle import goes_on
 from muster.run.shard import Answered, NeighbourhoodAnswer, Piece, Shard, ShardFiles, SharedContext
-from muster.run.state import this_program
 
 #: How often a run may start again because an assumption about the fleet was wrong.
 _MOST_ROUNDS: Final = 6

@@ -10,13 +10,11 @@ transaction, and the state names the commit that it belongs to.
 """
 
 import contextlib
-import hashlib
 import os
 import sqlite3
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
-from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
@@ -27,9 +25,8 @@ from muster.data.finding import Finding
 from muster.data.printable import is_ours
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
-from muster.fleet.bundle import bundle_path
+from muster.run.program import this_program
 from muster.run.records import RunRecord, kept
-from muster.version import __version__
 
 _FORMAT: Final = 4
 #: Where the time of a cluster's last report comes from.
@@ -400,27 +397,6 @@ class RunState:
         for start in range(0, len(known), _AT_ONCE):
             some = known[start : start + _AT_ONCE]
             yield from self._db.execute(statement.format(",".join("?" * len(some))), some)
-
-
-@cache
-def this_program() -> str:
-    """Return what identifies this version of muster: its version and a digest of its files.
-
-    Computed once, because files that are replaced later are not what runs here.
-    """
-    digest = hashlib.blake2b(digest_size=12)
-    roots = (Path(__file__).resolve().parent.parent, bundle_path("policies"), bundle_path("schemas"))
-    for folder in (folder for root in roots for folder in _folders(root)):
-        for file in sorted(os.scandir(folder), key=lambda entry: entry.name):
-            if file.name.endswith((".py", ".yaml", ".json")):
-                digest.update(Path(file.path).read_bytes())
-    return f"{__version__}:{digest.hexdigest()}"
-
-
-def _folders(root: Path) -> Iterator[str]:
-    for folder, inside, _ in os.walk(root):
-        inside[:] = sorted(name for name in inside if name != "__pycache__")
-        yield folder
 
 
 def open_state(path: Path | None) -> RunState | None:

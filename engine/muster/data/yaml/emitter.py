@@ -12,7 +12,7 @@ nested ones: the text is then about as long as the data. A file that would still
 """
 
 import re
-from functools import lru_cache
+from functools import cache, lru_cache
 from json.encoder import encode_basestring as _json_string
 from math import isfinite
 from typing import Final
@@ -30,13 +30,20 @@ _LONGEST_RESERVED = 5
 #: What JSON leaves bare inside quotes and YAML does not allow there, or takes for a line's end; and what turns the
 #: direction of a line, so that it is read as something else.
 _ESCAPED = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
-#: Text for a literal block: nothing that needs an escape, no tabs, no line that ends in a space.
-_LITERAL = re.compile(
-    "[\x21-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
-    "(?:[\x20-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|(?<! )\n)*"
-)
 _SIMPLE_KEY = 1000  # characters; libyaml looks no further than 1024 for the ':' of a key
 _INT64 = range(-(2**63), 2**63)
+
+
+@cache
+def _literal() -> re.Pattern[str]:
+    """Text for a literal block: nothing that needs an escape, no tabs, no line that ends in a space.
+
+    Compiled when a text has several lines: it takes 3 ms.
+    """
+    return re.compile(
+        "[\x21-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
+        "(?:[\x20-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|(?<! )\n)*"
+    )
 
 
 def emit(tree: Tree, *, header: str = "", block_depth: int = limits.DEPTH) -> str:
@@ -153,7 +160,7 @@ def _sequence(lines: list[str], items: list[Tree], lead: str, indent: str, depth
 
 def _string(text: str, indent: str) -> str:
     """Return a string value: a literal block if it has several lines and that is safe, else one line."""
-    if "\n" not in text or not _LITERAL.fullmatch(text) or text.endswith(("\n\n", " ")):
+    if "\n" not in text or not _literal().fullmatch(text) or text.endswith(("\n\n", " ")):
         return inline(text)
     below = f"\n{indent}  "
     body = "".join(f"{below}{line}" if line else "\n" for line in text.removesuffix("\n").split("\n"))

@@ -7,6 +7,7 @@ a line number means the same to everyone.
 
 import re
 from collections.abc import Iterator
+from functools import cache
 from typing import NamedTuple
 
 from muster.data.yaml import messages
@@ -15,9 +16,6 @@ BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 _HARMLESS = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
-_FORBIDDEN = re.compile(
-    "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|\r(?!\n)"
-)
 #: A line that begins a document: nothing else in YAML may hold `---` at a line's start, not even a quoted text.
 _BOUNDARY = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
 
@@ -75,11 +73,19 @@ def check(data: bytes) -> Fault | None:
         except UnicodeDecodeError as error:
             before = data[: error.start].decode("utf-8")
             return Fault(messages.not_utf8(data[error.start]), *_place(before))
-    if (found := _FORBIDDEN.search(text)) is None:
+    if (found := _forbidden().search(text)) is None:
         return None
     if found[0] == "\x00" and text.count("\x00") * 3 > len(text):
         return Fault(messages.utf16(), 1, 1)
     return Fault(messages.control_character(found[0]), *_place(text[: found.start()]))
+
+
+@cache
+def _forbidden() -> re.Pattern[str]:
+    """What no text may hold. Compiled when a file is not plain ASCII: it takes a millisecond."""
+    return re.compile(
+        "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|\r(?!\n)"
+    )
 
 
 def _place(before: str) -> tuple[int, int]:
