@@ -47,6 +47,7 @@ soak: $(STAMP)
 CLUSTERS ?= 500,2000
 bench: $(STAMP)
 	$(BIN)/python -m benchmarks.scale --clusters $(CLUSTERS)
+	$(BIN)/python -m benchmarks.starting
 
 # Real servers for the tests of exports, pulses to RabbitMQ and alerts, kube-apiserver among them, which is built once.
 # Where they cannot be had, those tests are skipped and counted by what is missing.

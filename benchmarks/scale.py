@@ -29,7 +29,7 @@ from muster.data.times import format_time
 
 #: PR_SET_CHILDSUBREAPER of Linux: whoever loses its parent becomes our child.
 SUBREAPER = 36
-_AT_REST = format_time(fleets.NOON)
+AT_REST = format_time(fleets.NOON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -93,11 +93,11 @@ def muster(*arguments: str) -> list[str]:
 
 
 def _reconcile(scene: Scene) -> list[str]:
-    return muster("reconcile", "--repo", str(scene.repository), "--now", _AT_REST, "--workers", "1")
+    return muster("reconcile", "--repo", str(scene.repository), "--now", AT_REST, "--workers", "1")
 
 
 def _by_two(scene: Scene) -> list[str]:
-    return muster("reconcile", "--repo", str(scene.repository), "--now", _AT_REST, "--workers", "2")
+    return muster("reconcile", "--repo", str(scene.repository), "--now", AT_REST, "--workers", "2")
 
 
 def _floor(scene: Scene) -> list[str]:
@@ -164,7 +164,7 @@ def _policy(scene: Scene) -> None:
 
 def _staged(scene: Scene) -> None:
     """A clone in which the hook has run for one edited file, which then was edited once more."""
-    work = _work(scene)
+    work = work_of(scene)
     scene.run(["git", "clone", "--quiet", str(scene.repository), str(work)])
     for team in (1, 2):
         path = f"{fleets.folder_of(0)}/cluster.yaml"
@@ -174,12 +174,12 @@ def _staged(scene: Scene) -> None:
             scene.run(_hook(scene))
 
 
-def _work(scene: Scene) -> Path:
+def work_of(scene: Scene) -> Path:
     return scene.repository.parent / "work"
 
 
 def _hook(scene: Scene) -> list[str]:
-    return muster("validate", "--staged", "--touched", "--repo", str(_work(scene)))
+    return muster("validate", "--staged", "--touched", "--repo", str(work_of(scene)))
 
 
 def _watching(what: str) -> Callable[[Scene], list[str]]:
@@ -247,6 +247,14 @@ def derived_fleet(directory: Path, clusters: int, placements: int) -> Scene:
     tiny = Scene(directory / "tiny.git", scene.cache, 1)
     fleets.create(tiny.repository, 1)
     tiny.run(_reconcile(tiny))
+    return scene
+
+
+def staged_scene(directory: Path, clusters: int) -> Scene:
+    """Make a derived fleet with all that is kept of a run, and a clone of it with a staged file."""
+    scene = derived_fleet(directory / "made", clusters, 0)
+    _staged(scene)
+    _kept(scene)
     return scene
 
 

@@ -4,6 +4,7 @@ import errno
 import json
 import re
 import shlex
+import subprocess
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -17,6 +18,12 @@ from tests.features.pulses.test_walkthrough import cluster, fleet, lease, observ
 from tests.support.commandline import Run
 from tests.support.git import Repo, git_environ, new_repository
 
+#: What `--version` and `--help` load of muster.
+_LOADED = [
+    *("cli", "cli.exits", "data", "data.codes", "data.decision", "data.finding", "data.findings", "data.ids"),
+    *("data.names", "data.printable", "data.source", "data.tree", "dataclass", "fleet", "fleet.faults", "git"),
+    *("git.errors", "version"),
+]
 NOW = ("--now", "2026-01-01T00:00:30Z")
 
 
@@ -53,6 +60,14 @@ def test_every_example_of_a_help_text_is_understood(
     for line in re.findall(rf"^  .*?({context.command_path} .*)", text, re.MULTILINE):
         words = shlex.split(re.split(r"[|>]", line)[0])[len(context.command_path.split()) :]
         context.command.make_context(context.info_name, words, parent=context.parent).close()
+
+
+def test_help_loads_no_more_than_the_list_of_verbs() -> None:
+    code = "import sys; from muster.__main__ import run; run(['--help']); print(*sorted(sys.modules))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    loaded = done.stdout.splitlines()[-1].split()
+    assert [name for name in loaded if name.startswith("muster.")] == [f"muster.{n}" for n in ("__main__", *_LOADED)]
+    assert {"rich", "yaml", "git", "jsonschema", "msgspec", "subprocess", "sqlite3"}.isdisjoint(loaded)
 
 
 @pytest.mark.parametrize(
