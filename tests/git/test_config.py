@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.git.config import Upstream, remotes, upstream
+from muster.git.config import Upstream, identities, identity, remotes, upstream
 from muster.git.repository import open_repository
 from tests.support.git import Repo, clone, new_repository
 
@@ -45,3 +45,25 @@ def test_chooses_the_remote(origin: Repo, names: list[str], config: dict[str, st
     for name, value in config.items():
         origin.git("config", name, value)
     assert upstream(open_repository(origin.path, origin.environ), "main") == expected
+
+
+@pytest.mark.parametrize(
+    ("environ", "config", "same"),
+    [
+        ({}, {"user.name": "Ada", "user.email": "ada@example.com"}, True),
+        ({}, {"user.name": "Ada", "user.email": "ada@example.com", "committer.name": "Bot"}, False),
+        ({"GIT_COMMITTER_DATE": "2026-01-01T00:00:00Z"}, {}, False),
+        ({}, {}, True),
+    ],
+)
+def test_author_and_committer_are_each_whom_git_names(
+    origin: Repo, environ: dict[str, str], config: dict[str, str], same: bool
+) -> None:
+    plain = {name: value for name, value in origin.environ.items() if not name.startswith(("GIT_AUTHOR", "GIT_COMM"))}
+    for name, value in config.items():
+        origin.git("config", name, value)
+    repository = open_repository(origin.path, {**plain, **environ})
+    author, committer = identities(repository)
+    assert (author == committer) == same
+    for found, role in ((author, "AUTHOR"), (committer, "COMMITTER")):
+        assert found.rpartition(" <")[0] == identity(repository, role).rpartition(" <")[0]

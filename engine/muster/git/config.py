@@ -96,6 +96,15 @@ def identity(repository: Repository, role: str) -> str:
     return found or os.fsdecode(repository.git.output(*_FALLBACK, "var", variable)).strip()
 
 
+def identities(repository: Repository) -> tuple[str, str]:
+    """Return author and committer of a commit that is made now. git is asked once if nothing sets them apart."""
+    author = identity(repository, "AUTHOR")
+    apart = any(name.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_")) for name in repository.git.environ)
+    if apart or any(key.startswith(("author.", "committer.")) for key in repository.settings):
+        return author, identity(repository, "COMMITTER")
+    return author, author
+
+
 def signs_commits(repository: Repository) -> bool:
     """Does `commit.gpgSign` ask for signatures?"""
     return repository.is_set("commit.gpgsign")

@@ -13,7 +13,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from itertools import repeat
 from pathlib import Path
 
-from muster.git.config import identity, signs_commits
+from muster.git.config import identities, signs_commits
 from muster.git.errors import explain
 from muster.git.paths import is_dotgit
 from muster.git.repository import Repository
@@ -29,7 +29,7 @@ def build_commit(repository: Repository, files: Files, message: str, parent: str
 
     It is signed if the configuration asks for it. ValueError for a path that no tree can hold.
     """
-    author, committer = identity(repository, "AUTHOR"), identity(repository, "COMMITTER")
+    author, committer = identities(repository)
     commit = _imported(repository, _changes(files), _clean(message), parent, author, committer)
     if not signs_commits(repository):
         return commit
@@ -42,7 +42,7 @@ def build_changed(
 ) -> str:
     """Make a commit of what `base` holds (None: nothing), changed by commands (`write_command`, `keep_command`,
     `tree_command`, `remove_command`), and return its id. Its parent is `base`, unless it is a `root`. Never signed."""
-    author, committer = identity(repository, "AUTHOR"), identity(repository, "COMMITTER")
+    author, committer = identities(repository)
     first = b""
     if root and base is not None:
         first = tree_command("", repository.git.output("rev-parse", f"{base}^{{tree}}").decode().strip())

@@ -302,6 +302,8 @@ def checkouts(repository: Repository, branch: str) -> tuple[Worktree, ...]:
 
     A work tree whose directory is missing counts only if it is locked: then it will come back.
     """
+    if repository.is_set("core.bare") and not (common_directory(repository) / "worktrees").is_dir():
+        return ()
     return tuple(
         tree for tree in worktrees(repository) if tree.branch == branch and (tree.locked or tree.path.is_dir())
     )

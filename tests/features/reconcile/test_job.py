@@ -7,7 +7,8 @@ import pytest
 
 from muster.features.reconcile.job import reconcile_once
 from tests.features.pulses.test_walkthrough import fleet
-from tests.support.git import Repo
+from tests.support import in_process
+from tests.support.git import Repo, clone
 
 NOW = datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC)
 
@@ -29,3 +30,24 @@ def test_it_commits_once_pushes_and_says_so(tmp_path: Path, capsys: pytest.Captu
     said = capsys.readouterr()
     assert said.out == "nothing to do\n"
     assert "looked at" in said.err
+
+
+def test_git_is_started_a_few_times(tmp_path: Path) -> None:
+    seed = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
+    seed.commit({"fleet.yaml": "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: small}\n"})
+    bare = clone(seed, tmp_path / "bare.git", "--bare")
+    for arguments in (("remote", "remove", "origin"), ("config", "user.name", "A"), ("config", "user.email", "a@b")):
+        bare.git(*arguments)
+    trace = tmp_path / "trace"
+    environ = {name: value for name, value in bare.environ.items() if not name.startswith(("GIT_AUTHOR", "GIT_COMM"))}
+    environ |= {"GIT_TRACE2_EVENT": str(trace), "MUSTER_CACHE_DIR": str(tmp_path / "cache")}
+    started = []
+    for instant in ("00:00:30", "00:00:40", "00:00:41", "00:10:00"):
+        trace.write_text("")
+        before = bare.tip()
+        arguments = ("reconcile", "--now", f"2026-01-01T{instant}Z")
+        code, _, errors = in_process.muster(*arguments, environ=environ, cwd=bare.path)
+        assert (code, errors) == (0, "")
+        started.append((bare.tip() != before, trace.read_text().count('"event":"start"')))
+    # The first run keeps what the others need, the second reads what the first has written.
+    assert started[2:] == [(False, 6), (True, 12)]
