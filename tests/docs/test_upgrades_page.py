@@ -98,6 +98,7 @@ def test_its_policies_pass_and_a_skipped_minor_version_is_refused(tmp_path: Path
     fleet = UpgradedFleet(repo.path)
     code, out, _ = muster("test", "--repo", str(fleet.root), "--coverage")
     assert code == 0, out
+    assert "100.0 % of   6 branches  Rollout/fleet/kubernetes" in out
     files = sorted(fleet.root.rglob("*.yaml"))
     repo.commit({str(file.relative_to(fleet.root)): file.read_bytes() for file in files})
     path = fleet.root / "policies/upgrade.yaml"

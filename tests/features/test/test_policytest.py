@@ -11,7 +11,7 @@ from muster.data.kinds import POLICY_TEST
 from muster.data.tree import mappings_at
 from muster.features.test.coverage import Coverage
 from muster.features.test.memory import MemorySnapshot
-from muster.features.test.policytest import TESTED, run_tests
+from muster.features.test.policytest import TESTED, affected_tests, run_tests
 from muster.fleet.files import builtin_objects
 from muster.git.open import open_snapshot
 from muster.run.checking import check_snapshot
@@ -212,3 +212,116 @@ spec:
 
 def test_agents_speak_through_refs_of_their_own(tmp_path: Path) -> None:
     assert outcomes(tmp_path, REFS) == []
+
+
+ROLLOUT = """\
+apiVersion: muster.dev/v1alpha1
+kind: Rollout
+metadata: {name: web, namespace: apps}
+spec:
+  placementRef: {name: web}
+  revision: v2
+  gate: [{name: labelled, expression: "'ok' in self.metadata.labels", onFalse: Fail}]
+  stages:
+  - name: canary
+    gate: [{name: fine, expression: "self.metadata.labels['ok'] == 'yes'"}]
+  - name: rest
+"""
+GATES = """\
+apiVersion: muster.dev/v1alpha1
+kind: PolicyTest
+metadata: {name: web}
+spec:
+  policies: [Rollout/apps/web]
+  given:
+    objects:
+    - apiVersion: cluster.open-cluster-management.io/v1
+      kind: ManagedCluster
+      metadata: {name: a, labels: {ok: "yes"}}
+      spec: {hubAcceptsClient: true}
+      status: {conditions: [{type: ManagedClusterConditionAvailable, status: "True", reason: Up, message: m}]}
+    - apiVersion: coordination.k8s.io/v1
+      kind: Lease
+      metadata: {name: managed-cluster-lease, namespace: a}
+      spec: {renewTime: "2026-01-01T00:00:00Z"}
+    derived:
+    - apiVersion: cluster.open-cluster-management.io/v1
+      kind: ManagedCluster
+      metadata: {name: a}
+      status: {muster: {rollouts: {apps/web: {revision: v2, stage: canary, state: Progressing, since: "2026-01-01T00:00:00Z"}}}}
+  cases:
+  - name: it passes
+    steps:
+    - at: "2026-01-01T00:00:01Z"
+      expect:
+      - object: ManagedCluster/a
+        rollouts: [{rollout: apps/web, revision: v2, stage: canary, state: Succeeded, since: "2026-01-01T00:00:01Z", gate: ""}]
+    - at: "2026-01-01T00:00:02Z"
+      change: {objects: [{apiVersion: cluster.open-cluster-management.io/v1, kind: ManagedCluster, metadata: {name: a, labels: {ok: "no"}}}]}
+      expect:
+      - object: ManagedCluster/a
+        rollouts: [{rollout: apps/web, state: Failed, gate: fine}]
+"""
+
+
+def test_gates_of_a_rollout() -> None:
+    covered = Coverage()
+    tested = check_snapshot(MemorySnapshot({"rollout.yaml": ROLLOUT, "test.yaml": GATES, "policy.yaml": POLICY}))
+    found = run_tests(tested, coverage=covered)
+    assert [(one.test, one.failures) for one in found] == [("PolicyTest/mine", ()), ("PolicyTest/web", ())]
+    gates = next(one for one in covered.policies if str(one.policy) == "Rollout/apps/web")
+    assert (gates.total, [str(branch) for branch in gates.missing]) == (4, ["gate labelled is never false"])
+    # Only one of the two tests names the Rollout, and so sees it; both depend on its policies.
+    assert {test.id for test in tested.of(POLICY_TEST)} <= affected_tests(tested, tested, ["rollout.yaml"])
+    own = check_snapshot(MemorySnapshot({"rollout.yaml": ROLLOUT, "policy.yaml": POLICY}))
+    assert affected_tests(own, own, ["rollout.yaml"]) == frozenset()
+
+
+@pytest.mark.parametrize(
+    ("right", "wrong", "failure"),
+    [
+        (
+            "state: Succeeded",
+            "state: Failed",
+            'at 2026-01-01T00:00:01Z: ManagedCluster/a: state in Rollout apps/web: state is "Succeeded", expected "Failed"',
+        ),
+        ('gate: ""', "gate: fine", 'state in Rollout apps/web: gate is "", expected "fine"'),
+        ("rollout: apps/web, state: Failed", "rollout: apps/wbe, state: Failed", "has no state in Rollout apps/wbe"),
+        (
+            "policies: [Rollout/apps/web]",
+            "policies: [Rollout/apps/wbe]",
+            "there is no policy Rollout/apps/wbe; did you mean 'Rollout/apps/web'?",
+        ),
+    ],
+)
+def test_a_wrong_expectation_of_a_gate_fails(right: str, wrong: str, failure: str) -> None:
+    assert right in GATES
+    files = {"rollout.yaml": ROLLOUT, "test.yaml": GATES.replace(right, wrong)}
+    failures = [one for result in run_tests(check_snapshot(MemorySnapshot(files))) for one in result.failures]
+    assert any(failure in one for one in failures), failures
+
+
+def test_a_rollout_without_gates_has_no_branches() -> None:
+    plain = "".join(line for line in ROLLOUT.splitlines(keepends=True) if "gate:" not in line)
+    covered = Coverage()
+    run_tests(check_snapshot(MemorySnapshot({"rollout.yaml": plain})), coverage=covered)
+    assert "Rollout/apps/web" not in {str(one.policy) for one in covered.policies}
+
+
+def test_scores() -> None:
+    policy = """\
+apiVersion: muster.dev/v1alpha1
+kind: ScorePolicy
+metadata: {name: s}
+spec: {target: {kind: ManagedCluster}, expression: "accepted ? 70 : 30"}
+---
+"""
+    test = POLICY.partition("---")[2].replace("ConditionPolicy/mine", "ScorePolicy/s")
+    head = test[: test.index("      expect:")]
+    for value, failures in (
+        (70, ()),
+        (30, ("at 2026-01-01T00:00:00Z: AddOnPlacementScore/a/s: score s: value is 70, expected 30",)),
+    ):
+        text = f"{head}      expect: [{{object: AddOnPlacementScore/a/s, scores: [{{name: s, value: {value}}}]}}]\n"
+        files = {"policy.yaml": policy, "test.yaml": text}
+        assert [one.failures for one in run_tests(check_snapshot(MemorySnapshot(files)))] == [failures]

@@ -228,6 +228,11 @@ def title_of(spec: Any, at: At) -> str:
     """Return the name of an expression in its policy: `rule lease-expired`, `variable grace`."""
     if at[:2] == VARIABLES_AT:
         return f"variable {at[2] if isinstance(at[2], str) else spec['variables'][at[2]]['name']}"
+    if at[-3:-2] == ("gate",):  # of a Rollout, or of one of its stages
+        if at[1] == "gate":
+            return f"gate {spec['gate'][at[2]]['name']}"
+        stage = spec["stages"][at[2]]
+        return f"gate {stage['gate'][at[4]]['name']} of stage {stage['name']}"
     if len(at) < 4 or at[1] not in _ENTRIES:
         return ".".join(str(step) for step in at[1:])
     entry = spec.get(at[1], [])[at[2]] if isinstance(at[2], int) else {}

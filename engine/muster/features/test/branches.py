@@ -2,8 +2,8 @@
 
 A rule, a taint, a match condition or a validation holds, or does not; an operand of `&&` or `||` is true, or false;
 either arm of `? :` is taken; a rule without a condition is used. Inside a macro (`exists`, `filter`, `cel.bind`) one
-element suffices. A budget, which has no expressions, holds effects, or does not. Any other policy without expressions
-acts.
+element suffices. A gate of a Rollout passes, or does not. A budget, which has no expressions, holds effects, or does
+not. Any other policy without expressions acts.
 """
 
 from collections.abc import Iterator, Mapping
@@ -29,6 +29,7 @@ from muster.rules.policies.lazy import VARIABLES_AT
 from muster.rules.policies.policies import Policy
 from muster.rules.pulses.policy import PulsePolicy
 from muster.rules.remedies.policy import Remedy
+from muster.rules.rollouts.policy import Rollout
 from muster.rules.scores.policy import AT, ScorePolicy
 from muster.rules.taints.cluster_policy import taint_policies
 from muster.rules.taints.policy import TaintPolicy
@@ -39,6 +40,7 @@ _LOGIC: Final = frozenset(("_&&_", "_||_"))
 #: Identifies a branch in its policy: the place (of a variable: its name), the node of the expression (or `NO_NODE`),
 #: and the way.
 Key: TypeAlias = tuple[At, int, str]
+_Tested: TypeAlias = Policy | Remedy | AdmissionPolicy | Rollout
 
 #: The node of a branch without an expression: a rule without a condition, or a whole policy.
 NO_NODE: Final = -1
@@ -72,9 +74,9 @@ def branches_of(fleet: FleetWithPolicies) -> dict[ObjectId, dict[Key, PolicyBran
     """Return the branches of every policy in force, built-in ones included."""
     compiled = fleet.compiled
     found: dict[ObjectId, dict[Key, PolicyBranch]] = {}
-    policies: tuple[Policy | Remedy | AdmissionPolicy, ...] = (
+    policies: tuple[_Tested, ...] = (
         *compiled.all_of(ConditionPolicy, TaintPolicy, PulsePolicy, ScorePolicy, Remedy), *_admissions(fleet),
-        *compiled.of(NotificationPolicy),
+        *compiled.of(NotificationPolicy), *(rollout for rollout in compiled.of(Rollout) if any(_gates(rollout))),
     )  # fmt: skip
     for policy in policies:
         found[policy.id] = dict(_branches(policy)) or _whole(policy.source)
@@ -111,7 +113,7 @@ def budget_key(name: str, way: str) -> Key:
     return ("spec", name), NO_NODE, way
 
 
-def _branches(policy: Policy | Remedy | AdmissionPolicy) -> Iterator[tuple[Key, PolicyBranch]]:
+def _branches(policy: _Tested) -> Iterator[tuple[Key, PolicyBranch]]:
     for at, program in _expressions(policy):
         title, place = title_of(policy.source.spec, at), place_of(policy.source.parts, _indexed(policy, at))
         if program is None:
@@ -123,17 +125,25 @@ def _branches(policy: Policy | Remedy | AdmissionPolicy) -> Iterator[tuple[Key, 
                 yield (at, node.id, way), PolicyBranch(title, part, way, place)
 
 
-def _indexed(policy: Policy | Remedy | AdmissionPolicy, at: At) -> At:
+def _indexed(policy: _Tested, at: At) -> At:
     """The place of a variable that is identified by name."""
-    if at[:2] != VARIABLES_AT or isinstance(policy, Remedy):
+    if at[:2] != VARIABLES_AT or isinstance(policy, Remedy | Rollout):
         return at
     return (*VARIABLES_AT, list(policy.variables).index(str(at[2])), "expression")
 
 
-def _expressions(policy: Policy | Remedy | AdmissionPolicy) -> Iterator[tuple[At, cel.Program | None]]:
+def _gates(rollout: Rollout) -> Iterator[tuple[At, cel.Program | None]]:
+    """The gates of a Rollout, those of every stage once."""
+    yield from {gate.at: gate.when for stage in rollout.stages for gate in stage.gates}.items()
+
+
+def _expressions(policy: _Tested) -> Iterator[tuple[At, cel.Program | None]]:
     """The expressions of a policy by place; None for a rule without a condition."""
     if isinstance(policy, Remedy):
         yield from ((one.at, one.when) for one in policy.expressions)
+        return
+    if isinstance(policy, Rollout):
+        yield from _gates(policy)
         return
     yield from ((guard.at, guard.when) for guard in policy.guards)
     yield from _of_variables(policy.variables)

@@ -23,6 +23,7 @@ from muster.data.kinds import (
     NOTIFICATION_POLICY,
     POLICIES,
     POLICY_TEST,
+    ROLLOUT,
     VALIDATING_ADMISSION_POLICY,
     VALIDATING_ADMISSION_POLICY_BINDING,
 )
@@ -111,7 +112,7 @@ def _matches(have: Tree, wanted: Tree) -> bool:
     return True
 
 
-TESTED = (*POLICIES, VALIDATING_ADMISSION_POLICY, NOTIFICATION_POLICY)
+TESTED = (*POLICIES, VALIDATING_ADMISSION_POLICY, NOTIFICATION_POLICY, ROLLOUT)
 
 
 @dataclass(frozen=True, slots=True)
@@ -143,16 +144,16 @@ def run_tests(
             id_: found for id_, found in branches
             if str(id_) in named or (not only and (builtin or id_ not in fleet.read.builtin))
         }, named)  # fmt: skip
-    policies = _policy_files(fleet)
-    found = (_test(fleet, test, policies, only, coverage) for test in chosen)
+    found = (_test(fleet, test, only, coverage) for test in chosen)
     return [result for results in found for result in results]
 
 
 def affected_tests(before: Fleet, after: Fleet, paths: Collection[str]) -> frozenset[ObjectId]:
     """Return the tests that a change of files affects: those in the files; all if the files have, or had, policies, as
     every case has all policies."""
-    policies = {source.path for fleet in (before, after) for source in _policy_files(fleet)}
     tests = after.of(POLICY_TEST)
+    named = {name for test in tests for name in test.spec["policies"]}
+    policies = {source.path for fleet in (before, after) for source in _policy_files(fleet, named)}
     if not policies.isdisjoint(paths):
         return frozenset(test.id for test in (*tests, *_builtin_tests(after)))
     return frozenset(test.id for test in tests if any(part.source.path in paths for part in test.parts))
@@ -171,16 +172,16 @@ def _has(name: str, text: str) -> bool:
     return text.casefold() in name.casefold()
 
 
-def _policy_files(fleet: Fleet) -> tuple[SourceFile, ...]:
-    """The files with the fleet's own policies, with any other objects in them."""
+def _policy_files(fleet: Fleet, rollouts: Collection[str] = ()) -> tuple[SourceFile, ...]:
+    """The files with the fleet's own policies and with these Rollouts, with any other objects in them."""
     kinds = (*TESTED, VALIDATING_ADMISSION_POLICY_BINDING)
-    found = {part.source.path: part.source for obj in fleet.of(*kinds) for part in obj.parts}
+    chosen = (obj for obj in fleet.of(*kinds) if obj.kind is not ROLLOUT or str(obj.id) in rollouts)
+    found = {part.source.path: part.source for obj in chosen for part in obj.parts}
     return tuple(source for _, source in sorted(found.items()))
 
 
-def _test(
-    fleet: Fleet, test: Object, policies: tuple[SourceFile, ...], only: str, coverage: Coverage | None
-) -> Iterator[CaseResult]:
+def _test(fleet: Fleet, test: Object, only: str, coverage: Coverage | None) -> Iterator[CaseResult]:
+    policies = _policy_files(fleet, test.spec["policies"])
     whole = _has(test.id.name, only)
     listed: list[str] = list(test.spec["policies"])
     known = {str(obj.id) for kind in TESTED for obj in fleet.policies(kind)}
@@ -278,6 +279,14 @@ def _expectation(run: Run, body: Tree, expect: Tree) -> Iterator[str]:
     for wanted in mappings_at(expect, "absentTaints"):
         if any(t.get("key") == wanted["key"] and wanted.get("effect") in (None, t.get("effect")) for t in taints):
             yield f"has taint {wanted['key']}, expected none"
+    entries = mapping_at(body, "status", "muster", "rollouts")
+    for wanted in mappings_at(expect, "rollouts"):
+        name, entry = wanted["rollout"], entries.get(wanted["rollout"])
+        state = None if entry is None else {"gate": "", **entry, "rollout": name}
+        yield from _fields(f"state in Rollout {name}", state, wanted)
+    scores = {score.get("name"): score for score in mappings_at(body, "status", "scores")}
+    for wanted in mappings_at(expect, "scores"):
+        yield from _fields(f"score {wanted['name']}", scores.get(wanted["name"]), wanted)
     if "remedyActions" in expect and (have := dig(body, "status", "remedyActions") or []) != expect["remedyActions"]:
         yield f"remedyActions are {_text(have)}, expected {_text(expect['remedyActions'])}"
     yield from _pulses(run, expect)
