@@ -23,6 +23,8 @@ def test_the_files_of_the_page_are_sound() -> None:
     assert [found for found in run.findings if found.fails] == []
     assert [policy.id.name for policy in run.fleet.compiled.of(NotificationPolicy)] == [
         "back-again",
+        "freezes",
+        "frozen-rollouts",
         "production-unavailable",
     ]
     assert {name: sink.sort for name, sink in sinks_of(run.fleet.settings.spec).items()} == {

@@ -3,14 +3,15 @@
 import sqlite3
 from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from operator import itemgetter
 
 from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.kinds import is_cluster
+from muster.data.tree import Tree
 from muster.dataclass import dataclass
-from muster.rules.effects.allowance import Allowance, Usage
+from muster.rules.effects.allowance import EVERYTHING, Allowance, Usage
 from muster.rules.failures import OF_FAILURES
 from muster.rules.heartbeats.durations import LeaseFloor
 from muster.run.figures import (
@@ -83,12 +84,13 @@ def facts_of(question: Question, run: Run, totals: Mapping[str, int], loose: Ite
 @dataclass(frozen=True, slots=True)
 class Figures:
     """`clusters`: the number of each kind in each state (`muster.fleet.clusters`), `none` if nothing is decided.
-    `rollouts`: the number of clusters of each Rollout in each state.
+    `rollouts`: the number of clusters of each Rollout in each state. `frozen`: see `Allowance.frozen`.
     `words`: see `muster.run.state.RunState.words`."""
 
     clusters: Mapping[tuple[str, str], int]
     rollouts: Mapping[tuple[str, str], int]
     usage: tuple[Usage, ...]
+    frozen: Sequence[Tree]
     words: Mapping[str, "array[int]"]
 
 
@@ -97,14 +99,15 @@ def figures(answer: "RunAnswer", state: "RunState | None") -> Figures:
     run, facts = answer.settled.last, answer.facts
     if facts is None:  # then it has evaluated the whole fleet
         clusters = Counter(status_of(run.fleet, id_) for id_ in run.fleet.objects if is_cluster(id_))
-        usage = run.context.broadcast(Allowance).usage if run.context else ()
+        allowance = run.context.broadcast(Allowance) if run.context else EVERYTHING
         ids = filter(is_cluster, run.fleet.decided)
         rollouts = Counter(rollout_named(name) for id_ in ids for name in rollout_totals(run.fleet, id_))
-        return Figures(clusters, rollouts, usage, sorted_words([last_words(run.fleet, run.fleet.objects.keys())]))
+        words = sorted_words([last_words(run.fleet, run.fleet.objects.keys())])
+        return Figures(clusters, rollouts, allowance.usage, allowance.frozen, words)
     clusters = Counter({status_named(name): n for name, n in facts.totals.items() if name.startswith(TOTAL_PREFIX)})
     named = {name: n for name, n in facts.totals.items() if name.startswith(ROLLOUT_PREFIX)}
     rollouts = Counter({rollout_named(name): n for name, n in named.items()})
-    return Figures(clusters, rollouts, facts.usage, _kept_words(answer, state))
+    return Figures(clusters, rollouts, facts.usage, facts.frozen, _kept_words(answer, state))
 
 
 def _kept_words(answer: "RunAnswer", state: "RunState | None") -> Mapping[str, "array[int]"]:

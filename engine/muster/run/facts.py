@@ -11,7 +11,7 @@ from itertools import chain
 from typing import Final
 
 from muster.data.groups import grouped
-from muster.data.kinds import ACCEPTED, BY_NAME, MANAGED_CLUSTER
+from muster.data.kinds import ACCEPTED, BY_NAME, FLEET, MANAGED_CLUSTER
 from muster.data.times import format_duration
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.dataclass import dataclass
@@ -153,6 +153,14 @@ def _held(body: Tree) -> Iterator[Fact]:
         yield Fact("held", effect, "held", by, word=word)
 
 
+def _freezes(body: Tree) -> Iterator[Fact]:
+    """The freezes of the Fleet that are in force."""
+    if dig(body, "kind") == FLEET.name:
+        for name, entry in mapping_at(body, "status", "muster", "freezes").items():
+            until, holds = dig(entry, "until"), ", ".join(map(str, dig(entry, "holds") or ()))
+            yield Fact("freeze", name, "in force", f"holds {holds}{f' until {until}' if until else ''}")
+
+
 def _pending(body: Tree) -> Iterator[Fact]:
     """Outcomes that must last before they are adopted."""
     for type_, entry in mapping_at(body, "status", "muster", "pending").items():
@@ -248,6 +256,6 @@ def _why_broken(body: Tree) -> str:
 
 READERS: Final[tuple[Callable[[Tree], Iterator[Fact]], ...]] = (
     _report, _conditions, _taints, _remedies, _rollouts, _rollout, _scores, _blocks,
-    _held, _pending, _claim, _pool, _pool_cluster, _agent_ref,
+    _freezes, _held, _pending, _claim, _pool, _pool_cluster, _agent_ref,
     _generation, _set, _members, _lease, _projections,
 )  # fmt: skip

@@ -18,7 +18,8 @@ def notices_of(path: str, before: Tree, after: Tree, commit: str, now: datetime)
         return
     for change in object_changes(id_, before, after, lambda _: ""):
         fact = change.fact
+        released = change.was.note if change.was and change.now is None and fact.sort == "held" else ""
         yield Notice(
             id_, fact.sort, fact.name, change.was.text if change.was else "", change.now.text if change.now else "",
-            change.note, str(change), commit, now,
+            change.note or released, str(change), commit, now,
         )  # fmt: skip

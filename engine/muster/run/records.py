@@ -50,7 +50,7 @@ class RunRecord:
     lease_floor: int = 0
     settings: Tree = None
     holds: list[Tree] = field(default_factory=list)
-    frozen: list[str] = field(default_factory=list)
+    frozen: list[Tree] = field(default_factory=list)
     slips: tuple[list[str], list[str]] = ([], [])
     totals: dict[str, int] = field(default_factory=dict)
     held: tuple[Held, ...] = ()

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+import yaml
 from prometheus_client.parser import text_string_to_metric_families
 
 from tests.features.pulses.test_walkthrough import cluster, lease, observed
@@ -98,6 +99,33 @@ def test_what_is_held_is_told_by_what_holds_it(muster: Run, tmp_path: Path) -> N
     found = read(file)
     assert found['muster_held_effects{effect="taint",rule="DisruptionBudget/default"}'] == 6
     assert found['muster_budget_disrupted_clusters{budget="default"}'] == 6
+
+
+def test_freezes_are_told_with_their_end_whatever_a_run_looked_at(muster: Run, tmp_path: Path) -> None:
+    repo, file = fleet(tmp_path / "fleet", "ab"), tmp_path / "muster.prom"
+    freezes = [
+        {"name": "now", "period": f"{AT}/2026-01-01T00:02:00Z"},
+        {"name": "later", "period": "2026-02-01"},
+        {"name": "always", "calendar": "gone", "holds": ["remedies"]},
+    ]
+    fleet_body = {"apiVersion": "muster.dev/v1alpha1", "kind": "Fleet", "metadata": {"name": "fleet"}}
+    repo.write("fleet.yaml", yaml.safe_dump({**fleet_body, "spec": {"freezes": freezes}}))
+    repo.commit()
+
+    def run(now: str) -> dict[str, float]:
+        code, _, err = muster("reconcile", "--repo", str(repo.path), "--now", now, "--metrics", str(file))
+        assert code == 0, err
+        found = read(file)
+        return {name: value for name, value in found.items() if name.startswith("muster_freeze")}
+
+    ahead = {f'muster_freeze_in_force{{freeze="{name}"}}': value for name, value in (("later", 0), ("always", 1))}
+    first = run("2026-01-01T00:00:30Z")
+    assert first == {
+        **ahead, 'muster_freeze_in_force{freeze="now"}': 1,
+        'muster_freeze_end_timestamp_seconds{freeze="now"}': 1767225720,
+    }  # fmt: skip
+    assert run("2026-01-01T00:00:40Z") == first, "a run that evaluates nothing"
+    assert run("2026-01-01T00:02:00Z") == {**ahead, 'muster_freeze_in_force{freeze="now"}': 0}
 
 
 def test_a_run_that_fails_is_counted_where_it_did(muster: Run, tmp_path: Path) -> None:

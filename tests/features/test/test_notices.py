@@ -88,3 +88,72 @@ def test_what_no_case_took_is_named() -> None:
         "when is never true",
         "when: change.before != '' is never true",
     ]
+
+
+FREEZE = """\
+apiVersion: muster.dev/v1alpha1
+kind: NotificationPolicy
+metadata: {name: freezes}
+spec:
+  target: {kind: Fleet}
+  when: change.sort == 'freeze'
+  sinks: [chat]
+---
+apiVersion: muster.dev/v1alpha1
+kind: NotificationPolicy
+metadata: {name: held}
+spec:
+  target: {kind: ManagedCluster}
+  when: change.sort == 'held' && change.reason.startsWith('freeze ')
+  sinks: [chat]
+---
+apiVersion: muster.dev/v1alpha1
+kind: PolicyTest
+metadata: {name: freezes}
+spec:
+  policies: [NotificationPolicy/freezes, NotificationPolicy/held]
+  given:
+    fleet:
+      freezes: [{name: holidays, period: "2026-01-01T00:10:00Z/2026-01-01T01:00:00Z", holds: [remedies, rollouts]}]
+    objects:
+    - apiVersion: remedy.karmada.io/v1alpha1
+      kind: Remedy
+      metadata: {name: all}
+      spec:
+        decisionMatches: [{clusterConditionMatch: {conditionType: Odd, operator: Equal, conditionStatus: "True"}}]
+        actions: [TrafficControl]
+    - apiVersion: cluster.open-cluster-management.io/v1
+      kind: ManagedCluster
+      metadata: {name: a}
+      spec: {hubAcceptsClient: true}
+      status: {conditions: [{type: Odd, status: "False", reason: Up, message: m}]}
+  cases:
+  - name: a freeze begins, holds a remedy, and ends
+    steps:
+    - {at: "2026-01-01T00:09:00Z", notifications: []}
+    - at: "2026-01-01T00:10:00Z"
+      change:
+        objects:
+        - apiVersion: cluster.open-cluster-management.io/v1
+          kind: ManagedCluster
+          metadata: {name: a}
+          status: {conditions: [{type: Odd, status: "True", reason: Down, message: m}]}
+      expect: [{object: ManagedCluster/a, held: [remedy TrafficControl]}]
+      notifications:
+      - policy: freezes
+        transitions:
+        - {object: Fleet/test, sort: freeze, name: holidays, before: "", after: in force,
+           reason: "holds rollouts, remedies until 2026-01-01T01:00:00Z; 1 effect held"}
+      - policy: held
+        transitions: [{object: ManagedCluster/a, name: remedy TrafficControl, after: held, reason: freeze holidays}]
+    - {at: "2026-01-01T00:30:00Z", notifications: []}
+    - at: "2026-01-01T01:00:00Z"
+      expect: [{object: ManagedCluster/a, held: [], remedyActions: [TrafficControl]}]
+      notifications:
+      - {policy: freezes, transitions: [{name: holidays, before: in force, after: "", reason: 1 effect released}]}
+      - {policy: held, transitions: [{before: held, after: "", reason: freeze holidays}]}
+"""
+
+
+def test_a_freeze_tells_when_it_begins_and_ends_and_how_many_effects_it_holds() -> None:
+    assert failures(FREEZE) == []

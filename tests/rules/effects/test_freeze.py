@@ -71,7 +71,11 @@ def test_an_effect_waits_until_the_freeze_ends(when: Tree) -> None:
     fleet.broken_dns.discard("c00")
     run = fleet.evaluate(59 + 59 / 60)
     assert (disrupted(run), run.horizon) == ({"c02"}, END), "taints are not frozen, and neither is recovery"
+    [body] = [body for body in run.objects if body["kind"] == "Fleet"]
+    assert body["status"]["muster"]["freezes"] == {"holidays": {"holds": ["remedies"], "until": format_time(END)}}
     run = fleet.evaluate(1 / 60)
+    [body] = [body for body in run.objects if body["kind"] == "Fleet"]
+    assert "freezes" not in body["status"].get("muster", {})
     assert (disrupted(run), run.held) == ({"c01", "c02"}, [])
     assert fleet_condition(run, "Frozen", "f")["reason"] == ("FreezeAhead" if when else "NoFreeze")
     assert fleet.evaluate(1).files == {}

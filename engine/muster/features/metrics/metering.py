@@ -12,12 +12,14 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from muster.data.codes import Severity
+from muster.data.tree import dig, mappings_at
 from muster.features.metrics import metrics
 from muster.features.metrics.metrics import Values
 from muster.features.pulses.publish import Publication
 from muster.fleet.faults import listening_to_fallbacks
 from muster.git.errors import RepositoryError
 from muster.rules.checks import waivers
+from muster.rules.effects.freeze import FREEZES
 from muster.run.progress import RunStep, told_to
 from muster.version import __version__
 
@@ -117,6 +119,10 @@ class Meter:
         values.put(metrics.ROLLOUTS, found.rollouts.items())
         values.put(metrics.DISRUPTED, [((one.budget,), one.disrupted) for one in found.usage])
         values.put(metrics.ALLOWED, [((one.budget,), one.allowed) for one in found.usage])
+        ends = {str(dig(one, "name")): dig(one, "until") for one in found.frozen}
+        freezes = [str(one.get("name")) for one in mappings_at(last.fleet.settings.spec, FREEZES)]
+        values.put(metrics.FROZEN, [((name,), name in ends) for name in freezes])
+        values.put(metrics.FROZEN_UNTIL, [((name,), end) for name, end in ends.items() if end is not None])
         values.heard(found.words)
 
 

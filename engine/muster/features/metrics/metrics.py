@@ -105,6 +105,16 @@ HELD = Measure(
     "muster_held_effects", Sort.GAUGE, "Disruptive effects that are held back, by rule and effect.",
     ("rule", "effect"),
 )  # fmt: skip
+FROZEN = Measure(
+    "muster_freeze_in_force", Sort.GAUGE,
+    "1 while a freeze of the Fleet is in force, else 0. muster_held_effects counts what it holds, by the rule"
+    " `freeze NAME`.",
+    ("freeze",),
+)  # fmt: skip
+FROZEN_UNTIL = Measure(
+    "muster_freeze_end_timestamp_seconds", Sort.GAUGE,
+    "When a freeze that is in force ends (Unix time); absent if it does not end.", ("freeze",),
+)  # fmt: skip
 DISRUPTED = Measure(
     "muster_budget_disrupted_clusters", Sort.GAUGE,
     "Clusters that a DisruptionBudget counts as disrupted, in the domain with the least room left.",
@@ -169,8 +179,8 @@ FINDINGS = Measure("muster_findings", Sort.GAUGE, "Findings of the fleet, by sev
 
 METRICS: Final = (
     BUILD, RUNS, FAILURES, RUN_SECONDS, STAGE_SECONDS, LAST_LOOK, LAST_RUN, LAST_SUCCESS, COMMITS, DECISIONS,
-    CLUSTERS, ROLLOUTS, HELD, DISRUPTED, ALLOWED, WORDS, LATE, NEXT, PULSES_QUEUED, PULSES, PULSE_FAILURES, NOTICES,
-    NOTICE_FAILURES, NOTICES_WAITING, NOTICES_OLDEST, ATTEMPTS, RETRIES, FALLBACKS, FINDINGS,
+    CLUSTERS, ROLLOUTS, HELD, FROZEN, FROZEN_UNTIL, DISRUPTED, ALLOWED, WORDS, LATE, NEXT, PULSES_QUEUED, PULSES,
+    PULSE_FAILURES, NOTICES, NOTICE_FAILURES, NOTICES_WAITING, NOTICES_OLDEST, ATTEMPTS, RETRIES, FALLBACKS, FINDINGS,
 )  # fmt: skip
 
 

@@ -39,6 +39,8 @@ from muster.rules.transitions import condition
 
 #: The field of the Fleet's derived part with the state of holding budgets.
 STATE = ("status", "muster", "budgets")
+#: The field with the freezes in force.
+IN_FORCE = ("status", "muster", "freezes")
 HELD = "DisruptionHeld"
 SUSPECT = "ObserverSuspect"
 REMOVED = "RemovalHeld"
@@ -224,6 +226,10 @@ def _frozen(
     because = Because("freezes", (Input(("spec", FREEZES), id_),), "which freezes are in force")
     before = shared.conditions_before(past).get(FROZEN)
     yield Decision(id_, ("status", "conditions", (FROZEN,)), condition(before, *verdict, now=now), because, ahead)
+    for freeze in in_force:
+        end = freeze.next_change(now)
+        entry: Tree = {"holds": freeze.sorts, **({"until": format_time(end)} if end is not None else {})}
+        yield Decision(id_, (*IN_FORCE, freeze.name), entry, because, end)
 
 
 def _all(words: Sequence[str]) -> str:
@@ -268,7 +274,7 @@ def _condition(
     yield Decision(id_, ("status", "conditions", (type_,)), condition(before, *verdict, now=now), because)
 
 
-STAGE = Wide("budgets", stage, derives=(((FLEET,), (CONDITIONS, ("status", "muster", "budgets"))),), foundation=True)
+STAGE = Wide("budgets", stage, derives=(((FLEET,), (CONDITIONS, STATE, IN_FORCE)),), foundation=True)
 
 
 PATH: Path = ("status", "muster", "held")

@@ -163,9 +163,10 @@ class Allowance(Broadcast):
         return [holding.terms(self.now) for holding in self.holding]
 
     @property
-    def frozen(self) -> list[str]:
-        """The names of the freezes in force."""
-        return [freeze.name for freeze in self.approvals.freezes]
+    def frozen(self) -> list[Tree]:
+        """The freezes in force: their names, and until when, in seconds since the epoch."""
+        ends = ((freeze.name, freeze.next_change(self.now)) for freeze in self.approvals.freezes)
+        return [{"name": name, "until": None if end is None else int(end.timestamp())} for name, end in ends]
 
     def changed(self, before: Iterable[Tree]) -> frozenset[Place]:
         """The places with other terms than at an earlier run."""

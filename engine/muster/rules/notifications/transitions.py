@@ -4,6 +4,7 @@ Unlike stages this runs after the commit. Messages are stored before anything is
 is notified, because silence would look like good news.
 """
 
+from collections import Counter
 from collections.abc import Iterable
 from dataclasses import replace
 from datetime import datetime
@@ -16,6 +17,7 @@ from muster.data.times import later
 from muster.data.tree import Tree
 from muster.fleet.objects import Object
 from muster.rules.conditions.stage import guards_hold, holds
+from muster.rules.effects.freeze import FROZEN_BY
 from muster.rules.failures import PolicyFailure
 from muster.rules.notifications.policy import NotificationPolicy
 from muster.rules.policies.in_force import FleetWithPolicies
@@ -33,6 +35,7 @@ def messages(
     fleet: FleetWithPolicies, notices: Iterable[Notice], standing: Iterable[Message], now: datetime
 ) -> list[Message]:
     """Return the `standing` messages with these transitions added, to them or to new ones; sorted by due time."""
+    notices = _with_held(list(notices))
     found = {message.id: message for message in standing}
     open_ = {_group(message): message.id for message in found.values() if message.due > now}
     scopes = Scopes.of(fleet, fleet.rules, now)
@@ -50,6 +53,20 @@ def messages(
             elif notice.id not in {one.id for one in found[id_].notices}:
                 found[id_] = replace(found[id_], notices=(*found[id_].notices, notice))
     return sorted(found.values(), key=lambda message: (message.due, message.id))
+
+
+def _with_held(notices: list[Notice]) -> list[Notice]:
+    """The transitions; those of freezes say how many effects they hold from now on, or no longer hold."""
+    held = Counter((one.reason, one.after != "") for one in notices if one.sort == "held")
+
+    def said(notice: Notice) -> Notice:
+        begins = notice.after != ""
+        count = held[f"{FROZEN_BY} {notice.name}", begins]
+        text = f"{count} effect{'' if count == 1 else 's'} {'held' if begins else 'released'}"
+        reason = f"{notice.reason}; {text}" if notice.reason else text
+        return replace(notice, reason=reason, text=f"{notice.text}; {text}")
+
+    return [said(one) if one.sort == FROZEN_BY else one for one in notices]
 
 
 def bounded(waiting: Iterable[Message]) -> frozenset[str]:
