@@ -31,6 +31,8 @@ def test_what_the_page_shows_does_what_it_says(tmp_path: Path, muster: Run) -> N
     code, out, _ = muster("explain", "AddOnPlacementScore/a/cost", *at)
     assert code == 0
     assert "ScorePolicy/cost" in out
+    assert "expression: 30\n" in out
+    assert "read     self.metadata.labels.region = 'eu'\n" in out
     expressions = re.findall(r"^\|[^|]+\| `(.+)` \|$", text, re.MULTILINE)
     assert len(expressions) == 3
     for number, expression in enumerate(expressions):

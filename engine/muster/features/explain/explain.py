@@ -12,7 +12,7 @@ from muster.cel.access import FieldAccess, accesses
 from muster.cel.runtime.describe import shown
 from muster.data.decision import Because, Decision, Held, Pulse
 from muster.data.ids import ObjectId
-from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION, kind_of
+from muster.data.kinds import ADD_ON_PLACEMENT_SCORE, MANAGED_CLUSTER, PLACEMENT, PLACEMENT_DECISION, kind_of
 from muster.data.times import try_time
 from muster.data.tree import At, Tree, dig
 from muster.features.explain.reads import Reader, field_label, title_of
@@ -44,7 +44,8 @@ def explain(run: Run, witness: Witness, id_: ObjectId, field: str = "") -> Expla
     possible names, if nothing matches.
     """
     fleet = run.fleet
-    reader = Reader(fleet, id_)
+    # The expression of a derived score reads its cluster.
+    reader = Reader(fleet, MANAGED_CLUSTER.id(id_.namespace) if ADD_ON_PLACEMENT_SCORE.has(id_) else id_)
     seen = _latest(witness, id_)
     decisions = sorted(fleet.decisions(id_).values(), key=lambda decision: field_label(decision.path))
     everything = [

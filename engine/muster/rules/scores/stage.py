@@ -128,7 +128,7 @@ class _Scoring:
         horizons = self.horizons.setdefault(policy.of(obj.id.name), [])
         clock = self.scopes.clock
         clock.reset()
-        scope = self.scopes.for_policy(policy, base, obj.id)
+        scope = self.scopes.for_policy(policy, base, policy.of(obj.id.name))
         own = before if before is not None and before.policy == policy.id.name else None
         try:
             if not guards_hold(policy.guards, scope):
