@@ -41,7 +41,7 @@ def decided(tmp_path: Path, muster: Muster) -> Repo:
         ("2026-01-01T00:01:30Z", exits.FINE, "the clock here is 5m behind"),
         ("2026-01-01T00:01:29Z", exits.REPOSITORY, "2026-01-01T00:01:29Z is 5m1s before the last run"),
         (FIRST, exits.REPOSITORY, "--back-in-time"),
-        ("1999-12-31T23:59:59Z", exits.REPOSITORY, "would take back what has been decided since"),
+        ("1999-12-31T23:59:59Z", exits.REPOSITORY, "a run as of then would undo later decisions"),
     ],
 )
 def test_an_earlier_instant_takes_nothing_back(decided: Repo, muster: Muster, now: str, code: int, said: str) -> None:
@@ -185,7 +185,7 @@ def test_watch_on_a_machine_whose_clock_jumps_back(tmp_path: Path) -> None:
     assert "b accepted" in told[1]
     repo.commit({"clusters/c/cluster.yaml": cluster("c")})
     told = look(start - timedelta(hours=1))
-    assert "would take back" in told[0]
+    assert "would undo later decisions" in told[0]
     tip = repo.tip()
     for seconds in itertools.accumulate(_back_offs()):
         look(start - timedelta(hours=1) + timedelta(seconds=seconds))

@@ -54,7 +54,7 @@ def test_who_wants_works_applied_grants_the_rights(muster: Run) -> None:
     ("arguments", "message"),
     [
         (("--cluster", "A b", "--relay", "https://r"), "not a valid name"),
-        (("--cluster", "edge"), "Give --relay or --remote"),
+        (("--cluster", "edge"), "give --relay URL or --remote URL"),
         (("--cluster", "edge", "--remote", "https://r", "--own-authority"), "--own-authority needs --relay"),
         (("--cluster", "edge", "--relay", "https://r", "--csr", "--systemd"), "exclude each other"),
     ],

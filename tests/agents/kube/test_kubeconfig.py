@@ -123,7 +123,7 @@ def test_of_several_files_the_first_counts_and_paths_begin_at_each(tmp_path: Pat
         ({"client-key-data": "-"}, {}, "config: "),
         ({"exec": {"command": "x"}}, {}, "apiVersion None"),
         ({}, {"current-context": "nowhere"}, "no context 'nowhere'"),
-        ({}, {"current-context": ""}, "no current-context; give one of its contexts: c, other"),
+        ({}, {"current-context": ""}, "no current-context: name one with --context: c, other"),
         ({}, {"users": []}, "no user 'u'"),
         ({}, {"clusters": [{"name": "k", "cluster": {}}]}, "names no server"),
     ],
