@@ -45,10 +45,10 @@ class Change:
     @property
     def word(self) -> str:
         """What a subject line says of the object (`prod-eu-1 Unknown`); empty if it is no news."""
-        if self.reason_only:
-            return ""
         if self.now is None:
             return self.fact.gone
+        if self.reason_only and self.was is not None and self.was.word == self.now.word:
+            return ""
         return self.now.word if self.now.anew or self.was else ""
 
     @property

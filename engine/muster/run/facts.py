@@ -75,6 +75,10 @@ _STATUS_WORDS_OF: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
     ("Rollout", "RolledOut"): {"True": "complete", "False": "started"},
     ("Placement", "PlacementSatisfied"): {"True": "", "False": "not satisfied"},
 }
+#: Why a Rollout is not complete, as far as it is news.
+_ROLLOUT_REASONS: Final = {
+    "Stopped": "stopped", "RollingBack": "rolling back", "RolledBack": "rolled back", "Paused": "paused",
+}  # fmt: skip
 #: States of a cluster in a rollout that are news.
 _ROLLOUT_WORDS: Final = {
     "Progressing": "being updated", "Succeeded": "updated", "Failed": "failed to update", "TimeOut": "failed to update",
@@ -96,6 +100,7 @@ def _conditions(body: Tree) -> Iterator[Fact]:
         type_, status = str(condition.get("type")), str(condition.get("status"))
         words = _STATUS_WORDS_OF.get((dig(body, "kind"), type_), _STATUS_WORDS.get(type_, {}))
         word, reason = words.get(status, status if words else ""), str(condition.get("reason") or "")
+        word = _ROLLOUT_REASONS.get(reason, word) if type_ == "RolledOut" else word
         gone = "no longer exceeded" if type_ == "DisruptionHeld" else ""
         anew = not (apart and type_ == MANAGED_CLUSTER.headline)
         word = word if anew else apart.get(status, "")

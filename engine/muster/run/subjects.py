@@ -37,7 +37,8 @@ _RANKS: Final[Mapping[str, int]] = {
     word: rank
     for rank, words in enumerate((
         ("Unknown", "denied and silent"),
-        ("unavailable", "not ready", "not reconciled", "broken", "failed to update", "exceeded"),
+        ("unavailable", "not ready", "not reconciled", "broken", "failed to update", "exceeded",
+         "stopped", "rolling back"),
         ("kept from removal", "awaiting approval", "frozen", "not satisfied"),
         ("available", "ready", "reconciled", "no longer exceeded", "no longer frozen"),
         ("accepted", "denied", "denied but heard", "not joined", "removed"),

@@ -9,7 +9,7 @@ from muster.cli.columns import rows
 from muster.cli.table import Heading, paragraph, table_lines
 from muster.data.decision import Decision, Path
 from muster.data.ids import ObjectId
-from muster.data.kinds import ADAPTER_REPORT, LEASE, NODE_POOL, PLACEMENT, is_cluster, kind_of
+from muster.data.kinds import ADAPTER_REPORT, LEASE, NODE_POOL, PLACEMENT, ROLLOUT, is_cluster, kind_of
 from muster.data.printable import printable
 from muster.data.times import age, ago, format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
@@ -80,6 +80,7 @@ def _lines(run: Run, id_: ObjectId, past: ObjectHistory | None) -> Iterator[str]
     yield from _section("Spec", map(printable, emit(spec).splitlines()) if spec else ())
     yield from _section("Taints", _taints(body, decisions, run.now))
     yield from _section("Conditions", _conditions(body, decisions, run.now))
+    yield from _section("Stages", _stages(body) if ROLLOUT.has(id_) else ())
     yield from _section("Held", _held(run.fleet, id_))
     yield from _section("Leases", _leases(run, id_))
     yield from _section("Reports", _reports(run, id_))
@@ -165,6 +166,19 @@ def _taints(body: Tree, decisions: Mapping[Path, Decision], now: datetime) -> It
         key, effect = str(taint.get("key")), str(taint.get("effect"))
         yield printable(f"{key}{value}:{effect}, added {_ago(taint.get('timeAdded'), now)}")
         yield from _below(_by(rules.get((key, effect))))
+
+
+def _stages(body: Tree) -> Iterator[str]:
+    """The stages of a Rollout, each with the states of its clusters."""
+    stages = mappings_at(body, "status", "stages")
+    current = dig(body, "status", "stage")
+    cells = [
+        [str(stage["name"]), str(stage["clusters"]), "yes" if stage["name"] == current else "",
+         ", ".join(f"{number} {state}" for state, number in stage.items() if state not in ("name", "clusters"))]
+        for stage in stages
+    ]  # fmt: skip
+    if stages:
+        yield from _table(["NAME", "CLUSTERS", "NOW", "STATES"], cells)
 
 
 def _held(fleet: FleetWithPolicies, id_: ObjectId) -> Iterator[str]:

@@ -2,6 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
+from functools import cached_property, reduce
 from typing import Any, Final, cast
 
 from muster.cel.access import FieldAccess, accesses
@@ -43,6 +44,7 @@ class Reader:
     def __init__(self, fleet: FleetWithPolicies, id_: ObjectId) -> None:
         self._fleet, self._id = fleet, id_
         self._wholes: dict[ObjectId, Tree] = {}
+        self._written: dict[ObjectId, list[Part]] = {}
 
     def source(self, id_: ObjectId) -> Object | None:
         """An object of the fleet, or a built-in policy."""
@@ -87,8 +89,11 @@ class Reader:
 
     def _derived(self, id_: ObjectId) -> list[Part]:
         """The parts of an object that the last run wrote."""
-        path = self._fleet.derived_paths.get(id_)
-        return [part for part in self._fleet.read.parts if part.id == id_ and part.source.path == path]
+        if id_ not in self._written:  # a search of all parts
+            path = self._fleet.derived_paths.get(id_)
+            parts = self._fleet.read.parts if path is not None else ()
+            self._written[id_] = [part for part in parts if part.id == id_ and part.source.path == path]
+        return self._written[id_]
 
     def _is_decided(self, id_: ObjectId, at: AnyPath) -> bool:
         """Does this run decide the field, or a part of it?"""
@@ -177,7 +182,7 @@ class Reader:
             case "self":
                 return self.own_place(self._id, steps)
             case "lease":
-                return self.own_place(self._lease(), steps)
+                return self.own_place(self._lease, steps)
             case "cluster":
                 return self.own_place(self._cluster(), steps)
             case "reported" | "previous" if steps:
@@ -203,7 +208,7 @@ class Reader:
     def _reports(self, value: Any) -> Iterator[Read]:
         """The reports that an expression read."""
         seen = {id(spec) for spec in value} if isinstance(value, list) else set()
-        for obj in self._fleet.of(ADAPTER_REPORT):
+        for obj in self._fleet.of(ADAPTER_REPORT) if seen else ():
             if id(obj.spec) in seen:
                 text = f"generation {obj.spec.get('observed_generation')} at {obj.spec.get('observed_time')}"
                 yield Read(f"report of {obj.spec.get('adapter')}", text, self.place(obj.id, ("spec",)))
@@ -212,7 +217,9 @@ class Reader:
         obj = self.source(self._id)
         return MANAGED_CLUSTER.id(cluster_of(obj) if obj is not None else self._id.namespace or self._id.name)
 
+    @cached_property
     def _lease(self) -> ObjectId:
+        """The cluster's Lease: a search of all of them."""
         name = self._cluster().name
         of_it = [obj.id for obj in self._fleet.of(LEASE) if leased_cluster(obj) == name]
         return lease_id(name) if lease_id(name) in of_it or not of_it else of_it[0]
@@ -225,7 +232,7 @@ def _is_written(obj: Object, at: AnyPath) -> bool:
 
 
 def title_of(spec: Any, at: At) -> str:
-    """Return the name of an expression in its policy: `rule lease-expired`, `variable grace`."""
+    """Return the name of an expression in its policy: `rule lease-expired`, `variable grace`, `gate healthy`."""
     if at[:2] == VARIABLES_AT:
         return f"variable {at[2] if isinstance(at[2], str) else spec['variables'][at[2]]['name']}"
     if at[-3:-2] == ("gate",):  # of a Rollout, or of one of its stages

@@ -4,6 +4,7 @@ the text about a field of a schema, and about a finding's code."""
 import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from itertools import groupby
 from textwrap import fill
 from typing import Final
 
@@ -28,14 +29,17 @@ _MARGIN = 9
 
 def explanation_text(found: Explanation, blame: Blame) -> str:
     """Return an explanation for people."""
-    blocks = ["\n".join(_field(one, found.now, blame)) for one in found.fields]
+    fields = ((printable(_head(one, found.now)), "\n".join(_field(one, found.now, blame))) for one in found.fields)
+    blocks = [
+        "\n".join((*(head for head, _ in alike), rest)) for rest, alike in groupby(fields, key=lambda field: field[1])
+    ]
     if found.choices:
         blocks.append(_choices(found.choices))
     return "\n\n".join(blocks) + "\n"
 
 
 def _field(one: Explained, now: datetime, blame: Blame) -> Iterator[str]:
-    yield printable(_head(one, now))
+    """All lines but the first: fields that have the same ones share them."""
     yield from _at("rule", one.rule, one.place, blame)
     if one.text and one.sort != "held":
         yield _row("", printable(one.text))

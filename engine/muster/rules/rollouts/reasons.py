@@ -6,9 +6,10 @@ from muster.data.times import format_time
 from muster.data.tree import Tree, dig
 from muster.fleet.view import View
 from muster.rules.placements.shards import clusters_of, decided_shards
-from muster.rules.rollouts.policy import Rollout
+from muster.rules.rollouts.policy import ClusterRollout, Rollout
 from muster.rules.rollouts.progress import entries_of
 from muster.rules.rollouts.stage import ROLLED_OUT
+from muster.rules.rollouts.step import TIME_OUT
 
 
 def clusters_of_rollout(view: View, rollout: Rollout) -> list[str]:
@@ -21,7 +22,7 @@ def why_revision(view: View, rollout: Rollout, name: str) -> str:
     cluster = MANAGED_CLUSTER.id(name)
     entry = entries_of(view, [cluster], rollout.key).get(name)
     revision = str(view.now(rollout.id, "status", "revision"))
-    has = f"has {entry.revision} ({entry.state} since {format_time(entry.since)})" if entry else "has no revision yet"
+    has = f"has {entry.revision} ({_state(entry)})" if entry else "has no revision yet"
     if entry is not None and entry.revision == revision:
         waits = f"; it has not passed the gate {entry.gate}" if entry.gate else ""
         return f"{has}, in stage {entry.stage}{waits}"
@@ -31,6 +32,11 @@ def why_revision(view: View, rollout: Rollout, name: str) -> str:
     condition: Tree = view.conditions(rollout.id).get(ROLLED_OUT)
     said = f"{dig(condition, 'reason')}: {dig(condition, 'message')}"
     return f"{has}; it gets {revision} in stage {own}. {said}"
+
+
+def _state(entry: ClusterRollout) -> str:
+    began = "in change since" if entry.state == TIME_OUT else "since"
+    return f"{entry.state}{',' if entry.state == TIME_OUT else ''} {began} {format_time(entry.since)}"
 
 
 def _stage_of(view: View, rollout: Rollout, cluster: ObjectId) -> str:
