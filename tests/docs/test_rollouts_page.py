@@ -93,7 +93,15 @@ class Story:
         now = (
             f"{DAY}T{int(clock[:2]) + seconds // 3600:02}:{int(clock[3:]) + seconds % 3600 // 60:02}:{seconds % 60:02}Z"
         )
-        return self.muster(self.repo, *command.split()[1:], "--now", now)[1]
+        words = [str(self.repo.path.parent / word) if word.endswith(".yaml") else word for word in command.split()[1:]]
+        return self.muster(self.repo, *words, *(() if words[0] == "replay" else ("--now", now)))[1]
+
+    def starts(self) -> None:
+        """A person sets another revision."""
+        self.repo.git("tag", "before")
+        self.repo.commit({"rollout.yaml": YAML[0]})
+        tolerant = YAML[0].replace("    maxConcurrency: 2\n", "    maxConcurrency: 2\n    maxFailures: 2\n")
+        (self.repo.path.parent / "tolerant.yaml").write_text(tolerant, encoding="utf-8")
 
 
 @pytest.fixture(scope="module")
@@ -104,7 +112,7 @@ def quotes() -> list[tuple[str, str, str]]:
 def test_the_story(tmp_path: Path, muster: Muster, quotes: list[tuple[str, str, str]]) -> None:
     story = Story(tmp_path / "fleet", muster)
     happens: dict[str, Callable[[], object]] = {
-        "09:00": lambda: story.repo.commit({"rollout.yaml": YAML[0]}),
+        "09:00": story.starts,
         "09:04": lambda: story.runs("v2.4.1", "eu-1"),
         "09:40": lambda: story.runs("v2.4.1", "eu-2"),
         "09:50": lambda: story.runs("v2.4.1", "eu-3"),

@@ -17,7 +17,7 @@ from functools import partial
 from typing import Final
 
 from muster.data.ids import ObjectId
-from muster.data.kinds import APPROVAL, MANAGED_CLUSTER, MANIFEST_WORK, ROLLOUT, of_kinds
+from muster.data.kinds import MANAGED_CLUSTER, MANIFEST_WORK, ROLLOUT, of_kinds
 from muster.data.printable import printable
 from muster.data.source import Layer
 from muster.data.times import brief, earliest, format_time, try_time
@@ -28,11 +28,9 @@ from muster.features.forecast.forecast import RenewingAgents
 from muster.features.forecast.stages import RolloutForecasts, SupposedApproval, rollout_document, rollouts_text
 from muster.features.forecast.usual import UsualTime, usual_times
 from muster.features.whatif.rehearsal import Rehearsal
-from muster.features.whatif.supposing import FOLDER, Beat, Supposition, renewals
+from muster.features.whatif.supposing import FOLDER, Beat, Supposition, asks_for_rollout, renewals
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.rules.effects.approval import ROLLOUT_EFFECT
-from muster.rules.effects.freeze import PREFIX
 from muster.rules.rollouts.policy import PATH as ENTRIES
 from muster.rules.rollouts.policy import ClusterRollout
 from muster.rules.rollouts.step import PROGRESSING, TO_APPLY
@@ -41,7 +39,6 @@ from muster.rules.works.work import ROLLOUT as STATE
 from muster.run.run import Settled
 
 _SECOND: Final = timedelta(seconds=1)
-_FILES: Final = f"{FOLDER}/all-well"
 #: The start of the annotations of clusters that pass: the rest is the Rollout's number, the value a revision.
 _ANNOTATION: Final = "all-well.muster.dev/rollout-"
 #: Upstream's annotation against comparing clocks, and the condition that it keeps True.
@@ -67,7 +64,7 @@ class SupposedSuccess:
     _supposition: Supposition = field(init=False)
     _numbers: dict[str, int] = field(default_factory=dict)
     _passing: dict[tuple[ObjectId, str], tuple[datetime, str]] = field(default_factory=dict)
-    _annotated: dict[ObjectId, dict[str, str]] = field(default_factory=dict)
+    _passed: dict[tuple[ObjectId, str], str] = field(default_factory=dict)
     _due: dict[ObjectId, tuple[datetime, int]] = field(default_factory=dict)
     _reported: dict[ObjectId, int] = field(default_factory=dict)
 
@@ -84,7 +81,7 @@ class SupposedSuccess:
         renewals(self._supposition, renewing, until)
         for id_ in (MANAGED_CLUSTER.id(beat.cluster) for beat in renewing):
             if id_ in self.fleet.objects and _status_before(self.fleet, id_, _CLOCK) != "False":
-                self._annotate(id_, _ANY_CLOCK, "true")
+                self._supposition.annotate(id_, _ANY_CLOCK, "true")
         for number, obj in enumerate(self.fleet.of(ROLLOUT)):
             self._numbers[f"{obj.id.namespace}/{obj.id.name}"] = number
             self._edit_gates(obj, f"{_ANNOTATION}{number}")
@@ -99,7 +96,8 @@ class SupposedSuccess:
         passing = [key for key, (at, _) in self._passing.items() if at <= now]
         for id_, key in passing:
             _, revision = self._passing.pop((id_, key))
-            self._annotate(id_, f"{_ANNOTATION}{self._numbers[key]}", revision)
+            self._passed[id_, key] = revision
+            self._supposition.annotate(id_, f"{_ANNOTATION}{self._numbers[key]}", revision)
         due = [id_ for id_, (at, _) in self._due.items() if at <= now]
         for id_ in due:
             _, generation = self._due.pop(id_)
@@ -120,18 +118,12 @@ class SupposedSuccess:
         new = [
             SupposedApproval(held.object, held.effect, held.wait.topic, held.wait.since)
             for held in fleet.held
-            if held.wait is not None and not held.wait.approved and held.effect.startswith(f"{ROLLOUT_EFFECT} ")
-            and not held.wait.topic.startswith(PREFIX)
+            if held.wait is not None and asks_for_rollout(held)
             and (held.object, held.effect, held.wait.since) not in known
         ]  # fmt: skip
         if new:
             self.approvals += new
-            effects = [
-                {"object": str(one.object), "effect": one.effect, "since": format_time(one.asked)}
-                for one in self.approvals
-            ]
-            body = APPROVAL.body({"name": "all-well"}, spec={"effects": effects})
-            self._supposition.edit(f"{_FILES}/approvals.yaml", emit(body).encode())
+            self._supposition.approve((str(one.object), one.effect, one.asked) for one in self.approvals)
             rehearsal.suppose(self._supposition.take())
         expected = (*self._due.values(), *self._passing.values())
         return earliest(*(at for at, _ in expected), now + _SECOND if new else None)
@@ -151,21 +143,15 @@ class SupposedSuccess:
 
     def _expect_passing(self, id_: ObjectId, entries: Mapping[str, Tree], at: datetime) -> None:
         """Expect a cluster to pass the gates of the Rollouts that wait for it, at the earliest at an instant."""
-        for key, number in self._numbers.items():
+        for key in self._numbers:
             entry = ClusterRollout.read(entries.get(key))
             self._passing.pop((id_, key), None)
             if entry is None or entry.state != PROGRESSING:
                 continue
-            if self._annotated.get(id_, {}).get(f"{_ANNOTATION}{number}") != entry.revision:
+            if self._passed.get((id_, key)) != entry.revision:
                 namespace, _, name = key.partition("/")
                 usual = self._usual(ROLLOUT.id(name, namespace))
                 self._passing[id_, key] = (max(at, entry.since + usual), entry.revision)
-
-    def _annotate(self, id_: ObjectId, name: str, value: str) -> None:
-        annotations = self._annotated.setdefault(id_, {})
-        annotations[name] = value
-        body = MANAGED_CLUSTER.body({"name": id_.name, "annotations": dict(sorted(annotations.items()))})
-        self._supposition.edit(f"{_FILES}/{id_.name}.yaml", emit(body).encode())
 
     # -- works
 

@@ -16,7 +16,8 @@ from muster.cli.progress import working
     "--policies",
     metavar="REV|FILE",
     multiple=True,
-    help="Use the policies of this revision, or today's with this file; FILE may be repeated.  [default: HEAD]",
+    help="Use the policies of this revision, or today's with this file; FILE may be repeated, and may instead have "
+    "Rollouts with other strategies.  [default: HEAD]",
 )
 @options.output_option("table", "json")
 @click.option("--exit-code", is_flag=True, help="Exit with 1 if anything would have been decided differently.")
@@ -26,6 +27,9 @@ def command(commits: str, repo: Path, policies: tuple[str, ...], output: str, ex
 
     Each run that committed something is repeated at its own time, with the inputs of that time and with the state that
     the replay itself has derived. Nothing is written.
+
+    A Rollout in FILE rolls out the revisions of the past by its own stages: the output says when each cluster would
+    have got them. With a revision a cluster goes through what it went through in fact, as reports cannot tell more.
 
     \b
     Examples:
@@ -48,7 +52,7 @@ def command(commits: str, repo: Path, policies: tuple[str, ...], output: str, ex
     sys.stdout.write(json_text(replay_document(found)) if output == "json" else replay_text(found))
     if found.unheard:
         click.echo("clusters with agent refs were not replayed: the refs have no history", err=True)
-    return int(exit_code and bool(found.differences))
+    return int(exit_code and (bool(found.differences) or any(one.rows for one in found.rollouts)))
 
 
 def _policies(given: tuple[str, ...]) -> tuple[str, dict[str, bytes]]:

@@ -5,7 +5,7 @@ replay itself has derived: so it shows how the whole fleet would have developed,
 a commit left no trace and are not repeated.
 """
 
-from collections.abc import Collection, Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import replace
 from datetime import datetime
 from typing import Final
@@ -13,7 +13,7 @@ from typing import Final
 from muster.cli.documents import object_document
 from muster.cli.table import table_text
 from muster.data.ids import ObjectId
-from muster.data.kinds import POLICIES, id_of_body
+from muster.data.kinds import MANAGED_CLUSTER, POLICIES, ROLLOUT, id_of_body, of_kinds
 from muster.data.locations import FOLDER, is_projected
 from muster.data.snapshot import Agents
 from muster.data.source import Layer
@@ -21,6 +21,14 @@ from muster.data.times import format_time
 from muster.data.tree import Tree
 from muster.data.yaml.loader import first_body
 from muster.dataclass import dataclass
+from muster.features.replay.strategy import (
+    ReplayedStrategies,
+    RolloutReplay,
+    is_of_strategy,
+    strategies_of,
+    strategies_text,
+    strategy_document,
+)
 from muster.features.whatif.rehearsal import Rehearsal, rehearsal
 from muster.features.whatif.supposing import Edits, Supposition
 from muster.fleet.assemble import assemble
@@ -58,30 +66,99 @@ class Replayed:
     runs: int
     differences: tuple[Difference, ...]
     unheard: bool = False
+    rollouts: tuple[RolloutReplay, ...] = ()
 
 
 _NOBODY: Final = AgentRefs((), Agents())
+_CLUSTERS: Final = f"{FOLDER}{MANAGED_CLUSTER.folder}/"
+_ROLLOUTS: Final = f"{FOLDER}{ROLLOUT.folder}/"
 
 
 def replay(
     repository: Repository, start: str, end: str, policies: str, files: Mapping[str, bytes] | None = None
 ) -> Replayed:
     """Repeat the runs after the commit `start` up to `end`, with the policies of the commit `policies`, some of them
-    replaced by `files`. NotSupposable for a malformed file."""
+    replaced by `files`, which may also have Rollouts with other strategies. NotSupposable for a malformed file."""
     runs = list(_runs(repository, start, end))
+    given, files = strategies_of(files or {})
     with rehearsal(repository, start, _NOBODY) as trial:
         fixed = _policies(repository, (start, end, policies))
         trial.suppose({("", path): blob_at(repository, policies, path) for path in fixed})
-        fixed.update(path for _, path in _put(trial, files or {}))
+        fixed.update(path for _, path in _put(trial, files))
         found, at, heard = _Differences(), start, True
         objects = trial.repository.objects  # which also reads those that it borrows
+        strategies = _strategies(repository, trial, start, runs, given) if given else None
         for run in runs:
-            trial.suppose(_inputs(repository, objects, at, run.commit, fixed))
-            settled = trial.step(run.now)
+            if strategies is not None:
+                at = _between(repository, trial, strategies, at, run, fixed)
+            edits: Edits = _inputs(repository, objects, at, run.commit, fixed)
+            if strategies is not None:
+                edits = strategies.changed_edits(edits)
+            trial.suppose(edits)
+            settled = strategies.step(trial, run.now) if strategies is not None else trial.step(run.now)
             heard = heard and not settled.first.fleet.refs.unheard
             found.look(trial, objects, run)
             at = run.commit
-    return Replayed(len(runs), found.all, unheard=not heard)
+    results = strategies.results() if strategies is not None else ()
+    differences = tuple(one for one in found.all if not is_of_strategy(one.object, one.field, given))
+    return Replayed(len(runs), differences, unheard=not heard, rollouts=results)
+
+
+def _strategies(
+    repository: Repository, trial: Rehearsal, start: str, runs: Sequence[EngineCommit], given: Mapping[ObjectId, Tree]
+) -> ReplayedStrategies:
+    """Read what happened in fact, and put the strategies into the fleet at the start."""
+    with CommitSnapshot(trial.repository, trial.commit, (), Agents()) as snapshot:
+        fleet = assemble(snapshot)
+        strategies = ReplayedStrategies(given, Supposition(fleet))
+        at_start = [(id_.name, fleet.previous[id_]) for id_ in of_kinds(fleet.previous, MANAGED_CLUSTER)]
+        for id_ in of_kinds(fleet.previous, ROLLOUT, MANAGED_CLUSTER):
+            strategies.see_fact(id_, fleet.previous[id_])
+        paths = {
+            part.source.path for id_ in given if (obj := fleet.objects.get(id_)) is not None
+            for part in obj.parts if part.layer is Layer.INPUT
+        }  # fmt: skip
+        trial.suppose({("", path): strategies.changed(data) for path in paths
+                       if (data := blob_at(trial.repository, trial.commit, path)) is not None})  # fmt: skip
+    at, objects = start, repository.objects
+    for run in runs:
+        changes = changed_paths(repository, at, run.commit)
+        for change in sorted(changes, key=lambda change: not change.path.startswith(_ROLLOUTS)):
+            if change.new is None:
+                continue
+            data = required_file(objects, change.path, change.new.oid).read()
+            if change.path.startswith((_CLUSTERS, _ROLLOUTS)):
+                body = first_body(data, FOLDER)
+                if (seen := id_of_body(body)) is not None:
+                    strategies.see_fact(seen, body)
+            elif not change.path.startswith(FOLDER):
+                strategies.see_input(data, run.now)
+        at = run.commit
+    for cluster, body in at_start:
+        strategies.begin(cluster, body)
+    return strategies
+
+
+def _between(
+    repository: Repository, trial: Rehearsal, strategies: ReplayedStrategies, at: str, run: EngineCommit,
+    fixed: Collection[str],
+) -> str:  # fmt: skip
+    """Make the runs before one of the past that the other strategy needs, each with the inputs at its instant. Returns
+    the last commit whose inputs are there.
+
+    Inputs that were committed by a clock that is not the runs' are as of the next run.
+    """
+    if strategies.now is None:
+        return at
+    log = read_log(repository, f"{at}..{run.commit}", first_parent=True, oldest_first=True)
+    pending = [(one.commit, one.committed) for one in log if one.commit != run.commit]
+    while (due := strategies.due) is not None and due < run.now:
+        while pending and strategies.now < pending[0][1] <= due:
+            commit, _ = pending.pop(0)
+            trial.suppose(strategies.changed_edits(_inputs(repository, trial.repository.objects, at, commit, fixed)))
+            at = commit
+        strategies.step(trial, due)
+    return at
 
 
 def _runs(repository: Repository, start: str, end: str) -> Iterator[EngineCommit]:
@@ -166,10 +243,15 @@ def _differing(trial: Rehearsal, objects: Objects, commit: str) -> Iterator[Chan
 
 
 def replay_text(found: Replayed) -> str:
-    """Return a table by object and time, and a summary."""
+    """Return what other strategies would have done, a table by object and time, and a summary."""
+    return f"{strategies_text(found.rollouts)}\n{_text(found)}" if found.rollouts else _text(found)
+
+
+def _text(found: Replayed) -> str:
     runs = f"{found.runs} run{'' if found.runs == 1 else 's'} replayed"
     if not found.differences:
-        return f"{runs}: all decisions would have been the same.\n"
+        others = "all other" if found.rollouts else "all"
+        return f"{runs}: {others} decisions would have been the same.\n"
     rows = [
         [str(d.object), d.field, format_time(d.since), format_time(d.until) if d.until else "-", d.committed or "-",
          d.replayed or "-"]
@@ -185,6 +267,7 @@ def replay_document(found: Replayed) -> Tree:
     return {
         "runs": found.runs,
         "unheard": found.unheard,
+        **({"rollouts": [strategy_document(one) for one in found.rollouts]} if found.rollouts else {}),
         "differences": [
             {
                 "object": object_document(d.object),

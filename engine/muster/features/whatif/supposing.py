@@ -9,8 +9,9 @@ from dataclasses import field
 from datetime import datetime, timedelta
 from fnmatch import fnmatchcase
 
+from muster.data.decision import Held
 from muster.data.ids import ObjectId
-from muster.data.kinds import LEASE, MANAGED_CLUSTER, kind_of
+from muster.data.kinds import APPROVAL, LEASE, MANAGED_CLUSTER, kind_of
 from muster.data.source import Layer, Part, SourceFile
 from muster.data.times import format_time, span_of, try_time
 from muster.data.tree import Tree, dig, mappings_at
@@ -30,6 +31,8 @@ from muster.fleet.leases import (
 )
 from muster.fleet.objects import Object
 from muster.fleet.reading import FilesRead
+from muster.rules.effects.approval import ROLLOUT_EFFECT
+from muster.rules.effects.freeze import PREFIX
 from muster.rules.policies.selectors import LabelSelector
 from muster.rules.policies.staleness import expiry
 
@@ -59,6 +62,7 @@ class Supposition:
     _documents: dict[tuple[str, str], dict[int, Tree | None]] = field(default_factory=dict)
     _files: dict[tuple[str, str], bytes | None] = field(default_factory=dict)
     _taken: set[tuple[str, str]] = field(default_factory=set)
+    _annotations: dict[ObjectId, dict[str, str]] = field(default_factory=dict)
 
     @property
     def edits(self) -> Edits:
@@ -125,6 +129,20 @@ class Supposition:
         }
         self.edit(f"{FOLDER}/{kind.folder}/{id_.namespace or '-'}/{id_.name}.yaml", emit(body).encode())
 
+    def annotate(self, id_: ObjectId, name: str, value: str) -> None:
+        """Suppose that an object has an annotation."""
+        annotations = self._annotations.setdefault(id_, {})
+        annotations[name] = value
+        kind = kind_of(id_)
+        body = kind.body({"name": id_.name, "annotations": dict(sorted(annotations.items()))})
+        self.edit(f"{FOLDER}/{kind.folder}/-/{id_.name}-annotations.yaml", emit(body).encode())
+
+    def approve(self, effects: Iterable[tuple[str, str, datetime]]) -> None:
+        """Suppose that these effects are approved, and no others: objects, effects, and since when they wait."""
+        entries = [{"object": one, "effect": effect, "since": format_time(since)} for one, effect, since in effects]
+        body = APPROVAL.body({"name": FOLDER}, spec={"effects": entries})
+        self.edit(f"{FOLDER}/{APPROVAL.folder}/-/{FOLDER}.yaml", emit(body).encode())
+
     def edit(self, path: str, data: bytes | None) -> None:
         """Replace a file of the branch; None deletes it."""
         self._taken.discard(("", path))
@@ -153,6 +171,13 @@ class Supposition:
         likeness = {index: _likeness(part.body, given.body) for index, part in enumerate(parts)}
         best = max(likeness, key=lambda index: likeness[index], default=None)
         return parts[best] if best is not None and any(likeness[best]) else None
+
+
+def asks_for_rollout(held: Held) -> bool:
+    """Does a rollout wait for an approval that is not that of a freeze?"""
+    wait = held.wait
+    is_rollout = held.effect.startswith(f"{ROLLOUT_EFFECT} ")
+    return wait is not None and not wait.approved and is_rollout and not wait.topic.startswith(PREFIX)
 
 
 def _likeness(one: Tree, other: Tree) -> tuple[int, int, int]:
