@@ -134,7 +134,9 @@ THROUGH = {
         "rules/policies/test_lazy.py": "policies/in_force policies/scopes",
         "rules/policies/test_variables.py": "policies/environments policies/types",
         "rules/pools/test_failures.py": "pools/timeouts",
-        "rules/rollouts/test_stage.py": "rollouts/policy rollouts/progress rollouts/reasons",
+        "rules/rollouts/test_stage.py": (
+            "rollouts/course rollouts/holds rollouts/policy rollouts/progress rollouts/reasons rollouts/status"
+        ),
         "rules/pools/test_stage.py": (
             "pools/buckets pools/clusters pools/conditions pools/ledger pools/manifest "
             "pools/model pools/pools pools/survey"

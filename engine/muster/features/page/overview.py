@@ -45,7 +45,7 @@ from muster.rules.remedies.grounds import ORIGINS
 from muster.rules.rollouts.policy import Rollout
 from muster.rules.rollouts.progress import entries_of
 from muster.rules.rollouts.reasons import clusters_of_rollout
-from muster.rules.rollouts.stage import ROLLED_OUT
+from muster.rules.rollouts.status import ROLLED_OUT
 from muster.rules.rollouts.step import TO_APPLY
 from muster.run.run import Run
 

@@ -8,7 +8,7 @@ from muster.fleet.view import View
 from muster.rules.placements.shards import clusters_of, decided_shards
 from muster.rules.rollouts.policy import ClusterRollout, Rollout
 from muster.rules.rollouts.progress import entries_of
-from muster.rules.rollouts.stage import ROLLED_OUT
+from muster.rules.rollouts.status import ROLLED_OUT
 from muster.rules.rollouts.step import TIME_OUT
 
 

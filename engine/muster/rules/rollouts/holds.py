@@ -1,0 +1,101 @@
+"""What keeps the clusters of a Rollout from starting: a pause, freezes, a missing approval, closed windows, budgets."""
+
+from collections.abc import Sequence
+from datetime import datetime
+
+from muster.data.decision import Held
+from muster.data.kinds import MANAGED_CLUSTER
+from muster.data.times import earliest, format_time
+from muster.dataclass import dataclass
+from muster.fleet.shared import Shared
+from muster.rules.calendars.calendar import Calendar
+from muster.rules.effects.allowance import Allowance
+from muster.rules.effects.approval import ROLLOUT_EFFECT, ROLLOUT_TOPIC, Approvals
+from muster.rules.rollouts.course import RolloutCourse
+from muster.rules.rollouts.policy import Rollout, RolloutStage
+from muster.rules.stages import Context
+
+
+@dataclass(slots=True)
+class StartBlock:
+    """What keeps clusters from starting, as a clause; `until`: when time alone ends it."""
+
+    reason: str
+    text: str
+    until: datetime | None = None
+    held: Held | None = None
+
+
+@dataclass(frozen=True, slots=True)
+class StartHolds:
+    """Tells for one Rollout what holds it. What is approved is noted in its course."""
+
+    shared: Shared
+    context: Context
+    rollout: Rollout
+    course: RolloutCourse
+    now: datetime
+
+    @property
+    def approvals(self) -> Approvals:
+        """What people approved, and the freezes in force."""
+        return self.context.broadcast(Allowance).approvals
+
+    def blocked(self, one: RolloutStage, *, begun: bool) -> StartBlock | None:
+        """Why no cluster of the stage may start now."""
+        if self.rollout.paused:
+            return StartBlock("Paused", "spec.paused is true")
+        if self.course.backwards:  # what went wrong is undone at any hour, and needs no further word
+            return None
+        return self._unapproved(one, begun=begun) or self._closed(one)
+
+    def frozen(self, one: RolloutStage, chosen: Sequence[str]) -> dict[str, StartBlock]:
+        """The clusters that a freeze holds."""
+        if self.course.backwards or self.rollout.paused:
+            return {}
+        known = {word.rpartition(" ")[2] for word in self.course.approved if word.startswith(f"{one.name} ")}
+        broken = set(known)
+        effect = f"{ROLLOUT_EFFECT} {one.name} {self.course.revision}"
+        frozen = self.approvals.frozen_starts(self.shared, self.rollout.id, effect, chosen, broken)
+        if broken != known:
+            self.course.approved |= {one.name, *(f"{one.name} {topic}" for topic in broken)}
+        return {name: StartBlock("Waiting", held.reason, held.horizon, held) for name, held in frozen.items()}
+
+    def _unapproved(self, one: RolloutStage, *, begun: bool) -> StartBlock | None:
+        if one.name in self.course.approved or begun:
+            return None
+        effect = f"{ROLLOUT_EFFECT} {one.name} {self.course.revision}"
+        topic = ROLLOUT_TOPIC if one.approval else ""
+        wait = self.approvals.wait(self.shared, self.rollout.id, effect, topic, ())
+        if wait is None:
+            return None
+        if wait.approved:
+            self.course.approved.add(one.name)
+            return None
+        held = self.approvals.held(self.rollout.id, effect, wait)
+        return StartBlock("Waiting", held.reason, held=held)
+
+    def _closed(self, one: RolloutStage) -> StartBlock | None:
+        """Is no Calendar of the stage open?"""
+        if not one.windows:
+            return None
+        found = self.calendars(one)
+        if not found:
+            return StartBlock("Waiting", f"there is no calendar {one.windows[0]!r}")
+        if any(calendar.is_open(self.now) for calendar in found):
+            return None
+        changes = [calendar.next_change(self.now) for calendar in found]
+        until = earliest(*changes)
+        first = found[changes.index(until)]
+        ends = f" until {format_time(until)}" if until is not None else ""
+        return StartBlock("Waiting", f"{first.why_closed(self.now)}{ends}", until)
+
+    def calendars(self, one: RolloutStage) -> list[Calendar]:
+        """The Calendars of a stage."""
+        known = self.context.rules.calendars_by_name
+        return [known[name] for name in one.windows if name in known]
+
+    def budget(self, name: str) -> StartBlock | None:
+        """The budget that holds a cluster."""
+        holding = self.context.broadcast(Allowance).holding_for(self.shared, MANAGED_CLUSTER.id(name))
+        return None if holding is None else StartBlock("Waiting", holding.text, holding.until)
