@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from datetime import datetime
-from functools import cached_property, reduce
+from functools import cached_property
 from typing import Any, Final, cast
 
 from muster.cel.access import FieldAccess, accesses
