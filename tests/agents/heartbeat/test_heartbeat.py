@@ -298,7 +298,7 @@ def test_the_command_speaks_to_an_api_server_as_a_kubeconfig_says(
 @pytest.mark.parametrize(
     ("config", "message"),
     [
-        ("{}", "no current-context"),
+        ("{}", "is not a kubeconfig: it has no contexts"),
         ("[", "is not YAML: line 2"),
         ("{current-context: c, contexts: [{name: c, context: {cluster: k}}]}", "no cluster 'k'"),
     ],
