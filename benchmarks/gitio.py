@@ -61,8 +61,8 @@ def reading(bare: Path, work: Path) -> None:
     objects = Repo(bare)
 
     def snapshot() -> int:
-        with CommitSnapshot(repository, resolve(repository, "main")) as files:
-            return sum(len(file.read()) for file in files.files())
+        files = CommitSnapshot(repository, resolve(repository, "main"))
+        return sum(len(file.read()) for file in files.files())
 
     def worktree() -> int:
         return sum(path.stat().st_size and len(path.read_bytes()) for path in work.rglob("*.yaml"))

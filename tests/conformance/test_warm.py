@@ -63,8 +63,8 @@ def same(repo: Repo, state: RunState, now: datetime, id_: str) -> bool:
         repository, resolve(repository, "HEAD"), local_agent_refs(repository), now, Remembered(repository), most=2
     )
     found = answer(asked, state)
-    with asked.snapshot() as snapshot:
-        assert told(found.settled) == told(settle(snapshot, now, asked.remembered.memory)), (id_, now, found.looked_at)
+    snapshot = asked.snapshot()
+    assert told(found.settled) == told(settle(snapshot, now, asked.remembered.memory)), (id_, now, found.looked_at)
     assert "Error" not in found.looked_at, id_
     found.remember(state)
     return not found.looked_at.startswith("the whole fleet")

@@ -18,6 +18,6 @@ def read(
 ) -> tuple[dict[str, bytes], tuple[Skipped, ...]]:
     """Return the content of every file by its label, and what was skipped."""
     repository = opened(repo)
-    with CommitSnapshot(repository, resolve(repository, revision), refs) as snapshot:
-        files = {file.label: file.read() for file in snapshot.files()}
-        return files, snapshot.skipped
+    snapshot = CommitSnapshot(repository, resolve(repository, revision), refs)
+    files = {file.label: file.read() for file in snapshot.files()}
+    return files, snapshot.skipped

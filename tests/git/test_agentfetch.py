@@ -47,10 +47,10 @@ def heard(here: Repo) -> dict[str, str]:
     """The content of each agent's file."""
     repository = opened(here)
     agents = Agents(limits=LIMITS)
-    with CommitSnapshot(repository, here.tip("origin/main"), agent_refs(repository), agents) as snapshot:
-        found = {file.ref.rpartition("/")[2]: file.read().decode() for file in snapshot.files() if file.ref}
-        found.update({skip.ref.rpartition("/")[2]: f"{skip.reason}: {skip.detail}" for skip in snapshot.skipped})
-        return found
+    snapshot = CommitSnapshot(repository, here.tip("origin/main"), agent_refs(repository), agents)
+    found = {file.ref.rpartition("/")[2]: file.read().decode() for file in snapshot.files() if file.ref}
+    found.update({skip.ref.rpartition("/")[2]: f"{skip.reason}: {skip.detail}" for skip in snapshot.skipped})
+    return found
 
 
 def stored(here: Repo) -> int:

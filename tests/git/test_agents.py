@@ -27,10 +27,10 @@ def opened(repo: Repo) -> Repository:
 def read(repo: Repo) -> tuple[dict[str, bytes], tuple[Skipped, ...]]:
     """Return the content of the agents' files by their labels, and what was skipped."""
     repository = opened(repo)
-    with CommitSnapshot(repository, repo.tip(), agent_refs(repository)) as snapshot:
-        files = {file.label: file.read() for file in snapshot.files()}
-        assert files.pop("main.yaml") == b"main: 1\n"
-        return files, snapshot.skipped
+    snapshot = CommitSnapshot(repository, repo.tip(), agent_refs(repository))
+    files = {file.label: file.read() for file in snapshot.files()}
+    assert files.pop("main.yaml") == b"main: 1\n"
+    return files, snapshot.skipped
 
 
 def test_reads_every_agents_files_after_the_commits(repo: Repo) -> None:

@@ -84,8 +84,8 @@ class Hub:
         """What the ref says of the cluster's lease, and what is thought of who says it."""
         _, identity = self.read(present)
         refs = agent_refs(self.repository, present, agent_settings(self.repository, "HEAD"))
-        with CommitSnapshot(self.repository, self.repo.tip(), refs) as snapshot:
-            said = {file.path: file.read().decode() for file in snapshot.files() if file.ref}
+        snapshot = CommitSnapshot(self.repository, self.repo.tip(), refs)
+        said = {file.path: file.read().decode() for file in snapshot.files() if file.ref}
         return said.get("lease.yaml", ""), identity.reason
 
 

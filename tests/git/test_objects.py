@@ -23,19 +23,19 @@ def repo(tmp_path: Path) -> Repo:
 
 def test_reads_from_many_threads(repo: Repo) -> None:
     repo.commit({f"{number:03}.yaml": f"n: {number}\n" for number in range(200)})
-    with CommitSnapshot(opened(repo), repo.tip()) as snapshot:
-        files = list(snapshot.files())
-        wrong: list[int] = []
+    snapshot = CommitSnapshot(opened(repo), repo.tip())
+    files = list(snapshot.files())
+    wrong: list[int] = []
 
-        def check(start: int) -> None:
-            wrong.extend(index for index in range(start, 200, 3) if files[index].read() != b"n: %d\n" % index)
+    def check(start: int) -> None:
+        wrong.extend(index for index in range(start, 200, 3) if files[index].read() != b"n: %d\n" % index)
 
-        threads = [threading.Thread(target=check, args=(start,)) for start in (0, 1, 2, 0, 1)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join()
-        assert wrong == []
+    threads = [threading.Thread(target=check, args=(start,)) for start in (0, 1, 2, 0, 1)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert wrong == []
 
 
 def test_a_forked_child_reads_without_disturbing_its_parent(repo: Repo) -> None:
@@ -72,13 +72,13 @@ def test_a_damaged_object_is_told_from_the_others(repo: Repo) -> None:
     damaged.chmod(0o644)
     damaged.write_bytes(content[: len(content) // 2])
     repository = opened(repo)
-    with CommitSnapshot(repository, repo.tip()) as snapshot:
-        good, bad = [], []
-        for file in snapshot.files():
-            try:
-                good.append(file.read()[:1].decode())
-            except LostObjectError:
-                bad.append(file.path)
+    snapshot = CommitSnapshot(repository, repo.tip())
+    good, bad = [], []
+    for file in snapshot.files():
+        try:
+            good.append(file.read()[:1].decode())
+        except LostObjectError:
+            bad.append(file.path)
     assert (good, bad) == (["a", "b", "d", "e", "f"], ["c.yaml"])
 
 
@@ -105,15 +105,15 @@ def test_an_interrupted_read_does_not_mix_up_the_next_ones(repo: Repo) -> None:
     expected = [b"n: %d\n" % number for number in range(9)]
     previous = signal.signal(signal.SIGALRM, _interrupt)
     try:
-        with CommitSnapshot(opened(repo), repo.tip()) as snapshot:
-            files = list(snapshot.files())
+        snapshot = CommitSnapshot(opened(repo), repo.tip())
+        files = list(snapshot.files())
+        assert [file.read() for file in files] == expected
+        for microseconds in range(500, 6500, 200):
+            signal.setitimer(signal.ITIMER_REAL, microseconds / 1e6)
+            with contextlib.suppress(KeyboardInterrupt):
+                while True:
+                    assert [file.read() for file in files] == expected
             assert [file.read() for file in files] == expected
-            for microseconds in range(500, 6500, 200):
-                signal.setitimer(signal.ITIMER_REAL, microseconds / 1e6)
-                with contextlib.suppress(KeyboardInterrupt):
-                    while True:
-                        assert [file.read() for file in files] == expected
-                assert [file.read() for file in files] == expected
     finally:
         signal.signal(signal.SIGALRM, previous)
 

@@ -49,9 +49,9 @@ def opened(repo: Repo) -> Repository:
 def heard(repo: Repo, refs: tuple[AgentRef, ...] | None = None) -> dict[str, str]:
     """The files by label, and of what was left out the reason."""
     repository, found = opened(repo), local_agent_refs(opened(repo))
-    with CommitSnapshot(repository, repo.tip(), found.refs if refs is None else refs, found.agents) as snapshot:
-        files = {file.label: file.read().decode() for file in snapshot.files() if file.ref}
-        return files | {skip.ref: skip.reason for skip in snapshot.skipped}
+    snapshot = CommitSnapshot(repository, repo.tip(), found.refs if refs is None else refs, found.agents)
+    files = {file.label: file.read().decode() for file in snapshot.files() if file.ref}
+    return files | {skip.ref: skip.reason for skip in snapshot.skipped}
 
 
 def test_each_cluster_is_heard_by_itself(repo: Repo) -> None:

@@ -30,12 +30,12 @@ def test_reads_data_files_of_the_commit_only(repo: Repo) -> None:
 
 def test_satisfies_the_protocol(repo: Repo) -> None:
     commit = repo.commit({"a.yaml": "a: 1\n"})
-    with CommitSnapshot(opened(repo), commit) as real:
-        snapshot: Snapshot = real
-        assert snapshot.commit == commit
-        [file] = snapshot.files()
-        assert file.oid == repo.git("rev-parse", "HEAD:a.yaml")
-        assert file.ref == ""
+    real = CommitSnapshot(opened(repo), commit)
+    snapshot: Snapshot = real
+    assert snapshot.commit == commit
+    [file] = snapshot.files()
+    assert file.oid == repo.git("rev-parse", "HEAD:a.yaml")
+    assert file.ref == ""
 
 
 def test_sorts_by_path(repo: Repo) -> None:
@@ -48,10 +48,10 @@ def test_sorts_by_path(repo: Repo) -> None:
 def test_reads_a_file_again_and_in_any_order(repo: Repo) -> None:
     repo.commit({f"{number:03}.yaml": f"n: {number}\n" for number in range(300)})
     repository = opened(repo)
-    with CommitSnapshot(repository, repo.tip()) as snapshot:
-        files = list(snapshot.files())
-        for index in [5, 5, 4, 299, 0, 1, 2, 3, 4, 5, 6, 7, 250, *range(300), *reversed(range(300))]:
-            assert files[index].read() == b"n: %d\n" % index
+    snapshot = CommitSnapshot(repository, repo.tip())
+    files = list(snapshot.files())
+    for index in [5, 5, 4, 299, 0, 1, 2, 3, 4, 5, 6, 7, 250, *range(300), *reversed(range(300))]:
+        assert files[index].read() == b"n: %d\n" % index
 
 
 @pytest.mark.parametrize(

@@ -20,9 +20,9 @@ def repo(tmp_path: Path) -> Repo:
 
 
 def read(repo: Repo, directory: Path | None = None) -> tuple[dict[str, bytes], tuple[Skipped, ...]]:
-    with IndexSnapshot(open_repository(directory or repo.path, repo.environ)) as snapshot:
-        files = {file.path: file.read() for file in snapshot.files()}
-        return files, snapshot.skipped
+    snapshot = IndexSnapshot(open_repository(directory or repo.path, repo.environ))
+    files = {file.path: file.read() for file in snapshot.files()}
+    return files, snapshot.skipped
 
 
 def test_reads_what_is_staged_and_nothing_else(repo: Repo) -> None:
@@ -36,10 +36,9 @@ def test_reads_what_is_staged_and_nothing_else(repo: Repo) -> None:
 
 
 def test_satisfies_the_protocol(repo: Repo) -> None:
-    with IndexSnapshot(open_repository(repo.path, repo.environ)) as real:
-        snapshot: Snapshot = real
-        assert snapshot.commit is None
-        assert [file.oid for file in snapshot.files()] == [repo.tip("HEAD:a.yaml"), repo.tip("HEAD:b/c.yaml")]
+    snapshot: Snapshot = IndexSnapshot(open_repository(repo.path, repo.environ))
+    assert snapshot.commit is None
+    assert [file.oid for file in snapshot.files()] == [repo.tip("HEAD:a.yaml"), repo.tip("HEAD:b/c.yaml")]
 
 
 def test_paths_are_from_the_root_also_below_it(repo: Repo) -> None:
@@ -92,8 +91,8 @@ import os, sys
 from pathlib import Path
 from muster.git.snapshot import IndexSnapshot
 from muster.git.repository import open_repository
-with IndexSnapshot(open_repository(Path("."), os.environ)) as snapshot:
-    seen = {{file.path: file.read().decode() for file in snapshot.files()}}
+snapshot = IndexSnapshot(open_repository(Path("."), os.environ))
+seen = {{file.path: file.read().decode() for file in snapshot.files()}}
 Path({out!r}).write_text(repr(sorted(seen.items())))
 """
 

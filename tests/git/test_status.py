@@ -90,8 +90,8 @@ def test_what_did_not_change_is_what_the_commit_has(repo: Repo, happens: Callabl
     repository = open_repository(repo.path, repo.environ)
     head = resolve(repository, "HEAD")
     changes = work_tree_changes(repository, head)
-    with open_commit(repository, head) as commit:
-        before = {file.path: file.oid for file in commit.files()}
+    commit = open_commit(repository, head)
+    before = {file.path: file.oid for file in commit.files()}
     now = {file.path: file.oid for file in work_tree_snapshot(repository, local_agent_refs(repository)).files()}
     paths = {change.path for change in changes}
     assert {path for path in before.keys() | now.keys() if before.get(path) != now.get(path)} <= paths

@@ -27,8 +27,8 @@ POOL = (
 
 def cold(question: Question) -> Files:
     """What follows, decided from nothing."""
-    with question.snapshot() as snapshot:
-        return settle(snapshot, question.now, question.remembered.memory).files
+    snapshot = question.snapshot()
+    return settle(snapshot, question.now, question.remembered.memory).files
 
 
 def live_on(living: Living, state: RunState, steps: int) -> Counter[str]:

@@ -36,8 +36,8 @@ def live(living: Living, folder: Path, steps: int, executor: Callable[[int], Exe
     for number in range(steps):
         lived.append(living.step() if number else "the beginning")
         asked = living.question()
-        with asked.snapshot() as snapshot:
-            whole = settle(snapshot, asked.now, asked.remembered.memory)
+        snapshot = asked.snapshot()
+        whole = settle(snapshot, asked.now, asked.remembered.memory)
         try:
             found = decide_in_shards(asked, "", executor, living.chance.choice(sizes))
         except WholeNeeded as needed:

@@ -60,8 +60,8 @@ def test_of_the_index_the_same_is_said(tmp_path: Path, seed: int) -> None:
         state = state_in(tmp_path)
         fleet, count = check_uncommitted(check_question(repository, tip, changes), state, names)
         state.close()
-        with open_commit(repository, "HEAD") as head:
-            whole = check_snapshot(IndexSnapshot(repository), head)
+        head = open_commit(repository, "HEAD")
+        whole = check_snapshot(IndexSnapshot(repository), head)
         assert_same(fleet, whole, names, (number, what))
         assert count == len(whole.objects), (number, what)
         partial += fleet.partial
@@ -83,8 +83,8 @@ def test_of_the_work_tree_the_same_is_said(tmp_path: Path, seed: int) -> None:
         state = state_in(tmp_path)
         fleet, count = check_uncommitted(asked_of_the_work_tree(repository), state, names)
         state.close()
-        with open_commit(repository, "HEAD") as head:
-            whole = check_snapshot(work_tree_snapshot(repository, local_agent_refs(repository)), head)
+        head = open_commit(repository, "HEAD")
+        whole = check_snapshot(work_tree_snapshot(repository, local_agent_refs(repository)), head)
         assert_same(fleet, whole, names, (number, what))
         assert count == len(whole.objects), (number, what)
         partial += fleet.partial

@@ -32,8 +32,8 @@ def test_of_some_objects(tmp_path: Path, seed: int) -> None:
         what = living.step() if number else "the beginning"
         asked = living.question()
         name = living.chance.choice(living.names)
-        with asked.snapshot() as snapshot:
-            whole = evaluate_snapshot(snapshot, asked.now)
+        snapshot = asked.snapshot()
+        whole = evaluate_snapshot(snapshot, asked.now)
         for target in ("clusters", f"cluster/{name}", "placements", "placement/apps/some", f"reports/{name}/validation",
                        "policies", "leases"):  # fmt: skip
             needed = wanted(target)

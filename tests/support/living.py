@@ -168,8 +168,8 @@ class Living:
     def cold(self) -> Settled:
         """What a run comes to that looks at the whole fleet."""
         asked = self.question()
-        with asked.snapshot() as snapshot:
-            return settle(snapshot, asked.now, asked.remembered.memory)
+        snapshot = asked.snapshot()
+        return settle(snapshot, asked.now, asked.remembered.memory)
 
     def land(self, settled: Settled) -> None:
         """Commit what follows."""

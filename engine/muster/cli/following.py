@@ -144,12 +144,11 @@ class _Follower:
             now = self._fleet.now
             freshness = replace(READER, ask=fetches and not self._fleet.source.offline)
             reading = open_reading(self._fleet.source.repo, tip, worktree=False, freshness=freshness)
-            with reading.snapshot:
-                run = evaluate_reading(reading, now, self._fleet.wanted)
-                self._seen = (tip, tuple(reading.heard.refs)) if reading.heard is not None else seen
-                horizon = None if self._fleet.fixed_now else run.horizon
-                self._due = max(horizon, present + _SHORTEST_PAUSE) if horizon is not None else None
-                self._show(run)
+            run = evaluate_reading(reading, now, self._fleet.wanted)
+            self._seen = (tip, tuple(reading.heard.refs)) if reading.heard is not None else seen
+            horizon = None if self._fleet.fixed_now else run.horizon
+            self._due = max(horizon, present + _SHORTEST_PAUSE) if horizon is not None else None
+            self._show(run)
             self._last_error = ""
         except (RepositoryError, TryAgainError) as error:
             if self._seen is None:

@@ -5,7 +5,7 @@ The implementations that use git are in `muster.git`.
 
 from abc import ABC, abstractmethod
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from typing import Final, NamedTuple, Protocol, Self
+from typing import Final, NamedTuple, Protocol
 
 from muster.data.source import SourceFile
 from muster.dataclass import dataclass
@@ -202,12 +202,6 @@ class Snapshot(ABC):
     @abstractmethod
     def files(self) -> Iterator[SourceFile]:
         """Yield every `*.yaml`, `*.yml` and `*.json` file that `.musterignore` does not name."""
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(self, *_: object) -> None:  # noqa: B027
-        """Nothing has to be ended: the processes that it reads through are its repository's."""
 
 
 class Over(Snapshot):

@@ -1,7 +1,6 @@
 """Enlarging a part if reading or deciding it shows that more must be evaluated (see `muster.run.affected`)."""
 
-from collections.abc import Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Iterable
 from dataclasses import replace
 from typing import TypeVar
 
@@ -46,10 +45,10 @@ def _homes_concerned(part: FleetPart) -> frozenset[int]:
 
     question, state, facts = part.question, part.state, part.facts
     paths = {file.path for file in state.context()} | part.touched.unknown
-    with question.at(facts.commit).base(paths, ()) as snapshot_before:
-        before = validate(assemble(snapshot_before))
-    with question.snapshot(paths, ()) as snapshot_now:
-        after = validate(assemble(snapshot_now))
+    snapshot_before = question.at(facts.commit).base(paths, ())
+    before = validate(assemble(snapshot_before))
+    snapshot_now = question.snapshot(paths, ())
+    after = validate(assemble(snapshot_now))
     for one in (before, after):
         require_record(one, ())
     if before.settings.spec != after.settings.spec:
@@ -72,15 +71,13 @@ def _homes_concerned(part: FleetPart) -> frozenset[int]:
     return frozenset(state.of_names(names) | state.failing())
 
 
-@contextmanager
-def read_part(part: FleetPart) -> Iterator[tuple[FleetPart, Snapshot, Fleet | None]]:
-    """Read a part, with everything in the same files, and yield it, its files and its fleet. If that shows that more
-    must be evaluated, yield the larger part, and None instead of the fleet."""
+def read_part(part: FleetPart) -> tuple[FleetPart, Snapshot, Fleet | None]:
+    """Read a part, with everything in the same files, and return it, its files and its fleet. If that shows that more
+    must be evaluated, return the larger part, and None instead of the fleet."""
     part = part.closed()
-    with part.question.snapshot(part.paths, part.refs) as snapshot:
-        fleet = assemble(snapshot, partial=True)
-        reading = Reading(part, fleet)
-        if (larger := noticed(part, AFTER_READING, reading)) is not None:
-            yield larger, snapshot, None
-        else:
-            yield replace(part, standing=reading.standing), snapshot, fleet
+    snapshot = part.question.snapshot(part.paths, part.refs)
+    fleet = assemble(snapshot, partial=True)
+    reading = Reading(part, fleet)
+    if (larger := noticed(part, AFTER_READING, reading)) is not None:
+        return larger, snapshot, None
+    return replace(part, standing=reading.standing), snapshot, fleet

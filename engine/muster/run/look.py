@@ -69,8 +69,8 @@ def _refuse() -> bytes:
 def run_whole(question: Question, why: str, unread: frozenset[str] = frozenset()) -> RunAnswer:
     """Decide the whole fleet, without cached state, and without the contents of the files with the labels `unread`."""
     doing(RunStep.READING)
-    with question.snapshot() as snapshot:
-        settled = _settled(question, Unread(snapshot, {}, unread) if unread else snapshot, WHOLE)
+    snapshot = question.snapshot()
+    settled = _settled(question, Unread(snapshot, {}, unread) if unread else snapshot, WHOLE)
     run, looked_at = settled.last, f"the whole fleet: {why}"
     unkept = beyond_record(run.fleet, settled.findings, slips=True)
     if run.context is None or not settled.rested:
@@ -93,10 +93,10 @@ def run_part(part: FleetPart) -> RunAnswer:
     """Decide a part, enlarged as far as that turns out to be required. WholeNeeded if the whole fleet is."""
     while True:
         doing(RunStep.READING)
-        with read_part(part) as (part, snapshot, fleet):
-            if fleet is None:
-                continue
-            settled = _settled(part.question, snapshot, _PartScope(part, snapshot, fleet))
+        part, snapshot, fleet = read_part(part)
+        if fleet is None:
+            continue
+        settled = _settled(part.question, snapshot, _PartScope(part, snapshot, fleet))
         run = settled.last
         if not settled.rested or run.context is None:
             raise WholeNeeded("not all came to rest")

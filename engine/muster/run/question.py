@@ -1,7 +1,6 @@
 """The question that a run answers: which files, with which agents, as of which instant."""
 
 from collections.abc import Callable, Collection, Iterable, Sequence
-from contextlib import AbstractContextManager
 from dataclasses import field, replace
 from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final, Protocol, TypeAlias
@@ -60,7 +59,7 @@ class FileSource:
     `read` opens them for a question; with `only` and `refs`, just those paths and agents' refs.
     """
 
-    read: "Callable[[Question, Collection[str] | None, Refs], AbstractContextManager[Snapshot]]"
+    read: "Callable[[Question, Collection[str] | None, Refs], Snapshot]"
     changes: Sequence[PathChange] = ()
 
 
@@ -70,7 +69,7 @@ def read_commit(question: "Question", only: Collection[str] | None, refs: Refs) 
     return CommitSnapshot(question.repository, question.commit, refs_to_read, question.agents, only)
 
 
-def read_work_tree(question: "Question", only: Collection[str] | None, refs: Refs) -> AbstractContextManager[Snapshot]:
+def read_work_tree(question: "Question", only: Collection[str] | None, refs: Refs) -> Snapshot:
     """The files of the work tree."""
     # The hook reads the index alone, and must not pay for this import.
     from muster.git.open import work_tree_snapshot
@@ -135,7 +134,7 @@ class Question:
         """Which agents could be reached; None if their refs are not read."""
         return None if self.heard_or_none is None else self.heard_or_none.agents
 
-    def snapshot(self, only: Collection[str] | None = None, refs: Refs = None) -> AbstractContextManager[Snapshot]:
+    def snapshot(self, only: Collection[str] | None = None, refs: Refs = None) -> Snapshot:
         """The files to evaluate; with `only` and `refs` just those paths and agents' refs."""
         return self.files.read(self, only, refs)
 

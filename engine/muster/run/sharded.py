@@ -80,11 +80,11 @@ def decide_in_shards(question: Question, why: str, executor: Callable[[int], Exe
 
 def _listing(question: Question) -> tuple[list[ListedFile], frozenset[str]]:
     """The files to read, and the paths of those that `.musterignore` names."""
-    with question.snapshot() as snapshot:
-        listed = [ListedFile(file.path, file.oid, file.ref) for file in snapshot.files() if not is_hidden(file.path)]
-        if snapshot.skipped:
-            raise WholeNeeded("links, submodules, or files and refs that are left out")
-        return listed, frozenset(file.path for file in snapshot.ignored)
+    snapshot = question.snapshot()
+    listed = [ListedFile(file.path, file.oid, file.ref) for file in snapshot.files() if not is_hidden(file.path)]
+    if snapshot.skipped:
+        raise WholeNeeded("links, submodules, or files and refs that are left out")
+    return listed, frozenset(file.path for file in snapshot.ignored)
 
 
 @dataclass

@@ -108,17 +108,17 @@ def _check_part(question: Question, state: RunState, files: Collection[str]) -> 
 def _read(part: FleetPart) -> tuple[FleetPart, Fleet, Fleet]:
     """Read a part, as large as it must be, and its committed files."""
     while True:
-        with read_part(part) as (part, _, fleet):
-            if fleet is not None:
-                break
-    with part.question.base(part.paths, part.refs) as below:
-        return part, fleet, assemble(below)
+        part, _, fleet = read_part(part)
+        if fleet is not None:
+            break
+    below = part.question.base(part.paths, part.refs)
+    return part, fleet, assemble(below)
 
 
 def _check_whole(question: Question, state: RunState | None) -> FleetWithPolicies:
-    with without_collection(), question.base() as below, question.snapshot() as snapshot:
-        before = assemble(below)
-        fleet = check_against(snapshot, before)
+    with without_collection():
+        before = assemble(question.base())
+        fleet = check_against(question.snapshot(), before)
         if state is not None and not is_fleet_broken(fleet) and not beyond_record(fleet, fleet.findings):
             written = {change.path for change in question.files.changes}
             kept = keep(fleet, None, question.now, fleet.findings, written=written, there=before.read.parts)

@@ -26,9 +26,9 @@ def heard(hub: Repo) -> list[tuple[str, str]]:
     """The agents' files that a run reads."""
     repository = open_repository(hub.path, hub.environ)
     refs = local_agent_refs(repository, "main")
-    with CommitSnapshot(repository, hub.git("rev-parse", "main").strip(), refs.refs, refs.agents) as snapshot:
-        found: list[SourceFile] = [file for file in snapshot.files() if file.ref]
-        return [(file.ref, file.path) for file in found]
+    snapshot = CommitSnapshot(repository, hub.git("rev-parse", "main").strip(), refs.refs, refs.agents)
+    found: list[SourceFile] = [file for file in snapshot.files() if file.ref]
+    return [(file.ref, file.path) for file in found]
 
 
 def test_files_are_changed_and_removed(site: Site) -> None:

@@ -38,15 +38,15 @@ def second_by_second(living: Living, span: timedelta) -> list[tuple[datetime, li
     """What runs at every second derive, each over what the one before it did; and what is held then."""
     repository = open_repository(living.repo.path, living.repo.environ)
     heard, files, told, held = local_agent_refs(repository), dict[str, str | None](), [], set[tuple[str, str]]()
-    with CommitSnapshot(repository, living.repo.tip(), heard.refs, heard.agents) as snapshot:
-        now = living.now
-        while now <= living.now + span:
-            settled = settle(Overlay(snapshot, files), now)
-            files.update(settled.files)
-            holds = {(str(one.object), one.effect) for one in settled.last.fleet.held}
-            if settled.changes or holds != held:
-                told.append((now, _told(settled.changes), holds))
-            held, now = holds, now + SECOND
+    snapshot = CommitSnapshot(repository, living.repo.tip(), heard.refs, heard.agents)
+    now = living.now
+    while now <= living.now + span:
+        settled = settle(Overlay(snapshot, files), now)
+        files.update(settled.files)
+        holds = {(str(one.object), one.effect) for one in settled.last.fleet.held}
+        if settled.changes or holds != held:
+            told.append((now, _told(settled.changes), holds))
+        held, now = holds, now + SECOND
     return told
 
 

@@ -70,6 +70,6 @@ def test_the_median_of_what_they_took(tmp_path: Path) -> None:
     ):  # fmt: skip
         repo.commit(files)
     repository = open_repository(repo.path, repo.environ)
-    with CommitSnapshot(repository, repo.tip(), (), Agents()) as snapshot:
-        found = usual_times(repository, repo.tip(), assemble(snapshot))
+    snapshot = CommitSnapshot(repository, repo.tip(), (), Agents())
+    found = usual_times(repository, repo.tip(), assemble(snapshot))
     assert found == {WEB: UsualTime(timedelta(minutes=5), 3), SET: UsualTime(timedelta(seconds=30), 1)}

@@ -173,13 +173,13 @@ def commit_edit(
             find_derived_tips(repository, tips)  # also fetches the derived branch, if there is one
         # Agents' requests are in their refs: a proposal that is not fetched could not be accepted.
         heard = agent_refs_at(repository, evaluated_commit(repository, tips.base), READER, first=remote)
-        with open_commit(repository, tips.base, heard) as snapshot:
-            draft = Draft(check_snapshot(snapshot), snapshot.agents)
-            change(draft)
-            if not draft.texts:
-                return Edited(None, tuple(draft.changes))
-            _prepare_new_files(draft, repository, tips.base)
-            _refuse_new_errors(draft, check_snapshot(Overlay(snapshot, dict(draft.texts))))
+        snapshot = open_commit(repository, tips.base, heard)
+        draft = Draft(check_snapshot(snapshot), snapshot.agents)
+        change(draft)
+        if not draft.texts:
+            return Edited(None, tuple(draft.changes))
+        _prepare_new_files(draft, repository, tips.base)
+        _refuse_new_errors(draft, check_snapshot(Overlay(snapshot, dict(draft.texts))))
         files = {path: None if text is None else text.encode() for path, text in draft.texts.items()}
         message = "\n".join((subject, "", *draft.changes, ""))
         commit = build_commit(repository, files, message, tips.base)

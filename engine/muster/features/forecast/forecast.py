@@ -65,11 +65,9 @@ class RenewingAgents:
         cls, rehearsal: Rehearsal, patterns: Iterable[str], now: datetime, *, lost: Iterable[str] = ()
     ) -> "RenewingAgents":
         """The agents of clusters whose names match, without the `lost` and the silent ones."""
-        with CommitSnapshot(
-            rehearsal.repository, rehearsal.commit, rehearsal.heard.refs, rehearsal.heard.agents
-        ) as all_:
-            fleet, gone = assemble(all_), frozenset(lost)
-            return cls(fleet, tuple(beat for beat in beats(fleet, patterns, now) if beat.cluster not in gone))
+        all_ = CommitSnapshot(rehearsal.repository, rehearsal.commit, rehearsal.heard.refs, rehearsal.heard.agents)
+        fleet, gone = assemble(all_), frozenset(lost)
+        return cls(fleet, tuple(beat for beat in beats(fleet, patterns, now) if beat.cluster not in gone))
 
     def before(self, rehearsal: Rehearsal, now: datetime) -> None:
         """Renew the leases until an instant."""

@@ -196,11 +196,10 @@ def _before(snapshot: "Snapshot", settled: "Settled") -> dict[str, str]:
     """The present content of the files that differ."""
     if not settled.files:
         return {}
-    with snapshot:
-        return {
-            file.path: file.read().decode(errors="replace")
-            for file in snapshot.files() if not file.ref and file.path in settled.files
-        }  # fmt: skip
+    return {
+        file.path: file.read().decode(errors="replace")
+        for file in snapshot.files() if not file.ref and file.path in settled.files
+    }  # fmt: skip
 
 
 @plan.command("comment", short_help="Comment on a pull request with a plan.")

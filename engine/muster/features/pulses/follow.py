@@ -39,9 +39,8 @@ def look(
     followed = fetch(repository, remote=remote, branch=branch) if remote and branch else None
     base = resolve(repository, followed or "HEAD")
     heard = agent_refs_at(repository, base, WRITER, first=remote)
-    with open_commit(repository, base, heard) as snapshot:
-        run = evaluate_snapshot(snapshot, now, memory)
-        require_heard(repository, run, heard, WRITER)
+    run = evaluate_snapshot(open_commit(repository, base, heard), now, memory)
+    require_heard(repository, run, heard, WRITER)
     for pulse in run.fleet.pulses:
         say(pulse.event)
         if pulse.sent is not None:

@@ -108,18 +108,18 @@ def _strategies(
     repository: Repository, trial: Rehearsal, start: str, runs: Sequence[EngineCommit], given: Mapping[ObjectId, Tree]
 ) -> ReplayedStrategies:
     """Read what happened in fact, and put the strategies into the fleet at the start."""
-    with CommitSnapshot(trial.repository, trial.commit, (), Agents()) as snapshot:
-        fleet = assemble(snapshot)
-        strategies = ReplayedStrategies(given, Supposition(fleet))
-        at_start = [(id_.name, fleet.previous[id_]) for id_ in of_kinds(fleet.previous, MANAGED_CLUSTER)]
-        for id_ in of_kinds(fleet.previous, ROLLOUT, MANAGED_CLUSTER):
-            strategies.see_fact(id_, fleet.previous[id_])
-        paths = {
-            part.source.path for id_ in given if (obj := fleet.objects.get(id_)) is not None
-            for part in obj.parts if part.layer is Layer.INPUT
-        }  # fmt: skip
-        trial.suppose({("", path): strategies.changed(data) for path in paths
-                       if (data := blob_at(trial.repository, trial.commit, path)) is not None})  # fmt: skip
+    snapshot = CommitSnapshot(trial.repository, trial.commit, (), Agents())
+    fleet = assemble(snapshot)
+    strategies = ReplayedStrategies(given, Supposition(fleet))
+    at_start = [(id_.name, fleet.previous[id_]) for id_ in of_kinds(fleet.previous, MANAGED_CLUSTER)]
+    for id_ in of_kinds(fleet.previous, ROLLOUT, MANAGED_CLUSTER):
+        strategies.see_fact(id_, fleet.previous[id_])
+    paths = {
+        part.source.path for id_ in given if (obj := fleet.objects.get(id_)) is not None
+        for part in obj.parts if part.layer is Layer.INPUT
+    }  # fmt: skip
+    trial.suppose({("", path): strategies.changed(data) for path in paths
+                   if (data := blob_at(trial.repository, trial.commit, path)) is not None})  # fmt: skip
     at, objects = start, repository.objects
     for run in runs:
         changes = changed_paths(repository, at, run.commit)
@@ -171,10 +171,10 @@ def _policies(repository: Repository, commits: tuple[str, ...]) -> set[str]:
     """The files with policies in any of these commits."""
     found = set[str]()
     for commit in dict.fromkeys(commits):
-        with CommitSnapshot(repository, commit, (), Agents()) as snapshot:
-            for id_, obj in assemble(snapshot).objects.items():
-                if any(kind.has(id_) for kind in POLICIES):
-                    found.update(part.source.path for part in obj.parts if part.layer is Layer.INPUT)
+        snapshot = CommitSnapshot(repository, commit, (), Agents())
+        for id_, obj in assemble(snapshot).objects.items():
+            if any(kind.has(id_) for kind in POLICIES):
+                found.update(part.source.path for part in obj.parts if part.layer is Layer.INPUT)
     return found
 
 
@@ -182,11 +182,11 @@ def _put(trial: Rehearsal, files: Mapping[str, bytes]) -> Edits:
     """Replace policies by those of the same name in files. Returns the edits."""
     if not files:
         return {}
-    with CommitSnapshot(trial.repository, trial.commit, (), Agents()) as snapshot:
-        supposition = Supposition(assemble(snapshot))
-        for name, data in files.items():
-            supposition.put(name, data)
-        edits = supposition.edits
+    snapshot = CommitSnapshot(trial.repository, trial.commit, (), Agents())
+    supposition = Supposition(assemble(snapshot))
+    for name, data in files.items():
+        supposition.put(name, data)
+    edits = supposition.edits
     trial.suppose(edits)
     return edits
 

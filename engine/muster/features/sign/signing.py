@@ -73,9 +73,9 @@ def sign(
         apart = find_derived_tips(repository, tips)
         seen = commit_to_evaluate(repository, tips, apart)
         heard = agent_refs_at(repository, seen, freshness, first=remote)
-        with CommitSnapshot(repository, seen, heard.refs, heard.agents) as snapshot:
-            fleet = check_snapshot(snapshot)
-            draft = _sign_requests(fleet, authority, now())
+        snapshot = CommitSnapshot(repository, seen, heard.refs, heard.agents)
+        fleet = check_snapshot(snapshot)
+        draft = _sign_requests(fleet, authority, now())
         if draft.files and not fleet.settings.get(*AUTHORITY):
             draft.waiting.append(_NO_AUTHORITY)
         if not draft.files:

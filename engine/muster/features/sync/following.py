@@ -86,8 +86,8 @@ class Follower:
 
 def _committed(repository: Repository, revision: str) -> tuple[str, Fleet]:
     commit = evaluated_commit(repository, resolve(repository, revision))
-    with CommitSnapshot(repository, commit) as snapshot:
-        return commit, check_snapshot(snapshot)
+    snapshot = CommitSnapshot(repository, commit)
+    return commit, check_snapshot(snapshot)
 
 
 def projected_kinds(
@@ -123,8 +123,8 @@ def committed_objects(repository: Repository, commit: str, fleet: Fleet, chosen:
     files = {file.path: file for file in projected_files(entries, chosen)}
     if not files:
         return found
-    with CommitSnapshot(repository, commit, only=files) as snapshot:
-        contents = {source.path: source.read() for source in snapshot.files()}
+    snapshot = CommitSnapshot(repository, commit, only=files)
+    contents = {source.path: source.read() for source in snapshot.files()}
     for path, file in sorted(files.items()):
         data = contents.get(path)
         if data is None or not is_as_recorded(file.record, content_id(data)):

@@ -76,11 +76,11 @@ class Supposed:
         from muster.fleet.assemble import assemble
         from muster.git.snapshot import CommitSnapshot
 
-        with CommitSnapshot(trial.repository, trial.commit, trial.heard.refs, trial.heard.agents) as snapshot:
-            supposition = Supposition(assemble(snapshot))
-            with options.usage_errors(NotSupposable):
-                lost = self._all(supposition, now, trial.origin.worktree)
-            trial.suppose(supposition.edits)
+        snapshot = CommitSnapshot(trial.repository, trial.commit, trial.heard.refs, trial.heard.agents)
+        supposition = Supposition(assemble(snapshot))
+        with options.usage_errors(NotSupposable):
+            lost = self._all(supposition, now, trial.origin.worktree)
+        trial.suppose(supposition.edits)
         return lost
 
     def _all(self, supposition: "Supposition", now: datetime, root: Path | None) -> tuple[str, ...]:
