@@ -146,12 +146,13 @@ REGIONS = ("region", "topology.kubernetes.io/region", "failure-domain.beta.kuber
 @dataclass(frozen=True, slots=True)
 class ClusterRows:
     """The overview's data about single clusters: the row of each cluster, the Remedies applied to it, when time alone
-    may change it next, and adapters' reports."""
+    may change it next, adapters' reports, and the certificate requests that wait."""
 
     rows: Mapping[ObjectId, Tree]
     applied: Mapping[ObjectId, Sequence[str]]
     due: Mapping[ObjectId, tuple[datetime, str]]
     adapters: Mapping[ObjectId, Tree]
+    requests: Mapping[ObjectId, dict[str, str]]
 
     @classmethod
     def of(cls, run: Run, names: Container[str] | None = None) -> "ClusterRows":
@@ -164,6 +165,7 @@ class ClusterRows:
             {id_: sorted({str(entry.get("remedy")) for entry in entries}) for id_, entries in origins.items()},
             {obj.id: due for obj in clusters if (due := _due(run, obj)) is not None},
             {obj.id: _report(run, obj) for obj in reports},
+            {id_: one for id_, one in _requests(run) if names is None or _home(id_, one) in names},
         )  # fmt: skip
 
     def updated(self, run: Run, names: Collection[str]) -> "ClusterRows":
@@ -171,11 +173,13 @@ class ClusterRows:
         new, ids = ClusterRows.of(run, names), [obj.id for obj in run.fleet.clusters()]
         kept = {id_: report for id_, report in self.adapters.items() if id_.namespace not in names}
         reports = {**kept, **new.adapters}
+        requests = {id_: one for id_, one in self.requests.items() if _home(id_, one) not in names} | {**new.requests}
         return ClusterRows(
             {id_: new.rows[id_] if id_ in new.rows else self.rows[id_] for id_ in ids},
             {id_: new.applied[id_] if id_ in new.applied else self.applied[id_] for id_ in ids},
             {id_: due for id_ in ids if (due := (new if id_ in new.rows else self).due.get(id_)) is not None},
             {id_: reports[id_] for id_ in sorted(reports, key=lambda id_: (id_.namespace, id_.name))},
+            {id_: requests[id_] for id_ in sorted(requests)},
         )
 
 
@@ -187,7 +191,7 @@ def overview(run: Run, title: str, known: ClusterRows) -> Tree:
         "commit": run.commit or "",
         "next": list(_next(run, known)),
         "frozen": _frozen(run),
-        "requests": list(_requests(run)),
+        "requests": list(known.requests.values()),
         "rollouts": list(_rollouts(run)),
         **_numbered(known.rows.values()),
         "held": [
@@ -232,11 +236,16 @@ def _frozen(run: Run) -> str:
     return next((str(one.get("message") or "frozen") for one in conditions if one.get("status") == "True"), "")
 
 
-def _requests(run: Run) -> Iterator[Tree]:
-    """Yield the certificate requests that wait for approval or a signature, and their clusters."""
+def _requests(run: Run) -> Iterator[tuple[ObjectId, dict[str, str]]]:
+    """Yield the certificate requests that wait for approval or a signature, with name and cluster."""
     bodies = (run.fleet.whole(obj.id) for obj in run.fleet.of(CSR))
     for body in waiting(bodies, run.fleet.objects):
-        yield {"name": _name(body), "cluster": cluster_of(body)}
+        yield CSR.id(_name(body)), {"name": _name(body), "cluster": cluster_of(body)}
+
+
+def _home(request: ObjectId, one: Mapping[str, str]) -> str:
+    """The neighbourhood of a request: its cluster's, or its own."""
+    return one["cluster"] or request.name
 
 
 def _rollouts(run: Run) -> Iterator[Tree]:
