@@ -233,10 +233,9 @@ TAINT_EFFECTS: Mapping[str, frozenset[str]] = MappingProxyType(
 BY_GROUP_KIND: Mapping[tuple[str, str], Kind] = MappingProxyType({(kind.group, kind.name): kind for kind in ALL})
 #: The table of `muster detect`: no object of a fleet, but its findings have places as those of objects have.
 DETECTOR_TABLE = Kind("", ("",), "DetectorTable", "detectortables")
-_ENTRIES = {
-    **BY_GROUP_KIND,
-    ("", DETECTOR_TABLE.name): DETECTOR_TABLE,
-}  # looked up a hundred times per cluster; a proxy takes twice as long
+#: The kind of objects of other programs: no rule reads it.
+OTHER = Kind("", ("",), "", "")
+_ENTRIES = {**BY_GROUP_KIND, ("", DETECTOR_TABLE.name): DETECTOR_TABLE}  # looked up often; a proxy takes twice as long
 _CLUSTERS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 BY_NAME: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in ALL if not kind.qualified})
 
@@ -244,6 +243,11 @@ BY_NAME: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in ALL 
 def kind_of(id_: ObjectId) -> Kind:
     """Return the kind of an id. KeyError for a kind that is not in the registry."""
     return _ENTRIES[id_[:2]]
+
+
+def kind_or_other(id_: ObjectId) -> Kind:
+    """Return the kind of an id; OTHER for a kind that is not in the registry."""
+    return _ENTRIES.get(id_[:2], OTHER)
 
 
 def is_cluster(id_: ObjectId) -> bool:

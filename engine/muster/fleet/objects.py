@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import field, replace
 
 from muster.data.ids import ObjectId
-from muster.data.kinds import Kind, kind_of
+from muster.data.kinds import Kind, kind_or_other
 from muster.data.source import Layer, Part
 from muster.data.tree import Tree, dig
 from muster.dataclass import dataclass
@@ -23,12 +23,12 @@ class Object:
     id: ObjectId
     body: Tree
     parts: tuple[Part, ...]
-    #: The kind's registry entry. It is read seventy times in a run.
+    #: The kind's registry entry, OTHER for an object of another program. It is read seventy times in a run.
     kind: Kind = field(init=False, repr=False, compare=False)
 
     def __post_init__(self) -> None:
-        """Look up the kind. KeyError if it is not in the registry."""
-        object.__setattr__(self, "kind", kind_of(self.id))
+        """Look up the kind."""
+        object.__setattr__(self, "kind", kind_or_other(self.id))
 
     @property
     def spec(self) -> dict[str, Tree]:
