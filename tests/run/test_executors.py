@@ -7,12 +7,12 @@ import sys
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from muster.dataclass import dataclass
 from muster.run.executors import Executor, Processes
 from muster.run.incremental import answer
 from muster.run.shard import Answered, Shard, decide_shard

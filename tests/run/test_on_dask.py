@@ -8,12 +8,12 @@ import subprocess
 import sys
 import time
 from collections.abc import Iterator
-from dataclasses import dataclass
 from functools import partial
 from pathlib import Path
 
 import pytest
 
+from muster.dataclass import dataclass
 from muster.git.errors import RepositoryError
 from muster.run.incremental import answer
 from muster.run.on_dask import OnDask
