@@ -80,7 +80,7 @@ def test_a_process_that_lasts_does_not_wait_for_it_again(here: Repository, sound
     _, took = asked(here, settings(quiet=str(sound.path)), lasting=True)
     assert took < ANSWER_SECONDS
     wait_until(lambda: not line.trouble, lambda: line.trouble)
-    assert asked(here, settings(quiet=str(sound.path)), lasting=True)[0] == {}
+    wait_until(lambda: asked(here, settings(quiet=str(sound.path)), lasting=True)[0] == {})  # a busy machine is late
 
 
 def test_what_interrupts_us_ends_what_is_asked(here: Repository, silent: str) -> None:
