@@ -231,11 +231,9 @@ TAINT_EFFECTS: Mapping[str, frozenset[str]] = MappingProxyType(
 )
 
 BY_GROUP_KIND: Mapping[tuple[str, str], Kind] = MappingProxyType({(kind.group, kind.name): kind for kind in ALL})
-#: The table of `muster detect`: no object of a fleet, but its findings have places as those of objects have.
-DETECTOR_TABLE = Kind("", ("",), "DetectorTable", "detectortables")
-#: The kind of objects of other programs: no rule reads it.
+#: The kind of objects that are not of a fleet, such as those of other programs: no rule reads it.
 OTHER = Kind("", ("",), "", "")
-_ENTRIES = {**BY_GROUP_KIND, ("", DETECTOR_TABLE.name): DETECTOR_TABLE}  # looked up often; a proxy takes twice as long
+_ENTRIES = dict(BY_GROUP_KIND)  # looked up a hundred times per cluster; a proxy takes twice as long
 _CLUSTERS = frozenset((kind.group, kind.name) for kind in CLUSTERS)
 BY_NAME: Mapping[str, Kind] = MappingProxyType({kind.name: kind for kind in ALL if not kind.qualified})
 

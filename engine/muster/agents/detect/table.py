@@ -19,7 +19,8 @@ from muster.agents.detect.report import StatusText, Subject
 from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.findings import finding
-from muster.data.kinds import BY_NAME, DETECTOR_TABLE
+from muster.data.ids import ObjectId
+from muster.data.kinds import BY_NAME
 from muster.data.source import Layer, Part, Place, SourceFile
 from muster.data.times import parse_duration
 from muster.data.tree import Tree, mapping_at
@@ -87,7 +88,7 @@ def read_table(path: Path) -> tuple[list[TableRow], list[Finding]]:
     found = [messages.unreadable(source, problem, None, ours=True) for problem in loaded.problems]
     document = loaded.documents[0] if loaded.documents else None
     body: Tree = document.body if document else {}
-    id_ = DETECTOR_TABLE.id(path.name)
+    id_ = ObjectId("", "DetectorTable", "", path.name)
     index, line = (document.index, document.line) if document else (0, 1)
     table = Object(id_, body, (Part(id_, "", body, Layer.INPUT, source, index, None, line),))
     if not found:
