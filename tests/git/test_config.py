@@ -1,5 +1,6 @@
 """Where a branch goes."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -67,3 +68,32 @@ def test_author_and_committer_are_each_whom_git_names(
     assert (author == committer) == same
     for found, role in ((author, "AUTHOR"), (committer, "COMMITTER")):
         assert found.rpartition(" <")[0] == identity(repository, role).rpartition(" <")[0]
+
+
+@pytest.mark.parametrize(
+    ("name", "mail"),
+    [
+        ("Ada", "ada@example.com"),
+        ("Ünal Ö", "ünal@example.com"),
+        ("A. Lovelace Jr.", "ada@example.com"),
+        (" Ada\t", "ada@example.com"),
+        ("Ada <the first>", "ada@example.com"),
+        ("Ada, 'Countess'", "<ada@example.com>"),
+        ("Ada", ""),
+        ("", "ada@example.com"),
+        ("Ada", None),
+        (None, "ada@example.com"),
+    ],
+)
+def test_who_commits_is_whom_git_would_name(origin: Repo, name: str | None, mail: str | None) -> None:
+    plain = {name: value for name, value in origin.environ.items() if not name.startswith(("GIT_AUTHOR", "GIT_COMM"))}
+    for key, value in (("user.name", name), ("user.email", mail)):
+        if value is not None:
+            origin.git("config", key, value)
+    repository = open_repository(origin.path, plain)
+    said = repository.git.line("-c", "user.useConfigOnly=true", "var", "GIT_AUTHOR_IDENT")
+    expected, _, _ = (said or "muster <muster@localhost> 0 +0000").rpartition(" <")
+    found = re.fullmatch(r"(.*) <(.*)> \d+ [+-]\d{4}", identity(repository, "AUTHOR"))
+    assert found is not None
+    assert found[1] == expected
+    assert f"<{found[2]}>" in (said or "<muster@localhost>")

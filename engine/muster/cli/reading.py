@@ -89,7 +89,7 @@ class FleetReading:
             )
         except (UnknownChangesError, RepositoryError):
             return None
-        return Question(repository, commit, heard, now, Remembered(repository), files=files)
+        return Question(repository, commit, heard, now, Remembered(repository, listed=heard.own), files=files)
 
     def kept(self) -> "RunState | None":
         """Return the state of the last run on the branch that is checked out; None if none is kept."""

@@ -10,8 +10,8 @@ A repository without remotes is the place that agents push to, so its refs are c
 
 import os
 import re
-from collections.abc import Callable, Collection, Iterator, Sequence
-from dataclasses import replace
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from dataclasses import field, replace
 from datetime import UTC, datetime
 from functools import cache, partial
 from typing import Final
@@ -23,7 +23,7 @@ from muster.data.names import few
 from muster.data.snapshot import Agents, Withheld
 from muster.dataclass import dataclass
 from muster.git.agentfetch import Failures, fetch_agents, fetching_remotes
-from muster.git.agents import AgentRef, agent_refs
+from muster.git.agents import AgentRef, agent_refs, list_refs_of_run
 from muster.git.agentsettings import AgentSettings, agent_settings
 from muster.git.clock import CLOCK_SKEW, wall_clock
 from muster.git.config import likely_first, remotes
@@ -46,7 +46,8 @@ class AgentRefs:
     """The agents' refs of a repository, as far as they are known.
 
     `refs` are in this clone now; `agents` says which agents could be reached. `has_remote`: there is a remote to fetch
-    from. `stale`: refs here are copies of a remote that did not answer; `trouble` says why not.
+    from. `stale`: refs here are copies of a remote that did not answer; `trouble` says why not. `own` are muster's own
+    refs that were listed with them.
     """
 
     refs: tuple[AgentRef, ...]
@@ -54,14 +55,15 @@ class AgentRefs:
     has_remote: bool = False
     stale: bool = False
     trouble: str = ""
+    own: Mapping[str, str] = field(default_factory=dict, compare=False)
 
 
 def local_agent_refs(repository: Repository, revision: str = "HEAD") -> AgentRefs:
     """Return the refs in this clone, by the settings of a revision. Nothing is fetched."""
-    settings = agent_settings(repository, revision)
-    refs = agent_refs(repository, settings=settings)
+    settings, listing = agent_settings(repository, revision), list_refs_of_run(repository)
+    refs = agent_refs(repository, settings=settings, listing=listing)
     asked = not remotes(repository) and not settings.remotes
-    found = AgentRefs(refs, Agents(_clusters(refs), asked=asked, limits=settings.limits))
+    found = AgentRefs(refs, Agents(_clusters(refs), asked=asked, limits=settings.limits), own=listing.own())
     return _complete(repository, found, settings, revision)
 
 
@@ -108,16 +110,16 @@ def _fetch_from_remotes(
     repository: Repository, settings: AgentSettings, recorded: Callable[[], Collection[str]], first: str | None,
     limit_seconds: float, failures: Failures,
 ) -> AgentRefs:  # fmt: skip
-    known, limits = remotes(repository), settings.limits
-    refs = agent_refs(repository, settings=settings)
+    known, limits, listing = remotes(repository), settings.limits, list_refs_of_run(repository)
+    refs, own = agent_refs(repository, settings=settings, listing=listing), listing.own()
     had = _clusters(refs)
     space = tracking(repository, first, known) if first is not None else ""
     if orphans := _unknown_source(refs, space):
         source = f"the repository that {orphans} was fetched from is not configured"
         trouble = f"{source}: name it with --remote, or git remote add"
-        return AgentRefs(refs, Agents(had, limits=limits), has_remote=True, stale=True, trouble=trouble)
+        return AgentRefs(refs, Agents(had, limits=limits), has_remote=True, stale=True, trouble=trouble, own=own)
     if not known and first is None and not settings.remotes:
-        return AgentRefs(refs, Agents(had, asked=True, limits=limits))
+        return AgentRefs(refs, Agents(had, asked=True, limits=limits), own=own)
     wanted, reached = cache(lambda: frozenset(recorded())), not known and first is None
     is_mirror = cache(partial(_is_mirror, repository))
     sources, troubles, stale = _source_remotes(refs, known, first, space, is_mirror), list[str](), False
@@ -143,7 +145,7 @@ def _fetch_from_remotes(
     gone = frozenset(had - present) if reached else frozenset()
     withheld_remotes = tuple(Withheld(one, why, withheld[one]) for one, why in sorted(silent.items()))
     agents = Agents(present, reached, gone, limits, withheld_remotes)
-    return AgentRefs(refs, agents, has_remote=True, stale=stale, trouble="; ".join(troubles))
+    return AgentRefs(refs, agents, has_remote=True, stale=stale, trouble="; ".join(troubles), own=own)
 
 
 def _clusters_of_remote(

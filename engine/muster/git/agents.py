@@ -16,6 +16,7 @@ from pathlib import Path
 from typing import Final, NamedTuple
 
 from muster.data.agentref import (
+    BRANCHES,
     FROM,
     Mandate,
     collected,
@@ -35,12 +36,12 @@ from muster.git.agentsettings import DEFAULTS, AgentSettings
 from muster.git.clock import CLOCK_SKEW, wall_clock
 from muster.git.entries import DIRECTORY, LINK, SUBMODULE, describe_link, obstacle_to
 from muster.git.errors import TooLargeError, UnreadableError
-from muster.git.objects import BlobSequence, GitObject, Objects, commit_tree, committer_seconds
+from muster.git.objects import BlobSequence, GitObject, Objects, commit_tree, committer_seconds, raw_entries
 from muster.git.paths import decode, is_data, printable
 from muster.git.quarantine import Refusal, refusals
 from muster.git.relayrefs import COMMIT, Shard, relayed_folders
 from muster.git.repository import Repository, common_directory
-from muster.git.trees import AgentEntry, raw_entries
+from muster.git.trees import AgentEntry
 
 MAX_DEPTH: Final = 16  # directories below a ref's root
 
@@ -49,6 +50,11 @@ _SHARDS: Final = 20 * 256
 
 _LOCAL: Final = "refs/heads/"
 _REMOTE: Final = "refs/remotes/"
+#: The memory of pulses (`muster.git.pulse_memory`).
+PULSES: Final = "refs/muster/pulses"
+_OWN: Final = re.compile(
+    rb"^(\S+) (%b|refs/(?:heads|remotes/.+)/%b.+)$" % (PULSES.encode(), BRANCHES.encode()), re.MULTILINE
+)
 _BROKEN: Final = re.compile(r"ignoring (?:broken|dangling) \w*ref (\S+)")
 
 
@@ -81,9 +87,29 @@ class AgentRef:
         object.__setattr__(self, "short", short_name(self.name))
 
 
+@dataclass(frozen=True, slots=True)
+class RefListing:
+    """The branches of a repository and its remotes, and muster's own refs, as `for-each-ref` lists them: id and full
+    name in a line each. `complaints` names the refs that are broken."""
+
+    lines: bytes
+    complaints: str
+
+    def own(self) -> dict[str, str]:
+        """Return where the memory of pulses and the branches of proposals point, by their full names."""
+        return {os.fsdecode(name): oid.decode() for oid, name in _OWN.findall(self.lines)}
+
+
+def list_refs_of_run(repository: Repository) -> RefListing:
+    """List once what a run asks about refs."""
+    done = repository.git.run("for-each-ref", "--format=%(objectname) %(refname)", _LOCAL, _REMOTE, FROM, PULSES)
+    return RefListing(done.stdout, done.stderr)
+
+
 def agent_refs(
-    repository: Repository, present: datetime | None = None, settings: AgentSettings = DEFAULTS
-) -> tuple[AgentRef, ...]:
+    repository: Repository, present: datetime | None = None, settings: AgentSettings = DEFAULTS,
+    listing: RefListing | None = None,
+) -> tuple[AgentRef, ...]:  # fmt: skip
     """Return the agents' refs, one per cluster, and those that do not count, sorted by name.
 
     Local branches and remote-tracking ones count alike, and so do the refs of other repositories and of relays, for the
@@ -91,10 +117,10 @@ def agent_refs(
     then the folder's tree. If several refs speak for a cluster, the one with the latest committer date counts (on a tie
     the remote's): a clone may hold a heartbeat not yet pushed, or an old copy. A date after `present`, by default the
     wall clock, does not count: an agent that dates its commits ahead would hide the cluster's own ref until then.
+    The refs are those of a `listing`, by default of a new one.
     """
-    done = repository.git.run("for-each-ref", "--format=%(objectname) %(refname)", _LOCAL, _REMOTE, FROM)
     unfetched, where = refusals(repository), common_directory(repository)
-    question = _RefsQuestion(done.stdout, done.stderr, unfetched, settings)
+    question = _RefsQuestion(listing or list_refs_of_run(repository), unfetched, settings)
     if (last := _last.get(where)) is not None and last[0] == question:
         return last[1]
     refs, contested = _group_refs(repository, question)
@@ -108,8 +134,7 @@ def agent_refs(
 
 
 class _RefsQuestion(NamedTuple):
-    listing: bytes
-    complaints: str
+    listing: RefListing
     unfetched: Mapping[str, Refusal]
     settings: AgentSettings
 
@@ -122,10 +147,10 @@ _last: dict[Path, tuple[_RefsQuestion, tuple[AgentRef, ...]]] = {}
 def _group_refs(repository: Repository, asked: _RefsQuestion) -> tuple[list[AgentRef], list[list[AgentRef]]]:
     """Return the refs that count or do not, whatever their dates, and the groups of refs that speak for one cluster."""
     settings, unfetched = asked.settings, asked.unfetched
-    listed = [("", name) for name in _BROKEN.findall(asked.complaints)]
+    listed = [("", name) for name in _BROKEN.findall(asked.listing.complaints)]
     relays = list[tuple[str, str]]()
     known = {remote.name for remote in settings.remotes}
-    for record in os.fsdecode(asked.listing).splitlines():
+    for record in os.fsdecode(asked.listing.lines).splitlines():
         commit, _, name = record.partition(" ")
         if remote_of(name) and remote_of(name) not in known:
             continue  # of a repository that the Fleet does not name any more

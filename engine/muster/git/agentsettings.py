@@ -6,6 +6,7 @@ counts as not set; the evaluation reports the error.
 
 import os
 import re
+import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
 from typing import Final
@@ -17,7 +18,9 @@ from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.loader import load_documents
 from muster.dataclass import dataclass
+from muster.git.entries import DIRECTORY
 from muster.git.errors import LostObjectError, TooLargeError, UnreadableError
+from muster.git.objects import raw_entries
 from muster.git.paths import MAX_BLOB_BYTES
 from muster.git.repository import Repository, blob_at
 
@@ -26,15 +29,11 @@ _RECORD: Final = ("status", "muster", "settings")
 
 def fleet_spec(repository: Repository, revision: str) -> dict[str, Tree]:
     """Return the Fleet's spec. LostObjectError if the repository has lost a file that may hold it."""
-    content = blob_at(
-        repository, revision, FLEET_FILE
-    )  # which is cached, because the branch of derived/ was looked up in it
+    content = blob_at(repository, revision, FLEET_FILE)
     for fleet in _fleets([content] if content is not None and len(content) <= MAX_BLOB_BYTES else []):
         return mapping_at(fleet, "spec")
-    listing = repository.git.run("ls-tree", "-r", "-z", "--name-only", revision, f"{FOLDER}{FLEET.plural}/")
-    paths = [os.fsdecode(path) for path in listing.stdout.split(b"\0") if path and b"\n" not in path]
-    answers = list(repository.objects.read([f"{revision}:{path}" for path in paths]))
-    for path, answer in zip(paths, answers, strict=True):
+    files = _derived_fleets(repository, revision)
+    for path, answer in zip(files, repository.objects.read([*files.values()]), strict=True):
         if isinstance(answer, TooLargeError):
             continue
         if isinstance(answer, UnreadableError):
@@ -42,6 +41,16 @@ def fleet_spec(repository: Repository, revision: str) -> dict[str, Tree]:
         for fleet in _fleets([answer.content]):
             return mapping_at(fleet, *_RECORD)
     return {}
+
+
+def _derived_fleets(repository: Repository, revision: str) -> dict[str, str]:
+    """Return the ids of the derived files of Fleets, by path; none if their folder cannot be read."""
+    folder = f"{FOLDER}{FLEET.plural}"
+    answer = next(repository.objects.read((f"{revision}:{folder}",), sys.maxsize))
+    if isinstance(answer, UnreadableError) or answer.kind != "tree":
+        return {}
+    entries = raw_entries(answer.content, repository.id_bytes)
+    return {f"{folder}/{os.fsdecode(name)}": oid for mode, name, oid in entries if mode != DIRECTORY}
 
 
 def _fleets(contents: Iterable[bytes]) -> Iterator[Tree]:

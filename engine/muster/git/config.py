@@ -13,6 +13,7 @@ from collections.abc import Collection, Iterator
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from muster.git.clock import wall_clock
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository, current_branch
 from muster.git.restricted import TRUST
@@ -75,7 +76,10 @@ def _programs(repository: Repository, place: Path) -> Iterator[str]:
     yield from (key for key in keys if _KEYS.fullmatch(key))
 
 
-_FALLBACK = ("-c", "user.name=muster", "-c", "user.email=muster@localhost")
+_NOBODY: Final = ("muster", "muster@localhost")
+_FALLBACK: Final = ("-c", f"user.name={_NOBODY[0]}", "-c", f"user.email={_NOBODY[1]}")
+#: A name or an address of which git removes no character.
+_PLAIN: Final = re.compile(r"\w([^\n<>]*\w)?")
 
 
 class Upstream(NamedTuple):
@@ -89,20 +93,31 @@ def identity(repository: Repository, role: str) -> str:
     """Return who commits as `AUTHOR` or `COMMITTER`: `Name <mail> seconds zone`, as git writes it.
 
     As configured or in the environment, dates included (`GIT_AUTHOR_DATE`); by default `muster <muster@localhost>`, and
-    the present. git's own guess from the host's name is not used.
+    the present. git's own guess from the host's name is not used. git is asked unless a plain name and address are set,
+    or none at all.
     """
+    if not _sets_roles_apart(repository):
+        set_here = tuple(repository.setting(f"user.{key}") for key in ("name", "email"))
+        name, mail = _NOBODY if None in set_here else map(str, set_here)
+        if _PLAIN.fullmatch(name) and _PLAIN.fullmatch(mail):
+            now = wall_clock().astimezone()
+            return f"{name} <{mail}> {int(now.timestamp())} {now:%z}"
     variable = f"GIT_{role}_IDENT"
     found = repository.git.line("-c", "user.useConfigOnly=true", "var", variable)
     return found or os.fsdecode(repository.git.output(*_FALLBACK, "var", variable)).strip()
 
 
 def identities(repository: Repository) -> tuple[str, str]:
-    """Return author and committer of a commit that is made now. git is asked once if nothing sets them apart."""
+    """Return author and committer of a commit that is made now."""
     author = identity(repository, "AUTHOR")
-    apart = any(name.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_")) for name in repository.git.environ)
-    if apart or any(key.startswith(("author.", "committer.")) for key in repository.settings):
-        return author, identity(repository, "COMMITTER")
-    return author, author
+    return author, identity(repository, "COMMITTER") if _sets_roles_apart(repository) else author
+
+
+def _sets_roles_apart(repository: Repository) -> bool:
+    """Does anything say more than who commits in general, such as a date or an author?"""
+    return any(name.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_")) for name in repository.git.environ) or any(
+        key.startswith(("author.", "committer.")) for key in repository.settings
+    )
 
 
 def signs_commits(repository: Repository) -> bool:

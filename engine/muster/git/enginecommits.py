@@ -30,9 +30,8 @@ from muster.dataclass import dataclass
 from muster.git.agentsettings import fleet_spec
 from muster.git.errors import IdentityError, RepositoryError, UnreadableError, require_library
 from muster.git.log import read_log
-from muster.git.objects import GitObject
+from muster.git.objects import GitObject, raw_entries
 from muster.git.repository import Repository, grep_lines, has_derived
-from muster.git.trees import raw_entries
 
 _TRANSITION: Final = re.compile(rb"lastTransitionTime: [\"']?([0-9TZ:.+-]+)[\"']?$", re.MULTILINE)
 

@@ -8,7 +8,7 @@ import hashlib
 import os
 import re
 import threading
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
 from typing import Final, NamedTuple
 
@@ -55,6 +55,22 @@ def tree_of(blobs: Mapping[str, tuple[bytes, str]], object_format: str = SHA1) -
     return object_id("tree", raw, object_format)
 
 
+def raw_entries(
+    tree: bytes, id_bytes: int, names: Collection[bytes] | None = None
+) -> Iterator[tuple[bytes, bytes, str]]:  # fmt: skip
+    """Yield mode, name and id of each entry of a raw tree, `<mode> <name> NUL <binary id>`, or of those with some
+    `names`. ValueError if the tree is damaged."""
+    at, end = 0, len(tree)
+    while at < end:
+        stop = tree.index(b"\0", at)
+        mode, space, name = tree[at:stop].partition(b" ")
+        if not space:
+            raise ValueError("an entry has no name")
+        at = stop + 1 + id_bytes
+        if names is None or name in names:
+            yield mode, name, tree[stop + 1 : at].hex()
+
+
 def commit_text(files: Mapping[str, bytes], who: str, at: datetime, message: str, object_format: str = SHA1) -> bytes:
     """Return a commit of plain files without parents, as git stores it. `who`: `Name <mail>`."""
     tree, stamp = tree_id(files, object_format), f"{who} {int(at.timestamp())} +0000"
@@ -62,12 +78,19 @@ def commit_text(files: Mapping[str, bytes], who: str, at: datetime, message: str
 
 
 _TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
+_PARENT: Final = re.compile(rb"tree [0-9a-f]+\nparent ([0-9a-f]+)\n")
 _COMMITTER: Final = re.compile(rb"^committer .*> (\d+) [+-]\d{4}$", re.MULTILINE)
 
 
 def commit_tree(commit: bytes) -> str:
     """Return the tree of a commit, given as git stores it; empty if it is no commit."""
     found = _TREE.match(commit)
+    return found[1].decode() if found else ""
+
+
+def first_parent(commit: bytes) -> str:
+    """Return the first parent of a commit, given as git stores it; empty if it has none."""
+    found = _PARENT.match(commit)
     return found[1].decode() if found else ""
 
 

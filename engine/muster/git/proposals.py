@@ -8,7 +8,7 @@ another one pushed.
 
 import hashlib
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from muster.data.agentref import BRANCHES, approval_file, proposal_branch
@@ -36,16 +36,16 @@ class Branches:
 
     def tips(self) -> Mapping[str, str]:
         """Return the head of each topic's branch. RepositoryError if the remote does not answer."""
-        return dict(self._remote() if self.remote is not None else self._here(_HEADS))
+        return dict(self._remote() if self.remote is not None else self._here())
 
-    def known(self) -> bool:
-        """Does this clone remember any branch of the remote? Without a remote: is there any?"""
+    def among(self, refs: Collection[str]) -> bool:
+        """Is any of these refs a proposal's branch; with a remote, a copy of one that the remote had?"""
         prefix = _HEADS if self.remote is None else tracking(self.repository, self.remote)
-        return next(self._here(prefix), None) is not None
+        return any(topic_of(f"{_HEADS}{name.removeprefix(prefix)}") for name in refs if name.startswith(prefix))
 
-    def _here(self, prefix: str) -> Iterator[tuple[str, str]]:
-        for name, commit in list_refs(self.repository, f"{prefix}{BRANCHES}").items():
-            if topic := topic_of(f"{_HEADS}{name.removeprefix(prefix)}"):
+    def _here(self) -> Iterator[tuple[str, str]]:
+        for name, commit in list_refs(self.repository, f"{_HEADS}{BRANCHES}").items():
+            if topic := topic_of(name):
                 yield topic, commit
 
     def _remote(self) -> Iterator[tuple[str, str]]:

@@ -21,11 +21,12 @@ from muster.data.ids import ObjectId
 from muster.data.times import try_time
 from muster.data.tree import Tree, read_json
 from muster.dataclass import dataclass
+from muster.git.agents import PULSES
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository, open_repository, ref_tip
 from muster.git.rootref import RefContents, RootRef, files_of, store_files
 
-REF = "refs/muster/pulses"
+REF = PULSES
 _MESSAGE = "What muster remembers of its pulses\n"
 
 
@@ -87,10 +88,12 @@ def read_memory(repository: Repository, remote: str | None = None) -> PulseMemor
 
 @dataclass(frozen=True)
 class Remembered:
-    """The earlier pulses, read on demand. `at` changes whenever they do, and both are from one read."""
+    """The earlier pulses, read on demand. `at` changes whenever they do, and both are from one read. `listed` are the
+    repository's refs if the caller has listed them."""
 
     repository: Repository
     remote: str | None = None
+    listed: Mapping[str, str] | None = None
 
     @cached_property
     def memory(self) -> Memory:
@@ -103,7 +106,7 @@ class Remembered:
     def at(self) -> str:
         """The commit of the memory; with a remote, a digest of its content."""
         if self.remote is None:
-            return ref_tip(self.repository, REF) or ""
+            return (ref_tip(self.repository, REF) if self.listed is None else self.listed.get(REF)) or ""
         return hashlib.sha256(repr(sorted(self.memory.items())).encode()).hexdigest()
 
 

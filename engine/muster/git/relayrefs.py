@@ -18,10 +18,10 @@ from muster.data.agentref import COLLECTED, is_cluster_name
 from muster.git.entries import DIRECTORY, REGULAR
 from muster.git.errors import UnreadableError
 from muster.git.fastimport import keep_command
-from muster.git.objects import GitObject, Objects, commit_tree, format_of, object_id, tree_of
+from muster.git.objects import GitObject, Objects, commit_tree, format_of, object_id, raw_entries, tree_of
 from muster.git.paths import printable
 from muster.git.repository import Repository, common_directory
-from muster.git.trees import AgentEntry, raw_entries
+from muster.git.trees import AgentEntry
 
 COMMIT: Final = ".commit"
 #: A relay carries plain names only, so none is `.git`, `.gitmodules` or `.gitattributes` on any file system.

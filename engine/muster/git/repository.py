@@ -13,8 +13,8 @@ from pathlib import Path
 from typing import Final
 
 from muster.dataclass import dataclass
-from muster.git.errors import LostObjectError, RepositoryError, complaint, explain
-from muster.git.objects import GitObject, Objects
+from muster.git.errors import LostObjectError, RepositoryError, UnreadableError, complaint, explain
+from muster.git.objects import GitObject, Objects, first_parent, raw_entries
 from muster.git.process import LOCATION, OBJECTS, Completed, Git, without_location
 from muster.git.restricted import Setting, read_settings, restricted
 
@@ -22,6 +22,9 @@ _FULL_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MOST_KEPT: Final = 4
 _MOST_KEPT_BYTES: Final = 1 << 20  # the files of 3,000 clusters, listed
 _LOST: Final = b" BAD\t"  # what `ls-tree -l` says in place of a size
+_NEAR: Final = 8  # commits that are read one by one, rather than ask another process
+_HEADS: Final = "refs/heads/"
+_NOT_IN_FILES: Final = "refs/heads/.invalid"  # what the file HEAD says if the repository keeps refs in another way
 
 
 class AnswerCache:
@@ -144,8 +147,13 @@ def is_empty(repository: Repository) -> bool:
 
 def current_branch(repository: Repository) -> str | None:
     """Return the short name of HEAD's branch, which may have no commit yet; None if HEAD is detached."""
-    head = repository.git.line("symbolic-ref", "--quiet", "HEAD")
-    return head.removeprefix("refs/heads/") if head and head.startswith("refs/heads/") else None
+    try:
+        head = os.fsdecode((repository.git_dir / "HEAD").read_bytes()).strip().removeprefix("ref: ")
+    except OSError:
+        head = ""
+    if not head.startswith(_HEADS) or head == _NOT_IN_FILES:
+        head = repository.git.line("symbolic-ref", "--quiet", "HEAD") or ""
+    return head.removeprefix(_HEADS) if head.startswith(_HEADS) else None
 
 
 def branch_tip(repository: Repository, branch: str) -> str | None:
@@ -177,6 +185,8 @@ def blob_at(repository: Repository, commit: str, path: str) -> bytes | None:
     found = next(repository.objects.read((name,), sys.maxsize)) if "\n" not in path else None
     if isinstance(found, GitObject) and found.kind == "blob":
         return found.content
+    if _is_absent(repository, commit, path):
+        return None
     done = repository.git.run("cat-file", "blob", name)
     if done.status and _entry_at(repository, commit, path).split(b" ")[1:2] == [b"blob"]:
         raise LostObjectError(path, complaint(done.stderr, done.status))
@@ -185,7 +195,26 @@ def blob_at(repository: Repository, commit: str, path: str) -> bytes | None:
 
 def has_derived(repository: Repository, commit: str) -> bool:
     """Does a commit have derived files? LostObjectError if that cannot be read."""
-    return repository.objects.id_of(f"{commit}:derived") is not None or bool(_entry_at(repository, commit, "derived"))
+    if repository.objects.id_of(f"{commit}:derived") is not None:
+        return True
+    return not _is_absent(repository, commit, "derived") and bool(_entry_at(repository, commit, "derived"))
+
+
+def _is_absent(repository: Repository, commit: str, path: str) -> bool:
+    """Do the commit's trees say that it has no such file? False if one of them cannot be read."""
+    tree = f"{commit}^{{tree}}"
+    for name in os.fsencode(path).split(b"/"):
+        answer = next(repository.objects.read((tree,), sys.maxsize))
+        if isinstance(answer, UnreadableError) or answer.kind != "tree":
+            return False
+        try:
+            found = next(raw_entries(answer.content, repository.id_bytes, (name,)), None)
+        except ValueError:
+            return False
+        if found is None:
+            return True
+        tree = found[2]
+    return False
 
 
 def _entry_at(repository: Repository, commit: str, path: str) -> bytes:
@@ -209,10 +238,24 @@ def grep_lines(repository: Repository, pattern: str, commit: str, *paths: str) -
 
 def is_ancestor(repository: Repository, ancestor: str, commit: str) -> bool:
     """Is `ancestor` in the history of `commit`, or the same? RepositoryError for a commit that is missing here."""
+    if _is_near_ancestor(repository, ancestor, commit):
+        return True
     done = repository.git.run("merge-base", "--is-ancestor", ancestor, commit)
     if done.status not in (0, 1):
         raise explain("merge-base", done.stderr, done.status)
     return done.status == 0
+
+
+def _is_near_ancestor(repository: Repository, ancestor: str, commit: str) -> bool:
+    """Is a commit one of the last few first parents of another? Both are full ids."""
+    for _ in range(_NEAR):
+        found = next(repository.objects.read((commit,))) if commit else None
+        if not isinstance(found, GitObject):
+            return False
+        if commit == ancestor:
+            return True
+        commit = first_parent(found.content)
+    return False
 
 
 def shallow_commits(repository: Repository) -> frozenset[str]:

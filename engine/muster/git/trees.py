@@ -10,7 +10,7 @@ from typing import Final, NamedTuple, TypeAlias
 
 from muster.git.entries import DIRECTORY, SUBMODULE, Entry
 from muster.git.errors import UnreadableError, explain
-from muster.git.objects import Objects
+from muster.git.objects import Objects, raw_entries
 from muster.git.process import Git
 from muster.git.repository import Repository
 
@@ -80,22 +80,6 @@ def _wanted(paths: Iterable[bytes]) -> _Wanted:
         for name in path.split(b"/"):
             node = node.setdefault(name, {})
     return root
-
-
-def raw_entries(
-    tree: bytes, id_bytes: int, names: Collection[bytes] | None = None
-) -> Iterator[tuple[bytes, bytes, str]]:  # fmt: skip
-    """Yield mode, name and id of each entry of a raw tree, `<mode> <name> NUL <binary id>`, or of those with some
-    `names`. ValueError if the tree is damaged."""
-    at, end = 0, len(tree)
-    while at < end:
-        stop = tree.index(b"\0", at)
-        mode, space, name = tree[at:stop].partition(b" ")
-        if not space:
-            raise ValueError("an entry has no name")
-        at = stop + 1 + id_bytes
-        if names is None or name in names:
-            yield mode, name, tree[stop + 1 : at].hex()
 
 
 def list_paths(git: Git, commit: str, paths: Sequence[bytes]) -> Iterator[Entry]:

@@ -10,6 +10,7 @@ from tests.features.pulses.test_walkthrough import fleet
 from tests.support import in_process
 from tests.support.git import Repo, clone
 
+FLEET = "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: small}\n"
 NOW = datetime(2026, 1, 1, 0, 0, 30, tzinfo=UTC)
 
 
@@ -32,9 +33,11 @@ def test_it_commits_once_pushes_and_says_so(tmp_path: Path, capsys: pytest.Captu
     assert "looked at" in said.err
 
 
-def test_git_is_started_a_few_times(tmp_path: Path) -> None:
+@pytest.mark.parametrize("files", [{"fleet.yaml": FLEET}, {}], ids=["fleet.yaml", "no fleet.yaml"])
+def test_git_is_started_a_few_times(files: dict[str, str], tmp_path: Path) -> None:
     seed = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
-    seed.commit({"fleet.yaml": "apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {name: small}\n"})
+    if files:
+        seed.commit(dict(files))
     bare = clone(seed, tmp_path / "bare.git", "--bare")
     for arguments in (("remote", "remove", "origin"), ("config", "user.name", "A"), ("config", "user.email", "a@b")):
         bare.git(*arguments)
@@ -50,4 +53,4 @@ def test_git_is_started_a_few_times(tmp_path: Path) -> None:
         assert (code, errors) == (0, "")
         started.append((bare.tip() != before, trace.read_text().count('"event":"start"')))
     # The first run keeps what the others need, the second reads what the first has written.
-    assert started[2:] == [(False, 6), (True, 12)]
+    assert started[2:] == [(False, 4), (True, 8)]

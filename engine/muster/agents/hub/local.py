@@ -25,9 +25,8 @@ from muster.git.derivedbranch import derived_branch
 from muster.git.entries import DIRECTORY
 from muster.git.errors import RepositoryError, UnreadableError
 from muster.git.identities import certificates_at
-from muster.git.objects import Objects
+from muster.git.objects import Objects, raw_entries
 from muster.git.repository import Repository, branch_tip
-from muster.git.trees import raw_entries
 
 if TYPE_CHECKING:
     from muster.git.signatures.certificate import Issued

@@ -32,12 +32,12 @@ from muster.git.agents import AgentFiles, AgentRef
 from muster.git.derivedbranch import derived_branch
 from muster.git.errors import Moved, UnreadableError
 from muster.git.fastimport import remove_command, tree_command, write_command
-from muster.git.objects import Objects, object_id, tree_id
+from muster.git.objects import Objects, object_id, raw_entries, tree_id
 from muster.git.push import fetch, remote_tip
 from muster.git.relayrefs import COMMIT, cluster_folder, copy_commands
 from muster.git.repository import Repository, ref_tip
 from muster.git.rootref import NO_CONTENTS, RefContents
-from muster.git.trees import AgentEntry, raw_entries
+from muster.git.trees import AgentEntry
 
 _AGENTS: Final = "refs/heads/agents/"
 #: A step that takes longer has probably come to a halt.

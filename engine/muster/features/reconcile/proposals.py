@@ -91,7 +91,8 @@ def propose(repository: Repository, done: "ReconcileResult", branch: str, remote
     wanted = _wanted(fleet.held)
     branches = Branches(repository, remote)
     try:
-        if not (wanted or _asks(fleet) or _asked(done.settled.first.fleet) or (done.commit and branches.known())):
+        left = done.commit and branches.among(done.heard.own)
+        if not (wanted or _asks(fleet) or _asked(done.settled.first.fleet) or left):
             return proposed
         forge = str(fleet.settings.get("approval", "forge") or "")
         _Proposing(branches, done.head, branch, forge, proposed).all(wanted)

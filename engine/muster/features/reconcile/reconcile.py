@@ -188,7 +188,7 @@ class _ReconcileRequest:
             heard, listened, remembered = lost.question.heard, lost.listened, lost.question.remembered
         else:
             heard, listened = agent_refs_at(repository, base, self.freshness, first=remote), monotonic()
-            remembered = Remembered(repository, remote)
+            remembered = Remembered(repository, remote, heard.own)
         if self.planned:
             instant = planned_instant(repository, base, self.planned)
         else:
