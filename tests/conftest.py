@@ -53,21 +53,31 @@ UNMEASURED = (
     "run/test_wanted.py", "run/test_incremental.py",
     "git/test_objects.py",  # interrupts at any instant; one in the tracer itself, with its lock held, would hang
     "data/yaml/test_emitter.py",
-    # Nearly every line that these run others run, too, though they take half of what tracing costs: of `--cov-context
-    # =test` those whose lines are new last, when files are taken by what they add a second.
-    "features/edits/test_editing.py", "features/reconcile/test_reconcile.py", "features/replay/test_replay.py",
-    "features/pulses/test_walkthrough.py", "features/sign/test_signing.py", "agents/heartbeat/test_beating.py",
-    "agents/identity/test_rotation.py", "cli/test_instants.py", "cel/test_against_cel_cpp.py",
-    "cel/test_against_cel_python.py", "cel/test_bounds.py", "cli/test_cache.py",
-    "features/reconcile/test_leaving.py", "features/plan/test_cli.py", "features/reconcile/test_removals.py",
-    "features/reconcile/test_unrest.py", "features/watch/test_cli.py", "rules/reports/test_stage.py",
-    "rules/budgets/test_stage.py", "rules/registration/test_first_day.py", "rules/registration/test_removals.py",
-    "rules/sets/test_stage.py", "rules/heartbeats/test_silence.py", "rules/remedies/test_requested.py",
-    "rules/effects/test_requested.py", "run/test_executors.py", "run/test_meanwhile.py", "fleet/test_derived.py",
-    "fleet/test_edges.py", "fleet/test_faults.py", "fleet/test_report_parts.py", "fleet/test_hostile.py",
-    "git/test_push.py", "features/plan/test_comment.py", "data/yaml/test_fuzz.py", "data/yaml/test_shapes.py",
-    "data/yaml/test_writing.py", "features/forecast/test_rollouts.py", "cel/test_horizons.py", "cel/test_surprises.py",
-    "cel/test_engines.py",
+    # Other tests run nearly every line of these, and tracing them costs minutes. Chosen with `--cov-context=test`, by
+    # seconds per line that only they run.
+    "agents/heartbeat/test_beating.py", "agents/hub/test_remote.py", "agents/identity/test_rotation.py",
+    "cel/test_against_cel_cpp.py", "cel/test_against_cel_python.py", "cel/test_bounds.py", "cel/test_engines.py",
+    "cel/test_horizons.py", "cel/test_surprises.py", "cli/test_cache.py", "cli/test_instants.py", "cli/test_reports.py",
+    "cli/test_terminal.py", "data/test_locations.py", "data/yaml/test_fuzz.py", "data/yaml/test_shapes.py",
+    "data/yaml/test_writing.py", "deploy/test_action.py", "deploy/test_machine.py", "deploy/test_pre_receive.py",
+    "features/edits/test_editing.py", "features/export/test_editors.py", "features/forecast/test_rollouts.py",
+    "features/lint/proving/test_inputs.py", "features/lint/proving/test_questions.py",
+    "features/lint/proving/test_stages.py", "features/metrics/test_tracing.py", "features/plan/test_cli.py",
+    "features/plan/test_comment.py", "features/pulses/test_walkthrough.py", "features/reconcile/test_leaving.py",
+    "features/reconcile/test_lost_objects.py", "features/reconcile/test_pacing.py",
+    "features/reconcile/test_reconcile.py", "features/reconcile/test_removals.py", "features/reconcile/test_unrest.py",
+    "features/replay/test_replay.py", "features/sign/test_signing.py", "features/test/test_coverage.py",
+    "features/validate/test_cli.py", "features/validate/test_paths.py", "features/watch/test_cli.py",
+    "fleet/test_derived.py", "fleet/test_derived_parts.py", "fleet/test_edges.py", "fleet/test_faults.py",
+    "fleet/test_hostile.py", "fleet/test_report_parts.py", "fleet/test_schema_findings.py", "git/test_agents.py",
+    "git/test_crashes.py", "git/test_landing_derived.py", "git/test_pulse_memory.py", "git/test_push.py",
+    "git/test_restricted.py", "git/test_snapshot.py", "git/test_staged.py", "rules/budgets/test_stage.py",
+    "rules/effects/test_requested.py", "rules/heartbeats/test_silence.py", "rules/outputs/test_stage.py",
+    "rules/pools/test_failures.py", "rules/projections/test_policy.py", "rules/registration/test_first_day.py",
+    "rules/registration/test_removals.py", "rules/remedies/test_requested.py", "rules/reports/test_stage.py",
+    "rules/sets/test_stage.py", "run/test_executors.py", "run/test_meanwhile.py", "run/test_rollouts.py",
+    "run/test_scores.py", "schemas/test_cases.py", "schemas/test_readers.py", "schemas/test_registry.py",
+    "schemas/test_values.py", "test_forking.py",
 )  # fmt: skip
 
 

@@ -13,7 +13,7 @@ from typing import Any
 
 from muster.cel.declarations import Functions, Overload, TimeUse, by_function
 from muster.cel.library.registry import Declarations
-from muster.cel.types import BOOL, Type, canonical, may_have_times
+from muster.cel.types import BOOL, Type, may_have_times, type_digest
 from muster.dataclass import dataclass
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -73,11 +73,11 @@ class Env:
 
     def _digest(self) -> str:
         described = {
-            "variables": {name: canonical(kind) for name, kind in self.variables.items()},
+            "variables": {name: type_digest(kind) for name, kind in self.variables.items()},
             "functions": {
                 name: [
-                    [canonical(kind) for kind in entry.parameters],
-                    canonical(entry.result),
+                    [type_digest(kind) for kind in entry.parameters],
+                    type_digest(entry.result),
                     entry.cost,
                     entry.member,
                     entry.walks,
@@ -88,7 +88,7 @@ class Env:
             "checked": self.typed,
             "overloads": [f"{entry.id} {entry.signature}" for entry in self.overloads],
             "keys": {name: sorted(keys) for name, keys in self.known_keys.items()},
-            "result": None if self.expected is None else canonical(self.expected),
+            "result": None if self.expected is None else type_digest(self.expected),
             "cost": [self.max_cost, self.max_estimate],
         }
         text = json.dumps(described, separators=(",", ":"), sort_keys=True)

@@ -6,9 +6,12 @@ can get. `str(type)` is the specification's notation (`map(string,list(int))`), 
 includes the refinements; caches use it as a key.
 """
 
+import hashlib
+import json
 import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
+from functools import lru_cache
 from types import MappingProxyType
 from typing import Final
 
@@ -272,6 +275,13 @@ def canonical(type_: Type) -> Json:
             return [type(type_).__name__, getattr(type_, "name", ""), [canonical(part) for part in parts(type_)]]
         case _:
             return str(type_)
+
+
+@lru_cache(maxsize=4096)
+def type_digest(type_: Type) -> str:
+    """Return a digest of the canonical form; equal types have the same. Most types of environments are constants."""
+    text = json.dumps(canonical(type_), separators=(",", ":"))
+    return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 
 # -- reading the specification's notation ---------------------------------------------------------------------

@@ -75,11 +75,14 @@ def known_cluster(view: View, id_: ObjectId) -> Object:
 
 def stage(view: View, context: Context, now: datetime) -> Iterator[Decision | Finding]:
     """Decide what does not depend on a cluster's broken file."""
+    retained = list(retained_clusters(view, context))
+    if not retained:
+        return
     scopes = Scopes.of(view, context.rules, now)
     policies = [
         policy for policy in context.rules.compiled.of(ConditionPolicy) if _LEASE.search(str(policy.source.spec))
     ]
-    yield from each(retained_clusters(view, context), partial(_conditions, scopes, policies, now))
+    yield from each(retained, partial(_conditions, scopes, policies, now))
 
 
 def _conditions(
