@@ -12,18 +12,12 @@ from pathlib import Path
 import click
 import pytest
 
-from muster import __main__ as cli
+from muster import commandline as cli
 from muster.cli import exits
 from tests.features.pulses.test_walkthrough import cluster, fleet, lease, observed
 from tests.support.commandline import Run
 from tests.support.git import Repo, git_environ, new_repository
 
-#: What `--version` and `--help` load of muster.
-_LOADED = [
-    *("cli", "cli.exits", "data", "data.codes", "data.decision", "data.finding", "data.findings", "data.ids"),
-    *("data.names", "data.printable", "data.source", "data.tree", "dataclass", "fleet", "fleet.faults", "git"),
-    *("git.errors", "version"),
-]
 NOW = ("--now", "2026-01-01T00:00:30Z")
 
 
@@ -62,12 +56,25 @@ def test_every_example_of_a_help_text_is_understood(
         context.command.make_context(context.info_name, words, parent=context.parent).close()
 
 
-def test_help_loads_no_more_than_the_list_of_verbs() -> None:
-    code = "import sys; from muster.__main__ import run; run(['--help']); print(*sorted(sys.modules))"
-    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
-    loaded = done.stdout.splitlines()[-1].split()
-    assert [name for name in loaded if name.startswith("muster.")] == [f"muster.{n}" for n in ("__main__", *_LOADED)]
-    assert {"rich", "yaml", "git", "jsonschema", "msgspec", "subprocess", "sqlite3"}.isdisjoint(loaded)
+@pytest.mark.parametrize(
+    ("option", "ours", "unused"),
+    [
+        ("--version", {"version"}, {"click", "typing", "re"}),
+        ("--help", {"version", "commandline", "cli", "cli.exits"}, {"rich", "json", "pathlib", "subprocess"}),
+    ],
+)
+def test_what_says_little_loads_little(option: str, ours: set[str], unused: set[str]) -> None:
+    code = f"import atexit, sys; atexit.register(lambda: print(*sys.modules)); sys.argv[1:] = [{option!r}]"
+    main = "from muster.__main__ import main; main()"
+    done = subprocess.run([sys.executable, "-c", f"{code}; {main}"], capture_output=True, text=True, check=True)
+    loaded = set(done.stdout.splitlines()[-1].split())
+    assert {name for name in loaded if name.startswith("muster.")} == {f"muster.{name}" for name in {"__main__", *ours}}
+    assert unused.isdisjoint(loaded)
+
+
+def test_the_version_is_printed_as_in_a_longer_command_line(muster: Run) -> None:
+    short = subprocess.run([sys.executable, "-m", "muster", "--version"], capture_output=True, text=True, check=True)
+    assert muster("--version") == (0, short.stdout, short.stderr)
 
 
 @pytest.mark.parametrize(

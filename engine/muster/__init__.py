@@ -8,11 +8,9 @@ The library comes first; every command is a thin wrapper over it:
 Importing the package costs nothing: what is used is loaded on first use.
 """
 
-from importlib import import_module
-from typing import TYPE_CHECKING
-
 from muster.version import __version__
 
+TYPE_CHECKING = False  # typing takes 6 ms to import
 if TYPE_CHECKING:
     from muster.data.codes import Severity
     from muster.data.finding import Finding
@@ -30,5 +28,7 @@ _MODULES = {
 def __getattr__(name: str) -> object:
     if name not in _MODULES:
         raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+    from importlib import import_module
+
     found = globals()[name] = getattr(import_module(_MODULES[name]), name)
     return found

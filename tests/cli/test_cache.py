@@ -12,7 +12,7 @@ from tests.support.git import Repo
 
 PROGRAM = """
 import sys
-from muster import __main__ as cli
+from muster import commandline as cli
 code = cli.run(["get", "--repo", sys.argv[1], "--now", "2026-01-01T00:00:30Z"])
 print("imported" if {"celpy", "lark"} & set(sys.modules) else "not imported")
 sys.exit(code)

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 from click.shell_completion import ShellComplete
 
-from muster import __main__ as cli
+from muster import commandline as cli
 from tests.support.forking import muster_command, search_path
 from tests.support.git import Repo, new_repository
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 import click
 import pytest
 
-from muster.__main__ import cli
+from muster.commandline import cli
 from muster.data.codes import Code
 from tests.schemas.loading import resolve, schemas
 from tests.support.docs_site import pages

@@ -154,7 +154,7 @@ def test_a_verb(copy: Path) -> None:
     folder.mkdir()
     (folder / "__init__.py").touch()
     (folder / "cli.py").write_text(module)
-    put(copy / "engine/muster/__main__.py", '    "init": ', row)
+    put(copy / "engine/muster/commandline.py", '    "init": ', row)
     (copy / "fleet/a.yaml").write_text(cluster("a"))
     done = muster(copy, "count", "--worktree")
     assert (done.returncode, done.stdout.splitlines()[-1].isdigit()) == (0, True), done.stderr

@@ -9,8 +9,8 @@ import click
 import pytest
 
 import muster
-from muster.__main__ import cli
 from muster.agents.detect.table import TableRow, read_table
+from muster.commandline import cli
 
 PAGE = (Path(__file__).parents[2] / "docs" / "detect.md").read_text(encoding="utf-8")
 LINES = [line for block in re.findall(r"^```sh\n(.*?)^```$", PAGE, re.M | re.S) for line in block.splitlines()]

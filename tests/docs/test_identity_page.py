@@ -8,7 +8,7 @@ from pathlib import Path
 import click
 import pytest
 
-from muster.__main__ import cli
+from muster.commandline import cli
 
 PAGE = (Path(__file__).parents[2] / "docs" / "identity.md").read_text(encoding="utf-8")
 LINES = [line for line in PAGE.splitlines() if line.startswith("muster ")]

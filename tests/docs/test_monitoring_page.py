@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 import pytest
 
-from muster.__main__ import cli
+from muster.commandline import cli
 
 PAGE = (Path(__file__).parents[2] / "docs" / "monitoring.md").read_text(encoding="utf-8")
 LINES = [line for block in re.findall(r"^```sh\n(.*?)^```$", PAGE, re.M | re.S) for line in block.splitlines()]

@@ -22,7 +22,7 @@ DAY = "2026-12-21"
 NAMES = [f"{region}-{number}" for region in ("ap", "eu", "us") for number in (1, 2, 3)]
 OCM = "cluster.open-cluster-management.io"
 KILLED = """
-from muster import __main__ as cli
+from muster import commandline as cli
 def run(argument):
     cli.run(argument.split())
 """

@@ -8,7 +8,7 @@ import pytest
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, expect
 
-from muster.__main__ import run
+from muster.commandline import run
 from muster.features.history.history import FleetHistory
 from muster.features.page.pages import FleetSite
 from muster.features.test.memory import MemorySnapshot

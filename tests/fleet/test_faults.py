@@ -90,7 +90,7 @@ class TestWays:
 
 @pytest.mark.falls_back
 def test_a_fault_is_said_once(capsys: pytest.CaptureFixture[str]) -> None:
-    from muster.__main__ import _Fallbacks
+    from muster.commandline import _Fallbacks
 
     say: Callable[[str, Exception], None] = _Fallbacks()
     error = ZeroDivisionError("secret")

@@ -40,7 +40,7 @@ WAYS: dict[str, dict[str, str]] = {
 TRUSTED = {"clean", "smudge", "process", "textconv", "ssh"}
 COMMANDS = """
 import sys
-from muster.__main__ import run
+from muster.commandline import run
 path = sys.argv[1]
 for name in "ab":
     open(f"{path}/clusters/{name}.yaml", "a").write("# edited\\r\\n")

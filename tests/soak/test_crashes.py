@@ -29,7 +29,7 @@ __all__ = ["landing", "template"]  # fixtures
 #: A run of the command that keeps a state in the repository, as of noon.
 RECONCILE = """
 from pathlib import Path
-from muster.__main__ import run as command
+from muster.commandline import run as command
 def run(path):
     arguments = ["--repo", path, "--now", "2026-01-01T12:00:00Z", "--state", path + "/.git/kept.sqlite"]
     assert command(["reconcile", *arguments]) == 0

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from muster import __main__ as cli
+from muster import commandline as cli
 from muster.cli.cache import state_path
 from muster.git.repository import open_repository
 from muster.run.state import copy_of

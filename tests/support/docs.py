@@ -9,9 +9,9 @@ from tempfile import TemporaryDirectory
 
 import click
 
-from muster.__main__ import VERBS, cli
 from muster.cel.declarations import OPERATORS, Overload
 from muster.cel.library.registry import libraries
+from muster.commandline import VERBS, cli
 from muster.data.codes import Code
 from muster.features.init import library as policies
 from muster.features.metrics.metrics import METRICS

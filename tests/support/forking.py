@@ -197,7 +197,7 @@ def _warm_up() -> None:
     """Compile the policies and schemas that nearly every command uses, by a command in an empty folder."""
     with tempfile.TemporaryDirectory() as folder, chdir(folder), redirect_stdout(StringIO()):
         os.environ["XDG_CACHE_HOME"] = folder
-        assert import_module("muster.__main__").run(["validate"]) == 0
+        assert import_module("muster.commandline").run(["validate"]) == 0
 
 
 def _main() -> None:

@@ -7,7 +7,7 @@ from io import StringIO
 from pathlib import Path
 from unittest.mock import patch
 
-from muster.__main__ import run
+from muster.commandline import run
 
 
 def muster(*arguments: str, environ: Mapping[str, str], cwd: Path) -> tuple[int, str, str]:

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from playwright.sync_api import Page
 
-from muster.__main__ import run
+from muster.commandline import run
 from muster.data.times import format_time
 from tests.support.browser import opened
 from tests.support.example import NOON

@@ -28,7 +28,7 @@ LINES = (
 )  # fmt: skip
 _MAIN = """
 import shlex, sys
-from muster.__main__ import run
+from muster.commandline import run
 for line in sys.argv[1:]:
     print(f"$ muster {line}", flush=True)
     try:

@@ -140,7 +140,7 @@ def test_a_receiver_that_does_not_answer_costs_a_moment(repo: Repo) -> None:
     "environ", [{}, {"OTEL_EXPORTER_OTLP_ENDPOINT": "http://127.0.0.1:1", "OTEL_SDK_DISABLED": "true"}]
 )
 def test_where_nobody_asks_nothing_of_it_is_there(repo: Repo, environ: dict[str, str]) -> None:
-    seen = "import sys; from muster.__main__ import run; run(sys.argv[1:]); print([*sys.modules])"
+    seen = "import sys; from muster.commandline import run; run(sys.argv[1:]); print([*sys.modules])"
     done = subprocess.run(
         [sys.executable, "-c", seen, "reconcile", "--repo", str(repo.path)],
         env={**repo.environ, **environ}, capture_output=True, text=True, check=True,

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 
-from muster import __main__ as cli
+from muster import commandline as cli
 from muster.cli import exits
 from tests.support.git import Repo, new_repository
 

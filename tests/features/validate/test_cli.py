@@ -9,7 +9,7 @@ from tests.support.living import Living
 
 _HOOK = """
 import sys
-from muster import __main__ as cli
+from muster import commandline as cli
 code = cli.run(["validate", "--staged", "--touched"])
 unused = {"muster.rules.pipeline", "muster.git.push", "muster.features.plan"}
 unused |= {"celpy", "jsonschema", "lark", "re2", "rich", "git"}
