@@ -23,7 +23,7 @@ from muster.fleet.adoption import adopt
 from muster.fleet.agents import filter_agent_parts
 from muster.fleet.approvals import is_human_decision, with_bound_decisions
 from muster.fleet.faults import attempt
-from muster.fleet.files import builtin_objects, read
+from muster.fleet.files import builtin_objects, builtin_tests, read
 from muster.fleet.fleet import Fleet, ReadFiles
 from muster.fleet.foreign import by_kind
 from muster.fleet.merge import overlay
@@ -91,6 +91,12 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False)
             reading.derived_files, reading.as_written, missed.allowed, missed.unused,
         ),
     )  # fmt: skip
+
+
+def builtin_tests_of(fleet: Fleet) -> list[Object]:
+    """Return the tests of the built-in policies in the fleet's vocabulary, without those that it replaces."""
+    replaced = fleet.objects.keys() | fleet.broken
+    return [obj for id_, obj in translate_builtin(builtin_tests(), fleet.settings).items() if id_ not in replaced]
 
 
 @dataclass

@@ -170,10 +170,21 @@ PREFIX = "builtin:"
 
 @cache
 def builtin_objects() -> Mapping[ObjectId, Object]:
-    """Return the bundle's objects by id. RuntimeError if the bundle itself is damaged."""
+    """Return the bundle's objects by id, without tests: most of its text. RuntimeError if the bundle is damaged."""
+    return _bundled_objects(tests=False)
+
+
+@cache
+def builtin_tests() -> Mapping[ObjectId, Object]:
+    """Return the tests of the bundle's objects by id. RuntimeError if the bundle itself is damaged."""
+    return _bundled_objects(tests=True)
+
+
+def _bundled_objects(*, tests: bool) -> Mapping[ObjectId, Object]:
     folder = bundle_path("policies")
     reading = FilesRead()
-    for path in sorted(folder.glob("*.yaml")):  # not those of the library, which fleets copy
+    paths = sorted(folder.glob("*.yaml"))  # not those of the library, which fleets copy
+    for path in (path for path in paths if path.name.endswith(".test.yaml") == tests):
         read_file(reading, _bundled(folder, path), Layer.BUILTIN)
     if reading.findings:
         raise RuntimeError(f"the built-in policies are damaged: {reading.findings[0].message}")

@@ -12,11 +12,11 @@ from muster.data.tree import mappings_at
 from muster.features.test.coverage import Coverage
 from muster.features.test.memory import MemorySnapshot
 from muster.features.test.policytest import TESTED, affected_tests, run_tests
-from muster.fleet.files import builtin_objects
+from muster.fleet.files import builtin_objects, builtin_tests
 from muster.git.open import open_snapshot
 from muster.run.checking import check_snapshot
 
-TESTS = [obj for obj in builtin_objects().values() if obj.kind is POLICY_TEST]
+TESTS = [*builtin_tests().values()]
 CASES = [(str(test.id), str(case["name"])) for test in TESTS for case in mappings_at(test.spec, "cases")]
 
 POLICY = """\

@@ -38,6 +38,7 @@ from muster.dataclass import dataclass
 from muster.features.test.branches import branches_of
 from muster.features.test.coverage import Coverage, rules_of
 from muster.features.test.memory import Stated, derived_texts, objects_of
+from muster.fleet.assemble import builtin_tests_of
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
@@ -134,7 +135,7 @@ def run_tests(
     `only`: tests and cases with this in their names; `tests`: these tests. `coverage` gets the branches of the fleet's
     policies, with `builtin` also of built-in ones, and of policies that tests name; with `only` just of the last.
     """
-    own = (*fleet.of(POLICY_TEST), *(_builtin_tests(fleet) if builtin else ()))
+    own = (*fleet.of(POLICY_TEST), *(builtin_tests_of(fleet) if builtin else ()))
     selected = (test for test in own if _is_selected(test, only) and (tests is None or test.id in tests))
     chosen = sorted(selected, key=lambda test: test.id)
     if coverage is not None:
@@ -155,12 +156,8 @@ def affected_tests(before: Fleet, after: Fleet, paths: Collection[str]) -> froze
     named = {name for test in tests for name in test.spec["policies"]}
     policies = {source.path for fleet in (before, after) for source in _policy_files(fleet, named)}
     if not policies.isdisjoint(paths):
-        return frozenset(test.id for test in (*tests, *_builtin_tests(after)))
+        return frozenset(test.id for test in (*tests, *builtin_tests_of(after)))
     return frozenset(test.id for test in tests if any(part.source.path in paths for part in test.parts))
-
-
-def _builtin_tests(fleet: Fleet) -> list[Object]:
-    return [obj for obj in fleet.read.builtin.values() if obj.kind is POLICY_TEST]
 
 
 def _is_selected(test: Object, only: str) -> bool:

@@ -22,7 +22,8 @@ from muster.data.kinds import POLICY_TEST, Kind
 from muster.data.names import did_you_mean
 from muster.data.tree import At, mappings_at
 from muster.dataclass import dataclass
-from muster.fleet.objects import Object
+from muster.fleet.assemble import builtin_tests_of
+from muster.fleet.objects import Object, with_params
 from muster.fleet.places import finding_at
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.rules.policies.environments import policy_environment
@@ -46,9 +47,15 @@ class Invariant:
     message: str
 
 
+def _tests(fleet: FleetWithPolicies) -> list[Object]:
+    """The tests of the fleet and of the built-in policies by name, with parameters from the Fleet."""
+    builtin = [with_params(test, fleet.settings.policy_params(test.id.name)) for test in builtin_tests_of(fleet)]
+    return sorted((*fleet.policies(POLICY_TEST), *builtin), key=lambda test: test.id)
+
+
 def invariants_of(fleet: FleetWithPolicies, policy: ConditionPolicy) -> Iterator[Invariant]:
     """Yield the invariants of a policy's condition, for each kind that the policy targets."""
-    for test in fleet.policies(POLICY_TEST):
+    for test in _tests(fleet):
         for index, entry in enumerate(mappings_at(test.spec, "invariants")):
             if entry["type"] != policy.type:
                 continue
@@ -64,7 +71,7 @@ def invariants_of(fleet: FleetWithPolicies, policy: ConditionPolicy) -> Iterator
 
 def invariant_findings(fleet: FleetWithPolicies) -> Iterator[Finding]:
     """Yield findings about invariants themselves: bad expressions, and conditions that no policy decides."""
-    for test in fleet.policies(POLICY_TEST):
+    for test in _tests(fleet):
         for index, entry in enumerate(mappings_at(test.spec, "invariants")):
             decided = [policy for policy in fleet.compiled.of(ConditionPolicy) if policy.type == entry["type"]]
             kinds = {kind for policy in decided for kind in policy.target.kinds}
