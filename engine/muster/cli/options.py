@@ -16,7 +16,6 @@ from typing import TYPE_CHECKING, Any, Final, TypeVar
 
 import click
 
-from muster.cli.completion import unknown_object
 from muster.data.ids import ObjectId
 from muster.data.kinds import UnknownKind
 from muster.data.times import parse_duration, parse_time, try_duration, try_time
@@ -283,6 +282,8 @@ def find_one(run: "Run", target: str, is_named: Callable[[ObjectId], bool]) -> O
     named = sorted(id_ for id_ in {*run.fleet.objects, *run.fleet.decided} if is_named(id_))
     if len(named) != 1:
         if not named:
+            from muster.cli.completion import unknown_object
+
             raise unknown_object(target)
         raise click.UsageError(f"{target} is one of {', '.join(map(str, named))}: name one.")
     return named[0]
@@ -349,5 +350,7 @@ def selected(run: "Run", target: str | None) -> list[Tree]:
     with usage_errors(UnknownKind):
         found = select(run, target)
     if target and "/" in target and not found:
+        from muster.cli.completion import unknown_object
+
         raise unknown_object(target)
     return found

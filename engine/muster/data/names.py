@@ -5,7 +5,6 @@ misspelt only if few letters differ, because other programs have names like ours
 """
 
 from collections.abc import Iterable, Sequence
-from difflib import get_close_matches
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
@@ -15,6 +14,8 @@ def nearest(name: str, known: Iterable[str]) -> str:
     folded = {candidate.casefold(): candidate for candidate in reversed(candidates)}
     if exact := folded.get(name.casefold()):
         return exact
+    from difflib import get_close_matches  # few runs have a mistake
+
     matches = get_close_matches(name.casefold(), sorted(folded), n=1, cutoff=0.6)
     return folded[matches[0]] if matches else ""
 

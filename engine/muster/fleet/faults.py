@@ -7,7 +7,6 @@ its place in our code, never its text or a value: those may be confidential.
 If a faster way of deciding fails, the slower one is taken silently; `fell_back` informs listeners.
 """
 
-import traceback
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -126,6 +125,8 @@ def is_any_fault(found: Finding) -> bool:
 
 def fault_text(error: BaseException) -> str:
     """Where an exception arose: `KeyError at decide/damping.py:52 in pending, decide/conditions.py:106 in _damped`."""
+    import traceback
+
     codes = [(frame.f_code, line) for frame, line in traceback.walk_tb(error.__traceback__)]
     ours = [(code, line) for code, line in codes if code.co_filename.startswith(_HOME)][::-1][:_MOST_FRAMES]
     places = ", ".join(f"{code.co_filename[len(_HOME) :]}:{line} in {code.co_name}" for code, line in ours)

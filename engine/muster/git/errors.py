@@ -5,7 +5,6 @@ Outcomes that a caller acts on (the branch moved, a person's edit is in the way)
 """
 
 import re
-from importlib.util import find_spec
 
 from muster.data.printable import printable_lines, without_secrets
 from muster.data.source import LostFileError
@@ -90,6 +89,8 @@ class IdentityError(Exception):
 
 def require_library() -> None:
     """Raise IdentityError if the library that makes keys and signatures is not installed."""
+    from importlib.util import find_spec
+
     if find_spec("cryptography") is None:
         from muster.data.extras import install_command
 
@@ -112,76 +113,72 @@ class TooLargeError(UnreadableError):
 class _Known:
     """A complaint of git for which there is a better wording or advice."""
 
-    pattern: re.Pattern[str]
+    pattern: str
     message: str  # may use the pattern's groups; empty keeps git's own words
     hint: str
-    error: type[RepositoryError]
-
-
-def _known(pattern: str, message: str, hint: str, error: type[RepositoryError] = RepositoryError) -> _Known:
-    return _Known(re.compile(pattern, re.IGNORECASE), message, hint, error)
+    error: type[RepositoryError] = RepositoryError
 
 
 _KNOWN = (
-    _known(
+    _Known(
         r"dubious ownership in repository at '(?P<path>[^']*)'",
         "the repository {path} belongs to another user, and git does not trust it",
         "if you trust it: git config --global --add safe.directory {path}",
     ),
-    _known(
+    _Known(
         r"unable to create '(?P<path>[^']*\.lock)': file exists",
         "another git process holds {path}",
         "wait for it to end; if it was killed, delete that file",
         LockedError,
     ),
-    _known(
+    _Known(
         r"unknown repository extension|expected git repo version",
         "",
         "this repository uses a format that the installed git does not know: upgrade git",
     ),
-    _known(
+    _Known(
         r"could ?n[o']t resolve host|temporary failure in name resolution|name or service not known",
         "",
         "the host name of the remote does not resolve: check the URL and the network",
     ),
-    _known(
+    _Known(
         r"connection (refused|timed out|reset)|network is unreachable|no route to host|failed to connect",
         "",
         "the remote does not answer: check the network and try again",
     ),
-    _known(
+    _Known(
         r"could not read (username|password)|authentication failed|permission denied \(|host key verification failed"
         r"|terminal prompts disabled|invalid username or",
         "",
         "muster never asks for a password: give git a credential helper, a token or an ssh key for this remote (what"
         " .git/config itself says of helpers and ssh commands counts with MUSTER_TRUST_CONFIG=1 alone)",
     ),
-    _known(
+    _Known(
         r"mismatched algorithms|does not support this repository's hash algorithm|unexpected capabilities\^\{\}",
         "the remote names objects by another hash (sha1 or sha256) than this repository, and git cannot mix them",
         "work in a clone of that remote, or outside any repository",
     ),
-    _known(
+    _Known(
         r"'(?P<remote>[\w.-]+)' does not appear to be a git repository",
         "there is no remote '{remote}'",
         "git remote -v lists the remotes; add it with git remote add {remote} URL",
     ),
-    _known(
+    _Known(
         r"does not appear to be a git repository|repository .* (not found|does not exist)"
         r"|requested url returned error: 404",
         "",
         "check the remote's URL (git remote -v) and that this account may read it",
     ),
-    _known(r"couldn't find remote ref", "", "check the branch's name: git ls-remote --heads shows what there is"),
-    _known(r"transport '[^']*' not allowed|remote helper", "", "use a file, ssh, git or https URL"),
-    _known(r"no space left on device|disk quota exceeded", "", "free some space and run again"),
-    _known(
+    _Known(r"couldn't find remote ref", "", "check the branch's name: git ls-remote --heads shows what there is"),
+    _Known(r"transport '[^']*' not allowed|remote helper", "", "use a file, ssh, git or https URL"),
+    _Known(r"no space left on device|disk quota exceeded", "", "free some space and run again"),
+    _Known(
         r"permission denied|read-only file system|insufficient permission",
         "",
         "check who owns the repository's files and what they permit",
     ),
-    _known(r"corrupt|bad object|unable to read|missing blob|missing tree", "", "git fsck --full says what is damaged"),
-    _known(r"cannot lock ref|failed to lock|unable to lock", "", "", LockedError),
+    _Known(r"corrupt|bad object|unable to read|missing blob|missing tree", "", "git fsck --full says what is damaged"),
+    _Known(r"cannot lock ref|failed to lock|unable to lock", "", "", LockedError),
 )
 
 
@@ -190,7 +187,7 @@ def explain(command: str, stderr: str, status: int) -> RepositoryError:
     credentials in URLs."""
     stderr = without_secrets(stderr)
     for known in _KNOWN:
-        found = known.pattern.search(stderr)
+        found = re.search(known.pattern, stderr, re.IGNORECASE)
         if found:
             groups = found.groupdict()
             message = known.message.format(**groups) or f"git {command}: {complaint(stderr, status)}"

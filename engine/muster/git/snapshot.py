@@ -12,7 +12,6 @@ from typing import TYPE_CHECKING, Final
 from muster.data.locations import FOLDER
 from muster.data.snapshot import Agents, Over, Skipped, Snapshot
 from muster.data.source import SourceFile
-from muster.git.agents import AgentFiles, AgentRef
 from muster.git.authors import CommitAuthors
 from muster.git.derivedbranch import evaluated_commit
 from muster.git.entries import Entry, choose, is_relevant
@@ -23,6 +22,7 @@ from muster.git.trees import find_entries, list_index, list_tree
 
 if TYPE_CHECKING:
     from muster.git.agentrefs import AgentRefs
+    from muster.git.agents import AgentRef
 
 #: Up to so many paths, git is asked for them by name: it compares every entry of the index with each of them.
 _FEW: Final = 50
@@ -61,7 +61,7 @@ class CommitSnapshot(_EntriesSnapshot):
         self,
         repository: Repository,
         commit: str,
-        agent_refs: Sequence[AgentRef] = (),
+        agent_refs: "Sequence[AgentRef]" = (),
         agents: Agents | None = None,
         only: Collection[str] | None = None,
     ) -> None:
@@ -89,6 +89,8 @@ class CommitSnapshot(_EntriesSnapshot):
             else find_entries(self._repository, self._objects, self.commit, self._only)
         )  # fmt: skip
         if self._agent_refs:
+            from muster.git.agents import AgentFiles
+
             agents = AgentFiles(self._objects, self._agent_refs, self.agents.limits)
             self.skipped += agents.skipped
             yield from agents.files()
@@ -159,6 +161,8 @@ class WithAgents(Over):
         """Yield the data files: those below by path, then the agents' by ref and path."""
         yield from self.below.files()
         if self._heard.refs:
+            from muster.git.agents import AgentFiles
+
             agents = AgentFiles(self._objects, self._heard.refs, self._heard.agents.limits)
             self._skipped = agents.skipped
             yield from agents.files()

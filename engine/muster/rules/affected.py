@@ -37,8 +37,9 @@ from muster.rules.policies.scopes import Scopes
 from muster.rules.projections.policy import Projection
 from muster.rules.remedies.grounds import matched
 from muster.rules.remedies.policy import Remedy
-from muster.rules.rollouts.policy import PATH, Rollout
+from muster.rules.rollouts.policy import Rollout
 from muster.rules.scores.policy import ScorePolicy
+from muster.rules.stages import ROLLOUTS
 from muster.rules.taints.policy import TaintPolicy
 
 #: Variables that a policy may read if only a cluster's summary is known.
@@ -251,7 +252,7 @@ class _Gates:
     def concerns(self, obj: Object) -> bool:
         """Has the cluster a revision of it?"""
         key = next(one.key for one in (self.old, self.new) if one is not None)
-        return (*PATH, key) in self.standing.decisions(obj.id)
+        return (*ROLLOUTS, key) in self.standing.decisions(obj.id)
 
 
 def _projections(

@@ -160,6 +160,8 @@ Yielded: TypeAlias = Outcome | Broadcast | Failed
 Derives: TypeAlias = tuple[tuple[tuple[Kind, ...], tuple[tuple[str, ...], ...]], ...]
 
 METADATA, SPEC, STATUS, CONDITIONS = ("metadata",), ("spec",), ("status",), ("status", "conditions")
+#: What a Rollout remembers of a cluster, by the Rollout's id.
+ROLLOUTS = ("status", "muster", "rollouts")
 
 
 @dataclass(frozen=True, slots=True)

@@ -22,7 +22,6 @@ from muster.fleet.fleet import Fleet
 from muster.fleet.neighbourhoods import Homes, homes
 from muster.fleet.reports import required_adapters
 from muster.fleet.settings import Settings
-from muster.git.agents import AgentRef
 from muster.git.changes import PathChange, changed_paths
 from muster.git.derivedbranch import has_ancestor
 from muster.git.entries import LINK, SUBMODULE
@@ -38,6 +37,7 @@ from muster.run.run import Run
 from muster.run.state import RunState
 
 if TYPE_CHECKING:
+    from muster.git.agents import AgentRef
     from muster.rules.effects.allowance import Allowance
 
 M = TypeVar("M")
@@ -101,7 +101,7 @@ class Since:
         return refs_by_name(self.tips) if self.refs_differ else {}
 
     @cached_property
-    def moved_refs(self) -> tuple[AgentRef, ...]:
+    def moved_refs(self) -> "tuple[AgentRef, ...]":
         """The refs that were added or moved."""
         refs = self.question.refs if self.refs_differ else ()
         return tuple(ref for ref in refs if self.refs_before.get(ref.name) != self.refs_now[ref.name])

@@ -11,7 +11,8 @@ from muster.data.finding import Finding
 from muster.data.kinds import is_cluster
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
-from muster.rules.effects.allowance import EVERYTHING, Allowance, Usage
+from muster.rules.effects.allowance import EVERYTHING, Allowance
+from muster.rules.effects.budget import Usage
 from muster.rules.failures import OF_FAILURES
 from muster.rules.heartbeats.durations import LeaseFloor
 from muster.run.figures import (

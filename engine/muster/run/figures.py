@@ -15,7 +15,7 @@ from muster.data.tree import dig
 from muster.fleet.clusters import state_of
 from muster.fleet.leases import leased_cluster, leases_by_cluster, renew_time
 from muster.fleet.view import View
-from muster.rules.rollouts.policy import PATH as ROLLOUTS
+from muster.rules.stages import ROLLOUTS
 from muster.run.state import HOW
 
 TOTAL_PREFIX: Final = "status "

@@ -9,6 +9,7 @@ from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from functools import cached_property
+from typing import TYPE_CHECKING
 
 from muster.data.codes import Code
 from muster.data.finding import Finding
@@ -17,13 +18,15 @@ from muster.data.kinds import ALL, is_cluster
 from muster.dataclass import dataclass
 from muster.fleet.fleet import Beyond, Fleet
 from muster.fleet.objects import Object
-from muster.git.agents import AgentRef
 from muster.rules.failures import OF_FAILURES
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.run.homes import KeptNeighbourhoods, Summary, kind_name, read_summaries
 from muster.run.question import Question, WholeNeeded
 from muster.run.records import RunRecord
 from muster.run.state import File, KnownNeighbourhood, RunState
+
+if TYPE_CHECKING:
+    from muster.git.agents import AgentRef
 
 
 @dataclass(frozen=True, slots=True)
@@ -94,7 +97,7 @@ class FleetPart:
     rest: Rest = LAST_RUN
     known: Mapping[int, KnownNeighbourhood] = field(default_factory=dict)
     paths: frozenset[str] = frozenset()
-    refs: Sequence[AgentRef] = ()
+    refs: "Sequence[AgentRef]" = ()
     standing: frozenset[ObjectId] = frozenset()
 
     # -- what to evaluate

@@ -11,7 +11,6 @@ from muster.data.kinds import is_cluster, kind_of
 from muster.data.snapshot import Agents, Snapshot
 from muster.dataclass import dataclass
 from muster.fleet.neighbourhoods import STEPPING
-from muster.git.agents import AgentRef
 from muster.git.changes import PathChange
 from muster.git.repository import Repository
 from muster.git.snapshot import CommitSnapshot
@@ -20,6 +19,7 @@ from muster.run.records import digest
 
 if TYPE_CHECKING:
     from muster.git.agentrefs import AgentRefs
+    from muster.git.agents import AgentRef
 
 #: An incremental run evaluates at most this share of the neighbourhoods: more of them cost as much as a full run.
 MOST: Final = 0.6
@@ -125,7 +125,7 @@ class Question:
         return self.heard_or_none
 
     @property
-    def refs(self) -> Sequence[AgentRef]:
+    def refs(self) -> "Sequence[AgentRef]":
         """The agents' refs that are read."""
         return () if self.heard_or_none is None else self.heard_or_none.refs
 
@@ -175,7 +175,7 @@ def refs_by_name(tips: str) -> dict[str, str]:
     return {name: rest for name, _, rest in (line.partition(" ") for line in tips.split("\n") if line)}
 
 
-def _more(ref: AgentRef) -> str:
+def _more(ref: "AgentRef") -> str:
     known = ref.identity
     identity = None if known is None else (known.user, known.reason, known.doubt)
     return digest(repr((list(ref.refused), identity, ref.unread)).encode("utf-8", "surrogatepass"))

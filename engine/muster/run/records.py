@@ -18,7 +18,7 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
-from muster.rules.effects.allowance import Usage
+from muster.rules.effects.budget import Usage
 
 T = TypeVar("T")
 #: A section of a body (`spec`): each field as bytes, each element of a field that is a list. Or another value.

@@ -13,7 +13,7 @@ from muster.data.tree import dig, mapping_at
 from muster.fleet.projected import PROJECTIONS
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.projections.policy import Projection
-from muster.rules.rollouts.policy import PATH as ROLLOUTS
+from muster.rules.stages import ROLLOUTS
 from muster.rules.works.work import OWNER, owner_of
 from muster.run.homes import KeptNeighbourhoods, Summary, read_summaries
 from muster.run.part import FleetPart

@@ -11,7 +11,9 @@ from datetime import UTC, datetime
 from typing import TYPE_CHECKING, Final
 
 from muster.data.finding import Finding
+from muster.data.kinds import is_cluster
 from muster.data.snapshot import Snapshot
+from muster.fleet.acceptance import is_only_reported
 from muster.fleet.agent_refs import accepted_by_ref
 from muster.fleet.assemble import assemble
 from muster.fleet.faults import fell_back
@@ -81,8 +83,6 @@ def check_uncommitted(
 
 
 def _check_part(question: Question, state: RunState, files: Collection[str]) -> tuple[FleetWithPolicies, int]:
-    from muster.rules.registration.removals import removals  # a full check never needs this
-
     facts = state.facts()
     if facts is None:
         raise WholeNeeded("nothing was checked by this version")
@@ -98,11 +98,20 @@ def _check_part(question: Question, state: RunState, files: Collection[str]) -> 
     kept = keep(checked, None, question.now, own, written=touched.labels, there=before.read.parts)
     noticed(part, (NAME_TAKEN,), Deciding(part, Run(checked, question.instant, None), kept))
     checked = replace(checked, findings=findings, beyond=replace(checked.beyond, found=frozenset(part.others)))
-    if removals(replace(checked, broken=checked.broken.union(accepted_by_ref(checked))), question.now).gone:
-        raise WholeNeeded("clusters are removed, which many at once may not be")
+    if _loses_clusters(checked):
+        from muster.rules.registration.removals import removals
+
+        if removals(replace(checked, broken=checked.broken.union(accepted_by_ref(checked))), question.now).gone:
+            raise WholeNeeded("clusters are removed, which many at once may not be")
     totals = part.totals(kept)
     _keep(state, question, kept.homes, totals, (*kept.loose, *part.loose), part.chosen)
     return checked, totals["objects"]
+
+
+def _loses_clusters(fleet: Fleet) -> bool:
+    """Is a cluster of the last run not in the fleet any more, or only in an agent's reports?"""
+    clusters = {id_: fleet.objects.get(id_) for id_ in fleet.previous if is_cluster(id_)}
+    return any(obj is None or is_only_reported(id_, obj.parts, fleet.previous[id_]) for id_, obj in clusters.items())
 
 
 def _read(part: FleetPart) -> tuple[FleetPart, Fleet, Fleet]:

@@ -31,9 +31,9 @@ from muster.features.whatif.rehearsal import Rehearsal
 from muster.features.whatif.supposing import FOLDER, Beat, Supposition, asks_for_rollout, renewals
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
-from muster.rules.rollouts.policy import PATH as ENTRIES
 from muster.rules.rollouts.policy import ClusterRollout
 from muster.rules.rollouts.step import PROGRESSING, TO_APPLY
+from muster.rules.stages import ROLLOUTS
 from muster.rules.works.work import APPLIED, AVAILABLE, BOOK, OWNER, owner_of
 from muster.rules.works.work import ROLLOUT as STATE
 from muster.run.run import Settled
@@ -86,7 +86,7 @@ class SupposedSuccess:
             self._numbers[f"{obj.id.namespace}/{obj.id.name}"] = number
             self._edit_gates(obj, f"{_ANNOTATION}{number}")
         for id_ in of_kinds(self.fleet.previous, MANAGED_CLUSTER):
-            self._expect_passing(id_, mapping_at(self.fleet.previous[id_], *ENTRIES), self.start)
+            self._expect_passing(id_, mapping_at(self.fleet.previous[id_], *ROLLOUTS), self.start)
         for id_ in of_kinds(self.fleet.previous, MANIFEST_WORK):
             self._expect_report(self.fleet, id_, self.fleet.previous[id_], self.start)
         rehearsal.suppose(self._supposition.take())
@@ -112,7 +112,9 @@ class SupposedSuccess:
         for id_ in of_kinds(fleet.decided, MANIFEST_WORK):
             self._expect_report(fleet, id_, fleet.whole(id_), now + _SECOND)
         for id_ in of_kinds(fleet.decided, MANAGED_CLUSTER):
-            entries = {str(path[-1]): made.value for path, made in fleet.decisions(id_).items() if path[:-1] == ENTRIES}
+            entries = {
+                str(path[-1]): made.value for path, made in fleet.decisions(id_).items() if path[:-1] == ROLLOUTS
+            }
             self._expect_passing(id_, entries, now + _SECOND)
         known = {(one.object, one.effect, one.asked) for one in self.approvals}
         new = [

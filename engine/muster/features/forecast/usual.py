@@ -20,8 +20,8 @@ from muster.fleet.fleet import Fleet
 from muster.git.derivedbranch import derived_commit_of
 from muster.git.log import read_log
 from muster.git.repository import Repository
-from muster.rules.rollouts.policy import PATH as ENTRIES
 from muster.rules.rollouts.step import PROGRESSING, SUCCEEDED
+from muster.rules.stages import ROLLOUTS
 from muster.rules.works.work import BOOK, OWNER, owner_label
 from muster.rules.works.work import ROLLOUT as STATE
 
@@ -54,7 +54,7 @@ def usual_times(repository: Repository, commit: str, fleet: Fleet) -> dict[Objec
 
 def _clusters(fleet: Fleet, rollout: ObjectId) -> Iterator[ObjectId]:
     clusters = sorted(of_kinds(fleet.previous, MANAGED_CLUSTER))
-    return (id_ for id_ in clusters if _key(rollout) in mapping_at(fleet.previous[id_], *ENTRIES))
+    return (id_ for id_ in clusters if _key(rollout) in mapping_at(fleet.previous[id_], *ROLLOUTS))
 
 
 def _works(fleet: Fleet, set_: ObjectId) -> Iterator[ObjectId]:
@@ -89,7 +89,7 @@ def _taken(bodies: Iterable[Tree], rollout: ObjectId) -> Iterator[timedelta]:
     """How long one cluster took, each time."""
     of_rollout, revision, began = ROLLOUT.has(rollout), "", None
     for body in bodies:
-        known = mapping_at(body, *ENTRIES, _key(rollout)) if of_rollout else mapping_at(body, *BOOK, STATE)
+        known = mapping_at(body, *ROLLOUTS, _key(rollout)) if of_rollout else mapping_at(body, *BOOK, STATE)
         since, state = try_time(known.get("since")), known.get("state")
         got = str(known.get("revision" if of_rollout else "written", ""))
         if got != revision:

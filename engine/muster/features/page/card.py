@@ -12,7 +12,7 @@ from muster.data.yaml.emitter import emit
 from muster.fleet.objects import Object
 from muster.rules.policies.csr import issued_certificate
 from muster.rules.remedies.grounds import ORIGINS
-from muster.rules.rollouts.policy import PATH as ROLLOUTS
+from muster.rules.stages import ROLLOUTS
 from muster.rules.taints.keys import TAINT_RECORDS
 from muster.run.run import Run
 

@@ -25,9 +25,9 @@ from muster.data.yaml.loader import load_documents
 from muster.dataclass import dataclass
 from muster.features.whatif.rehearsal import Rehearsal
 from muster.features.whatif.supposing import Edits, NotSupposable, Supposition, asks_for_rollout
-from muster.rules.rollouts.policy import PATH as ENTRIES
 from muster.rules.rollouts.policy import ClusterRollout
 from muster.rules.rollouts.step import FAILED, PROGRESSING, SUCCEEDED
+from muster.rules.stages import ROLLOUTS
 from muster.run.run import Settled
 
 _SECOND: Final = timedelta(seconds=1)
@@ -137,11 +137,11 @@ class ReplayedStrategies:
         if ROLLOUT.has(id_):
             self.facts.revisions[_key(id_)] = str(dig(derived, "status", "revision"))
         else:
-            self.facts.see(id_.name, mapping_at(derived, *ENTRIES))
+            self.facts.see(id_.name, mapping_at(derived, *ROLLOUTS))
 
     def begin(self, cluster: str, derived: Tree) -> None:
         """See the derived part of a cluster at the start: it stays as it is until it gets another revision."""
-        entries = mapping_at(derived, *ENTRIES)
+        entries = mapping_at(derived, *ROLLOUTS)
         self.would.see(cluster, entries)
         for key in sorted(entries.keys() & self.keys.keys()):
             entry = ClusterRollout.read(entries[key])
@@ -222,7 +222,9 @@ class ReplayedStrategies:
         for id_ in of_kinds(fleet.decided, ROLLOUT):
             self.would.revisions[_key(id_)] = str(fleet.now(id_, "status", "revision"))
         for id_ in of_kinds(fleet.decided, MANAGED_CLUSTER):
-            entries = {str(path[-1]): made.value for path, made in fleet.decisions(id_).items() if path[:-1] == ENTRIES}
+            entries = {
+                str(path[-1]): made.value for path, made in fleet.decisions(id_).items() if path[:-1] == ROLLOUTS
+            }
             self.would.see(id_.name, entries)
             for key in sorted(entries.keys() & self.keys.keys()):
                 entry = ClusterRollout.read(entries[key])

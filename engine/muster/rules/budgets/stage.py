@@ -27,9 +27,17 @@ from muster.fleet.leases import leases_by_cluster, renew_time
 from muster.fleet.objects import Object
 from muster.fleet.shared import Shared
 from muster.fleet.view import View
-from muster.rules.effects.allowance import Allowance, Holding, Usage, holdings
+from muster.rules.effects.allowance import Allowance, Holding, holdings
 from muster.rules.effects.approval import REMOVAL, Approvals
-from muster.rules.effects.budget import Budget, counted_broken_clusters, fleet_id, headline, population, sound_override
+from muster.rules.effects.budget import (
+    Budget,
+    Usage,
+    counted_broken_clusters,
+    fleet_id,
+    headline,
+    population,
+    sound_override,
+)
 from muster.rules.effects.freeze import FREEZES, FROZEN_BY, Freeze, freezes_of
 from muster.rules.registration.removals import held_removals
 from muster.rules.stages import CONDITIONS, Context, Local, Wide

@@ -14,6 +14,7 @@ from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import (
     CLUSTER_TAINT_POLICY,
+    FLEET,
     KARMADA_CLUSTER,
     MANIFEST_WORK_REPLICA_SET,
     PLACEMENT,
@@ -38,16 +39,24 @@ from muster.rules.checks.lints import (
     set_findings,
 )
 from muster.rules.checks.waivers import waiver_findings
-from muster.rules.effects.freeze import freeze_findings
 from muster.rules.policies.in_force import NOTHING, Compiled, FleetWithPolicies
 from muster.rules.policies.lazy import Witness
 from muster.rules.taints.lint import decided_taints, repeated_taints, taint_policy_findings
 
 _Lint: TypeAlias = Callable[[Fleet], Iterable[Finding]]
+
+
+def _freeze_findings(fleet: Fleet) -> Iterator[Finding]:
+    if any("freezes" in obj.spec for obj in fleet.of(FLEET)):
+        from muster.rules.effects.freeze import freeze_findings  # which needs calendars, and few fleets have freezes
+
+        yield from freeze_findings(fleet)
+
+
 #: A fault in one leaves out no other.
 _LINTS: tuple[_Lint, ...] = (
     set_findings, selector_findings, lease_findings, request_findings, override_findings, policy_params_findings,
-    branch_findings, freeze_findings, decided_taints, waiver_findings,
+    branch_findings, _freeze_findings, decided_taints, waiver_findings,
 )  # fmt: skip
 
 

@@ -11,7 +11,7 @@ Conditions are never held, existing effects are not asked for again, and recover
 from collections.abc import Collection, Iterable
 from dataclasses import field, replace
 from datetime import datetime
-from typing import NamedTuple, TypeAlias
+from typing import TypeAlias
 
 from muster.data.decision import Because, Held, Input
 from muster.data.ids import ObjectId
@@ -21,7 +21,7 @@ from muster.data.tree import Tree, mappings_at
 from muster.dataclass import dataclass
 from muster.fleet.view import View
 from muster.rules.effects.approval import Approvals
-from muster.rules.effects.budget import Budget, headline, in_service, labels_of, sound_override
+from muster.rules.effects.budget import Budget, Usage, headline, in_service, labels_of, sound_override
 from muster.rules.stages import Broadcast
 
 
@@ -103,14 +103,6 @@ def holdings(state: Tree, budgets: Iterable[Budget]) -> tuple[Holding, ...]:
 
 #: A budget and a domain of it; empty for all of its clusters together.
 Place: TypeAlias = tuple[str, str]
-
-
-class Usage(NamedTuple):
-    """The use of a budget: disrupted and allowed clusters, in its domain with the fewest left."""
-
-    budget: str
-    disrupted: int
-    allowed: int
 
 
 @dataclass(frozen=True, slots=True)

@@ -17,6 +17,7 @@ import re
 from collections.abc import Iterator, Mapping
 from dataclasses import replace
 from datetime import datetime, timedelta
+from typing import NamedTuple
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import ACCEPTED, DISRUPTION_BUDGET, FLEET, MANAGED_CLUSTER, is_cluster, of_kinds
@@ -33,6 +34,14 @@ from muster.rules.policies.selectors import LabelSelector
 ALLOW_DISRUPTION = "muster.dev/allow-disruption"
 FORM = "until <RFC 3339 time>: <reason>"
 _FORM = re.compile(r"\s*until\s+(\S+?):\s+(\S.*?)\s*", re.ASCII | re.DOTALL)
+
+
+class Usage(NamedTuple):
+    """The use of a budget: disrupted and allowed clusters, in its domain with the fewest left."""
+
+    budget: str
+    disrupted: int
+    allowed: int
 
 
 @dataclass(frozen=True, slots=True)

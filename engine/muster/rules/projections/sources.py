@@ -30,7 +30,8 @@ from muster.fleet.settings import Settings
 from muster.fleet.view import View
 from muster.rules.placements.shards import PLACEMENT_LABEL
 from muster.rules.policies.types import condition_type, object_type, spec_type
-from muster.rules.rollouts.policy import PATH, ClusterRollout, Rollout
+from muster.rules.rollouts.policy import ClusterRollout, Rollout
+from muster.rules.stages import ROLLOUTS
 
 #: The most conditions of an object, for cost estimates.
 _MOST_CONDITIONS: Final = 128
@@ -92,7 +93,7 @@ class ProjectionSight:
         """A cluster's place in each Rollout that has given it a revision, by NAMESPACE/NAME."""
         found = dict[str, Mapping[str, object]]()
         for path, decision in self.view.decisions(id_).items():
-            if path[:-1] == PATH and (entry := ClusterRollout.read(decision.value)) is not None:
+            if path[:-1] == ROLLOUTS and (entry := ClusterRollout.read(decision.value)) is not None:
                 found[str(path[-1])] = {**entry.entry(), "since": entry.since}
         return dict(sorted(found.items()))
 

@@ -38,8 +38,6 @@ from muster.rules.rollouts.strategy import (
 )
 
 PAUSE, ROLLBACK = "Pause", "Rollback"
-#: Where a cluster's entries are in its derived part, by `<namespace>/<name>` of the Rollout.
-PATH: Final = ("status", "muster", "rollouts")
 #: More than any cluster has, for cost estimates.
 _MOST_WORKS = 256
 

@@ -28,10 +28,10 @@ from muster.fleet.view import View
 from muster.rules.failures import Failures, PolicyFailure
 from muster.rules.policies.lazy import PolicyScope, WitnessedScope
 from muster.rules.policies.scopes import Scopes
-from muster.rules.rollouts.policy import PATH, ClusterRollout, Gate, Rollout, gate_scope
+from muster.rules.rollouts.policy import ClusterRollout, Gate, Rollout, gate_scope
 from muster.rules.rollouts.step import FAILED, PROGRESSING, SUCCEEDED, TIME_OUT, judged
 from muster.rules.rollouts.strategy import Strategy
-from muster.rules.stages import Context, Local, ObjectBroadcast
+from muster.rules.stages import ROLLOUTS, Context, Local, ObjectBroadcast
 
 _KEPT = Because("kept", OF_ITSELF, "the Rollout has an error or is out of sight, so the cluster keeps what it has")
 _GONE = Because("rollouts", OF_ITSELF, "the cluster left the Rollout")
@@ -70,11 +70,11 @@ class _Progress:
         return grouped((work.id.namespace, work) for work in self.view.of(MANIFEST_WORK))
 
     def decide(self, obj: Object) -> Iterator[Decision]:
-        known = mapping_at(self.view.previous.get(obj.id), *PATH)
+        known = mapping_at(self.view.previous.get(obj.id), *ROLLOUTS)
         for key, value in known.items():
             rollout, entry = self.rollouts.get(key), ClusterRollout.read(value)
             if rollout is None and self._may_exist(key):
-                yield Decision(obj.id, (*PATH, key), value, _KEPT)
+                yield Decision(obj.id, (*ROLLOUTS, key), value, _KEPT)
             elif rollout is not None and entry is not None:
                 yield self._judged(obj, rollout, entry)
 
@@ -85,7 +85,7 @@ class _Progress:
         return id_ in shared.broken or (shared.unidentified and id_ not in shared.objects)
 
     def _judged(self, obj: Object, rollout: Rollout, entry: ClusterRollout) -> Decision:
-        path = (*PATH, rollout.key)
+        path = (*ROLLOUTS, rollout.key)
         if entry.since >= self.now:  # it has just changed
             return Decision(obj.id, path, entry.entry(), rollout.because, second_after(self.now))
         state, gate = self._passed(obj, rollout, entry)
@@ -158,20 +158,20 @@ def move(view: View, context: Context, now: datetime) -> Iterator[Decision]:
             value: Tree = None if entry is None else entry.entry()
             because = _GONE if entry is None else rollout.because._replace(text=_text(entry))
             ahead = second_after(now) if entry is not None and entry.since == now else None
-            yield Decision(obj.id, (*PATH, key), value, because, ahead)
+            yield Decision(obj.id, (*ROLLOUTS, key), value, because, ahead)
 
 
 def entries_of(view: View, clusters: Iterable[ObjectId], key: str) -> Mapping[str, ClusterRollout]:
     """The clusters' entries of a Rollout as this run has decided them, by name."""
     found = {}
     for id_ in clusters:
-        value = view.now(id_, *PATH, key)
+        value = view.now(id_, *ROLLOUTS, key)
         if value is None:  # what a failed stage left as it was is in one piece
-            value = dig(view.now(id_, *PATH), key)
+            value = dig(view.now(id_, *ROLLOUTS), key)
         if (entry := ClusterRollout.read(value)) is not None:
             found[id_.name] = entry
     return found
 
 
-STAGE = Local("rollout gates", stage, derives=(((MANAGED_CLUSTER,), (PATH,)),))
-MOVES = Local("rollout moves", move, derives=(((MANAGED_CLUSTER,), (PATH,)),))
+STAGE = Local("rollout gates", stage, derives=(((MANAGED_CLUSTER,), (ROLLOUTS,)),))
+MOVES = Local("rollout moves", move, derives=(((MANAGED_CLUSTER,), (ROLLOUTS,)),))
