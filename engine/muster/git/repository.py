@@ -3,7 +3,6 @@
 Works for a work tree, any directory inside one, a linked worktree and a bare repository.
 """
 
-import difflib
 import os
 import re
 import sys
@@ -130,6 +129,8 @@ def resolve(repository: Repository, revision: str) -> str:
         raise RepositoryError(
             f"the repository {repository.git.directory} has no commits yet", "commit the fleet's files first"
         )
+    import difflib  # few runs name a revision that does not exist
+
     names = [name for name in _ref_names(repository) if not name.startswith("agents/")]
     near = difflib.get_close_matches(revision, names, n=3)
     raise RepositoryError(

@@ -11,8 +11,7 @@ from muster.data.tree import Tree, dig, mappings_at
 from muster.dataclass import dataclass
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
-from muster.rules.placements.shards import PLACEMENT_LABEL, clusters_of, previous_shards
-from muster.rules.placements.stage import left_path
+from muster.rules.placements.shards import PLACEMENT_LABEL, clusters_of, left_path, previous_shards
 from muster.run.change import Change
 from muster.run.facts import Fact
 from muster.run.run import Settled

@@ -23,7 +23,6 @@ from muster.fleet.fleet import Fleet
 from muster.rules.policies.lazy import Witness
 from muster.run.change import Change
 from muster.run.changes import changes
-from muster.run.evaluate import evaluate_snapshot
 from muster.run.overlay import Overlay
 from muster.run.run import Files, Run, Settled
 from muster.run.scope import WHOLE, Scope
@@ -41,6 +40,7 @@ def settle(
 
     A `witness` records the first pass.
     """
+    from muster.run.evaluate import evaluate_snapshot  # and all stages: a run without news needs none
 
     def evaluate(files: Files, restless: Mapping[ObjectId, Finding]) -> Run:
         return evaluate_snapshot(

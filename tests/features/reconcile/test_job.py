@@ -1,5 +1,7 @@
 """One reconcile as a scheduled job: what it prints, and its exit code."""
 
+import subprocess
+import sys
 from datetime import UTC, datetime
 from pathlib import Path
 
@@ -54,3 +56,18 @@ def test_git_is_started_a_few_times(files: dict[str, str], tmp_path: Path) -> No
         started.append((bare.tip() != before, trace.read_text().count('"event":"start"')))
     # The first run keeps what the others need, the second reads what the first has written.
     assert started[2:] == [(False, 4), (True, 8)]
+
+
+def test_a_run_without_news_loads_no_stages(tmp_path: Path) -> None:
+    repo = fleet(tmp_path / "fleet", a="2026-01-01T00:00:00Z")
+    environ = {**repo.environ, "MUSTER_CACHE_DIR": str(tmp_path / "cache")}
+    arguments = ["reconcile", "--now", "2026-01-01T00:00:30Z"]
+    for _ in range(2):
+        assert in_process.muster(*arguments, environ=environ, cwd=repo.path)[0] == 0
+    code = f"import sys; from muster.commandline import run; run({arguments}); print(*sys.modules)"
+    done = subprocess.run(
+        [sys.executable, "-c", code], env=environ, cwd=repo.path, capture_output=True, text=True, check=True
+    )
+    said, loaded = done.stdout.splitlines()
+    assert said == "nothing to do"
+    assert {"muster.rules.pipeline", "muster.rules.placements.stage", "jsonschema"}.isdisjoint(loaded.split())

@@ -18,7 +18,6 @@ from muster.data.locations import FOLDER
 from muster.data.times import format_time, try_time
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
-from muster.features.plan.plan import plan_document
 from muster.git.agentrefs import AgentRefs
 from muster.git.changes import changed_paths
 from muster.git.errors import RepositoryError
@@ -54,6 +53,8 @@ class Planned:
 
 def plan_text(settled: Settled, heard: AgentRefs) -> str:
     """Return the file of a plan."""
+    from muster.features.plan.plan import plan_document
+
     agents = {ref.name: ref.commit for ref in heard.refs if ref.commit}
     return json_text({"format": FORMAT, **plan_document(settled), "agents": agents})
 
@@ -172,6 +173,8 @@ def require_same(repository: Repository, planned: Planned, base: str, heard: Age
     """Raise PlanMovedError if the result differs from the plan."""
     if settled.files == planned.files:
         return
+    from muster.features.plan.plan import plan_document
+
     now = tuple(map(change_text, plan_document(settled)["changes"]))
     lines = [*_commits(repository, planned, base), *_agents(planned, heard)]
     lines += _named("planned, and no longer a result", sorted(set(planned.changes) - set(now)))

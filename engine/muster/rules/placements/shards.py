@@ -2,6 +2,7 @@
 
 from collections.abc import Iterable, Mapping
 
+from muster.data.decision import Path
 from muster.data.ids import ObjectId
 from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION, of_kinds
 from muster.data.tree import Tree, dig, mappings_at
@@ -69,3 +70,8 @@ def _shard(id_: ObjectId, body: Tree) -> DecisionShard:
 def _order(shard: DecisionShard) -> tuple[int, int, str]:
     """Names end in a number, so the shorter name of a group comes first."""
     return (shard.index, len(shard.name), shard.name)
+
+
+def left_path(cluster: str) -> Path:
+    """The path of a Placement's decision about a cluster that is no longer chosen."""
+    return ("status", "muster", "left", cluster)

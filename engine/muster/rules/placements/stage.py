@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from datetime import datetime
 from typing import NamedTuple
 
-from muster.data.decision import OF_ITSELF, OF_SPEC, Because, Decision, Held, Input, Path
+from muster.data.decision import OF_ITSELF, OF_SPEC, Because, Decision, Held, Input
 from muster.data.finding import Finding
 from muster.data.groups import grouped
 from muster.data.ids import ObjectId
@@ -27,7 +27,7 @@ from muster.rules.placements.filters import Eligible, eligible
 from muster.rules.placements.policy import CompiledPlacement
 from muster.rules.placements.reasons import reason_of, removal_of
 from muster.rules.placements.scheduling import Schedule, Scheduled, is_paused, placements_of, schedule_all
-from muster.rules.placements.shards import PLACEMENT_LABEL, DecisionShard, clusters_of
+from muster.rules.placements.shards import PLACEMENT_LABEL, DecisionShard, clusters_of, left_path
 from muster.rules.placements.spec import PlacementSpec
 from muster.rules.stages import METADATA, STATUS, Context, Wide
 from muster.rules.transitions import condition_decision, unchanged_condition
@@ -146,11 +146,6 @@ def stage(shared: Shared, context: Context, now: datetime) -> Iterator[Decision 
         yield from _decisions(shared, schedule, id_, shards, _BROKEN)
         yield from _numbers(id_, shards, _BROKEN)
         yield from _left(schedule, id_, clusters_of(shards), None)
-
-
-def left_path(cluster: str) -> Path:
-    """The path of a Placement's decision about a cluster that is no longer chosen."""
-    return ("status", "muster", "left", cluster)
 
 
 def _scheduled(
