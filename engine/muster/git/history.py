@@ -14,12 +14,11 @@ version was committed were not read, nor were files that are too large.
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import Final
+from typing import TYPE_CHECKING, Final
 
 from muster.data.snapshot import StatedRemovals
 from muster.data.source import SourceFile
 from muster.git.changes import Blob, PathChange, changed_paths, path_change
-from muster.git.enginecommits import EngineCommit, EngineCommits
 from muster.git.entries import LINK, SUBMODULE, Entry, choose, read_ignored, required_file
 from muster.git.errors import LostObjectError, RepositoryError
 from muster.git.log import read_log
@@ -27,6 +26,9 @@ from muster.git.objects import Objects
 from muster.git.paths import IGNORE_FILE, MAX_BLOB_BYTES, Ignored, decode, is_data
 from muster.git.repository import Repository, has_commit, has_derived, is_ancestor
 from muster.git.trees import AT_ONCE, find_entries, list_tree
+
+if TYPE_CHECKING:
+    from muster.git.enginecommits import EngineCommit
 
 #: So many commits are searched, from the newest back.
 _MOST_VERSIONS: Final = 10_000
@@ -169,7 +171,9 @@ class History:
         return found
 
     @cached_property
-    def _last(self) -> EngineCommit | None:
+    def _last(self) -> "EngineCommit | None":
+        from muster.git.enginecommits import EngineCommits  # a run asks only if files are gone
+
         return EngineCommits(self._repository, self._head).last()
 
     @property

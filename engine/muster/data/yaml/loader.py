@@ -25,7 +25,6 @@ import yaml
 from muster.data.tree import Tree, dig
 from muster.data.yaml import jsontext, limits, messages, source
 from muster.data.yaml.builder import AbandonError, Builder, TooManyNodesError
-from muster.data.yaml.positions import excerpt
 from muster.data.yaml.problem import Document, DocumentIdentity, Loaded, Problem
 from muster.data.yaml.source import Chunk, Fault
 
@@ -293,6 +292,8 @@ class _Reading:
 
     def add(self, text: messages.ProblemText, line: int, column: int, identity: DocumentIdentity | None = None) -> None:
         """Append a problem with its excerpt."""
+        from muster.data.yaml.positions import excerpt  # few files have a problem
+
         shown = excerpt(self.data, line, column)
         self.problems.append(Problem(*text[:2], line, column, text.hint, shown, self.index, identity))
 
