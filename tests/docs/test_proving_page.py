@@ -5,11 +5,12 @@ from pathlib import Path
 
 from muster.cli.outcome import findings_text, tally
 from muster.data.finding import Finding
-from muster.data.kinds import CONDITION_POLICY, POLICY_TEST
+from muster.data.kinds import CONDITION_POLICY
 from muster.data.tree import mappings_at
 from muster.features.lint.proving.invariants import invariant_findings
 from muster.features.lint.proving.questions import prove_policy
 from muster.features.test.memory import MemorySnapshot
+from muster.fleet.assemble import builtin_tests_of
 from muster.rules.conditions.policy import ConditionPolicy
 from muster.run.checking import check_snapshot
 
@@ -45,6 +46,6 @@ def test_its_invariant_is_kept_by_who_looks_and_broken_by_who_does_not() -> None
 
 
 def test_it_names_the_built_in_invariants() -> None:
-    tests = check_snapshot(MemorySnapshot({})).policies(POLICY_TEST)
+    tests = builtin_tests_of(check_snapshot(MemorySnapshot({})))
     names = {entry["name"] for test in tests for entry in mappings_at(test.spec, "invariants")}
     assert names == set(re.findall(r"`([a-z]+(?:-[a-z]+)+)`", PAGE.rpartition("## ")[2]))
