@@ -22,7 +22,7 @@ from tests.support.patience import PATIENCE_SECONDS
 _MUSTER: Final = re.compile(r"muster ((?:[\w./:=,~ -]|'[^']*')+)")
 #: Times, commit ids, ages, and the spaces of columns that hold them.
 _VARIES: Final = re.compile(
-    r"(?P<time>\d{4}-\d\d-\d\dT[\d:]+Z)|(?P<id>\b(?=[a-f]*\d)[0-9a-f]{7,40}\b)|(?P<age>\b(?:\d+[dhms]){1,4}\b)"
+    r"(?P<time>\d{4}-\d\d-\d\dT[\d:]+Z)|(?P<id>\b[0-9a-f]{7,40}\b)|(?P<age>\b(?:\d+[dhms]){1,4}\b)"
     r"|(?P<gap> {2,})"
 )
 #: The ports that the page names may be in use here.
