@@ -46,3 +46,11 @@ def test_a_file_that_is_too_large_to_be_read_says_nothing(repo: Repo, more: int,
 def test_what_is_no_file_says_nothing(repo: Repo) -> None:
     repo.commit({"fleet.yaml/fleet.yaml": SAID})
     assert most_files(repo) == 9
+
+
+def test_a_damaged_folder_says_nothing(repo: Repo) -> None:
+    tree = repo.git("hash-object", "-t", "tree", "--literally", "-w", "--stdin", stdin=b"100644 fleet.yaml")
+    for name in ("fleets", "derived"):
+        tree = repo.git("mktree", stdin=f"040000 tree {tree}\t{name}\n".encode())
+    repo.git("update-ref", "HEAD", repo.git("commit-tree", "-m", "Damage", tree))
+    assert most_files(repo) == DEFAULT_LIMITS.max_files

@@ -49,7 +49,10 @@ def _derived_fleets(repository: Repository, revision: str) -> dict[str, str]:
     answer = next(repository.objects.read((f"{revision}:{folder}",), sys.maxsize))
     if isinstance(answer, UnreadableError) or answer.kind != "tree":
         return {}
-    entries = raw_entries(answer.content, repository.id_bytes)
+    try:
+        entries = [*raw_entries(answer.content, repository.id_bytes)]
+    except ValueError:
+        return {}
     return {f"{folder}/{os.fsdecode(name)}": oid for mode, name, oid in entries if mode != DIRECTORY}
 
 
