@@ -26,7 +26,7 @@ class Verb(NamedTuple):
     summary: str
 
 
-#: The verbs by what a person wants, in the order in which `muster --help` shows them.
+#: The verbs, grouped by what a person wants to do, in the order of `muster --help`.
 GROUPS: dict[str, dict[str, Verb]] = {
     "Most used": {
         "init": Verb("features.init.cli", "Create a fleet repository with a hook and CI jobs."),

@@ -8,7 +8,8 @@ from hypothesis import strategies as st
 
 from muster.data.decision import Published, PulseKey
 from muster.data.kinds import MANAGED_CLUSTER, NODE_POOL
-from muster.git.pulse_memory import REF, Arrived, PulseMemory, Remembered, decoded, encoded, read_memory, remember
+from muster.git.agents import PULSES
+from muster.git.pulse_memory import Arrived, PulseMemory, Remembered, decoded, encoded, read_memory, remember
 from muster.git.repository import Repository, open_repository
 from tests.support.git import Repo, new_repository
 
@@ -57,7 +58,7 @@ def test_the_ref_holds_one_root_commit(tmp_path: Path) -> None:
     for generation in (1, 2, 3):
         memory = PulseMemory({KEYS[0]: known(generation, generation)})
         assert remember(repository(repo), memory) == ""
-    assert repo.git("rev-list", "--count", REF) == "1"
+    assert repo.git("rev-list", "--count", PULSES) == "1"
     assert read_memory(repository(repo)).published == {KEYS[0]: known(3, 3)}
     assert repo.tip() == head
     assert repo.git("status", "--porcelain") == ""
@@ -89,9 +90,9 @@ def test_what_is_remembered_and_as_of_when_are_of_one_look(tmp_path: Path) -> No
     repo = new_repository(tmp_path / "fleet")
     repo.commit({"a.yaml": "x: 1\n"})
     remember(repository(repo), PulseMemory({KEYS[0]: known(1)}))
-    first, then = repo.tip(REF), Remembered(repository(repo))
+    first, then = repo.tip(PULSES), Remembered(repository(repo))
     assert then.memory == {KEYS[0]: known(1)}
     remember(repository(repo), PulseMemory({KEYS[0]: known(2, 1)}))
     now = Remembered(repository(repo))
-    assert (then.at, now.at) == (first, repo.tip(REF))
+    assert (then.at, now.at) == (first, repo.tip(PULSES))
     assert now.memory == {KEYS[0]: known(2, 1)}

@@ -4,8 +4,6 @@ In an environment without variables every name is allowed and every value is `dy
 expressions are checked against it, and compiled for these types.
 """
 
-import hashlib
-import json
 from collections.abc import Callable, Collection, Mapping
 from dataclasses import field
 from types import MappingProxyType
@@ -13,7 +11,7 @@ from typing import Any
 
 from muster.cel.declarations import Functions, Overload, TimeUse, by_function
 from muster.cel.library.registry import Declarations
-from muster.cel.types import BOOL, Type, may_have_times, type_digest
+from muster.cel.types import BOOL, Type, json_digest, may_have_times, type_digest
 from muster.dataclass import dataclass
 
 _NOTHING: Mapping[str, Any] = MappingProxyType({})
@@ -91,8 +89,7 @@ class Env:
             "result": None if self.expected is None else type_digest(self.expected),
             "cost": [self.max_cost, self.max_estimate],
         }
-        text = json.dumps(described, separators=(",", ":"), sort_keys=True)
-        return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
+        return json_digest(described)
 
     @property
     def expected(self) -> Type | None:

@@ -280,7 +280,12 @@ def canonical(type_: Type) -> Json:
 @lru_cache(maxsize=4096)
 def type_digest(type_: Type) -> str:
     """Return a digest of the canonical form; equal types have the same. Most types of environments are constants."""
-    text = json.dumps(canonical(type_), separators=(",", ":"))
+    return json_digest(canonical(type_))
+
+
+def json_digest(value: Json) -> str:
+    """Return a digest of a JSON value; the order of keys does not matter."""
+    text = json.dumps(value, separators=(",", ":"), sort_keys=True)
     return hashlib.blake2b(text.encode(), digest_size=16).hexdigest()
 
 

@@ -25,6 +25,11 @@ REMOVED = ("status", "muster", "removed")
 _FIELD = "hubAcceptsClient"
 
 
+def is_declared(id_: ObjectId, obj: Object | None, before: Tree) -> bool:
+    """Does a file of the fleet declare the cluster, whose derived part of the last run is `before`?"""
+    return obj is not None and not is_only_reported(id_, obj.parts, before)
+
+
 def with_automatic_acceptance(
     objects: Mapping[ObjectId, Object], previous: Mapping[ObjectId, Tree], settings: Settings
 ) -> dict[ObjectId, Object]:

@@ -78,7 +78,7 @@ def _programs(repository: Repository, place: Path) -> Iterator[str]:
 
 _NOBODY: Final = ("muster", "muster@localhost")
 _FALLBACK: Final = ("-c", f"user.name={_NOBODY[0]}", "-c", f"user.email={_NOBODY[1]}")
-#: A name or an address of which git removes no character.
+#: A name or an address that git writes as it is.
 _PLAIN: Final = re.compile(r"\w([^\n<>]*\w)?")
 
 
@@ -114,7 +114,7 @@ def identities(repository: Repository) -> tuple[str, str]:
 
 
 def _sets_roles_apart(repository: Repository) -> bool:
-    """Does anything say more than who commits in general, such as a date or an author?"""
+    """Does anything but `user.name` and `user.email` say who commits, or when?"""
     return any(name.startswith(("GIT_AUTHOR_", "GIT_COMMITTER_")) for name in repository.git.environ) or any(
         key.startswith(("author.", "committer.")) for key in repository.settings
     )

@@ -26,7 +26,6 @@ from muster.git.errors import RepositoryError
 from muster.git.repository import Repository, open_repository, ref_tip
 from muster.git.rootref import RefContents, RootRef, files_of, store_files
 
-REF = PULSES
 _MESSAGE = "What muster remembers of its pulses\n"
 
 
@@ -80,9 +79,9 @@ class PulseMemory:
 def read_memory(repository: Repository, remote: str | None = None) -> PulseMemory:
     """Return the memory of the repository, and of the remote if one is given. RepositoryError if the remote cannot be
     read."""
-    memory = decoded(RootRef(repository, REF).look().files)
+    memory = decoded(RootRef(repository, PULSES).look().files)
     if remote is not None:
-        memory.add(decoded(RootRef(repository, REF, remote).look().files))
+        memory.add(decoded(RootRef(repository, PULSES, remote).look().files))
     return memory
 
 
@@ -106,7 +105,7 @@ class Remembered:
     def at(self) -> str:
         """The commit of the memory; with a remote, a digest of its content."""
         if self.remote is None:
-            return (ref_tip(self.repository, REF) if self.listed is None else self.listed.get(REF)) or ""
+            return (ref_tip(self.repository, PULSES) if self.listed is None else self.listed.get(PULSES)) or ""
         return hashlib.sha256(repr(sorted(self.memory.items())).encode()).hexdigest()
 
 
@@ -126,7 +125,7 @@ def remember(repository: Repository, memory: PulseMemory, remote: str | None = N
         memory.add(decoded(standing.files))
         return encoded(memory)
 
-    return store_files(repository, REF, merged, _MESSAGE, remote)
+    return store_files(repository, PULSES, merged, _MESSAGE, remote)
 
 
 def encoded(memory: PulseMemory) -> Mapping[str, bytes]:

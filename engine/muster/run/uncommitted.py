@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Final
 from muster.data.finding import Finding
 from muster.data.kinds import is_cluster
 from muster.data.snapshot import Snapshot
-from muster.fleet.acceptance import is_only_reported
+from muster.fleet.acceptance import is_declared
 from muster.fleet.agent_refs import accepted_by_ref
 from muster.fleet.assemble import assemble
 from muster.fleet.faults import fell_back
@@ -110,8 +110,8 @@ def _check_part(question: Question, state: RunState, files: Collection[str]) -> 
 
 def _loses_clusters(fleet: Fleet) -> bool:
     """Is a cluster of the last run not in the fleet any more, or only in an agent's reports?"""
-    clusters = {id_: fleet.objects.get(id_) for id_ in fleet.previous if is_cluster(id_)}
-    return any(obj is None or is_only_reported(id_, obj.parts, fleet.previous[id_]) for id_, obj in clusters.items())
+    clusters = ((id_, before) for id_, before in fleet.previous.items() if is_cluster(id_))
+    return not all(is_declared(id_, fleet.objects.get(id_), before) for id_, before in clusters)
 
 
 def _read(part: FleetPart) -> tuple[FleetPart, Fleet, Fleet]:

@@ -20,10 +20,10 @@ from muster.data.decision import Memory, PulseKey
 from muster.dataclass import dataclass
 from muster.features.whatif.supposing import Edits
 from muster.git.agentrefs import AgentRefs
-from muster.git.agents import AgentRef
+from muster.git.agents import PULSES, AgentRef
 from muster.git.fastimport import build_commit
 from muster.git.process import Git, without_location
-from muster.git.pulse_memory import REF, Remembered
+from muster.git.pulse_memory import Remembered
 from muster.git.repository import Repository, common_directory, open_repository, ref_tip
 from muster.git.rootref import files_of
 from muster.run.changes import commit_message
@@ -53,8 +53,8 @@ def scratch_of(repository: Repository, commit: str) -> Iterator[Repository]:
         if (origin / "shallow").is_file():
             shutil.copyfile(origin / "shallow", path / "shallow")
         git.output("update-ref", "refs/heads/main", commit)
-        if (pulses := ref_tip(repository, REF)) is not None:
-            git.output("update-ref", REF, pulses)
+        if (pulses := ref_tip(repository, PULSES)) is not None:
+            git.output("update-ref", PULSES, pulses)
         yield open_repository(path, environ)
 
 

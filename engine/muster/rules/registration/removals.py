@@ -24,7 +24,7 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import is_cluster
 from muster.data.names import few
 from muster.dataclass import dataclass
-from muster.fleet.acceptance import is_only_reported
+from muster.fleet.acceptance import is_declared
 from muster.fleet.agent_refs import accepted_by_ref
 from muster.fleet.fleet import AnyFleet, Fleet
 from muster.fleet.view import View
@@ -105,8 +105,7 @@ def removals(fleet: Fleet, now: datetime) -> Removals:
 
 def _stays(fleet: Fleet, id_: ObjectId) -> bool:
     """Is a cluster of the last run declared, or kept because of a damaged file?"""
-    obj = fleet.objects.get(id_)
-    declared = obj is not None and not is_only_reported(id_, obj.parts, fleet.previous.get(id_))
+    declared = is_declared(id_, fleet.objects.get(id_), fleet.previous.get(id_))
     return declared or id_ in fleet.broken or fleet.unidentified
 
 
