@@ -27,6 +27,7 @@ from muster.run.incremental import answer
 from muster.run.part import Touched
 from muster.run.question import Question
 from muster.run.records import RunRecord
+from muster.run.run import Files
 from muster.run.sharded import decide_in_shards
 from muster.run.state import RunState, open_state
 from tests.run.shards import Shuffled
@@ -158,7 +159,7 @@ def test_it_notices_a_broken_invalidation(tmp_path: Path, monkeypatch: pytest.Mo
 
 def test_removals_go_that_their_commit_names(tmp_path: Path) -> None:
     living, state = Living.small(tmp_path / "fleet", 8, 8), state_in(tmp_path)
-    files: dict[str, str | None] = {}
+    files: Files = {}
     for happening in (living.nothing, living.nothing, living.a_label, living.nothing, living.many_are_let_go):
         happening()
         asked = living.question()

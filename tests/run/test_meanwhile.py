@@ -98,7 +98,7 @@ class TestWhatPeopleDo:
         stood = holds_at(asked, found, state, living.tip())
         if stood:
             fresh = cold(asked.at(living.tip()))
-            assert fresh == found.settled.files | {p: t for p, t in fresh.items() if p not in found.settled.files}
+            assert fresh == {**fresh, **found.settled.files}
         state.close()
         return stood
 

@@ -1,4 +1,11 @@
-"""One transition, as commit messages and plans show it."""
+"""One transition, as commit messages and plans show it, and the transitions of a large fleet in little memory."""
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import fields
+from functools import lru_cache
+from itertools import chain, groupby, islice
+from operator import attrgetter, itemgetter
+from typing import Final, TypeAlias, overload
 
 from muster.data.ids import ObjectId
 from muster.dataclass import dataclass
@@ -79,3 +86,51 @@ class Change:
         before, after = self.before, self.after
         note = f" ({self.note})" if self.note and not self.reason_only else ""
         return f"{self.field} {f'{before} -> ' if before else ''}{after or ('gone' if before else '')}".rstrip() + note
+
+
+#: The changes of one object: of each what it was, what it is now, and the rule. Equal ones are shared.
+Rows: TypeAlias = tuple[tuple[Fact | None, Fact | None, str], ...]
+_ALL_FIELDS: Final = attrgetter(*(field.name for field in fields(Fact)))
+
+
+def by_object(changes: Iterable[Change]) -> Iterator[tuple[ObjectId, Rows]]:
+    """Yield each object with its rows, of changes in the order of their objects."""
+    for id_, some in groupby(changes, key=attrgetter("object")):
+        yield id_, _rows(tuple((_plain(change.was), _plain(change.now), change.source) for change in some))
+
+
+def _plain(fact: Fact | None) -> tuple[object, ...] | None:
+    return None if fact is None else _ALL_FIELDS(fact)
+
+
+@lru_cache(1 << 12)
+def _rows(plain: tuple[tuple[tuple[object, ...] | None, tuple[object, ...] | None, str], ...]) -> Rows:
+    return tuple((_fact(was), _fact(now), source) for was, now, source in plain)
+
+
+@lru_cache(1 << 12)
+def _fact(plain: tuple[object, ...] | None) -> Fact | None:
+    return None if plain is None else Fact(*plain)  # type: ignore[arg-type]
+
+
+class ChangesByObject(Sequence[Change]):
+    """Changes that are made from rows when they are read: in a large fleet most clusters have the same rows."""
+
+    def __init__(self, rows: Iterable[tuple[ObjectId, Rows]], later: Sequence[Change]) -> None:
+        """The changes of a first pass in any order, and those of `later` passes."""
+        self._rows, self._later = sorted(rows, key=itemgetter(0)), later
+
+    def __iter__(self) -> Iterator[Change]:
+        return chain((Change(id_, *row) for id_, rows in self._rows for row in rows), self._later)
+
+    def __len__(self) -> int:
+        return sum(len(rows) for _, rows in self._rows) + len(self._later)
+
+    @overload
+    def __getitem__(self, index: int) -> Change: ...
+    @overload
+    def __getitem__(self, index: slice) -> list[Change]: ...
+    def __getitem__(self, index: int | slice) -> Change | list[Change]:
+        if isinstance(index, slice):
+            return list(islice(self, *index.indices(len(self))))
+        return list(self)[index]

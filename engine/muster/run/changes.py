@@ -7,6 +7,7 @@ import hashlib
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
+from sys import intern
 from typing import Final
 
 from muster.data.decision import Held
@@ -82,7 +83,7 @@ def named_together(kind: str, objects: Sequence[ObjectId]) -> str:
 
 def lines_for_people(found: Sequence[Change]) -> Iterator[str]:
     """Yield a line per transition, and one line where many objects of a kind have the same."""
-    texts = [str(change).removeprefix("" if change.fact.sentence else str(change.object)) for change in found]
+    texts = [intern(str(change).removeprefix("" if change.fact.sentence else str(change.object))) for change in found]
     objects = [change.object for change in found]
     for names, text, change in zip(together(objects, texts), texts, found, strict=True):
         if names is not None:

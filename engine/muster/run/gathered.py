@@ -4,21 +4,37 @@ from array import array
 from collections import Counter
 from collections.abc import Collection, Sequence
 from dataclasses import replace
-from itertools import pairwise
+from itertools import chain, pairwise
+from sys import intern
 
 from muster.data.decision import Memory, Pulse
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import kind_of
+from muster.dataclass import dataclass
 from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pulses.policy import PulsePolicy
 from muster.run.answer import RunAnswer
+from muster.run.change import ChangesByObject, Rows, by_object
 from muster.run.changes import changes
 from muster.run.homes import Summary, read_summaries
-from muster.run.provisional import Provisional
+from muster.run.provisional import Provisional, StoredFiles, StoredText, Texts
 from muster.run.question import WholeNeeded
 from muster.run.records import RunRecord
-from muster.run.shard import Answered, NeighbourhoodAnswer, Shard, SharedContext, number_of
+from muster.run.shard import Answered, Shard, SharedContext, number_of
+
+
+@dataclass(frozen=True, slots=True)
+class ShardOutcome:
+    """What one neighbourhood's answer has besides its record: see `muster.run.shard.NeighbourhoodAnswer`.
+
+    A large fleet has one for each cluster when it is derived for the first time.
+    """
+
+    later: tuple[int | None, int | None]
+    files: tuple[StoredText, ...]
+    changes: tuple[tuple[ObjectId, Rows], ...]
+    pulses: tuple[Pulse, ...]
 
 
 class Gathered:
@@ -30,8 +46,9 @@ class Gathered:
         self.odd: set[str] = set()
         self.summaries: dict[str, Summary] = {}
         self.shards = 0
+        self.texts = Texts()
         self._totals: Counter[str] = Counter()
-        self._outcomes: dict[int, NeighbourhoodAnswer] = {}
+        self._outcomes: dict[int, ShardOutcome] = {}
         self._again: set[int] = set()
         self._names: dict[str, int] = {}
         self._ids, self._homes = array("Q"), array("L")
@@ -44,7 +61,9 @@ class Gathered:
         self.odd |= answered.odd
         numbers = self.kept.add(local.home for local in answered.homes)
         # Here rather than at the end: meanwhile workers are busy.
-        self.summaries.update(read_summaries((local.home.name, local.home.summary) for local in answered.homes))
+        summaries = dict(read_summaries((intern(local.home.name), local.home.summary) for local in answered.homes))
+        self.summaries |= summaries
+        same = {obj.id: obj.id for summary in summaries.values() for obj in summary.objects}
         known = {number_of(key.object) for key in shard.published}
         for number, local in zip(numbers, answered.homes, strict=True):
             self._totals.update(local.home.totals)
@@ -54,11 +73,12 @@ class Gathered:
                 self._sent[number] = known.intersection(local.ids)
             if local.again:
                 self._again.add(number)
-            for name in local.home.names:
+            for name in map(intern, local.home.names):
                 if (other := self._names.setdefault(name, number)) != number:
                     self._again.update((number, other))
             if not local.silent or local.later != (local.home.due, local.home.settled):
-                self._outcomes[number] = replace(local, home=replace(local.home, summary=b"", totals={}), ids=())
+                rows = tuple((same.get(id_, id_), some) for id_, some in by_object(local.changes))
+                self._outcomes[number] = ShardOutcome(local.later, self.texts.put(local.files), rows, local.pulses)
 
     def again(self, published: Memory) -> set[int]:
         """Return the neighbourhoods to decide again: a part of them, or of their earlier pulses, was in another
@@ -78,32 +98,32 @@ class Gathered:
         commit, floor = self.common.commit or "", self.common.lease_floor
         return RunRecord(commit, totals=dict(self._totals), loose=tuple(self.loose), lease_floor=floor)
 
-    def outcomes_but(self, gone: Collection[int]) -> "list[NeighbourhoodAnswer]":
-        """Return the answers of all neighbourhoods except those that were decided again, and record when they are
+    def outcomes_but(self, gone: Collection[int]) -> list[ShardOutcome]:
+        """Return the outcomes of all neighbourhoods except those that were decided again, and record when they are
         due."""
         left = {number: local for number, local in self._outcomes.items() if number not in gone}
         self.kept.put_due((number, *local.later) for number, local in left.items())
         return list(left.values())
 
 
-def joined(done: RunAnswer, kept: Provisional, outcomes: Sequence[NeighbourhoodAnswer], looked_at: str) -> RunAnswer:
+def joined(done: RunAnswer, gathered: Gathered, outcomes: Sequence[ShardOutcome], looked_at: str) -> RunAnswer:
     """Return the answer for the whole fleet."""
-    settled, files = done.settled, dict(done.settled.files)
+    settled, files = done.settled, {one.path: one for one in gathered.texts.put(done.settled.files)}
     for local in outcomes:
-        if files.keys() & local.files.keys():
-            raise WholeNeeded("a derived file holds parts of several neighbourhoods")
-        files.update(local.files)
+        for one in local.files:
+            if files.setdefault(one.path, one) is not one:
+                raise WholeNeeded("a derived file holds parts of several neighbourhoods")
     of_first = len(changes(settled.first.fleet))
-    of_first_pass = [*settled.changes[:of_first], *(change for local in outcomes for change in local.changes)]
-    of_first_pass.sort(key=lambda change: (change.object, change.field))
+    rows = chain(by_object(settled.changes[:of_first]), *(local.changes for local in outcomes))
     last, pulses = settled.last, [pulse for local in outcomes for pulse in local.pulses]
     if pulses:
         fleet = replace(last.fleet, pulses=_in_order(last.fleet, [*last.fleet.pulses, *pulses]))
         last = replace(last, fleet=fleet)
     settled = replace(
-        settled, last=last, files=dict(sorted(files.items())), changes=[*of_first_pass, *settled.changes[of_first:]]
-    )
-    return replace(done, settled=settled, looked_at=looked_at, rest=kept)
+        settled, last=last, files=StoredFiles(gathered.texts, dict(sorted(files.items()))),
+        changes=ChangesByObject(rows, settled.changes[of_first:]),
+    )  # fmt: skip
+    return replace(done, settled=settled, looked_at=looked_at, rest=gathered.kept)
 
 
 def _in_order(fleet: FleetWithPolicies, pulses: Sequence[Pulse]) -> tuple[Pulse, ...]:

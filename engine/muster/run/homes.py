@@ -89,8 +89,7 @@ def read_summaries(kept_summaries: Iterable[tuple[str, bytes]]) -> Iterator[tupl
 def _summary(found: StoredSummary) -> Summary:
     objects, decided = list[Object](), list[Mapping[Path, Decision]]()
     for one in found.objects:
-        group, kind, namespace, name = one.id
-        id_ = ObjectId(intern(group), intern(kind), namespace, name)
+        id_ = ObjectId(*map(intern, one.id))
         objects.append(Object(id_, body_of(one), ()))
         decided.append(decisions_of(one._replace(id=id_)))
     works = tuple((id_ := ObjectId(*one.id), decisions_of(one._replace(id=id_))) for one in found.works)

@@ -1,13 +1,16 @@
-"""A state in the making: the records of a full run's shards, before everything is decided.
+"""What a full run's shards answered, before everything is decided: the records of a state, and the derived files.
 
-It is in a nameless temporary file of this process: it takes little memory, and no other process sees an incomplete
+Both are in nameless temporary files of this process: they take little memory, and no other process sees an incomplete
 state.
 """
 
+import os
 import sqlite3
-from collections.abc import Iterable, Mapping
-from typing import Final
+from collections.abc import Iterable, Iterator, Mapping
+from tempfile import TemporaryFile
+from typing import Final, NamedTuple
 
+from muster.dataclass import dataclass
 from muster.run.records import RunRecord
 from muster.run.state import Home, RunState
 
@@ -54,3 +57,55 @@ class Provisional(RunState):
         self._version = other._version
         self.replace(facts, homes, gone, steps)
         self._db.backup(other._db, pages=_PAGES_AT_ONCE)
+
+
+class StoredText(NamedTuple):
+    """Where the text of a derived file is in `Texts`; without `size` the file is removed."""
+
+    path: str
+    start: int
+    size: int | None
+
+
+class Texts:
+    """Texts of derived files on disk. A fleet that is derived for the first time has one of some 3 kB per cluster."""
+
+    def __init__(self) -> None:
+        self._file = TemporaryFile(buffering=0)  # noqa: SIM115 - it lives as long as this object
+        self._end = 0
+
+    def __del__(self) -> None:
+        self._file.close()
+
+    def put(self, files: Mapping[str, str | None]) -> tuple[StoredText, ...]:
+        """Add files. OSError if the disk is full."""
+        found = []
+        for path, text in files.items():
+            data = b"" if text is None else text.encode()
+            found.append(StoredText(path, self._end, None if text is None else len(data)))
+            self._file.write(data)
+            self._end += len(data)
+        return tuple(found)
+
+    def get(self, stored: StoredText) -> str | None:
+        """Return the content of a file; None if it is removed."""
+        if stored.size is None:
+            return None
+        return os.pread(self._file.fileno(), stored.size, stored.start).decode()
+
+
+@dataclass(frozen=True, slots=True, eq=False)
+class StoredFiles(Mapping[str, str | None]):
+    """Derived files by path (see `muster.run.run.Files`), whose texts are read when they are needed."""
+
+    texts: Texts
+    stored: Mapping[str, StoredText]
+
+    def __getitem__(self, path: str) -> str | None:
+        return self.texts.get(self.stored[path])
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.stored)
+
+    def __len__(self) -> int:
+        return len(self.stored)

@@ -10,6 +10,7 @@ import sqlite3
 from collections.abc import Callable, Iterator, Mapping
 from dataclasses import field
 from functools import lru_cache
+from sys import intern
 from typing import NamedTuple, TypeAlias, TypeVar
 
 from muster.data.codec import MalformedError, decode, decode_tree, encode
@@ -111,31 +112,37 @@ def decisions_of(one: StoredObject) -> Mapping[Path, Decision]:
     paths = _paths(one.paths)
     if not len(paths) == len(one.reasons) == len(one.values):
         raise sqlite3.DatabaseError("not as many decisions as paths")
-    return _Decisions(one.id, paths, tuple(map(_reason, one.reasons)), tuple(map(_value, one.values)))
+    for read, all_data in ((_reason, one.reasons), (_value, one.values)):
+        for data in all_data:
+            read(data)  # whether they are damaged is known before anything is decided
+    return _Decisions(one.id, paths, tuple(map(_same, one.reasons)), tuple(map(_same, one.values)))
 
 
 def _of_each_field(body: Tree, made: Callable[[Tree], Tree]) -> Tree:
     def shared(value: Tree) -> Tree:
         return [made(one) for one in value] if isinstance(value, list) else made(value)
 
-    return {
-        name: {field: shared(value) for field, value in section.items()} if isinstance(section, dict) else section
-        for name, section in body.items()
-    }
+    def of_section(section: Tree) -> Tree:
+        if isinstance(section, dict):
+            return {field: shared(value) for field, value in section.items()}
+        return _shared(section)
+
+    return {name: of_section(section) for name, section in body.items()}
 
 
 @dataclass(frozen=True, slots=True, eq=False)
 class _Decisions(Mapping[Path, Decision]):
-    """Decisions that share their paths and reasons with other objects', and are made when read: most never are."""
+    """Decisions that share their paths, reasons and values with other objects', and are made when read: most never
+    are."""
 
     id: ObjectId
     paths: Mapping[Path, int]
-    reasons: tuple[Because, ...]
-    values_: tuple[Tree, ...]
+    reasons: tuple[bytes, ...]
+    values_: tuple[bytes, ...]
 
     def __getitem__(self, path: Path) -> Decision:
         index = self.paths[path]
-        return Decision(self.id, path, self.values_[index], self.reasons[index])
+        return Decision(self.id, path, _value(self.values_[index]), _reason(self.reasons[index]))
 
     def __iter__(self) -> Iterator[Path]:
         return iter(self.paths)
@@ -155,6 +162,12 @@ def _paths(data: bytes) -> Mapping[Path, int]:
 
 
 @lru_cache(1 << 12)
+def _same(data: bytes) -> bytes:
+    """Return bytes that equal ones share."""
+    return data
+
+
+@lru_cache(1 << 12)
 def _reason(data: bytes) -> Because:
     return kept(Because, data)
 
@@ -162,9 +175,18 @@ def _reason(data: bytes) -> Because:
 @lru_cache(1 << 12)
 def _value(data: bytes) -> Tree:
     try:
-        return decode_tree(data)
+        return _shared(decode_tree(data))
     except MalformedError as error:
         raise sqlite3.DatabaseError(f"not a value: {error}") from error
+
+
+def _shared(value: Tree) -> Tree:
+    """Return a value with texts that others share: most are in many values, or several times in one object."""
+    if isinstance(value, str):
+        return intern(value)
+    if isinstance(value, dict):
+        return {name: _shared(one) for name, one in value.items()}
+    return [_shared(one) for one in value] if isinstance(value, list) else value
 
 
 def failure_row(failed: Failed, order: tuple[int, str, str]) -> tuple[str, bytes, bytes, str, bytes]:

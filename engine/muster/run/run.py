@@ -1,6 +1,6 @@
 """The result of one evaluation of a fleet, and of several passes at one instant."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field
 from datetime import datetime
 from functools import cached_property
@@ -110,7 +110,7 @@ class Run:
 
 
 #: Derived files by path, to be written over a snapshot; None removes one.
-Files = dict[str, str | None]
+Files = Mapping[str, str | None]
 
 
 @dataclass(frozen=True, slots=True)
@@ -126,7 +126,7 @@ class Settled:
     first: Run
     last: Run
     files: Files
-    changes: "list[Change]"
+    changes: "Sequence[Change]"
     rested: bool
     faults: frozenset[Finding] = frozenset()
 

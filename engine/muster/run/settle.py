@@ -77,7 +77,7 @@ class _PassWalk:
 
 def _walk(evaluate: _Evaluate, unrest: Unrest) -> _PassWalk:
     first = run = evaluate({}, unrest.findings)
-    files: Files = dict(run.files)
+    files = dict(run.files)
     transitions: list[Change] = []
     faults = _record(run, transitions)
     states: list[Files] = [{}]

@@ -28,7 +28,7 @@ from muster.run.affected import AdaptersMoved, LeasesMoved
 from muster.run.answer import RunAnswer
 from muster.run.cutting import FileGroups, ListedFile, cut
 from muster.run.executors import Executor
-from muster.run.gathered import Gathered, joined
+from muster.run.gathered import Gathered, ShardOutcome, joined
 from muster.run.look import run_part
 from muster.run.part import FleetPart, Rest, ShardTerms, Touched
 from muster.run.program import this_program
@@ -36,7 +36,7 @@ from muster.run.progress import RunStep, doing
 from muster.run.question import Question, WholeNeeded, default_home
 from muster.run.run import Settled
 from muster.run.settle import goes_on
-from muster.run.shard import Answered, NeighbourhoodAnswer, Piece, Shard, ShardFiles, SharedContext
+from muster.run.shard import Answered, Piece, Shard, ShardFiles, SharedContext
 
 #: How often a run may start again because an assumption about the fleet was wrong.
 _MOST_ROUNDS: Final = 6
@@ -120,7 +120,7 @@ class _Sharded:
         outcomes = gathered.outcomes_but(done.gone or frozenset())
         self._require_passes(done.settled, outcomes)
         _require_projected(done.settled, outcomes)
-        return joined(done, gathered.kept, outcomes, f"the whole fleet, in {gathered.shards} shards: {why}")
+        return joined(done, gathered, outcomes, f"the whole fleet, in {gathered.shards} shards: {why}")
 
     # -- cutting
 
@@ -220,7 +220,7 @@ class _Sharded:
             self.adapters = moved.adapters
             raise _Anew from moved
 
-    def _require_passes(self, settled: Settled, outcomes: Sequence[NeighbourhoodAnswer]) -> None:
+    def _require_passes(self, settled: Settled, outcomes: Sequence[ShardOutcome]) -> None:
         """Raise _Anew if the fleet takes several passes but the shards took one."""
         if self.twice or not any(local.files for local in outcomes) or not goes_on(settled.first):
             return
@@ -230,10 +230,10 @@ class _Sharded:
         raise _Anew
 
 
-def _require_projected(settled: Settled, outcomes: Sequence[NeighbourhoodAnswer]) -> None:
+def _require_projected(settled: Settled, outcomes: Sequence[ShardOutcome]) -> None:
     """Shards do not see the files of Projections. WholeNeeded if one is not as the last run recorded it."""
     fleet = settled.first.fleet
-    written = settled.files.keys() | {path for local in outcomes for path in local.files}
+    written = settled.files.keys() | {one.path for local in outcomes for one in local.files}
     for id_ in fleet.beyond.standing & fleet.decided.keys():
         for record in records(fleet.decided[id_]).values():
             path = record["file"]

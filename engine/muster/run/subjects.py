@@ -4,7 +4,7 @@
 own bookkeeping. Nothing reads it but people: machines read the trailers and the derived files.
 """
 
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Final, NamedTuple
 
 from muster.data.groups import grouped
@@ -61,9 +61,8 @@ class _Item(NamedTuple):
     noun: str = ""
 
 
-def subject_line(found: Iterable[Change], longest: int = LONGEST) -> str:
+def subject_line(changes: Sequence[Change], longest: int = LONGEST) -> str:
     """Return what happened, cut at a whole item: `c Unknown; web moved to d; and 12 more`."""
-    changes = list(found)
     members = _members(changes)
     if not members:
         return "no transitions" if changes else "nothing changed"
@@ -115,23 +114,25 @@ def _members(changes: Sequence[Change]) -> Mapping[_Item, Sequence[tuple[str, st
     An object has its most important item, and one for each of its remedies and traffic blocks. It has a less important
     one only if it has no other, and a record only if nothing else happened.
     """
-    news: dict[tuple[ObjectId, str], tuple[_Item, tuple[str, str]]] = {}
+    news: dict[tuple[ObjectId, str] | ObjectId, tuple[_Item, tuple[str, str]]] = {}
     quiet: dict[ObjectId, _Item] = {}
+    items: dict[_Item, _Item] = {}  # many objects share one
     for change in changes:
         if change.fact.sort == "cluster":
             continue
         if change.word:
             item, name = _news(change)
-            key = change.object, change.field if change.fact.sort in ("remedy", "traffic") else ""
-            news[key] = min(news.get(key, (item, name)), (item, name))
+            found = items.setdefault(item, item), name
+            key = (change.object, change.field) if change.fact.sort in ("remedy", "traffic") else change.object
+            news[key] = min(news.get(key, found), found)
         elif (less := _less(change)) is not None:
+            less = items.setdefault(less, less)
             quiet[change.object] = min(quiet.get(change.object, less), less)
     moves = dict(_moves(changes))
-    told = {*moves, *(id_ for id_, _ in news)}
-    found = [*news.values(), *((item, _name(id_)) for id_, item in moves.items())]
-    found += [(item, _name(id_)) for id_, item in sorted(quiet.items()) if id_ not in told and item.rank < _RECORD]
-    found = found or [(item, _name(id_)) for id_, item in sorted(quiet.items())]
-    return grouped(found)
+    told = {*moves, *(key if isinstance(key, ObjectId) else key[0] for key in news)}
+    shown = [*news.values(), *((item, _name(id_)) for id_, item in moves.items())]
+    shown += [(item, _name(id_)) for id_, item in sorted(quiet.items()) if id_ not in told and item.rank < _RECORD]
+    return grouped(shown or [(item, _name(id_)) for id_, item in sorted(quiet.items())])
 
 
 def _news(change: Change) -> tuple[_Item, tuple[str, str]]:

@@ -1,6 +1,6 @@
 """A forecast is what runs at every second would derive, found by looking at a few of them."""
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from datetime import datetime, timedelta
 from pathlib import Path
@@ -50,7 +50,7 @@ def second_by_second(living: Living, span: timedelta) -> list[tuple[datetime, li
     return told
 
 
-def _told(changes: list[Change] | tuple[Change, ...]) -> list[str]:
+def _told(changes: Sequence[Change]) -> list[str]:
     return [str(change) for change in changes]
 
 

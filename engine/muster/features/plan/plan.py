@@ -93,7 +93,7 @@ def plan_document(settled: Settled) -> Tree:
         "commit": run.commit,
         "summary": subject_line(settled.changes),
         "changes": [change_document(change) for change in settled.changes],
-        "files": settled.files,
+        "files": dict(settled.files),
         "held": run.held,
         "horizon": None if run.horizon is None else format_time(run.horizon),
     }

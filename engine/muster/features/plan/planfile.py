@@ -183,7 +183,7 @@ def require_same(repository: Repository, planned: Planned, base: str, heard: Age
     raise PlanMovedError([*lines, *_named("file differs from the plan", sorted(paths))])
 
 
-def _at(files: dict[str, str | None], path: str) -> tuple[bool, str | None]:
+def _at(files: Files, path: str) -> tuple[bool, str | None]:
     return (path in files, files.get(path))
 
 

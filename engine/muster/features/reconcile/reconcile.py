@@ -59,8 +59,7 @@ def waits_until(repository: Repository, commit: str, settled: Settled) -> dateti
 
 def waiting_text(settled: Settled, until: str) -> str:
     """A line about the changes that wait."""
-    changes: Iterable[Change] = settled.changes
-    return f"waits until {until} (Fleet.spec.derived.maxCommitsPerHour): {subject_line(changes)}"
+    return f"waits until {until} (Fleet.spec.derived.maxCommitsPerHour): {subject_line(settled.changes)}"
 
 
 def _is_loss(change: Change) -> bool:
