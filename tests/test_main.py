@@ -81,6 +81,7 @@ def test_the_version_is_printed_as_in_a_longer_command_line(muster: Run) -> None
     ("arguments", "said"),
     [
         (("reconcil",), "did you mean 'reconcile'?"),
+        (("--repo", "x", "plan"), "--repo stands after the command: muster plan --repo …"),
         (("get", "managedclustres"), "did you mean 'managedclusters'?"),
         (("get", "managedcluster/nope"), "there is no managedcluster/nope"),
         (("get", "cluster", "shop"), "there is no cluster/shop; did you mean 'shop-1'?"),

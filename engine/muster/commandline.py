@@ -114,6 +114,16 @@ class Verbs(click.Group):
             raise click.UsageError(f"No such command {args[0]!r}; {hint}".rstrip("; "), ctx)
         return super().resolve_command(ctx, args)
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        """Parse the options before the verb; say so if one belongs after it."""
+        try:
+            return super().parse_args(ctx, args)
+        except click.NoSuchOption as error:
+            name = error.option_name
+            if verb := next((arg for arg in args if arg in VERBS), None):
+                raise click.UsageError(f"{name} stands after the command: muster {verb} {name} …", ctx) from None
+            raise
+
     def invoke(self, ctx: click.Context) -> object:
         """Run the verb, and print a note when it falls back to a slower way."""
         from muster.fleet.faults import listening_to_fallbacks

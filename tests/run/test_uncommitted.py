@@ -100,3 +100,24 @@ def asked_of_the_work_tree(repository: Repository) -> Question:
 def assert_same(fleet: FleetWithPolicies, whole: FleetWithPolicies, names: list[str], when: object) -> None:
     assert fleet.sorted_findings() == whole.sorted_findings(), when
     assert touched_findings(fleet, names) == touched_findings(whole, names), when
+
+
+SECRET = "apiVersion: v1\nkind: Secret\nmetadata: {name: a, namespace: b}\n"
+
+
+@pytest.mark.parametrize("committed", (True, False), ids=("committed", "uncommitted"))
+def test_a_finding_in_a_file_without_objects_goes_and_comes_back_with_it(tmp_path: Path, committed: bool) -> None:
+    repo = Living.small(tmp_path / "fleet", 0, 4).repo
+    repository, path = open_repository(repo.path, repo.environ), repo.path / "clusters/secret.yaml"
+    if committed:
+        repo.commit({"clusters/secret.yaml": SECRET})
+    seen = []
+    for text in (SECRET, None, SECRET, "# nothing\n", None, None):
+        path.unlink(missing_ok=True)
+        if text is not None:
+            path.write_text(text)
+        state = state_in(tmp_path)
+        fleet, _ = check_uncommitted(asked_of_the_work_tree(repository), state)
+        state.close()
+        seen.append(any(found.file == "clusters/secret.yaml" for found in fleet.findings))
+    assert seen == [True, False, True, False, False, False]

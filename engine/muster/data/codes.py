@@ -253,8 +253,9 @@ class Code(StrEnum):
     NO_SUCH_DURATION = ("MUS271", _E, "no such duration",
         "A duration is at most 2562047h, about 292 years: the range of 64-bit nanoseconds in Go and CEL.")
     UNKNOWN_OPERATOR = ("MUS249", _W, "operator that matches nothing",
-        "A ClusterTaintPolicy compares conditions with `In` or `NotIn`. Karmada's schema accepts other values, but "
-        "its controller matches nothing with them, so the policy never acts.")
+        "A ClusterTaintPolicy compares conditions with `In` or `NotIn`, and a Placement's toleration has the operator "
+        "`Exists` or `Equal`. Upstream's schemas accept other values, but they match nothing, so the policy never "
+        "acts, and the toleration tolerates nothing.")
     CANNOT_HIBERNATE = ("MUS260", _E, "clusters cannot hibernate",
         "The platform of a ClusterPool cannot hibernate clusters, so all of them must run. The pool does not "
         "change.")

@@ -124,7 +124,8 @@ def _of_files(since: Since, paths: Iterable[str]) -> Touched:
 
 
 def _files_slipped(since: Since) -> Touched:
-    """Each run reads incomplete files again, and the objects that they contained."""
+    """Each run reads incomplete files again, and the objects that they contained; each check, the files that differed
+    from the commit at the last one."""
     files, held = since.facts.slips
     if not (paths := since.question.beside.union(files)):
         return Touched()
@@ -165,6 +166,7 @@ CHANGED: Final[tuple[ChangeRow[Since], ...]] = (
     ChangeRow("an agent's ref is gone", Affects.FLEET, _agent_ref_gone),
     ChangeRow("a ref that does not count has changed", Affects.FLEET, _odd_ref_moved),
     ChangeRow("an agent reported", Affects.NEIGHBOURHOODS, _agents_spoke),
+    ChangeRow("a file is incomplete", Affects.NEIGHBOURHOODS, _files_slipped),
 )  # fmt: skip
 BEFORE_READING: Final[tuple[ChangeRow[Since], ...]] = (
     ChangeRow("it is earlier than at the last run", Affects.FLEET,
@@ -173,7 +175,6 @@ BEFORE_READING: Final[tuple[ChangeRow[Since], ...]] = (
     ChangeRow("a further repository stopped or resumed answering", Affects.FLEET,
         lambda since: since.facts.withheld != withheld_of(since.question)),
     *CHANGED,
-    ChangeRow("a file is incomplete", Affects.NEIGHBOURHOODS, _files_slipped),
     ChangeRow("pulses went out", Affects.NEIGHBOURHOODS, _pulses_sent),
 )  # fmt: skip
 

@@ -38,7 +38,8 @@ class RunRecord:
     """The record of a run as a whole.
 
     `now` is in seconds since the epoch. `memory` changes whenever pulses are published, `tips_digest` whenever agents
-    report. `frozen`: the freezes in force. `slips`: incomplete files, and the names of the objects that they contained.
+    report. `frozen`: the freezes in force. `slips`: incomplete files, and the names of the objects that they contained;
+    of a check, the files that differed from the commit.
     `withheld`: further repositories that did not answer, with their clusters. `loose` findings are of no neighbourhood.
     `inputs` are stored apart: None leaves them unchanged.
     """

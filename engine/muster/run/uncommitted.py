@@ -145,6 +145,7 @@ def _keep(
     facts = RunRecord(
         question.commit, totals={name: n for name, n in sorted(totals.items()) if n}, loose=tuple(loose),
         tips_digest=digest(tips.encode()), inputs=RunInputs(tips),
+        slips=(sorted({change.path for change in question.files.changes}), []),
     )  # fmt: skip
     try:
         state.replace(facts, homes, gone)

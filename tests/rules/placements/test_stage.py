@@ -202,6 +202,23 @@ def test_a_misconfigured_placement_keeps_its_decisions(repository: Repository, s
 
 
 @pytest.mark.parametrize(
+    ("toleration", "hint"),
+    [
+        ({"key": "x", "operator": "Exist"}, "did you mean 'Exists'?"),
+        ({"key": "x", "operator": "In"}, None),
+        ({"key": "x", "operator": ""}, None),
+        ({}, None),
+    ],
+)
+def test_a_toleration_that_tolerates_nothing_is_said(
+    repository: Repository, toleration: dict[str, str], hint: str | None
+) -> None:
+    repository.placement("web", {"tolerations": [toleration]})
+    found = [one for one in repository.evaluate().run.findings if one.code == "MUS249"]
+    assert [one.hint for one in found] == ([hint or ""] if toleration.get("operator") else [])
+
+
+@pytest.mark.parametrize(
     ("sets", "bound", "reason"),
     [
         ([], False, "NoManagedClusterSetBindings"),

@@ -11,7 +11,6 @@ from collections.abc import Iterable
 
 from muster.data.ids import ObjectId
 from muster.data.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER, TAINT_EFFECTS
-from muster.data.names import did_you_mean
 from muster.data.tree import Tree, dig
 from muster.dataclass import dataclass
 from muster.features.edits.editing import Draft, EditRefusedError
@@ -38,8 +37,8 @@ class TaintEdit:
         if not key or (not effect and (colon or not removed)):
             raise ValueError(f"{text!r} is not KEY[=VALUE]:EFFECT, KEY:EFFECT- or KEY-")
         if effect and effect not in _KNOWN_EFFECTS:
-            hint = did_you_mean(effect, _KNOWN_EFFECTS) or f"there are {', '.join(sorted(_KNOWN_EFFECTS))}"
-            raise ValueError(f"no taint has the effect {effect!r}; {hint}")
+            kinds = "; ".join(f"a {kind}'s is {' or '.join(sorted(known))}" for kind, known in TAINT_EFFECTS.items())
+            raise ValueError(f"no taint has the effect {effect!r}: {kinds}")
         return cls(key, value, effect, removed)
 
     def __str__(self) -> str:

@@ -6,8 +6,9 @@ run's decisions; `managedCluster.scores(name)`, the scores of the cluster's AddO
 with a finding at the mistake.
 """
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from functools import cache
+from typing import Final
 
 from muster import cel
 from muster.cel.types import BOOL, DYN, INT, STRING, ListType, ObjectType, required
@@ -15,6 +16,7 @@ from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.kinds import MANAGED_CLUSTER
+from muster.data.names import did_you_mean
 from muster.data.tree import At, Tree, mapping_at, mappings_at, read_json
 from muster.dataclass import dataclass
 from muster.fleet.objects import Object
@@ -23,6 +25,12 @@ from muster.rules.placements.spec import Misconfigured, PlacementSpec, read_spec
 from muster.rules.policies.expressions import expression_findings
 from muster.rules.policies.selectors import LabelSelector, selector_mistakes
 from muster.rules.policies.types import object_type
+
+#: The values of a toleration's fields that match a taint of a ManagedCluster.
+_TOLERATION_WORDS: Final = {
+    "operator": ("Equal", "Exists"),
+    "effect": ("NoSelect", "NoSelectIfNew", "PreferNoSelect"),
+}
 
 
 class ClusterView(dict[str, Tree]):
@@ -127,7 +135,18 @@ def compile_placement(obj: Object) -> tuple[CompiledPlacement, list[Finding]]:
     predicates, findings, message = compile_predicates(obj)
     if message:
         return CompiledPlacement(obj.id, number, error=f"Predicate:{message}"), findings
-    return CompiledPlacement(obj.id, number, predicates, spec), findings
+    return CompiledPlacement(obj.id, number, predicates, spec), [*findings, *_useless_tolerations(obj)]
+
+
+def _useless_tolerations(obj: Object) -> Iterator[Finding]:
+    """Yield a warning for each toleration with a value that upstream's schema accepts and that matches nothing."""
+    for index, entry in enumerate(mappings_at(obj.spec, "tolerations")):
+        for name, known in _TOLERATION_WORDS.items():
+            word = entry.get(name)
+            if isinstance(word, str) and word and word not in known:
+                message = f"{obj.id}: the {name} {word!r} tolerates nothing; it is {' or '.join(known)}"
+                at = ("spec", "tolerations", index, name)
+                yield finding_at(obj, at, Code.UNKNOWN_OPERATOR, message, did_you_mean(word, known))
 
 
 def _misconfigured(obj: Object, error: Misconfigured) -> Finding:
