@@ -6,13 +6,16 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+import yaml
 
 from muster.cli.cells import held_effects, short_label
-from muster.cli.columns import rows
+from muster.cli.columns import COLUMNS, rows
+from muster.data.kinds import ALL
 from muster.data.times import parse_time
 from muster.rules.policies.csr import issued_certificate
 from tests.support.authority import server_certificate
 
+EXAMPLES = Path(__file__).parents[1] / "schemas" / "examples.yaml"
 NOW = parse_time("2026-01-03T00:00:00Z")
 Body = dict[str, Any]
 
@@ -128,6 +131,38 @@ def test_a_kind_without_columns_of_its_own_shows_its_conditions() -> None:
     [row] = shown("Odd", {"metadata": {"name": "o", "namespace": "n"}, **conditions(A="True", B="False")},
                   namespaced=True)  # fmt: skip
     assert row == {"NAMESPACE": "n", "NAME": "o", "CONDITIONS": "A=True, B=False"}
+
+
+def test_every_kind_has_columns_and_each_example_a_cell_in_them() -> None:
+    examples = {body["kind"]: body for body in yaml.safe_load(EXAMPLES.read_text(encoding="utf-8"))}
+    assert {kind.name for kind in ALL} <= COLUMNS.keys()
+    for name in ("ConditionPolicy", "TaintPolicy", "PulsePolicy", "NotificationPolicy", "ScorePolicy", "PolicyTest",
+                 "Projection", "Approval", "Waiver", "ClusterTaintPolicy", "EndpointSlice", "ClusterImageSet",
+                 "ValidatingAdmissionPolicy", "ValidatingAdmissionPolicyBinding", "ResourceBinding"):  # fmt: skip
+        [row] = shown(name, examples[name])
+        assert [cell for cell in row.values() if cell not in ("-", "0")][1:], (name, row)
+
+
+@pytest.mark.parametrize(("kind", "body", "said"), [
+    ("TaintPolicy", {"spec": {"target": {"kind": "Cluster"}, "taints": [{"key": "a.b/c", "effect": "NoSelect"}]}},
+     {"KIND": "Cluster", "TAINTS": "c:NoSelect"}),
+    ("AddOnPlacementScore", {"status": {"scores": [{"name": "cpu", "value": 4}, {"name": "cost", "value": -3}]}},
+     {"SCORES": "cpu=4, cost=-3", "VALID UNTIL": "-"}),
+    ("ManagedClusterAddOn", conditions(Available="True"), {"AVAILABLE": "True", "DEGRADED": "-", "PROGRESSING": "-"}),
+    ("Approval", {"spec": {"effects": [{"object": "Cluster/a", "effect": "removal"}]}},
+     {"EFFECTS": "removal of Cluster/a"}),
+    ("Projection", {"spec": {"forEach": "cluster"}}, {"FOR EACH": "cluster", "PATH": "-"}),
+    ("Projection", {"spec": {"forEach": {"placement": "shop/web"}}}, {"FOR EACH": "placement shop/web", "PATH": "-"}),
+    ("ValidatingAdmissionPolicy", {"spec": {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}},
+     {"VALIDATIONS": "0", "PARAMKIND": "v1/ConfigMap"}),
+    ("ValidatingAdmissionPolicyBinding", {"spec": {"policyName": "p", "paramRef": {"name": "x"}}},
+     {"POLICYNAME": "p", "PARAMREF": "*/x", "ACTIONS": "-"}),
+    ("EndpointSlice", {"addressType": "IPv4", "ports": [{"port": 80}], "endpoints": [{"addresses": ["10.0.0.1"]}]},
+     {"ADDRESSTYPE": "IPv4", "PORTS": "80", "ENDPOINTS": "10.0.0.1"}),
+])  # fmt: skip
+def test_the_columns_of_policies_and_of_upstreams_kinds(kind: str, body: Body, said: dict[str, str]) -> None:
+    [row] = shown(kind, body)
+    assert {name: cell for name, cell in row.items() if name not in ("NAME", "NAMESPACE")} == said
 
 
 def test_how_far_a_set_of_works_is() -> None:

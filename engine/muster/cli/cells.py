@@ -34,6 +34,67 @@ def texts(*path: str) -> Callable[[Tree, datetime], str]:
     return cell
 
 
+def each(field: str, *path: str) -> Callable[[Tree, datetime], str]:
+    """A cell with one field of each entry of a list, separated by commas."""
+
+    def cell(body: Tree, _now: datetime) -> str:
+        return ", ".join(str(entry[field]) for entry in mappings_at(body, *path) if field in entry) or "-"
+
+    return cell
+
+
+def count(*path: str) -> Callable[[Tree, datetime], str]:
+    """A cell with the number of a list's entries."""
+    return lambda body, _now: str(len(dig(body, *path) or ()))
+
+
+def policy_taints(body: Tree, _now: datetime) -> str:
+    """The taints that a policy sets: `key:effect`."""
+    found = mappings_at(body, "spec", "taints")
+    return ", ".join(f"{str(taint.get('key')).rpartition('/')[2]}:{taint.get('effect')}" for taint in found) or "-"
+
+
+def scores(body: Tree, _now: datetime) -> str:
+    """The scores of an AddOnPlacementScore: `cpu=40, cost=-3`."""
+    found = mappings_at(body, "status", "scores")
+    return ", ".join(f"{score.get('name')}={score.get('value')}" for score in found) or "-"
+
+
+def parameter_kind(body: Tree, _now: datetime) -> str:
+    """The parameters' kind of a ValidatingAdmissionPolicy, as kubectl shows it: `v1/ConfigMap`."""
+    found = mapping_at(body, "spec", "paramKind")
+    return f"{found.get('apiVersion')}/{found.get('kind')}" if found else "<unset>"
+
+
+def parameters(body: Tree, _now: datetime) -> str:
+    """The parameters of a ValidatingAdmissionPolicyBinding, as kubectl shows them: `namespace/name`."""
+    found = mapping_at(body, "spec", "paramRef")
+    if not found:
+        return "<unset>"
+    return f"{found.get('namespace') or '*'}/{found.get('name') or '*'}"
+
+
+def approved(body: Tree, _now: datetime) -> str:
+    """The effects that an Approval lets through: `deletion of ClusterDeployment/ci-1/ci-1`."""
+    found = mappings_at(body, "spec", "effects")
+    return ", ".join(f"{entry.get('effect')} of {entry.get('object')}" for entry in found) or "-"
+
+
+def for_each(body: Tree, _now: datetime) -> str:
+    """What a Projection writes a file for: `cluster`, `placement shop/web`."""
+    value = dig(body, "spec", "forEach")
+    if isinstance(value, dict):
+        return ", ".join(f"{source} {name}" for source, name in value.items())
+    return str(value or "-")
+
+
+def endpoints(body: Tree, _now: datetime) -> str:
+    """The addresses of an EndpointSlice."""
+    return (
+        ", ".join(str(one) for entry in mappings_at(body, "endpoints") for one in entry.get("addresses") or ()) or "-"
+    )
+
+
 def services(body: Tree, _now: datetime) -> str:
     """Services with the number of their clusters: `shop (3)`."""
     located = mappings_at(body, "status", "serviceLocations")

@@ -30,6 +30,7 @@ class Column:
 _AVAILABLE = MANAGED_CLUSTER.headline
 _NAME = Column("NAME", cells.text("metadata", "name"))
 _NAMESPACE = Column("NAMESPACE", cells.text("metadata", "namespace"))
+_KIND = Column("KIND", cells.text("spec", "target", "kind"), rank=2)
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "ManagedCluster": (
         _NAME,
@@ -193,6 +194,96 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         Column("COOLDOWN", cells.text("spec", "cooldown")),
     ),
     "Lease": (_NAMESPACE, _NAME, Column("RENEWED", cells.renewed)),
+    "ConditionPolicy": (
+        _NAME,
+        _KIND,
+        Column("TYPE", cells.text("spec", "type")),
+        Column("RULES", cells.each("name", "spec", "rules"), rank=1),
+    ),
+    "TaintPolicy": (_NAME, _KIND, Column("TAINTS", cells.policy_taints)),
+    "PulsePolicy": (
+        _NAME,
+        _KIND,
+        Column("EVENT", cells.text("spec", "event", "type"), rank=1),
+        Column("SINKS", cells.texts("spec", "sinks")),
+    ),
+    "NotificationPolicy": (
+        _NAME,
+        _KIND,
+        Column("SEVERITY", cells.text("spec", "severity")),
+        Column("SINKS", cells.texts("spec", "sinks")),
+    ),
+    "ScorePolicy": (
+        _NAME,
+        Column("RESOURCE", cells.text("spec", "resource")),
+        Column("SCORE", cells.text("spec", "score")),
+        Column("VALID FOR", cells.text("spec", "validFor"), rank=1),
+    ),
+    "PolicyTest": (
+        _NAME,
+        Column("POLICIES", cells.texts("spec", "policies"), rank=1),
+        Column("CASES", cells.count("spec", "cases")),
+        Column("INVARIANTS", cells.count("spec", "invariants"), rank=2),
+    ),
+    "Projection": (_NAME, Column("FOR EACH", cells.for_each), Column("PATH", cells.text("spec", "path"), rank=1)),
+    "Approval": (_NAME, Column("EFFECTS", cells.approved)),
+    "Waiver": (
+        _NAME,
+        Column("CODE", cells.text("spec", "code")),
+        Column("OBJECT", cells.text("spec", "object"), rank=1),
+        Column("UNTIL", cells.text("spec", "until")),
+        Column("OWNER", cells.text("spec", "owner"), rank=2),
+        Column("REASON", cells.text("spec", "reason"), rank=3),
+    ),
+    # From here on the columns of upstream's tables.
+    "ManagedClusterAddOn": (
+        _NAMESPACE,
+        _NAME,
+        Column("AVAILABLE", cells.status("Available")),
+        Column("DEGRADED", cells.status("Degraded"), rank=1),
+        Column("PROGRESSING", cells.status("Progressing"), rank=2),
+    ),
+    "AddOnPlacementScore": (
+        _NAMESPACE,
+        _NAME,
+        Column("SCORES", cells.scores),
+        Column("VALID UNTIL", cells.text("status", "validUntil"), rank=1),
+    ),
+    "ClusterTaintPolicy": (_NAME, Column("TAINTS", cells.policy_taints)),
+    "ResourceBinding": (
+        _NAMESPACE,
+        _NAME,
+        Column("RESOURCE", cells.text("spec", "resource", "kind")),
+        Column("CLUSTERS", cells.each("name", "spec", "clusters")),
+        Column("SCHEDULED", cells.status("Scheduled"), rank=1),
+        Column("FULLYAPPLIED", cells.status("FullyApplied"), rank=2),
+    ),
+    "EndpointSlice": (
+        _NAMESPACE,
+        _NAME,
+        Column("ADDRESSTYPE", cells.text("addressType"), rank=1),
+        Column("PORTS", cells.each("port", "ports")),
+        Column("ENDPOINTS", cells.endpoints),
+    ),
+    "ClusterImageSet": (_NAME, Column("RELEASE", cells.text("spec", "releaseImage"))),
+    "ClusterDeploymentCustomization": (
+        _NAMESPACE,
+        _NAME,
+        Column("AVAILABLE", cells.status("Available")),
+        Column("POOL", cells.text("status", "clusterPoolRef", "name")),
+        Column("CLUSTER", cells.text("status", "clusterDeploymentRef", "name"), rank=1),
+    ),
+    "ValidatingAdmissionPolicy": (
+        _NAME,
+        Column("VALIDATIONS", cells.count("spec", "validations")),
+        Column("PARAMKIND", cells.parameter_kind),
+    ),
+    "ValidatingAdmissionPolicyBinding": (
+        _NAME,
+        Column("POLICYNAME", cells.text("spec", "policyName")),
+        Column("PARAMREF", cells.parameters, rank=1),
+        Column("ACTIONS", cells.texts("spec", "validationActions")),
+    ),
 }
 
 
