@@ -26,9 +26,9 @@ def world(tmp_path: Path) -> RolloutWorld:
 def test_stage_by_stage(world: RolloutWorld) -> None:
     world.rollout("v1", CANARY, REST)
     assert world.at(0) == "a:v1=Progressing"
-    assert world.said == "Progressing: stage canary: v1"
+    assert world.said == "Progressing: stage canary, revision v1"
     assert world.at(1) == "a:v1=Succeeded"
-    assert (world.said, world.next) == ("Soaking: stage canary: v1, until 2026-01-01T00:01:01Z", 61)
+    assert (world.said, world.next) == ("Soaking: stage canary, revision v1, until 2026-01-01T00:01:01Z", 61)
     assert world.at(60) == "a:v1=Succeeded"
     assert world.at(61) == "a:v1=Succeeded b:v1=Progressing"
     assert world.at(62) == "a:v1=Succeeded b:v1=Succeeded c:v1=Progressing"
@@ -49,7 +49,7 @@ def test_a_new_revision_starts_at_the_first_stage(world: RolloutWorld) -> None:
     _rolled_out(world)
     world.rollout("v2", CANARY, REST)
     assert world.at(200) == "a:v2=Progressing b:v1=Succeeded c:v1=Succeeded"
-    assert world.said == "Progressing: stage canary: v2; 2 clusters keep another revision until their turn"
+    assert world.said == "Progressing: stage canary, revision v2; 2 clusters keep another revision until their turn"
     assert world.status["revisions"] == {"v1": 2, "v2": 1}
     assert world.at(1000) == "a:v2=Progressing b:v1=Succeeded c:v1=Succeeded", "it does not run it yet"
     world.runs("v2", "a")
@@ -96,7 +96,7 @@ def test_a_rollback_goes_in_the_reverse_order(world: RolloutWorld) -> None:
     world.at(261)
     assert world.at(561) == "a:v2=Succeeded b:v1=Progressing c:v1=Succeeded"
     assert world.said == (
-        "RollingBack: stage rest: v1 (rolled back from v2); 1 cluster keeps another revision until their turn"
+        "RollingBack: stage rest, revision v1 (rolled back from v2); 1 cluster keeps another revision until their turn"
     )
     assert world.at(562) == "a:v1=Progressing b:v1=Succeeded c:v1=Succeeded", "b runs v1: it never got v2"
     world.runs("v1", "a")
@@ -235,7 +235,7 @@ def test_why_a_cluster_has_its_revision(world: RolloutWorld) -> None:
     )
     assert why_revision(fleet, rollout, "b") == (
         "has v1 (Succeeded since 2026-01-01T00:01:02Z); it gets v2 in stage rest. "
-        "Progressing: stage canary: v2; 1 cluster keeps another revision until their turn"
+        "Progressing: stage canary, revision v2; 1 cluster keeps another revision until their turn"
     )
     assert why_revision(fleet, rollout, "c") == "has no revision yet: no stage selects it"
 

@@ -102,12 +102,12 @@ class RolloutStatus:
         if self.course.backwards:
             if current is None:
                 return RolledOut("False", "RolledBack", f"{self.course.rolled_back} failed; clusters have {revision}")
-            return RolledOut("False", "RollingBack", f"stage {current.stage.name}: {revision}{back}{rest}")
+            return RolledOut("False", "RollingBack", f"stage {current.stage.name}, revision {revision}{back}{rest}")
         if current is None or complete:
             having = sum(entry.revision == revision for entry in self.table.entries.values())
             return RolledOut("True", "Complete", f"{_clusters(having, 'have')} {revision}")
         soaking = all(status.soaking for status in current.step.rolling) and not current.step.pending
-        text = f"stage {current.stage.name}: {revision}"
+        text = f"stage {current.stage.name}, revision {revision}"
         last = max((status.until for status in current.step.rolling if status.until is not None), default=None)
         if soaking and last is not None:
             return RolledOut("False", SOAKING, f"{text}, until {format_time(last)}{rest}")
