@@ -63,7 +63,11 @@ def placement_changes(fleet: Fleet) -> Iterator[Change]:
 def left(fleet: Fleet, id_: ObjectId, name: str) -> Change:
     """A cluster leaves a Placement, with the reason if the fleet decided it."""
     decision = fleet.decisions(id_).get(left_path(name))
-    reason, rule = (decision.because.text, decision.because.rule) if decision else ("", "")
+    return departed(id_, name, *((decision.because.text, decision.because.rule) if decision else ()))
+
+
+def departed(id_: ObjectId, name: str, reason: str = "", rule: str = "") -> Change:
+    """A cluster leaves a Placement, for a known or an unknown reason."""
     sentence = f"cluster {name} left placement {id_.namespace}/{id_.name}{f' because {reason}' if reason else ''}"
     return Change(id_, _chosen(name), Fact("cluster", name, note=reason, word="rescheduled", sentence=sentence), rule)
 

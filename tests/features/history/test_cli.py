@@ -105,3 +105,41 @@ def test_what_people_edit_is_told_with_both_values(muster: Run, fleet: Repo) -> 
     edits = [line for line in told if line.startswith(("label", "set", "edited"))]
     assert [line.partition(", by ")[0] for line in edits] == ["label region eu -> de", "set default -> prod"]
     assert not [line for line in edits if ", by " not in line]
+
+
+PLACED = """
+apiVersion: cluster.open-cluster-management.io/v1beta2
+kind: ManagedClusterSetBinding
+metadata: {name: global, namespace: apps}
+spec: {clusterSet: global}
+---
+apiVersion: cluster.open-cluster-management.io/v1beta1
+kind: Placement
+metadata: {name: web, namespace: apps}
+spec: {clusterSets: [global]}
+"""
+
+
+def test_the_clusters_that_joined_and_left_a_placement(muster: Run, tmp_path: Path) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    names = [f"c{number:03}" for number in range(103)]
+    files = {f"{name}.yaml": "---\n".join((cluster(name), lease(name, NOON), observed(name))) for name in names}
+    repo.commit({"placed.yaml": PLACED, **{f"{name}.yaml": files[f"{name}.yaml"] for name in names[:2]}})
+    denied = files["c000.yaml"].replace("hubAcceptsClient: true", "hubAcceptsClient: false")
+    steps: list[dict[str, str]] = [{}, files, {"c000.yaml": denied}]
+    for minute, step in enumerate(steps):
+        repo.commit(step)
+        now = format_time(NOON + timedelta(minutes=minute))
+        assert muster("reconcile", "--repo", repo.path, "--now", now)[0] == 0
+    asked = ("history", "placement/apps/web", "--repo", repo.path, "--now", "2026-01-01T13:00:00Z")
+    _, out, _ = muster(*asked)
+    told = [(line[11:16], line[31:].partition(", from")[0]) for line in out.splitlines()]
+    assert [one for one in told if " joined" in one[1] or " left " in one[1]] == [
+        ("12:00", "cluster c000 joined placement apps/web"),
+        ("12:00", "cluster c001 joined placement apps/web"),
+        ("12:01", "101 clusters joined: c002, c003, c004, c005, c006 and 96 more"),
+        ("12:02", "cluster c000 left placement apps/web"),
+    ]
+    assert "decisionGroups" not in out
+    document = json.loads(muster(*asked, "-o", "json")[1])
+    assert sum(one["field"] == "cluster c050" for one in document["transitions"]) == 1

@@ -5,12 +5,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime, timedelta
 from enum import Enum
+from itertools import count, groupby
 from typing import NamedTuple
 
 from muster.cli.documents import object_document
 from muster.data.ids import ObjectId
-from muster.data.kinds import Kind, kind_of
+from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION, Kind, kind_of
 from muster.data.locations import SHARDS, derived_path
+from muster.data.names import few
 from muster.data.printable import printable
 from muster.data.times import brief, format_time, try_time
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
@@ -20,8 +22,11 @@ from muster.fleet.clusters import DENIED, NOT_JOINED, since_of, state_of
 from muster.fleet.objects import by_type
 from muster.git.filelog import Version, file_log, files_containing
 from muster.git.repository import Repository
+from muster.rules.placements.shards import decision_name
 from muster.run.change import Change
-from muster.run.changes import declared_changes, is_edited, object_changes
+from muster.run.changes import MOST_NAMED, declared_changes, is_edited, object_changes
+from muster.run.facts import UNTOLD
+from muster.run.placed import chosen, departed, joined
 
 
 @dataclass(frozen=True, slots=True)
@@ -133,8 +138,13 @@ def history(repository: Repository, commit: str, id_: ObjectId, since: datetime,
     versions = [version for version in _in_order(list(file_log(repository, commit, paths))) if version.time <= until]
     edits = [one for one in _edits(repository, commit, id_) if one.at <= until]
     shown = {one.change.field for one in edits} & {"set"}  # the edit says more about it than the derived file
-    decided = (one for one in _transitions(id_, versions) if one.change.field not in shown)
-    found = sorted([*edits, *decided], key=lambda one: one.at)
+    choices = [one for one in _choices(repository, commit, id_) if one.at <= until] if PLACEMENT.has(id_) else []
+    placed = {one.commit for one in choices}  # they say more than the numbers of clusters in fields
+    decided = (
+        one for one in _transitions(id_, versions)
+        if one.change.field not in shown and not (one.commit in placed and one.change.fact.sort in UNTOLD)
+    )  # fmt: skip
+    found = sorted([*edits, *decided, *choices], key=lambda one: one.at)
     transitions = [one for one in found if one.at >= since]
     condition, begins = kind_of(id_).headline, next((version.time for version in versions if version.first), None)
     stays = tuple(_within(_stays(kind_of(id_), versions, until), since)) if condition else ()
@@ -194,6 +204,29 @@ def _transitions(id_: ObjectId, versions: Iterable[Version]) -> Iterator[Transit
         before = after
 
 
+def _choices(repository: Repository, commit: str, id_: ObjectId) -> Iterator[Transition]:
+    """The clusters that joined and left a Placement, from the versions of its PlacementDecisions."""
+    versions = list[tuple[ObjectId, Version]]()
+    for number in count(1):
+        decision = PLACEMENT_DECISION.id(decision_name(id_.name, number), id_.namespace)
+        paths = [derived_path(decision, shards) for shards in SHARDS]
+        found = _in_order(list(file_log(repository, commit, paths)))
+        if not found:
+            break
+        versions.extend((decision, version) for version in found)
+    versions.sort(key=lambda one: (one[1].time, one[1].commit))
+    parts, before = dict[ObjectId, frozenset[str]](), frozenset[str]()
+    for _, group in groupby(versions, key=lambda one: one[1].commit):
+        for decision, version in group:
+            parts[decision] = chosen([(decision, _body(version))]).get(id_, frozenset())
+        after = frozenset[str]().union(*parts.values())
+        before = after if version.first else before
+        for change in (*(joined(id_, name) for name in sorted(after - before)),
+                       *(departed(id_, name) for name in sorted(before - after))):  # fmt: skip
+            yield Transition(change, version.time, version.commit, version.author, version.source)
+        before = after
+
+
 def _stays(kind: Kind, versions: Iterable[Version], until: datetime) -> Iterator[Stay]:
     """The periods of one state. They begin at the condition's transition time: a run may have seen it late."""
     status: str | None = None
@@ -229,9 +262,9 @@ def _lines(found: ObjectHistory) -> Iterator[str]:
         yield f"this clone has no history from before {format_time(found.begins)}: fetch more of it to see more"
     if not found.transitions:
         yield f"nothing changed since {format_time(found.since)}"
-    for one in found.transitions:
+    for one, text in _told(found.transitions):
         by = f"from {one.source[:7]}" if one.source else f"by {one.author}"
-        yield f"{format_time(one.at)}  {one.commit[:7]}  {one.text}, {by}"
+        yield f"{format_time(one.at)}  {one.commit[:7]}  {text}, {by}"
     if found.stays:
         total = sum(span.total_seconds() for span in found.spans.values())
         parts = [
@@ -239,6 +272,21 @@ def _lines(found: ObjectHistory) -> Iterator[str]:
             for status, span in found.spans.items()
         ]
         yield f"{found.condition} since {format_time(found.stays[0].since)}: {', '.join(parts) or 'never decided'}"
+
+
+def _told(transitions: Iterable[Transition]) -> Iterator[tuple[Transition, str]]:
+    """Each transition with its text; many clusters that join or leave a Placement in one commit have one."""
+
+    def key(one: Transition) -> object:
+        return (one.commit, one.change.now is None) if one.change.fact.sort == "cluster" else id(one)
+
+    for _, group in groupby(transitions, key):
+        same = list(group)
+        if len(same) > MOST_NAMED:
+            names = few([one.change.fact.name for one in same], MOST_NAMED)
+            yield same[0], f"{len(same)} clusters {'left' if same[0].change.was else 'joined'}: {names}"
+        else:
+            yield from ((one, one.text) for one in same)
 
 
 def history_document(found: ObjectHistory) -> Tree:

@@ -50,6 +50,11 @@ def _by_placement(decisions: Iterable[tuple[ObjectId, Tree]]) -> Mapping[ObjectI
     return {id_: tuple(sorted(shards, key=_order)) for id_, shards in found.items()}
 
 
+def decision_name(placement: str, number: int) -> str:
+    """Return the name of a Placement's PlacementDecision, counted from 1, as upstream names them."""
+    return f"{placement}-decision-{number}"
+
+
 def clusters_of(shards: Iterable[DecisionShard]) -> frozenset[str]:
     """All clusters of some shards."""
     return frozenset(name for shard in shards for name in shard.clusters)

@@ -27,7 +27,7 @@ from muster.rules.placements.filters import Eligible, eligible
 from muster.rules.placements.policy import CompiledPlacement
 from muster.rules.placements.reasons import reason_of, removal_of
 from muster.rules.placements.scheduling import Schedule, Scheduled, is_paused, placements_of, schedule_all
-from muster.rules.placements.shards import PLACEMENT_LABEL, DecisionShard, clusters_of, left_path
+from muster.rules.placements.shards import PLACEMENT_LABEL, DecisionShard, clusters_of, decision_name, left_path
 from muster.rules.placements.spec import PlacementSpec
 from muster.rules.stages import METADATA, STATUS, Context, Wide
 from muster.rules.transitions import condition_decision, unchanged_condition
@@ -87,9 +87,9 @@ def shards_of(
     for group, members in _groups(candidates, spec, names):
         for chunk in _chunks(members, length):
             for part in _chunks(chunk, MOST_PER_DECISION):
-                shards.append(DecisionShard(f"{placement}-decision-{len(shards) + 1}", group, index, tuple(part)))
+                shards.append(DecisionShard(decision_name(placement, len(shards) + 1), group, index, tuple(part)))
             index += 1
-    return tuple(shards) or (DecisionShard(f"{placement}-decision-1", "", 0, ()),)
+    return tuple(shards) or (DecisionShard(decision_name(placement, 1), "", 0, ()),)
 
 
 def _groups(candidates: Candidates, spec: PlacementSpec, names: Sequence[str]) -> Iterator[tuple[str, list[str]]]:
@@ -175,7 +175,7 @@ def _unscheduled(
     paused = is_paused(obj)
     if paused and obj.id not in schedule.previous:
         return
-    shards = remaining(schedule, obj.id) or (DecisionShard(f"{obj.id.name}-decision-1", "", 0, ()),)
+    shards = remaining(schedule, obj.id) or (DecisionShard(decision_name(obj.id.name, 1), "", 0, ()),)
     selected = clusters_of(shards)
     because = _DELETED if obj.deleting else _PAUSED if paused else _KEPT
     yield from _decisions(shared, schedule, obj.id, shards, because)
