@@ -4,7 +4,7 @@ import json
 
 import pytest
 
-from muster.cli.outcome import finding_text, log_writer, tally
+from muster.cli.outcome import finding_text, findings_text, log_writer, tally
 from muster.data.codes import Code, Severity
 from muster.data.finding import Finding
 
@@ -29,6 +29,19 @@ def test_a_finding_is_its_place_what_is_wrong_and_what_to_do() -> None:
     ]  # fmt: skip
     assert tally([]) == "no findings"
     assert tally([finding(Severity.ERROR), finding(Severity.ERROR), finding(Severity.WARNING)]) == "2 errors, 1 warning"
+
+
+def test_of_a_copied_folder_the_first_finding_is_printed_and_how_many_follow_from_it() -> None:
+    def of(file: str, code: Code = Code.FIELD_SET_TWICE) -> Finding:
+        return Finding(code, Severity.ERROR, f"in {file}", file=file, line=1)
+
+    files = ("a/b/cluster.yaml", "a/b/lease.yaml", "a/b/reports/dns.yaml", "a/c/cluster.yaml", "top.yaml", "other.yaml")
+    text = findings_text([*map(of, files), of("a/b/more.yaml", Code.NOT_YAML), of("a/b/cluster.yaml", Code.NOT_YAML)])
+    assert [line.partition(": ")[0] for line in text.splitlines()] == [
+        "a/b/cluster.yaml:1", "    and 2 more in a/b/, whose files set what others set", "a/c/cluster.yaml:1",
+        "top.yaml:1", "other.yaml:1", "a/b/more.yaml:1", "a/b/cluster.yaml:1",
+    ]  # fmt: skip
+    assert "more" not in findings_text([of("a/b/x.yaml"), of("a/b/x.yaml"), of("c/x.yaml")])
 
 
 @pytest.mark.parametrize(

@@ -5,14 +5,16 @@ A fault of ours that was caught exits like one that was not: with 3. The rest of
 
 import json
 import sys
+from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Protocol
+from pathlib import PurePosixPath
+from typing import TYPE_CHECKING, Final, Protocol
 
 import click
 
 from muster.cli.exits import FAULT, FINDINGS, FINE
-from muster.data.codes import Severity
+from muster.data.codes import Code, Severity
 from muster.data.finding import Finding
 from muster.data.printable import printable, printable_json
 from muster.data.times import format_time, try_time
@@ -111,9 +113,33 @@ def finding_text(found: Finding) -> str:
     return "\n".join(lines)
 
 
+#: What a copied file or folder causes.
+_REPEATED: Final = frozenset((Code.FIELD_SET_TWICE, Code.REPORT_REPEATS_PART))
+
+
 def findings_text(findings: Iterable[Finding]) -> str:
-    """Return all findings that no waiver silences."""
-    return "\n".join(finding_text(found) for found in findings if not found.silenced)
+    """Return all findings that no waiver silences; of those that a copied folder causes the first, and their number."""
+    shown = [found for found in findings if not found.silenced]
+    first: dict[PurePosixPath, Finding] = {}
+    hidden, more = set[Finding](), Counter[Finding]()
+    for found in shown:
+        if found.code not in _REPEATED:
+            continue
+        folders = PurePosixPath(found.file).parents[:-1]
+        above = next((first[folder] for folder in folders if folder in first), None)
+        if above is None:
+            first.update(dict.fromkeys(folders[:1], found))
+        elif above.file != found.file:
+            hidden.add(found)
+            more[above] += 1
+    lines = []
+    for found in shown:
+        if found not in hidden:
+            lines.append(finding_text(found))
+        if number := more[found]:
+            folder = printable(str(PurePosixPath(found.file).parent))
+            lines.append(f"    and {number} more in {folder}/, whose files set what others set: is it a copy?")
+    return "\n".join(lines)
 
 
 def tally(findings: Sequence[Finding]) -> str:
