@@ -45,7 +45,7 @@ def test_a_shell_finds_it_first_and_pipes_what_it_says(tmp_path: Path) -> None:
     assert done.stderr == ""
 
 
-@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 0), (signal.SIGKILL, -9)])
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 0), (signal.SIGINT, 130), (signal.SIGKILL, -9)])
 def test_signals_reach_it(tmp_path: Path, number: int, code: int) -> None:
     """Also one that ends its client at once."""
     environ = git_environ(tmp_path)

@@ -40,7 +40,7 @@ class Following:
 
 @contextmanager
 def following(repo: Repo, out: Path, *arguments: str, end: signal.Signals = signal.SIGTERM) -> Iterator[Following]:
-    """Run `muster get -w` until the block ends, which a signal must do cleanly."""
+    """Run `muster get -w` until the block ends, which a signal must do cleanly: 130 after Ctrl-C, 0 after SIGTERM."""
     main = "from muster.__main__ import main; main()"
     with out.open("w") as file:
         process = subprocess.Popen(
@@ -52,7 +52,8 @@ def following(repo: Repo, out: Path, *arguments: str, end: signal.Signals = sign
     finally:
         process.send_signal(end)
         code = process.wait(PATIENCE_SECONDS)
-    assert code == 0, out.read_text()
+    assert code == (130 if end == signal.SIGINT else 0), out.read_text()
+    assert "Traceback" not in out.read_text()
 
 
 @pytest.fixture
@@ -115,3 +116,27 @@ def test_what_cannot_be_followed(repo: Repo, muster: Run) -> None:
             muster("get", *(["clusters"] if wrong[0].startswith("-") else []), *wrong, "-w", "--repo", repo.path)[0]
             == code
         )
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGTERM, 143), (signal.SIGINT, 130)])
+def test_an_interrupted_wait_did_not_time_out(repo: Repo, number: signal.Signals, code: int) -> None:
+    arguments = ("cluster/a", "--for", "condition=Never", "--timeout", "1h", "--repo", str(repo.path))
+    main = """
+import muster.cli.following as following
+from muster.__main__ import main
+ready = following.follow_refs
+def follow_refs(*given):
+    print("waiting", flush=True)
+    ready(*given)
+following.follow_refs = follow_refs
+main()
+"""
+    with subprocess.Popen(
+        [sys.executable, "-c", main, "wait", *arguments], env=dict(repo.environ), stdout=subprocess.PIPE,
+        stderr=subprocess.PIPE, text=True,
+    ) as process:  # fmt: skip
+        assert process.stdout is not None
+        assert process.stdout.readline() == "waiting\n"
+        process.send_signal(number)
+        _, said = process.communicate(timeout=PATIENCE_SECONDS)
+    assert (process.returncode, said.strip()) == (code, "")  # click ends the line of ^C

@@ -4,6 +4,7 @@
 """
 
 import os
+import sys
 from collections.abc import Callable, Sequence
 from dataclasses import replace
 from datetime import datetime, timedelta
@@ -13,6 +14,7 @@ from time import monotonic
 from typing import TYPE_CHECKING, Final
 
 from muster.cli import options
+from muster.cli.exits import INTERRUPTED, TERMINATED
 from muster.cli.listening import READER
 from muster.cli.outcome import say
 from muster.cli.reading import evaluate_reading, open_reading
@@ -98,6 +100,8 @@ def follow(fleet: FollowedFleet, show: "Callable[[Run], None]", timeout: timedel
     """Call `show` with a run, and again whenever the result may differ, until stopped by SIGTERM or Ctrl-C, or until
     the timeout.
 
+    Raises KeyboardInterrupt after Ctrl-C. With a timeout, `show` is waiting for something: SIGTERM exits with 143.
+
     RepositoryError if the first read fails. Later failures, and TryAgainError from `show`, are printed and retried.
     """
     stop, wake = Event(), Event()
@@ -113,8 +117,12 @@ def follow(fleet: FollowedFleet, show: "Callable[[Run], None]", timeout: timedel
             stop.set()
         return min(follower.pause(), left)
 
-    with until_stopped(stop, wake=wake.set):
+    with until_stopped(stop, wake=wake.set) as stopped:
         follow_refs(follower.repository, look, stop, wake)
+    if stopped.code == INTERRUPTED:
+        raise KeyboardInterrupt
+    if stopped.number is not None and timeout is not None:
+        sys.exit(TERMINATED)
 
 
 class _Follower:

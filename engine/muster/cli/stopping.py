@@ -11,6 +11,9 @@ from contextlib import contextmanager, suppress
 from threading import Event
 from typing import Final
 
+from muster.cli.exits import FINE, INTERRUPTED
+from muster.dataclass import dataclass
+
 #: The moment; the interrupt is repeated at this interval, because the code that it hits may swallow it.
 _MOMENT_SECONDS: Final = 2.0
 _SIGNALS: Final = (signal.SIGTERM, signal.SIGINT)
@@ -20,12 +23,27 @@ class GivenUpError(BaseException):
     """Work in progress is interrupted. Not an `Exception`, so that code that survives errors does not survive this."""
 
 
+@dataclass(slots=True)
+class Stopped:
+    """The signal that stopped a command first, once one did."""
+
+    number: int | None = None
+
+    @property
+    def code(self) -> int:
+        """The exit code of a command that runs until it is stopped: SIGTERM is how a service ends."""
+        return INTERRUPTED if self.number == signal.SIGINT else FINE
+
+
 @contextmanager
-def until_stopped(stop: Event, *, wake: Callable[[], None] = lambda: None) -> Iterator[None]:
+def until_stopped(stop: Event, *, wake: Callable[[], None] = lambda: None) -> Iterator[Stopped]:
     """Set `stop` and call `wake` at a signal; interrupt the block if it does not end soon after. Garbage is collected
     from here on: the process may run for months."""
+    stopped = Stopped()
 
-    def end(*_: object) -> None:
+    def end(number: int, _: object) -> None:
+        if stopped.number is None:
+            stopped.number = number
         stop.set()
         wake()
         signal.setitimer(signal.ITIMER_REAL, _MOMENT_SECONDS, _MOMENT_SECONDS)
@@ -38,7 +56,7 @@ def until_stopped(stop: Event, *, wake: Callable[[], None] = lambda: None) -> It
     before[signal.SIGALRM] = signal.signal(signal.SIGALRM, give_up)
     try:
         with suppress(GivenUpError):
-            yield
+            yield stopped
     finally:
         signal.setitimer(signal.ITIMER_REAL, 0.0)
         for number, handler in before.items():

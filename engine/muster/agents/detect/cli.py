@@ -139,10 +139,10 @@ def command(
     )
     stop = Event()
     _say(f"detecting {type_} of {cluster}")
-    with until_stopped(stop):
+    with until_stopped(stop) as stopped:
         detector.run(stop)
     _say("stopped")
-    return 0
+    return stopped.code
 
 
 def _probe(texts: dict[str, str | None], server: str | None, limit: float) -> Probe:
@@ -220,10 +220,10 @@ def _detect_table(path: Path, target: ReportTarget, me: str, threads: int) -> in
         return RefReporter(where.ref(row.subject.cluster), row.subject, me, row.lease_seconds)
 
     stop, wake = Event(), Event()
-    with until_stopped(stop, wake=wake.set):
+    with until_stopped(stop, wake=wake.set) as stopped:
         TableDetector(changed, reporter, _say, threads).run(stop, wake)
     _say("stopped")
-    return 0
+    return stopped.code
 
 
 def _say(line: str) -> None:

@@ -155,11 +155,10 @@ def command(
     works = _work_agent(heartbeat, server, cluster, works_namespace) if applies else None
     with end:
         if repeat:
-            _run(heartbeat, cluster, works)
-        else:
-            if works is not None:
-                heartbeat.facts = partial(_facts_and_applied_works, heartbeat.facts, works)
-            say(f"{cluster}: {heartbeat.beat()}")
+            return _run(heartbeat, cluster, works)
+        if works is not None:
+            heartbeat.facts = partial(_facts_and_applied_works, heartbeat.facts, works)
+        say(f"{cluster}: {heartbeat.beat()}")
     return 0
 
 
@@ -199,8 +198,9 @@ def _facts_and_works(facts: Callable[[], ClusterFacts], works: "WorkAgent") -> C
     return replace(found, folders={**found.folders, WORKS: {**found.folders.get(WORKS, {}), **files}})
 
 
-def _run(heartbeat: Heartbeat, cluster: str, works: "WorkAgent | None") -> None:
-    """Run until stopped. An observer checks the cluster meanwhile; a changed status is reported at once."""
+def _run(heartbeat: Heartbeat, cluster: str, works: "WorkAgent | None") -> int:
+    """Run until stopped; return the exit code. An observer checks the cluster meanwhile, and a changed status is
+    reported at once."""
     stop, wake = Event(), Event()
 
     def wait(seconds: float) -> bool:
@@ -213,7 +213,7 @@ def _run(heartbeat: Heartbeat, cluster: str, works: "WorkAgent | None") -> None:
             say(f"{cluster}: {line}", err=err)
 
     observer = ClusterObserver(heartbeat.check, heartbeat.facts, wake.set)
-    with until_stopped(stop, wake=wake.set):
+    with until_stopped(stop, wake=wake.set) as stopped:
         observer.start()
         if not wait(_FIRST_CHECK_SECONDS):
             heartbeat.check, heartbeat.facts, heartbeat.wait = observer.verdict, observer.facts, wait
@@ -226,6 +226,7 @@ def _run(heartbeat: Heartbeat, cluster: str, works: "WorkAgent | None") -> None:
         works.stop()
     with contextlib.suppress(OSError):
         click.echo("stopped")
+    return stopped.code
 
 
 def _seal(rotation: "Rotation") -> "AgentSeal":

@@ -143,11 +143,11 @@ def command(
             _send(relay, log)
 
         serve = _serving(relay, listen, authenticate, collectors, limit, log) if listen else nullcontext()
-        with until_stopped(stop), serve:
+        with until_stopped(stop) as stopped, serve:
             log(f"relaying as {relay.ref.removeprefix('refs/heads/')}")
             _repeat(step, repository, every, stop, log)
     log("stopped")
-    return 0
+    return stopped.code
 
 
 def _mirror(
@@ -173,7 +173,7 @@ def _mirror(
             log(summary(mirror, readers))
             _send_clusters(mirror, log)
             return 0
-        with until_stopped(stop), following(server, mirror, log) as readers:
+        with until_stopped(stop) as stopped, following(server, mirror, log) as readers:
             log(f"relaying {server.url} as {mirror.branch.ref.removeprefix('refs/heads/')}")
             is_told = False
 
@@ -188,7 +188,7 @@ def _mirror(
 
             _repeat(step, repository, every, stop, log)
     log("stopped")
-    return 0
+    return stopped.code
 
 
 def _send_clusters(mirror: HubMirror, log: Callable[..., None]) -> None:

@@ -81,9 +81,9 @@ def print_followed(
                 table.print(_rows([event]))
             sys.stdout.flush()
 
-    with until_stopped(stop):
+    with until_stopped(stop) as stopped:
         follow(open_repository(repo, os.environ), remote, interval, stop, now, say)
-    return 0
+    return stopped.code
 
 
 def _rows(events: Iterable[Tree]) -> list[list[str]]:

@@ -102,10 +102,10 @@ def command(
     tell = _json if output == "json" else partial(_text, verbose=verbose)
     if watch:
         stop, wake = Event(), Event()
-        with until_stopped(stop, wake=wake.set):
+        with until_stopped(stop, wake=wake.set) as stopped:
             follower.follow(stop, wake, interval, tell)
         say("stopped", err=True)
-        return 0
+        return stopped.code
     try:
         commit, done = follower.synced()
     except (ApiError, FedByAnotherError) as error:

@@ -9,7 +9,6 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.cli import options
-from muster.cli.exits import FINE
 from muster.cli.outcome import report, say
 from muster.cli.progress import working
 from muster.cli.reading import snapshot_of, worktree_root
@@ -95,7 +94,7 @@ def _watch(repo: Path, query: _TestQuery) -> int:
     gc.enable()  # off in commands that end soon
     root, stop = worktree_root(repo).resolve(), Event()
     fleet: FleetWithPolicies | None = None
-    with until_stopped(stop):
+    with until_stopped(stop) as stopped:
         # The first event is empty, and means that changes are reported from now on.
         for events in changes(
             root, watch_filter=lambda _, path: _is_read(Path(path).relative_to(root)), stop_event=stop, debounce=200,
@@ -112,7 +111,7 @@ def _watch(repo: Path, query: _TestQuery) -> int:
                 click.echo(f"watching {root}")
                 sys.stdout.flush()
     click.echo("stopped")
-    return FINE
+    return stopped.code
 
 
 def _is_read(path: Path) -> bool:

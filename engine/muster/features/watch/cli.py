@@ -91,7 +91,7 @@ def command(
             sink_dir=sink_dir, state=kept, workers=workers, authority=authority,
             observers=(*results, *served, *tracing),
         )  # fmt: skip
-        with until_stopped(stop):
+        with until_stopped(stop) as stopped:
             watch(watcher, stop)
         log("stopped")
-    return 0
+    return stopped.code
