@@ -35,6 +35,13 @@ def test_a_chart_a_unit_and_the_line_for_a_certificate(muster: Run, tmp_path: Pa
     )
 
 
+def test_over_ssh_the_secret_has_a_key(muster: Run) -> None:
+    code, out, err = muster("join", "--cluster", "edge", "--remote", "ssh://git@git.example/fleet.git")
+    assert (code, "GIT_SSH_COMMAND" in out) == (0, True)
+    assert "--from-file=identity --from-file=known_hosts\n" in err
+    assert "may push" in err
+
+
 def test_who_wants_works_applied_grants_the_rights(muster: Run) -> None:
     _, out, err = muster(*JOIN, "--with", "works", "--namespace", "agents")
     deployment = list(yaml.safe_load_all(out))[-1]

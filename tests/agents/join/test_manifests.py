@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 import sys
@@ -12,7 +13,7 @@ import pytest
 import yaml
 
 from muster.agents.heartbeat.facts import ADD_ON_NAMESPACE
-from muster.agents.join.manifests import EXTRAS, NAME, AgentSetup, helm_chart, manifests, port_of, systemd_unit
+from muster.agents.join.manifests import EXTRAS, NAME, AgentSetup, helm_chart, is_ssh, manifests, port_of, systemd_unit
 from muster.agents.kube.apiserver import ApiError, ApiServer, Login
 from muster.data.tree import Tree
 from tests.agents.works.site import config_map, work
@@ -37,6 +38,31 @@ def by_kind(setup: AgentSetup) -> dict[str, Tree]:
 )  # fmt: skip
 def test_the_port_of_an_address(address: str, port: int) -> None:
     assert port_of(address) == port
+
+
+@pytest.mark.parametrize(
+    ("address", "said"),
+    [("ssh://a/f", True), ("git+ssh://a/f", True), ("git@a:fleet.git", True), ("https://a:8443/x", False),
+     ("/srv/fleet:1.git", False)],
+)  # fmt: skip
+def test_whether_an_address_is_of_ssh(address: str, said: bool) -> None:
+    assert is_ssh(address) is said
+
+
+def test_ssh_reads_its_key_and_the_hosts_from_the_secret() -> None:
+    setup = replace(PUSHING, address="ssh://git@git.example/fleet.git", port=22, ssh=True)
+    container = by_kind(setup)["Deployment/muster-agent"]["spec"]["template"]["spec"]["containers"][0]
+    found = {one["name"]: one["value"] for one in container["env"]}
+    assert "credential.helper" not in found.values()
+    assert shlex.split(found["GIT_SSH_COMMAND"]) == [
+        "ssh", "-i", "/var/run/secrets/muster/identity", "-oIdentitiesOnly=yes",
+        "-oUserKnownHostsFile=/var/run/secrets/muster/known_hosts",
+    ]  # fmt: skip
+    unit = systemd_unit(setup)
+    assert "LoadCredential=identity:/etc/muster/edge/identity\nLoadCredential=known_hosts:" in unit
+    assert "LoadCredential=credentials" not in unit
+    assert '-i "$CREDENTIALS_DIRECTORY/identity"' in unit
+    assert "ssh -i" in helm_chart(setup)["templates/agent.yaml"]
 
 
 def test_without_extras_there_are_no_rights_on_nodes() -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from muster.agents.join.manifests import EXTRAS, NAME, AgentSetup, helm_chart, manifests, port_of, systemd_unit
+from muster.agents.join.manifests import EXTRAS, NAME, AgentSetup, helm_chart, is_ssh, manifests, port_of, systemd_unit
 from muster.cli.documents import yaml_stream
 from muster.cli.options import FOLDER
 from muster.cli.outcome import say
@@ -22,7 +22,8 @@ from muster.version import __version__
               help=f"What else it does. {'; '.join(f'{name}: {what}' for name, what in EXTRAS.items())}.  Repeatable.",
               )  # fmt: skip
 @click.option("--secret", default=NAME, show_default=True, metavar="NAME",
-              help="The Secret with the key token, or credentials for a repository.")  # fmt: skip
+              help="The Secret with the key token; for a repository credentials, or identity and known_hosts for "
+                   "ssh.")  # fmt: skip
 @click.option("--own-authority", is_flag=True, help="The Secret has ca.crt, which signed the relay's certificate.")
 @click.option("--namespace", default=NAME, show_default=True, metavar="NAME", help="The namespace to make.")
 @click.option("--image", default=f"muster-agent:{__version__}", show_default=True, metavar="IMAGE",
@@ -56,7 +57,7 @@ def command(
     address = relay or remote or ""
     setup = AgentSetup(
         cluster, address, relay is not None, image, namespace, secret, frozenset(extras), own_authority,
-        port_of(address),
+        port_of(address), relay is None and is_ssh(address),
     )  # fmt: skip
     if csr:
         say(shlex.join(["muster", *setup.arguments(".", inside=False), "--identity=./identity"]))
@@ -76,13 +77,16 @@ def command(
 
 def _next_steps(setup: AgentSetup, *, systemd: bool) -> list[str]:
     """What the user does next, as commands."""
-    keys = ["token" if setup.relay else "credentials", *(["ca.crt"] if setup.own_authority else [])]
     if systemd:
-        first = f"# put {', '.join(['kubeconfig', *keys])} into /etc/muster/{setup.cluster}, readable by root only"
+        first = (
+            f"# put {', '.join(['kubeconfig', *setup.keys])} into /etc/muster/{setup.cluster}, readable by root only"
+        )
     else:
-        files = " ".join(f"--from-file={key}" for key in keys)
+        files = " ".join(f"--from-file={key}" for key in setup.keys)
         first = f"kubectl create secret generic {setup.secret} --namespace {setup.namespace} {files}"
-    return ["# then, in the cluster:", first, *(_rights(setup, systemd=systemd) if "works" in setup.extras else ()),
+    notes = ["# identity: a private key without a passphrase that may push; known_hosts: see ssh-keyscan(1)"]
+    return ["# then, in the cluster:", *(notes if setup.ssh else ()), first,
+            *(_rights(setup, systemd=systemd) if "works" in setup.extras else ()),
             "# then, in the fleet's repository:", "muster get waiting",
             f"muster accept {setup.cluster}"]  # fmt: skip
 

@@ -3,8 +3,9 @@ of the same command.
 
 The agent may ask for the health and version of the API server and for its own Deployment; each extra adds the rights
 that it needs and no more. What the manifests of works need, the user grants. Credentials come from a Secret that the
-user makes, with the key `token` for a relay, `credentials` (a line of git-credential-store) for a repository, and
-`ca.crt` for a relay with an authority of its own.
+user makes, with the key `token` for a relay, `credentials` (a line of git-credential-store) for a repository over
+HTTP, `identity` (a private key) and `known_hosts` for one over ssh, and `ca.crt` for a relay with an authority of its
+own.
 """
 
 import shlex
@@ -36,7 +37,7 @@ _DNS, _HTTPS, _API_SERVER, _SSH = 53, 443, 6443, 22
 @dataclass(frozen=True, slots=True)
 class AgentSetup:
     """An agent to run. `relay`: `address` is a relay's, not a repository's; `own_authority`: the Secret has `ca.crt`;
-    `port`: where the address listens."""
+    `port`: where the address listens; `ssh`: it is a repository's, over ssh."""
 
     cluster: str
     address: str
@@ -47,6 +48,14 @@ class AgentSetup:
     extras: frozenset[str] = frozenset()
     own_authority: bool = False
     port: int = _HTTPS
+    ssh: bool = False
+
+    @property
+    def keys(self) -> list[str]:
+        """The keys of the Secret."""
+        if self.relay:
+            return ["token", *(["ca.crt"] if self.own_authority else [])]
+        return ["identity", "known_hosts"] if self.ssh else ["credentials"]
 
     def arguments(self, secrets: str, *, inside: bool = True) -> list[str]:
         """The agent's command line, with its credentials in the folder `secrets`."""
@@ -77,6 +86,12 @@ def port_of(address: str) -> int:
     return port or of_scheme
 
 
+def is_ssh(address: str) -> bool:
+    """Does git reach the address over ssh? Also in the form host:path."""
+    scheme, separator, _ = address.partition("://")
+    return "ssh" in scheme.split("+") if separator else ":" in address.partition("/")[0]
+
+
 def manifests(setup: AgentSetup) -> list[Tree]:
     """Return the objects to apply in the cluster."""
     return [
@@ -99,7 +114,7 @@ def helm_chart(setup: AgentSetup) -> Mapping[str, str]:
     asked = {name: f"{{{{ .Values.{name} }}}}" for name in values}
     template = AgentSetup(
         asked["cluster"], asked["address"], setup.relay, asked["image"], asked["namespace"], asked["secret"],
-        setup.extras, setup.own_authority, setup.port,
+        setup.extras, setup.own_authority, setup.port, setup.ssh,
     )  # fmt: skip
     chart = {"apiVersion": "v2", "name": NAME, "description": "Reports a cluster to its muster fleet",
              "type": "application", "version": __version__, "appVersion": __version__}  # fmt: skip
@@ -110,10 +125,9 @@ def helm_chart(setup: AgentSetup) -> Mapping[str, str]:
 def systemd_unit(setup: AgentSetup) -> str:
     """Return a unit for a machine beside the cluster, with the kubeconfig and the credentials in /etc/muster."""
     command = ["/usr/local/bin/muster", *setup.arguments("%d", inside=False), "--kubeconfig=%d/kubeconfig"]
-    loaded = ["kubeconfig", "token" if setup.relay else "credentials", *(["ca.crt"] if setup.own_authority else [])]
-    lines = [f"LoadCredential={name}:/etc/muster/{setup.cluster}/{name}" for name in loaded]
+    lines = [f"LoadCredential={name}:/etc/muster/{setup.cluster}/{name}" for name in ("kubeconfig", *setup.keys)]
     if not setup.relay:
-        entries = _git_environment("$CREDENTIALS_DIRECTORY")
+        entries = _git_environment("$CREDENTIALS_DIRECTORY", ssh=setup.ssh)
         lines += [f"Environment='{one['name']}={one['value']}'" for one in entries if one["name"] != "HOME"]
     return f"""\
 # The agent of {setup.cluster}: write it to /etc/systemd/system/muster-agent-{setup.cluster}.service, then
@@ -200,7 +214,8 @@ def _workload(kind: str, name: str, setup: AgentSetup, arguments: list[str]) -> 
             },
             "containers": [{
                 "name": "agent", "image": setup.image, "args": arguments,
-                "env": [{"name": "HOME", "value": _TEMPORARY}] if setup.relay else _git_environment(_SECRETS),
+                "env": [{"name": "HOME", "value": _TEMPORARY}] if setup.relay
+                       else _git_environment(_SECRETS, ssh=setup.ssh),
                 "securityContext": {
                     "allowPrivilegeEscalation": False, "readOnlyRootFilesystem": True,
                     "capabilities": {"drop": ["ALL"]},
@@ -218,8 +233,12 @@ def _workload(kind: str, name: str, setup: AgentSetup, arguments: list[str]) -> 
     return {**_body("apps/v1", kind, name, setup.namespace), "spec": spec}
 
 
-def _git_environment(secrets: str) -> list[Tree]:
-    """Have git read credentials from a file that it must not write."""
+def _git_environment(secrets: str, *, ssh: bool) -> list[Tree]:
+    """Have git read credentials, or ssh its key and the keys of hosts, from files that they must not write."""
+    if ssh:
+        command = f'ssh -i "{secrets}/identity" -oIdentitiesOnly=yes -oUserKnownHostsFile="{secrets}/known_hosts"'
+        found = {"HOME": _TEMPORARY, "GIT_TERMINAL_PROMPT": "0", "GIT_SSH_COMMAND": command}
+        return [{"name": name, "value": value} for name, value in found.items()]
     helper = f'!f() {{ test "$1" != get || git credential-store --file="{secrets}/credentials" get; }}; f'
     entries = {"HOME": _TEMPORARY, "GIT_TERMINAL_PROMPT": "0", "GIT_CONFIG_COUNT": "1",
                "GIT_CONFIG_KEY_0": "credential.helper", "GIT_CONFIG_VALUE_0": helper}  # fmt: skip
