@@ -94,7 +94,9 @@ def test_a_test_that_holds(tmp_path: Path) -> None:
          'condition example.com/Mine: status is "True", expected "False"'),
         ("object.metadata.generation == 1", "object.metadata.generation == 2", "does not hold"),
         ("object.metadata.generation == 1", "object.metadata.generatio == 1", "generatio"),
-        ("object: ManagedCluster/a", "object: ManagedCluster/b", "ManagedCluster/b: is absent"),
+        ("object: ManagedCluster/a", "object: ManagedCluster/b", "ManagedCluster/b: is absent: it is neither given nor derived; add it to"),
+        ("spec: {hubAcceptsClient: true}", "status: {conditions: []}",
+         "ManagedCluster/a: is absent: it is given without a spec"),
         ("spec: {hubAcceptsClient: true}", "spec: {hubAcceptClient: true}", "unexpected MUS201"),
     ],
 )  # fmt: skip

@@ -86,6 +86,12 @@ class Stated:
 
         return Stated(left(self.files), {cluster: left(objects) for cluster, objects in self.refs.items()})
 
+    def why_absent(self, name: str) -> str:
+        """Why muster has no object of this name, and what to do."""
+        if any(str(id_) == name for objects in (self.files, *self.refs.values()) for id_ in objects):
+            return "it is given without a spec, so nothing declares it; give it a spec in given.objects"
+        return "it is neither given nor derived; add it to given.objects, or correct the name"
+
     def snapshot(self, derived: Mapping[str, str], further: tuple[SourceFile, ...]) -> MemorySnapshot:
         """The snapshot with these objects, the derived files so far, and further files."""
         pushed = {cluster: input_texts(objects) for cluster, objects in self.refs.items()}

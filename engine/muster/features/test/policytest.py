@@ -228,12 +228,12 @@ def _case(
             coverage.take(run, witness.seen, listed)
         yield from (
             f"at {step['at']}: {failure}"
-            for failure in (*_check(run, judged, step), *unexpected_notifications(sent, step))
+            for failure in (*_check(run, judged, step, stated), *unexpected_notifications(sent, step))
         )
         derived = {path: text for path, text in {**derived, **run.files}.items() if text is not None}
 
 
-def _check(run: Run, judged: Sequence[Finding], step: Tree) -> Iterator[str]:
+def _check(run: Run, judged: Sequence[Finding], step: Tree, stated: Stated) -> Iterator[str]:
     bodies = {_label(body): body for body in run.objects}
     expected = set(step.get("findings") or ())
     with_violations = {expect["object"] for expect in mappings_at(step, "expect") if "violations" in expect}
@@ -248,18 +248,19 @@ def _check(run: Run, judged: Sequence[Finding], step: Tree) -> Iterator[str]:
         if horizon != step["horizon"]:
             yield f"horizon is {horizon}, expected {step['horizon']}"
     for expect in mappings_at(step, "expect"):
-        failures = (*_violations(judged, expect), *_expectation(run, bodies.get(expect["object"]), expect))
+        expected_of = _expectation(run, bodies.get(expect["object"]), expect, stated)
+        failures = (*_violations(judged, expect), *expected_of)
         yield from (f"{expect['object']}: {failure}" for failure in failures)
 
 
-def _expectation(run: Run, body: Tree, expect: Tree) -> Iterator[str]:
+def _expectation(run: Run, body: Tree, expect: Tree, stated: Stated) -> Iterator[str]:
     if expect.get("absent") is True:
         if body is not None:
             yield "is there, expected to be absent"
         return
     if body is None:
         if expect.keys() - {"object", "violations"}:
-            yield "is absent"
+            yield f"is absent: {stated.why_absent(expect['object'])}"
         return
     conditions = {c.get("type"): c for c in mappings_at(body, "status", "conditions")}
     taints = mappings_at(body, "spec", "taints")
