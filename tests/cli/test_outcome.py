@@ -35,13 +35,14 @@ def test_of_a_copied_folder_the_first_finding_is_printed_and_how_many_follow_fro
     def of(file: str, code: Code = Code.FIELD_SET_TWICE) -> Finding:
         return Finding(code, Severity.ERROR, f"in {file}", file=file, line=1)
 
-    files = ("a/b/cluster.yaml", "a/b/lease.yaml", "a/b/reports/dns.yaml", "a/c/cluster.yaml", "top.yaml", "other.yaml")
-    text = findings_text([*map(of, files), of("a/b/more.yaml", Code.NOT_YAML), of("a/b/cluster.yaml", Code.NOT_YAML)])
+    files = ("a/b/cluster.yaml", "a/b/lease.yaml", "a/b/r/dns.yaml", "a/b/r/x.yaml", "a/c/cluster.yaml", "top.yaml")
+    text = findings_text([*map(of, files), of("a/b/more.yaml", Code.NOT_YAML)])
     assert [line.partition(": ")[0] for line in text.splitlines()] == [
-        "a/b/cluster.yaml:1", "    and 2 more in a/b/, whose files set what others set", "a/c/cluster.yaml:1",
-        "top.yaml:1", "other.yaml:1", "a/b/more.yaml:1", "a/b/cluster.yaml:1",
+        "a/b/cluster.yaml:1", "    and 3 more in a/b/, whose files set what others set", "a/c/cluster.yaml:1",
+        "top.yaml:1", "a/b/more.yaml:1",
     ]  # fmt: skip
-    assert "more" not in findings_text([of("a/b/x.yaml"), of("a/b/x.yaml"), of("c/x.yaml")])
+    few = [of("a/x.yaml"), of("a/y.yaml"), of("b/x.yaml"), *(of(f"agents/{name}:lease.yaml") for name in "abcdef")]
+    assert len(findings_text(few).splitlines()) == len(few)
 
 
 @pytest.mark.parametrize(

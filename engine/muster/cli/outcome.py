@@ -5,7 +5,6 @@ A fault of ours that was caught exits like one that was not: with 3. The rest of
 
 import json
 import sys
-from collections import Counter
 from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from pathlib import PurePosixPath
@@ -113,32 +112,31 @@ def finding_text(found: Finding) -> str:
     return "\n".join(lines)
 
 
-#: What a copied file or folder causes.
+#: What a copied file or folder causes, and how many in a folder have one cause.
 _REPEATED: Final = frozenset((Code.FIELD_SET_TWICE, Code.REPORT_REPEATS_PART))
+_MANY: Final = 3
 
 
 def findings_text(findings: Iterable[Finding]) -> str:
     """Return all findings that no waiver silences; of those that a copied folder causes the first, and their number."""
     shown = [found for found in findings if not found.silenced]
-    first: dict[PurePosixPath, Finding] = {}
-    hidden, more = set[Finding](), Counter[Finding]()
+    copied: dict[PurePosixPath, list[Finding]] = {}
     for found in shown:
-        if found.code not in _REPEATED:
-            continue
-        folders = PurePosixPath(found.file).parents[:-1]
-        above = next((first[folder] for folder in folders if folder in first), None)
-        if above is None:
-            first.update(dict.fromkeys(folders[:1], found))
-        elif above.file != found.file:
-            hidden.add(found)
-            more[above] += 1
+        if found.code in _REPEATED and ":" not in found.file:  # an agent's branch is no folder
+            folders = PurePosixPath(found.file).parents[:-1]
+            folder = next((folder for folder in folders if folder in copied), next(iter(folders), None))
+            if folder is not None:
+                copied.setdefault(folder, []).append(found)
+    many = {same[0]: (folder, len(same) - 1) for folder, same in copied.items() if len(same) > _MANY}
+    hidden = {found for same in copied.values() if len(same) > _MANY for found in same[1:]}
     lines = []
     for found in shown:
         if found not in hidden:
             lines.append(finding_text(found))
-        if number := more[found]:
-            folder = printable(str(PurePosixPath(found.file).parent))
-            lines.append(f"    and {number} more in {folder}/, whose files set what others set: is it a copy?")
+        if found in many:
+            folder, number = many[found]
+            below = f"{printable(str(folder))}/, whose files set what others set: is it a copy?"
+            lines.append(f"    and {number} more in {below}")
     return "\n".join(lines)
 
 
