@@ -4,11 +4,14 @@ import stat
 from datetime import UTC, datetime, timedelta
 from pathlib import Path
 
+import click
 import pytest
 
 from muster.agents.identity.authority import Approved, Authority, load_authority
+from muster.agents.identity.options import identity_errors
 from muster.agents.identity.request import CertificateRequest, new_request
 from muster.agents.identity.store import AgentIdentity, Store, identity_of
+from muster.data.extras import install_command
 from muster.git.errors import IdentityError
 from tests.support.authority import new_authority
 
@@ -94,3 +97,10 @@ def test_a_cluster_may_have_the_longest_name_that_kubernetes_gives(authority: Au
     request = new_request(cluster)
     assert f":{cluster}:" in request.user
     assert made(authority, request).request == request
+
+
+def test_the_command_that_installs_the_extra_can_be_copied(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("importlib.util.find_spec", lambda _: None)
+    with pytest.raises(click.UsageError) as raised, identity_errors():
+        pass
+    assert raised.value.message.endswith(install_command("identity"))

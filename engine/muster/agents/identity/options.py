@@ -26,7 +26,7 @@ def identity_errors() -> Iterator[None]:
         require_library()
         yield
     except IdentityError as error:
-        raise click.UsageError(f"{error}.") from error
+        raise click.UsageError(str(error)) from error
 
 
 def seal_of(folder: Path | None) -> "AgentSeal | None":
