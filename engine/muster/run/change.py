@@ -131,6 +131,6 @@ class ChangesByObject(Sequence[Change]):
     @overload
     def __getitem__(self, index: slice) -> list[Change]: ...
     def __getitem__(self, index: int | slice) -> Change | list[Change]:
-        if isinstance(index, slice):
+        if isinstance(index, slice) and (index.step or 1) > 0:
             return list(islice(self, *index.indices(len(self))))
         return list(self)[index]

@@ -8,7 +8,7 @@ import os
 import sqlite3
 from collections.abc import Iterable, Iterator, Mapping
 from tempfile import TemporaryFile
-from typing import Final, NamedTuple
+from typing import IO, Final, NamedTuple
 
 from muster.dataclass import dataclass
 from muster.run.records import RunRecord
@@ -70,27 +70,34 @@ class StoredText(NamedTuple):
 class Texts:
     """Texts of derived files on disk. A fleet that is derived for the first time has one of some 3 kB per cluster."""
 
+    _file: IO[bytes] | None = None
+
     def __init__(self) -> None:
-        self._file = TemporaryFile(buffering=0)  # noqa: SIM115 - it lives as long as this object
+        """OSError if no temporary file can be made."""
+        self._file = TemporaryFile()  # noqa: SIM115 - it lives as long as this object
         self._end = 0
 
     def __del__(self) -> None:
-        self._file.close()
+        if self._file is not None:
+            self._file.close()
 
     def put(self, files: Mapping[str, str | None]) -> tuple[StoredText, ...]:
         """Add files. OSError if the disk is full."""
+        assert self._file is not None
         found = []
         for path, text in files.items():
             data = b"" if text is None else text.encode()
             found.append(StoredText(path, self._end, None if text is None else len(data)))
             self._file.write(data)
             self._end += len(data)
+        self._file.flush()
         return tuple(found)
 
     def get(self, stored: StoredText) -> str | None:
         """Return the content of a file; None if it is removed."""
         if stored.size is None:
             return None
+        assert self._file is not None
         return os.pread(self._file.fileno(), stored.size, stored.start).decode()
 
 
