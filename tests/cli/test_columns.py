@@ -151,6 +151,8 @@ def test_every_kind_has_columns_and_each_example_a_cell_in_them() -> None:
     ("ManagedClusterAddOn", conditions(Available="True"), {"AVAILABLE": "True", "DEGRADED": "-", "PROGRESSING": "-"}),
     ("Approval", {"spec": {"effects": [{"object": "Cluster/a", "effect": "removal"}]}},
      {"EFFECTS": "removal of Cluster/a"}),
+    ("ConditionPolicy", {"spec": {"target": {"kinds": ["Cluster", "NodePool"]}, "type": "A", "rules": [{}, {}]}},
+     {"KIND": "Cluster, NodePool", "TYPE": "A", "RULES": "2"}),
     ("Projection", {"spec": {"forEach": "cluster"}}, {"FOR EACH": "cluster", "PATH": "-"}),
     ("Projection", {"spec": {"forEach": {"placement": "shop/web"}}}, {"FOR EACH": "placement shop/web", "PATH": "-"}),
     ("ValidatingAdmissionPolicy", {"spec": {"paramKind": {"apiVersion": "v1", "kind": "ConfigMap"}}},

@@ -48,6 +48,12 @@ def count(*path: str) -> Callable[[Tree, datetime], str]:
     return lambda body, _now: str(len(dig(body, *path) or ()))
 
 
+def target(body: Tree, _now: datetime) -> str:
+    """The kinds of objects that a policy is about."""
+    found = mapping_at(body, "spec", "target")
+    return ", ".join(map(str, found.get("kinds") or filter(None, [found.get("kind")]))) or "-"
+
+
 def policy_taints(body: Tree, _now: datetime) -> str:
     """The taints that a policy sets: `key:effect`."""
     found = mappings_at(body, "spec", "taints")

@@ -30,7 +30,7 @@ class Column:
 _AVAILABLE = MANAGED_CLUSTER.headline
 _NAME = Column("NAME", cells.text("metadata", "name"))
 _NAMESPACE = Column("NAMESPACE", cells.text("metadata", "namespace"))
-_KIND = Column("KIND", cells.text("spec", "target", "kind"), rank=2)
+_KIND = Column("KIND", cells.target, rank=1)
 COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "ManagedCluster": (
         _NAME,
@@ -198,14 +198,15 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _NAME,
         _KIND,
         Column("TYPE", cells.text("spec", "type")),
-        Column("RULES", cells.each("name", "spec", "rules"), rank=1),
+        Column("RULES", cells.count("spec", "rules"), rank=2),
     ),
     "TaintPolicy": (_NAME, _KIND, Column("TAINTS", cells.policy_taints)),
     "PulsePolicy": (
         _NAME,
         _KIND,
-        Column("EVENT", cells.text("spec", "event", "type"), rank=1),
-        Column("SINKS", cells.texts("spec", "sinks")),
+        Column("RULES", cells.count("spec", "rules")),
+        Column("EVENT", cells.text("spec", "event", "type"), rank=3),
+        Column("SINKS", cells.texts("spec", "sinks"), rank=2),
     ),
     "NotificationPolicy": (
         _NAME,
