@@ -111,4 +111,4 @@ def test_a_file_is_no_object_of_its_name(repo: Repo, muster: Run) -> None:
     repo.commit({"conf.yaml": projection("conf", "clusters", "cluster.metadata.name + '/web.yaml'", "\"'x'\"")})
     reconciled(repo, muster)
     assert muster("get", "web", "--repo", repo.path, *NOW)[0] != 0
-    assert muster("get", "projections", "--repo", repo.path, *NOW)[1].split()[-2] == "conf"
+    assert muster("get", "projections", "--repo", repo.path, *NOW)[1].splitlines()[1].split()[0] == "conf"
