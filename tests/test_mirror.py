@@ -46,7 +46,6 @@ THROUGH = {
         "e2e/test_hearing.py": "listening",
         "e2e/test_work_trees.py": "reading",
         "features/reconcile/test_reconcile.py": "reconcile_result",
-        "features/watch/test_cli.py": "stopping",
         "test_main.py": "exits options",
     },
     "data": {

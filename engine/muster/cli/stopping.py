@@ -37,13 +37,14 @@ class Stopped:
 
 @contextmanager
 def until_stopped(stop: Event, *, wake: Callable[[], None] = lambda: None) -> Iterator[Stopped]:
-    """Set `stop` and call `wake` at a signal; interrupt the block if it does not end soon after. Garbage is collected
-    from here on: the process may run for months."""
+    """Set `stop` and call `wake` at a signal; interrupt the block if it does not end soon after, or at a second signal.
+    Garbage is collected from here on: the process may run for months."""
     stopped = Stopped()
 
     def end(number: int, _: object) -> None:
-        if stopped.number is None:
-            stopped.number = number
+        if stopped.number is not None:
+            raise GivenUpError  # somebody has no patience
+        stopped.number = number
         stop.set()
         wake()
         signal.setitimer(signal.ITIMER_REAL, _MOMENT_SECONDS, _MOMENT_SECONDS)

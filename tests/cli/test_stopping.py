@@ -1,0 +1,23 @@
+"""Ctrl-C and SIGTERM, in the process that they are sent to."""
+
+import signal
+from threading import Event
+
+import pytest
+
+from muster.cli.stopping import until_stopped
+
+
+@pytest.mark.parametrize(("number", "code"), [(signal.SIGINT, 130), (signal.SIGTERM, 0)])
+def test_the_first_signal_asks_and_the_second_ends_work_that_goes_on(number: int, code: int) -> None:
+    stop, woken, done = Event(), Event(), []
+    before = signal.getsignal(number)
+    with until_stopped(stop, wake=woken.set) as stopped:
+        signal.raise_signal(number)
+        done.append((stop.is_set(), woken.is_set()))
+        signal.raise_signal(signal.SIGINT)
+        done.append((False, False))
+    assert done == [(True, True)]
+    assert stopped.code == code
+    assert signal.getsignal(number) is before
+    assert signal.getitimer(signal.ITIMER_REAL) == (0.0, 0.0)
