@@ -55,6 +55,10 @@ def test_of_two_fleets_none_is_obeyed() -> None:
     files = {"fleet.yaml": fleet("{derived: {shards: 256}}")}
     run(files)
     files["more.yaml"] = fleet("{derived: {shards: 16}}", "g")
-    settled = run(files)
-    assert "MUS108" in {found.code for found in settled.findings}
-    assert settled.last.fleet.settings.shards == 256
+    for _ in range(3):  # for as long as it takes
+        settled = run(files)
+        assert "MUS108" in {found.code for found in settled.findings}
+        assert settled.last.fleet.settings.shards == 256
+    del files["more.yaml"]
+    assert run(files).last.fleet.settings.shards == 256
+    assert [path for path in files if path.startswith("derived/fleets/")] == ["derived/fleets/25/f.yaml"]

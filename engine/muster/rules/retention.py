@@ -152,11 +152,12 @@ _IN_FORCE = Because("settings", OF_SPEC, "what this run went by; it stays in for
 
 
 def record_settings(view: View, context: Context, _now: datetime) -> Iterator[Decision]:
-    """Record the settings of a valid Fleet."""
-    settings = context.rules.settings
-    for obj in view.of(FLEET):
-        if settings.obeyed and (known := to_record(settings)):
-            yield Decision(obj.id, RECORD, known, _IN_FORCE)
+    """Record the settings in force: of a valid Fleet, or of the last run. Of two Fleets neither is broken, and both
+    would forget."""
+    if known := to_record(context.rules.settings):
+        for obj in view.of(FLEET):
+            if obj.id not in view.broken:
+                yield Decision(obj.id, RECORD, known, _IN_FORCE)
 
 
 SETTINGS = Local("settings", record_settings, derives=(((FLEET,), (RECORD,)),))
