@@ -3,13 +3,13 @@
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import fields
 from functools import lru_cache
-from itertools import chain, groupby, islice
+from itertools import groupby, islice
 from operator import attrgetter, itemgetter
 from typing import Final, TypeAlias, overload
 
 from muster.data.ids import ObjectId
 from muster.dataclass import dataclass
-from muster.run.facts import Fact
+from muster.run.facts import UNTOLD, Fact
 
 
 @dataclass(frozen=True, slots=True)
@@ -88,6 +88,23 @@ class Change:
         return f"{self.field} {f'{before} -> ' if before else ''}{after or ('gone' if before else '')}".rstrip() + note
 
 
+def net_changes(changes: Iterable[Change]) -> list[Change]:
+    """Return what changed from before the first pass to after the last: one change for each object and fact, by object.
+
+    What a later pass took back is no change. Fields and notes are left out if another fact of the object changed.
+    """
+    found: dict[tuple[ObjectId, str], Change] = {}
+    for change in changes:
+        key = change.object, change.field
+        first = found.get(key)
+        source = change.source or (first.source if first is not None else "")
+        found[key] = change if first is None else Change(change.object, first.was, change.now, source)
+    left = [change for change in found.values() if change.was != change.now]
+    told = {change.object for change in left if change.fact.sort not in UNTOLD}
+    kept = (change for change in left if change.fact.sort not in UNTOLD or change.object not in told)
+    return sorted(kept, key=attrgetter("object"))
+
+
 #: The changes of one object: of each what it was, what it is now, and the rule. Equal ones are shared.
 Rows: TypeAlias = tuple[tuple[Fact | None, Fact | None, str], ...]
 _ALL_FIELDS: Final = attrgetter(*(field.name for field in fields(Fact)))
@@ -116,15 +133,15 @@ def _fact(plain: tuple[object, ...] | None) -> Fact | None:
 class ChangesByObject(Sequence[Change]):
     """Changes that are made from rows when they are read: in a large fleet most clusters have the same rows."""
 
-    def __init__(self, rows: Iterable[tuple[ObjectId, Rows]], later: Sequence[Change]) -> None:
-        """The changes of a first pass in any order, and those of `later` passes."""
-        self._rows, self._later = sorted(rows, key=itemgetter(0)), later
+    def __init__(self, rows: Iterable[tuple[ObjectId, Rows]]) -> None:
+        """The changes of objects in any order."""
+        self._rows = sorted(rows, key=itemgetter(0))
 
     def __iter__(self) -> Iterator[Change]:
-        return chain((Change(id_, *row) for id_, rows in self._rows for row in rows), self._later)
+        return (Change(id_, *row) for id_, rows in self._rows for row in rows)
 
     def __len__(self) -> int:
-        return sum(len(rows) for _, rows in self._rows) + len(self._later)
+        return sum(len(rows) for _, rows in self._rows)
 
     @overload
     def __getitem__(self, index: int) -> Change: ...

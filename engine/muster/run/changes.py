@@ -37,6 +37,7 @@ from muster.data.tree import Tree, mapping_at
 from muster.fleet.clusters import CLUSTER_SET, DEFAULT
 from muster.fleet.derived import derived_body
 from muster.fleet.fleet import Fleet
+from muster.fleet.leases import renew_time
 from muster.fleet.merge import element_key
 from muster.git.enginecommits import NOW, SOURCE, WHOLE
 from muster.run.change import Change
@@ -255,7 +256,9 @@ def object_changes(
     if PROJECTION.has(id_):  # its files say it
         before, after = before or {}, after or {}
     if before is None or after is None:
-        yield Change(id_, None if before is None else _there(id_), None if after is None else _there(id_))
+        yield Change(
+            id_, None if before is None else _there(id_, before), None if after is None else _there(id_, after)
+        )
     if after is None:
         return
     old, new = facts_of(before), facts_of(after)
@@ -275,10 +278,12 @@ def _is_denied(facts: Mapping[str, Fact]) -> bool:
     return accepted is not None and accepted.text != "True"
 
 
-def _there(id_: ObjectId) -> Fact:
-    """The fact that anything is derived of an object."""
+def _there(id_: ObjectId, body: Tree) -> Fact:
+    """The fact that anything is derived of an object; of an awaited Lease, since when the agent is awaited."""
     word = "created" if id_.kind == "ClusterDeployment" else ""
-    return Fact("", text="derived", word=word, gone="removed" if id_.kind in NOUNS else "")
+    since = renew_time(body) if LEASE.has(id_) else None
+    text = "derived" if since is None else f"derived, as if renewed at {since}"
+    return Fact("", text=text, word=word, gone="removed" if id_.kind in NOUNS else "")
 
 
 def source_of(fleet: Fleet, id_: ObjectId, fact: Fact | None) -> str:

@@ -72,12 +72,14 @@ _STATUS_WORDS_OF: Final[Mapping[tuple[str, str], Mapping[str, str]]] = {
     ("ManagedCluster", MANAGED_CLUSTER.headline): _AVAILABLE,
     ("AdapterReport", "Accepted"): {"True": "accepted", "False": "discarded"},
     ("ClusterDeployment", "Ready"): {},
+    ("ClusterDeployment", "Broken"): {"True": "broken", "False": "no longer broken"},
     ("Rollout", "RolledOut"): {"True": "complete", "False": "started"},
     ("Placement", "PlacementSatisfied"): {"True": "", "False": "not satisfied"},
 }
 #: Why a Rollout is not complete, as far as it is news.
 _ROLLOUT_REASONS: Final = {
-    "Stopped": "stopped", "RollingBack": "rolling back", "RolledBack": "rolled back", "Paused": "paused",
+    "Invalid": "invalid", "Waiting": "waiting", "Stopped": "stopped", "RollingBack": "rolling back",
+    "RolledBack": "rolled back", "Paused": "paused",
 }  # fmt: skip
 #: States of a cluster in a rollout that are news.
 _ROLLOUT_WORDS: Final = {

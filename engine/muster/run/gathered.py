@@ -16,7 +16,6 @@ from muster.rules.policies.in_force import FleetWithPolicies
 from muster.rules.pulses.policy import PulsePolicy
 from muster.run.answer import RunAnswer
 from muster.run.change import ChangesByObject, Rows, by_object
-from muster.run.changes import changes
 from muster.run.homes import Summary, read_summaries
 from muster.run.provisional import Provisional, StoredFiles, StoredText, Texts
 from muster.run.question import WholeNeeded
@@ -113,15 +112,14 @@ def joined(done: RunAnswer, gathered: Gathered, outcomes: Sequence[ShardOutcome]
         for one in local.files:
             if files.setdefault(one.path, one) is not one:
                 raise WholeNeeded("a derived file holds parts of several neighbourhoods")
-    of_first = len(changes(settled.first.fleet))
-    rows = chain(by_object(settled.changes[:of_first]), *(local.changes for local in outcomes))
+    rows = chain(by_object(settled.changes), *(local.changes for local in outcomes))
     last, pulses = settled.last, [pulse for local in outcomes for pulse in local.pulses]
     if pulses:
         fleet = replace(last.fleet, pulses=_in_order(last.fleet, [*last.fleet.pulses, *pulses]))
         last = replace(last, fleet=fleet)
     settled = replace(
         settled, last=last, files=StoredFiles(gathered.texts, dict(sorted(files.items()))),
-        changes=ChangesByObject(rows, settled.changes[of_first:]),
+        changes=ChangesByObject(rows),
     )  # fmt: skip
     return replace(done, settled=settled, looked_at=looked_at, rest=gathered.kept)
 

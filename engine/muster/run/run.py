@@ -117,7 +117,7 @@ Files = Mapping[str, str | None]
 class Settled:
     """The result of all passes.
 
-    `files` are all derived files that differ from the snapshot's, `changes` all transitions in order; `first` is the
+    `files` are all derived files that differ from the snapshot's, `changes` the transitions by object; `first` is the
     run on the snapshot itself, `last` the final one. `rested` is False if some objects did not come to rest: their
     files are not in `files`, and a finding of `last` (MUS262) names each. `faults` are muster's own in writing files
     and describing transitions.

@@ -21,7 +21,7 @@ from muster.fleet.derived import content_id
 from muster.fleet.faults import guarded
 from muster.fleet.fleet import Fleet
 from muster.rules.policies.lazy import Witness
-from muster.run.change import Change
+from muster.run.change import Change, net_changes
 from muster.run.changes import changes
 from muster.run.overlay import Overlay
 from muster.run.run import Files, Run, Settled
@@ -51,7 +51,8 @@ def settle(
     while True:
         walk = _walk(evaluate, unrest)
         if walk.rested:
-            return Settled(walk.first, walk.last, walk.files, walk.changes, not unrest, frozenset(walk.faults))
+            transitions = net_changes(walk.changes)
+            return Settled(walk.first, walk.last, walk.files, transitions, not unrest, frozenset(walk.faults))
         found = unrest_among(walk.first.fleet, walk.states, walk.last, unrest)
         if not found.objects - unrest.objects:
             return _nothing(walk, found)

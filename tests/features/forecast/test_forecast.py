@@ -96,7 +96,7 @@ def test_agents_that_go_on_renewing_stay_available(example: Repo) -> None:
     assert "edge-eu-1" not in {beat.cluster for beat in agents.agents}, "who is silent stays silent"
     text = " ".join(_told(tuple(change for moment in moments for change in moment.changes)))
     assert "True -> Unknown" not in text
-    assert "ClusterDeployment/ci-5/ci-5: bucket resuming -> broken" in text
+    assert "ClusterDeployment/ci-5/ci-5: condition Broken True (FailedToStart)" in text
 
 
 def test_a_lost_agent_is_not_among_them(example: Repo) -> None:

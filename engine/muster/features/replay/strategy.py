@@ -294,9 +294,9 @@ def is_of_strategy(object_: ObjectId, field_: str, given: Iterable[ObjectId]) ->
 
 #: What cannot be known, below the table.
 _LIMITS: Final = """\
-A cluster goes through what it went through with a revision in fact, as long after it gets it. Reports cannot tell how
-it would have done with one that it never had: then it succeeds after the median time (supposed). Approvals are given
-when they were in fact, and at once if they are asked for later, or never were.
+With a revision that a cluster really had, it goes through the same states after the same times. With one that it
+never had, it succeeds after the median time (supposed). Approvals are given when they really were, and at once if
+they are asked for later, or never were.
 """
 
 
