@@ -26,6 +26,12 @@ def test_a_policy_passes_its_tests(name: str) -> None:
     assert [policy for policy in covered.policies if policy.missing] == []
 
 
+def test_all_of_them_go_together() -> None:
+    files = files_of([*library()])
+    fleet = check_snapshot(MemorySnapshot({f"policies/{path}": text for path, text in files.items()}))
+    assert [(result.case, result.failures) for result in run_tests(fleet) if result.failures] == []
+
+
 def test_what_a_policy_needs_comes_along() -> None:
     assert set(files_of(["node-pressure-taint"])) == {
         "node-pressure-taint.yaml", "node-pressure-taint.test.yaml", "nodes-healthy.yaml", "nodes-healthy.test.yaml",

@@ -39,6 +39,7 @@ from muster.features.test.branches import branches_of
 from muster.features.test.coverage import Coverage, rules_of
 from muster.features.test.memory import Stated, derived_texts, objects_of
 from muster.fleet.assemble import builtin_tests_of
+from muster.fleet.files import builtin_objects
 from muster.fleet.fleet import Fleet
 from muster.fleet.merge import overlay
 from muster.fleet.objects import Object
@@ -169,16 +170,26 @@ def _has(name: str, text: str) -> bool:
     return text.casefold() in name.casefold()
 
 
-def _policy_files(fleet: Fleet, rollouts: Collection[str] = ()) -> tuple[SourceFile, ...]:
-    """The files with the fleet's own policies and with these Rollouts, with any other objects in them."""
-    kinds = (*TESTED, VALIDATING_ADMISSION_POLICY_BINDING)
-    chosen = (obj for obj in fleet.of(*kinds) if obj.kind is not ROLLOUT or str(obj.id) in rollouts)
+def _policy_files(fleet: Fleet, named: Collection[str] = (), *, builtin: bool = False) -> tuple[SourceFile, ...]:
+    """The files with the fleet's own policies, with any other objects in them. Of Rollouts and admission policies only
+    those that are `named`: others would refuse what the test states. With `builtin` only those that replace built-in
+    policies: a test of these knows no others."""
+    admitting = {name.partition("/")[2] for name in named if name.startswith(f"{VALIDATING_ADMISSION_POLICY.name}/")}
+
+    def is_wanted(obj: Object) -> bool:
+        if builtin:
+            return obj.id in builtin_objects()
+        if obj.kind is VALIDATING_ADMISSION_POLICY_BINDING:
+            return dig(obj.spec, "policyName") in admitting
+        return obj.kind not in (ROLLOUT, VALIDATING_ADMISSION_POLICY) or str(obj.id) in named
+
+    chosen = filter(is_wanted, fleet.of(*TESTED, VALIDATING_ADMISSION_POLICY_BINDING))
     found = {part.source.path: part.source for obj in chosen for part in obj.parts}
     return tuple(source for _, source in sorted(found.items()))
 
 
 def _test(fleet: Fleet, test: Object, only: str, coverage: Coverage | None) -> Iterator[CaseResult]:
-    policies = _policy_files(fleet, test.spec["policies"])
+    policies = _policy_files(fleet, test.spec["policies"], builtin=test.id not in fleet.objects)
     whole = _has(test.id.name, only)
     listed: list[str] = list(test.spec["policies"])
     known = {str(obj.id) for kind in TESTED for obj in fleet.policies(kind)}
@@ -212,8 +223,11 @@ def _case(
     derived = derived_texts(before.items())
     base: Snapshot | None = None
     notifications = CaseNotifications()
+    last = ""
     for step in mappings_at(case, "steps"):
-        change = mapping_at(step, "change")
+        if last and parse_time(step["at"]) < parse_time(last):
+            yield f"at {step['at']}: the step before is later, at {last}"
+        last, change = step["at"], mapping_at(step, "change")
         stated = stated.after(change).without(change.get("remove") or ())
         snapshot = stated.snapshot(derived, policies)
         witness = None if coverage is None else Witness(lambda _: True)
