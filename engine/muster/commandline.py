@@ -121,7 +121,7 @@ class Verbs(click.Group):
         except click.NoSuchOption as error:
             name = error.option_name
             if verb := next((arg for arg in args if arg in VERBS), None):
-                raise click.UsageError(f"{name} stands after the command: muster {verb} {name} …", ctx) from None
+                raise click.UsageError(f"{name} belongs after the command: muster {verb} {name} …", ctx) from None
             raise
 
     def invoke(self, ctx: click.Context) -> object:
@@ -176,6 +176,9 @@ def run(arguments: list[str]) -> int:
         return stop.exit_code
     except click.exceptions.Abort:
         return INTERRUPTED
+    except click.exceptions.NoArgsIsHelpError as error:
+        click.echo(error.format_message(), err=True)
+        return USAGE
     except click.ClickException as error:
         _complain(error.format_message())
         if isinstance(error, click.UsageError) and error.ctx is not None:

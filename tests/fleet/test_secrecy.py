@@ -34,11 +34,11 @@ SECRET = {"apiVersion": "v1", "kind": "Secret", "data": {}}
         (MANIFEST_WORK, works({"apiVersion": "v1", "kind": "List", "items": [SECRET]}), "1 of the manifests"),
         (MANIFEST_WORK, works({"apiVersion": "v1", "kind": "SecretList", "items": []}), "1 of the manifests"),
         (CLUSTER_DEPLOYMENT_CUSTOMIZATION, {"spec": {"installConfigPatches": [{"value": KEY}]}},
-         "a private key stands at spec.installConfigPatches[0].value"),
+         "there is a private key at spec.installConfigPatches[0].value"),
         (MANAGED_CLUSTER, {"metadata": {"annotations": {"example.com/key": encoded(KEY)}}},
-         "a private key stands at metadata.annotations.example.com/key"),
+         "there is a private key at metadata.annotations.example.com/key"),
         (MANAGED_CLUSTER, {"metadata": {"annotations": {"x": f"kubeconfig: {encoded(CERTIFICATE + KEY)}"}}},
-         "a private key stands at metadata.annotations.x"),
+         "there is a private key at metadata.annotations.x"),
     ],
 )  # fmt: skip
 def test_what_is_left_out_as_a_whole(kind: Kind, body: Tree, reason: str) -> None:

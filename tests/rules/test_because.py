@@ -179,5 +179,5 @@ def test_a_field_of_a_pools_cluster_says_what_made_it() -> None:
     decisions = fleet.decisions(CLUSTER_DEPLOYMENT.id("ci-2", "ci-2"))
     said = {path[-1]: (found.because.rule, found.because.text) for path, found in decisions.items()}
     asked = "its deletion was asked for at 2026-01-01T11:00:00Z, and that is never taken back"
-    assert said["deletionTimestamp"] == ("pools pools/ci", f"{asked}; it is marked for removal from its pool")
-    assert said["clusterPoolRef"] == ("pools pools/ci", "it was given to claim nightly at 2026-01-01T09:00:00Z")
+    assert said["deletionTimestamp"] == ("ClusterPool/pools/ci", f"{asked}; it is marked for removal from its pool")
+    assert said["clusterPoolRef"] == ("ClusterPool/pools/ci", "it was given to claim nightly at 2026-01-01T09:00:00Z")

@@ -132,7 +132,7 @@ SENTENCES: Final[Mapping[str, Check]] = {
     "whether (the placement can be scheduled as it is written|there is such a set)": _always,
     "the clusters that the set selects": _always,
     "the clusters of the PlacementDecision with the same name": _always,
-    "what is known of the cluster": _always,
+    "what is known about the cluster": _always,
     "its cluster, binding or set has an error, so it keeps its last state": lambda said: (
         said.fleet.unidentified or bool(said.fleet.broken)
     ),

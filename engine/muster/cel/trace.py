@@ -16,7 +16,8 @@ from muster.dataclass import dataclass
 class TracePart:
     """One sub-expression: its place, a short label, and its value.
 
-    `state` is `value`, `error` or `skipped`; `value` is the value, the error's message, or None.
+    `state` is `value`, `error` or `skipped`; `value` is the value, the error's message, or None. An error that comes
+    from a part inside has no message: that part has it.
     """
 
     id: int
@@ -30,7 +31,9 @@ class TracePart:
         """The value as short text; `not evaluated` if the part was skipped."""
         if self.state == "skipped":
             return "not evaluated"
-        return f"error: {self.value}" if self.state == "error" else shown(self.value)
+        if self.state == "error":
+            return f"error: {self.value}" if self.value else "error"
+        return shown(self.value)
 
 
 @dataclass(frozen=True, slots=True)
@@ -91,7 +94,9 @@ def _part(node: ast.Node, seen: Mapping[int, Any]) -> TracePart:
         return TracePart(node.id, node.offset, label, "skipped", None)
     value = seen[node.id]
     if isinstance(value, Failure):
-        return TracePart(node.id, node.offset, label, "error", value.error.message)
+        inside = (seen.get(child.id) for child in ast.children(node))
+        comes_from_inside = any(isinstance(one, Failure) and one.error is value.error for one in inside)
+        return TracePart(node.id, node.offset, label, "error", "" if comes_from_inside else value.error.message)
     return TracePart(node.id, node.offset, label, "value", value)
 
 

@@ -29,3 +29,7 @@ class TypeValue:
     """A CEL type as a value: the result of `type(x)`, or what `int` or `google.protobuf.Timestamp` names."""
 
     name: str
+
+    def __repr__(self) -> str:
+        """Return the name of the type."""
+        return self.name

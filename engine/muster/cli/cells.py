@@ -11,15 +11,13 @@ from muster.fleet.clusters import parse_members
 from muster.fleet.objects import Object
 from muster.rules.policies.csr import issued_certificate
 
-_MOST_NAMES = 5
-
 
 def text(*path: str) -> Callable[[Tree, datetime], str]:
     """A cell with the value of a field."""
 
     def cell(body: Tree, _now: datetime) -> str:
         value = dig(body, *path)
-        return "-" if value is None else str(value)
+        return "-" if value is None or value == "" else str(value)
 
     return cell
 
@@ -222,11 +220,10 @@ def placement_reason(body: Tree, _now: datetime) -> str:
 
 
 def decided_clusters(body: Tree, _now: datetime) -> str:
-    """The first clusters of a PlacementDecision, and the number of the others."""
+    """The clusters of a PlacementDecision."""
     names = [str(entry.get("clusterName")) for entry in mappings_at(body, "status", "decisions")]
     names += [str(dig(entry, "clusterProfileRef", "name")) for entry in mappings_at(body, "decisions")]
-    shown = ", ".join(names[:_MOST_NAMES])
-    return f"{shown}, and {len(names) - _MOST_NAMES} more" if len(names) > _MOST_NAMES else shown or "-"
+    return ", ".join(names) or "-"
 
 
 def set_selector(body: Tree, _now: datetime) -> str:

@@ -176,10 +176,10 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
         _NAME,
         Column("HELD", cells.status("DisruptionHeld")),
         Column("FROZEN", cells.status("Frozen")),
-        Column("SINCE", cells.since("DisruptionHeld")),
+        Column("SINCE", cells.since("DisruptionHeld", "Frozen")),
         Column("OBSERVER SUSPECT", cells.status("ObserverSuspect"), short="SUSPECT", rank=1),
         Column("REMOVAL HELD", cells.status("RemovalHeld"), short="REMOVAL", rank=1),
-        Column("REASON", cells.reason("DisruptionHeld"), rank=2),
+        Column("REASON", cells.reason("DisruptionHeld", "Frozen"), rank=2),
     ),
     "Calendar": (
         _NAME,

@@ -85,10 +85,23 @@ def with_kinds(target: str, names: Sequence[str] = ()) -> list[str]:
     click.UsageError if it means several objects.
     """
     if names and "/" in target:
-        raise click.UsageError(f"{target} names an object already.")
+        if not all("/" in name for name in names):
+            raise click.UsageError(f"{target} names one object: write KIND/NAME for each, or KIND NAME NAME.")
+        return [target, *names]
     if "/" in target or _is_kind(target):
         return [f"{target}/{name}" for name in names] or [target]
     return [_with_kind(click.get_current_context(), name) for name in (target, *names)]
+
+
+def with_namespace(target: str) -> str:
+    """Return `KIND/NAMESPACE/NAME` for `KIND/NAME` if exactly one object has that name; others as they are."""
+    word, _, name = target.partition("/")
+    if "/" in name or name in (names := _names(click.get_current_context(), word)):
+        return target
+    found = [one for one in names if one.endswith(f"/{name}")]
+    if len(found) > 1:
+        raise click.UsageError(f"{target} is one of {few(found)}: name one.")
+    return f"{word}/{found[0]}" if found else target
 
 
 def _is_kind(word: str) -> bool:

@@ -70,19 +70,28 @@ class ParsedType(click.ParamType[object]):
 
 
 class DurationType(click.ParamType[timedelta]):
-    """A duration in Go's syntax, at least `least`; `such_as` are the examples in the message."""
+    """A duration in Go's syntax, or with days as muster prints them (`1d12h`), at least `least`; `such_as` are the
+    examples in the message."""
 
     name = "duration"
 
-    def __init__(self, least: timedelta = timedelta(0), such_as: str = "30m, 90s or 2h") -> None:
+    def __init__(self, least: timedelta = timedelta(0), such_as: str = "90s, 30m, 2h or 7d") -> None:
         self._least, self._such_as = least, such_as
 
     def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
         """Return the duration."""
-        span = value if isinstance(value, timedelta) else try_duration(value)
+        span = value if isinstance(value, timedelta) else _span(str(value))
         if span is None or span < self._least:
             self.fail(f"{value!r} is not a duration such as {self._such_as}.", param, ctx)
         return span
+
+
+def _span(text: str) -> timedelta | None:
+    days, d, rest = text.partition("d")
+    if not (d and days.isdecimal()):
+        return try_duration(text)
+    more = try_duration(rest) if rest else timedelta(0)
+    return None if more is None else timedelta(days=min(int(days[:7]), 100_000)) + more
 
 
 def seconds_of(text: str, *, least: float = 0.0) -> float:
@@ -189,14 +198,16 @@ class Source:
             warn_uncommitted(found)
         return found
 
-    def evaluated(self, wanted: "Wanted | None" = None, witness: "Witness | None" = None) -> "tuple[FleetReading, Run]":
+    def evaluated(
+        self, wanted: "Wanted | None" = None, witness: "Witness | None" = None, *, rested: bool = False
+    ) -> "tuple[FleetReading, Run]":
         """Open and evaluate it; see `evaluate_reading`."""
         from muster.cli.progress import working
         from muster.cli.reading import evaluate_reading
 
         with working("evaluating the fleet"):
             reading = self.reading()
-            return reading, evaluate_reading(reading, self.now, wanted, witness)
+            return reading, evaluate_reading(reading, self.now, wanted, witness, rested=rested)
 
 
 def source_options(function: _F) -> _F:
@@ -232,11 +243,20 @@ class _OutputFormat(click.Choice[str]):
         text = str(value).removeprefix("=")
         if self._templates and text.startswith((JSONPATH, JSONPATH_AS_JSON, COLUMNS)):
             return text
+        if self._templates and (
+            prefix := next((one for one in (JSONPATH, JSONPATH_AS_JSON, COLUMNS) if one == f"{text}="), "")
+        ):
+            self.fail(f"write what to print, as in {_EXAMPLES[prefix]}", param, ctx)
         return super().convert(text, param, ctx)
 
 
 #: The prefixes of a template and of columns, as in kubectl.
 JSONPATH, JSONPATH_AS_JSON, COLUMNS = "jsonpath=", "jsonpath-as-json=", "custom-columns="
+_EXAMPLES: Final = {
+    JSONPATH: "jsonpath='{.items[*].metadata.name}'",
+    JSONPATH_AS_JSON: "jsonpath-as-json='{.items[*].metadata.name}'",
+    COLUMNS: "custom-columns=NAME:.metadata.name",
+}
 _TEMPLATES: Final = (f"{JSONPATH}TEMPLATE", f"{JSONPATH_AS_JSON}TEMPLATE", f"{COLUMNS}HEADER:PATH,...")
 
 
@@ -254,6 +274,14 @@ def output_option(*formats: str, templates: bool = False) -> Callable[[_F], _F]:
     more = f": {', '.join((*formats, *_TEMPLATES))}" if templates else ""
     text = f"Output format{more}."
     return click.option("-o", "--output", type=form, default=formats[0], show_default=True, help=text)
+
+
+def make_folder(path: Path) -> None:
+    """Create a folder and its parents. click.UsageError if that is not possible."""
+    try:
+        path.mkdir(parents=True, exist_ok=True)
+    except OSError as error:
+        raise click.UsageError(f"{path} cannot be created: {error.strerror}") from error
 
 
 @contextmanager
@@ -280,6 +308,8 @@ def object_matcher(target: str) -> Callable[[ObjectId], bool]:
 def find_one(run: "Run", target: str, is_named: Callable[[ObjectId], bool]) -> ObjectId:
     """Return the object of a run that `target` names. click.UsageError if there is none, or more than one."""
     named = sorted(id_ for id_ in {*run.fleet.objects, *run.fleet.decided} if is_named(id_))
+    if len(named) > 1 and len(exact := [id_ for id_ in named if id_.kind == target.partition("/")[0]]) == 1:
+        named = exact  # Cluster/a, though clusters are also ManagedClusters
     if len(named) != 1:
         if not named:
             from muster.cli.completion import unknown_object

@@ -115,10 +115,12 @@ def finding_text(found: Finding) -> str:
 #: What a copied file or folder causes, and how many in a folder have one cause.
 _REPEATED: Final = frozenset((Code.FIELD_SET_TWICE, Code.REPORT_REPEATS_PART))
 _MANY: Final = 3
+_IGNORED: Final = "`.musterignore` names"
 
 
 def findings_text(findings: Iterable[Finding]) -> str:
-    """Return all findings that no waiver silences; of those that a copied folder causes the first, and their number."""
+    """Return all findings that no waiver silences; of those with one cause, a copied folder or a line of
+    `.musterignore`, the first and their number."""
     shown = [found for found in findings if not found.silenced]
     copied: dict[PurePosixPath, list[Finding]] = {}
     for found in shown:
@@ -127,16 +129,20 @@ def findings_text(findings: Iterable[Finding]) -> str:
             folder = next((folder for folder in folders if folder in copied), next(iter(folders), None))
             if folder is not None:
                 copied.setdefault(folder, []).append(found)
-    many = {same[0]: (folder, len(same) - 1) for folder, same in copied.items() if len(same) > _MANY}
-    hidden = {found for same in copied.values() if len(same) > _MANY for found in same[1:]}
+    causes = [
+        (same, f"in {printable(str(folder))}/, whose files set what others set: is it a copy?")
+        for folder, same in copied.items()
+    ]
+    ignored = [found for found in shown if found.code is Code.FILE_LOST_ITS_OBJECT and _IGNORED in found.message]
+    causes.append((ignored, f"files that {_IGNORED}"))
+    many = {same[0]: f"    and {len(same) - 1} more {cause}" for same, cause in causes if len(same) > _MANY}
+    hidden = {found for same, _ in causes if len(same) > _MANY for found in same[1:]}
     lines = []
     for found in shown:
         if found not in hidden:
             lines.append(finding_text(found))
         if found in many:
-            folder, number = many[found]
-            below = f"{printable(str(folder))}/, whose files set what others set: is it a copy?"
-            lines.append(f"    and {number} more in {below}")
+            lines.append(many[found])
     return "\n".join(lines)
 
 

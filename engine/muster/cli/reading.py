@@ -141,25 +141,30 @@ def _seen(repository: Repository, commit: str, freshness: Freshness) -> str:
 
 
 def evaluate_reading(
-    reading: FleetReading, now: datetime, wanted: "Wanted | None", witness: Witness | None = None
-) -> "Run":
-    """Evaluate once. RepositoryError if agents' refs are missing.
+    reading: FleetReading, now: datetime, wanted: "Wanted | None", witness: Witness | None = None, *,
+    rested: bool = False,
+) -> "Run":  # fmt: skip
+    """Evaluate once, or, if it is to be `rested`, until nothing more is due. RepositoryError if agents' refs are
+    missing.
 
     Evaluates only what is `wanted`, if that is given, with the findings of the whole fleet. A `witness` is told how
-    expressions were evaluated.
+    expressions were evaluated in the first pass. What the last run derived is that of the commit in the first pass
+    only.
     """
     from muster.run.evaluate import evaluate_snapshot
+    from muster.run.settle import settle
 
     question = reading.question(now) if wanted is not None else None
     kept = reading.kept() if question is not None else None
     if question is not None and kept is not None and wanted is not None:
         from muster.run.incremental import answer
 
-        run = answer(replace(question, witness=witness), kept, wanted=wanted).settled.first
+        settled: Settled | None = answer(replace(question, witness=witness), kept, wanted=wanted).settled
     else:
-        run = evaluate_snapshot(reading.snapshot, now, witness=witness)
+        settled = settle(reading.snapshot, now, witness=witness) if rested else None
+    run = settled.first if settled is not None else evaluate_snapshot(reading.snapshot, now, witness=witness)
     reading.require_heard(run)
-    return run
+    return settled.last if rested and settled is not None else run
 
 
 def warn_uncommitted(reading: FleetReading) -> None:

@@ -318,9 +318,12 @@ def words() -> list[str]:
 def kinds_named(text: str) -> tuple[Kind, ...]:
     """Return the kinds that a word means: a kind's name or plural in any case, or a short name; `clusters` means both
     kinds, `all` every kind, `policies` every kind of policy, `reports` those of adapters, `pools` and `claims` Hive's.
+    Several words are separated by commas.
 
     Raises UnknownKind with the nearest name.
     """
+    if "," in text:
+        return tuple(dict.fromkeys(kind for word in text.split(",") for kind in kinds_named(word)))
     word = text.casefold()
     found = tuple(kind for kind in ALL if word in (kind.schema, kind.folder, f"{kind.plural}.{kind.group}"))
     if word == "all":
@@ -331,6 +334,6 @@ def kinds_named(text: str) -> tuple[Kind, ...]:
         found = tuple(kind for kind in ALL if kind.name in names)
     if not found:
         known = {*words(), *(kind.schema for kind in ALL)}
-        hint = did_you_mean(word, known) or "an object is named by its kind, too, as in cluster/NAME"
+        hint = did_you_mean(word, known) or "write KIND/NAME, as in cluster/NAME"
         raise UnknownKind(f"no kind is called {text!r}; {hint}".rstrip("; "))
     return found

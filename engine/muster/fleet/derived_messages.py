@@ -1,6 +1,6 @@
 """Messages about files under derived/."""
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 from muster.data.codes import Code, Severity
 from muster.data.finding import Finding
@@ -44,7 +44,7 @@ def not_derived(source: SourceFile, document: Document, reason: str) -> Finding:
 
 def unknown_derived_field(source: SourceFile, document: Document, id_: ObjectId, what: str) -> Finding:
     """A field in a derived part that muster does not derive."""
-    message = f"muster did not write this in the derived part of {id_}, so it is decided again: {what}"
+    message = f"the derived part of {id_} is not as muster wrote it, so it is decided again: {what}"
     hint = "nothing under derived/ is written by hand; git checkout brings back what muster wrote"
     return finding(Code.STRANGE_DERIVED_FIELD, message, Place(source.label, document.line, 1), hint=hint)
 
@@ -54,7 +54,14 @@ def violation_text(error: "ValidationError", path: At) -> str:
     where = path_text(path) or "the document"
     if error.validator == "additionalProperties":
         return f"{where} is not a known field"
-    return f"{where} does not meet {error.validator!r} of its schema"
+    return f"{where} {_VIOLATED.get(str(error.validator), 'is not valid')}"
+
+
+_VIOLATED: Final = {
+    "enum": "has a value that is not allowed",
+    "type": "has the wrong type",
+    "required": "lacks a field",
+}
 
 
 def unwritable(id_: ObjectId, parts: tuple[Part, ...], why: str) -> Finding:

@@ -65,7 +65,7 @@ def _identified(source: SourceFile, body: Tree) -> tuple[Kind, ObjectId] | str:
         return "its name can be no object's"
     id_ = kind.id(name, namespace or "")
     if not is_derived_path(source.path, id_):
-        return f"the derived part of {id_} does not lie here"
+        return f"the derived part of {id_} does not belong here"
     return kind, id_
 
 

@@ -142,7 +142,10 @@ def _identity(reading: FilesRead, place: messages.Origin, kind: Kind, body: Tree
     """The id of a body's object; None, with a finding, if it is missing or invalid."""
     name, namespace = dig(body, "metadata", "name"), dig(body, "metadata", "namespace")
     if not isinstance(name, str) or not name:
-        reading.findings.append(messages.missing_identity(place, f"{kind.name} has no metadata.name"))
+        what = f"{kind.name} has no metadata.name"
+        if name is not None and not isinstance(name, str):
+            what = f"metadata.name of a {kind.name} must be a text: quote it"
+        reading.findings.append(messages.missing_identity(place, what))
         reading.add_unclear(place.source)
         return None
     if not isinstance(namespace, str | None):

@@ -9,7 +9,7 @@ from muster.data.decision import Path
 from muster.data.finding import Finding
 from muster.data.findings import finding, finding_of, path_text
 from muster.data.ids import ObjectId
-from muster.data.kinds import ALL, BY_GROUP_KIND, BY_NAME, Kind
+from muster.data.kinds import ALL, BY_GROUP_KIND, BY_NAME, FLEET, Kind
 from muster.data.names import did_you_mean, few
 from muster.data.snapshot import Skipped
 from muster.data.source import Part, Place, SourceFile
@@ -162,8 +162,8 @@ def of_lost_objects(found: Finding, ids: Sequence[ObjectId]) -> Finding:
 
 def invalid_fleet(parts: tuple[Part, ...], *, remembered: bool) -> Finding:
     """The Fleet object is invalid."""
-    instead = "what the last run went by is" if remembered else "the defaults are"
-    message = f"the settings of the Fleet do not count: {instead} in force, and no pulse is published"
+    instead = "the last valid settings stay" if remembered else "the defaults are"
+    message = f"the settings of the Fleet do not count: {instead} in force, and no pulses are published"
     hint = "fix the Fleet: other findings name its errors"
     place = parts[0].place if parts else Place("")
     return finding(Code.SETTINGS_IGNORED, message, place, hint=hint, object_=parts[0].id if parts else None)
@@ -192,12 +192,13 @@ def unknown_kind(origin: Origin, group: str, name: str, *, known_group: bool) ->
         hint = f"{name} belongs to {BY_NAME[name].api_version}"
     else:
         hint = ""
-    message = f"no kind {name!r} in group {group!r} is known; the document is ignored"
+    where = f"in group {group!r}" if group else "of the core group"
+    message = f"no kind {name!r} {where} is known; the document is ignored"
     return finding(
         Code.UNKNOWN_KIND,
         message,
         _at(origin),
-        hint=hint or f"for another program's object, name the group {group!r} in Fleet.spec.foreign",
+        hint=hint or f"for another program's object, add {group!r} to the list Fleet.spec.foreign",
     )
 
 
@@ -294,7 +295,8 @@ def conflict(id_: ObjectId, paths: Sequence[Path], here: Place, first: Place) ->
     hint = "one file, one writer: remove the field from one of them"
     if len(paths) > 1:
         message = f"{id_} is written here and in {first.file}: both set {few([path_text(path) for path in paths], 1)}"
-        hint = "is this a copy? Give it another metadata.name, or keep one of the two"
+        another = "" if FLEET.has(id_) else "Give it another metadata.name, or "
+        hint = f"is this a copy? {another or 'A repository has one Fleet: '}keep one of the two"
     return finding(Code.FIELD_SET_TWICE, message, here, hint=hint, object_=id_)
 
 

@@ -1,7 +1,7 @@
 """From violations of a JSON Schema to findings: what is wrong, the value, what to do, and the place."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Collection, Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from muster.data.codes import Code
@@ -56,6 +56,8 @@ def _findings(obj: Object, error: "ValidationError") -> Iterator[Finding]:
     path = tuple(error.absolute_path)
     limit: Tree = error.validator_value
     schema: Tree = error.schema
+    if error.validator == "enum" and schema.get("type") == "string" and not isinstance(error.instance, str):
+        return  # the type reports it already
     value: Tree = error.instance
     if error.validator == "additionalProperties":
         known = sorted(schema.get("properties", {}))
@@ -95,11 +97,16 @@ def _describe(error: "ValidationError", where: str) -> tuple[Code, str, str]:
         wanted = " or ".join(_TYPE_NAMES.get(name, name) for name in ([limit] if isinstance(limit, str) else limit))
         schema: Tree = error.schema
         examples = schema.get("examples") if limit == "string" and type(instance) in (int, float) else None
-        hint = f"write it like {_alternatives(examples)}" if examples else _right_type(instance, limit)
+        hint = (
+            f"write it like {_alternatives(examples)}"
+            if examples
+            else _right_type(instance, limit, schema.get("enum") or ())
+        )
         return Code.WRONG_TYPE, f"{where} must be {wanted}, not {value}", hint
     if keyword == "enum":
-        hint = did_you_mean(str(instance), map(str, limit)) or _listing("one of", map(str, limit))
-        return Code.VALUE_NOT_ALLOWED, f"{where} cannot be {value}", hint
+        # The nearest name of an effect may be one that evicts all work.
+        near = "" if where.endswith(".effect") else did_you_mean(str(instance), map(str, limit))
+        return Code.VALUE_NOT_ALLOWED, f"{where} cannot be {value}", near or _listing("one of", map(str, limit))
     if keyword == "const":
         return Code.VALUE_NOT_ALLOWED, f"{where} must be {_shown(limit)}, not {value}", ""
     if keyword == "format":
@@ -108,6 +115,8 @@ def _describe(error: "ValidationError", where: str) -> tuple[Code, str, str]:
         choices = words[1].split("|")
         hint = did_you_mean(str(instance), choices) or _listing("one of", choices)
         return Code.VALUE_NOT_ALLOWED, f"{where} cannot be {value}", hint
+    if keyword == "pattern" and "propertyNames" in error.absolute_schema_path:
+        return Code.MALFORMED_VALUE, f"{where} cannot have the key {value}", _right_form(error)
     if keyword == "pattern":
         return Code.MALFORMED_VALUE, f"{where} does not have the required form: {value}", _right_form(error)
     if keyword in ("maxLength", "minLength", "maxItems", "minItems", "maxProperties", "minProperties"):
@@ -140,6 +149,9 @@ def _right_form(error: "ValidationError") -> str:
         meant = _NOT_IN_NAMES.sub("-", meant).strip("-.")
         if meant and pattern.search(meant):
             return f"{form}, digits and '-': {meant}?"
+    camel = "".join(word[:1].upper() + word[1:] for word in re.findall(r"[A-Za-z0-9]+", value))
+    if camel and pattern.search(camel):
+        return f"letters and digits, in CamelCase: {camel}?"
     return f"it must match {schema['pattern']}"
 
 
@@ -156,8 +168,10 @@ _YES_AND_NO = {"true": "true", "yes": "true", "on": "true", "false": "false", "n
 _LEADING_NUMBER = re.compile(r"-?[0-9]+")
 
 
-def _right_type(value: Tree, wanted: Tree) -> str:
-    """How to write a scalar of the right type; empty if it cannot be told."""
+def _right_type(value: Tree, wanted: Tree, among: Collection[str]) -> str:
+    """How to write a scalar of the right type, which may be one `among` several; empty if it cannot be told."""
+    if wanted == "string" and isinstance(value, bool) and str(value) in among:
+        return f'write "{value}", with quotes'
     if wanted == "string" and _is_scalar(value):
         return f"quote it: {_quoted(value)}"
     if wanted == "array":

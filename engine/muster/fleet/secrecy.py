@@ -39,7 +39,7 @@ def screened(kind: Kind, body: Tree) -> Screened:
     clean = _clean(body, "", left_out)
     keys = [path for path in left_out if path.startswith("!")]
     if keys:
-        return Screened(None, reason=f"a private key stands at {keys[0][1:]}")
+        return Screened(None, reason=f"there is a private key at {keys[0][1:]}")
     spec = mapping_at(clean, "spec")
     headers = mapping_at(spec, "proxyHeader")
     if trusted := sorted(name for name in headers if _HEADER.search(name)):

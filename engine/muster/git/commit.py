@@ -13,6 +13,8 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import Final
 
+from muster.data.locations import FOLDER
+from muster.data.names import few
 from muster.git.changes import PathChange, changes_between, entries_of_index, folders_of
 from muster.git.errors import Committed, LockedError, Moved, Refused, RepositoryError, explain
 from muster.git.index import LentIndex, lent_index
@@ -33,6 +35,7 @@ _UNFINISHED: Final = ("MERGE_HEAD", "CHERRY_PICK_HEAD")
 _RESTORE: Final = (
     "these files are written by muster: restore them (git restore --staged --worktree), or commit elsewhere"
 )
+_STASH: Final = "commit them, or put them aside with git stash"
 
 
 def advance(repository: Repository, *, branch: str, expected: str, commit: str) -> Committed | Moved | Refused:
@@ -205,8 +208,9 @@ def _filters(git: Git, paths: Iterable[bytes]) -> set[str]:
 
 
 def _refused(git: Git, paths: tuple[str, ...]) -> Refused:
-    text = f"changed or new in the work tree, and would be overwritten: {', '.join(paths)}"
-    return Refused(paths, text, _filtered(git, paths) or _RESTORE)
+    own = all(path.startswith(FOLDER) for path in paths)
+    text = f"the work tree has uncommitted changes that would be overwritten: {few(paths)}"
+    return Refused(paths, text, _filtered(git, paths) or (_RESTORE if own else _STASH))
 
 
 def _filtered(git: Git, paths: tuple[str, ...]) -> str:

@@ -132,6 +132,11 @@ _KNOWN = (
         LockedError,
     ),
     _Known(
+        r"entry '(?P<path>[^']*)' (would be overwritten by merge|not uptodate)",
+        "the work tree has uncommitted changes that would be overwritten: {path}",
+        "commit them, or put them aside with git stash",
+    ),
+    _Known(
         r"unknown repository extension|expected git repo version",
         "",
         "this repository uses a format that the installed git does not know: upgrade git",
@@ -150,8 +155,8 @@ _KNOWN = (
         r"could not read (username|password)|authentication failed|permission denied \(|host key verification failed"
         r"|terminal prompts disabled|invalid username or",
         "",
-        "muster never asks for a password: give git a credential helper, a token or an ssh key for this remote (what"
-        " .git/config itself says of helpers and ssh commands counts with MUSTER_TRUST_CONFIG=1 alone)",
+        "muster never asks for a password: give git a credential helper, a token or an ssh key for this remote (those"
+        " in .git/config count only with MUSTER_TRUST_CONFIG=1)",
     ),
     _Known(
         r"mismatched algorithms|does not support this repository's hash algorithm|unexpected capabilities\^\{\}",
@@ -160,7 +165,7 @@ _KNOWN = (
     ),
     _Known(
         r"'(?P<remote>[\w.-]+)' does not appear to be a git repository",
-        "there is no remote '{remote}'",
+        "there is no remote '{remote}', and no repository at that path",
         "git remote -v lists the remotes; add it with git remote add {remote} URL",
     ),
     _Known(

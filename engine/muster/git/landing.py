@@ -120,7 +120,7 @@ def land(repository: Repository, tips: Tips, commit: str) -> Landed | None:
         return Landed(commit)
     outcome = advance(repository, branch=tips.branch, expected=tips.base, commit=commit)
     if isinstance(outcome, Refused):
-        raise RepositoryError(_refusal(outcome), outcome.hint)
+        raise RepositoryError(outcome.message, outcome.hint)
     return Landed(commit) if isinstance(outcome, Committed) else None
 
 
@@ -148,12 +148,8 @@ def _move_local(repository: Repository, tips: Tips, commit: str) -> str:
         return ""
     moved = advance(repository, branch=tips.branch, expected=tips.local, commit=commit)
     if isinstance(moved, Refused):
-        return _refusal(moved)
+        return moved.message
     return "" if isinstance(moved, Committed) else f"the local {tips.branch} moved meanwhile"
-
-
-def _refusal(refused: Refused) -> str:
-    return refused.message + (f": {', '.join(refused.paths)}" if refused.paths else "")
 
 
 def _base(repository: Repository, branch: str, local: str | None, theirs: str | None) -> str:

@@ -58,7 +58,7 @@ def check_paths(paths: Iterable[str]) -> None:
                 " and begin and end with no dot"
             )
         if any("/".join(names[:end]) in named for end in range(1, len(names))):
-            raise ValueError(f"{path!r} lies below a file")
+            raise ValueError(f"{path!r} is below a file")
 
 
 def copy_commands(folder: str, tree: str, files: Sequence[AgentEntry]) -> list[bytes]:

@@ -92,7 +92,7 @@ def incremental_run(question: Question, state: RunState, wanted: Wanted = NOTHIN
     except (WholeNeeded, RepositoryError):
         raise
     except sqlite3.Error as error:
-        raise WholeNeeded(f"what is kept cannot be read: {error}") from error
+        raise WholeNeeded(f"the state cannot be read: {error}") from error
     except Exception as error:
         fell_back("deciding a part of the fleet", error)
         raise WholeNeeded(f"{type(error).__name__}: {error}") from error

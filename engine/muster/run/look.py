@@ -36,7 +36,7 @@ from muster.run.scope import WHOLE, Scope
 from muster.run.settle import settle
 from muster.run.state import RunState
 
-_BECAUSE: Final = Because("state", OF_ITSELF, "what stands is looked at again then")
+_BECAUSE: Final = Because("state", OF_ITSELF, "it is evaluated again then")
 _NOBODY: Final = FLEET.id("")
 #: Stands for what the last run derived of a cluster that is not evaluated: only that there is something.
 _DERIVED: Final[Tree] = {}

@@ -61,7 +61,7 @@ def decide_in_shards(question: Question, why: str, executor: Callable[[int], Exe
     shards cannot decide the fleet, Killing if a neighbourhood kills its workers.
     """
     if question.decided is None:
-        raise WholeNeeded("a work tree is read where it lies")
+        raise WholeNeeded("a work tree is read in place")
     found = executor(count_entries(question.repository, question.commit) + len(question.refs))
     if found is None:
         raise WholeNeeded("")

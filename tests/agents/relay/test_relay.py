@@ -436,7 +436,7 @@ def test_an_odd_path_is_refused_at_the_door(site: Site, tokens: Path, tmp_path: 
 
 
 def test_a_path_cannot_be_a_file_and_a_folder(site: Site, tokens: Path, tmp_path: Path) -> None:
-    with serving(site, tokens) as url, pytest.raises(RepositoryError, match="lies below a file"):
+    with serving(site, tokens) as url, pytest.raises(RepositoryError, match="is below a file"):
         own(url, "edge-h", tmp_path).replace(NO_CONTENTS, {"a": b"x\n", "a/b": b"x\n"}, "Renew")
 
 

@@ -52,7 +52,7 @@ def test_as_data(muster: Run, fleet: Repo) -> None:
 @pytest.mark.parametrize(
     ("options", "said"),
     [
-        (("--for", "tomorrow"), "'tomorrow' is not a duration such as 30m"),
+        (("--for", "tomorrow"), "'tomorrow' is not a duration such as 90s"),
         (("--lose", "region=nowhere"), "no cluster has these labels"),
         (("--lose", "region=eu=us"), "'region=eu=us' is no label selector"),
         (("--report", "cluster/prod-eu-1", "Ready"), "'Ready' is not TYPE=STATUS"),
@@ -104,12 +104,12 @@ def test_why_it_would_be_so(muster: Run, fleet: Repo) -> None:
 def test_what_is_held_already_is_no_news(muster: Run, fleet: Repo) -> None:
     muster("reconcile", "--repo", fleet.path, "--now", "2026-01-01T13:00:00Z")
     _, out, _ = muster("forecast", "--repo", fleet.path, "--now", "2026-01-01T13:00:00Z", "--for", "1m")
-    assert out == "Nothing happens.\n"
+    assert out == "Nothing happens until 2026-01-01T13:01:00Z.\n"
 
 
 def test_how_a_rollout_ends_if_all_goes_well(muster: Run, fleet: Repo) -> None:
     code, out, err = muster("forecast", "--repo", fleet.path, *NOON, "--all-well")
-    assert (code, out, err) == (0, "Nothing happens.\n\nNo rollout is under way.\n", "")
+    assert (code, out, err) == (0, "No rollout is under way.\n", "")
     spec = {"placementRef": {"name": "search"}, "revision": "v2",
             "stages": [{"name": "first", "maxConcurrency": 1, "minSuccessTime": "10m"}]}  # fmt: skip
     metadata = {"name": "search", "namespace": "shop"}

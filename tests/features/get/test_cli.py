@@ -70,7 +70,7 @@ def test_the_habits_of_kubectl(tmp_path: Path, muster: Run) -> None:
     assert names("placements", "-A") == ["placement/blog/web", "placement/shop/web"]
     assert names("placement", "web", "-n", "shop") == ["placement/shop/web"]
     assert names("placement", "web", "-n", "shop", "-o=name") == ["placement/shop/web"]
-    for wrong, said in ((("clusters", "-l", "=="), "-l: "), (("cluster/a", "b"), "names an object already"),
+    for wrong, said in ((("clusters", "-l", "=="), "-l: "), (("cluster/a", "b"), "names one object"),
                         (("placements", "-A", "-n", "x"), "all of them")):  # fmt: skip
         code, _, err = muster("get", *wrong, "--repo", repo.path)
         assert (code, said in err) == (2, True), err

@@ -74,7 +74,7 @@ def test_it_follows_the_file_into_its_shard_and_out_of_the_fleet(muster: Run, fl
 
 def test_of_what_never_was(muster: Run, fleet: Repo) -> None:
     code, out, err = muster("history", "cluster/b", "--repo", fleet.path, "--now", "2026-01-01T16:00:00Z")
-    assert (code, out, "nothing was ever derived for cluster/b" in err) == (2, "", True)
+    assert (code, out, "no commit until 2026-01-01T16:00:00Z derives cluster/b" in err) == (2, "", True)
     lately = ("--since", "10m", "--repo", fleet.path, "--now", "2026-01-01T16:00:00Z")
     assert muster("history", "cluster/a", *lately)[1].startswith("nothing changed since 2026-01-01T15:50:00Z\n")
     assert muster("history", "claim/x", "--repo", fleet.path)[0] == 2

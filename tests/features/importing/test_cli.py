@@ -315,7 +315,7 @@ def test_a_dump_inside_the_repository(muster: Run, fleet: Path) -> None:
     (fleet / "hub.yaml").write_text(CLUSTER % "a")
     code, out, errors = muster("import", "hub.yaml")
     assert code == 0
-    assert "hub.yaml: warning MUS963: the dump lies in the repository" in errors
+    assert "hub.yaml: warning MUS963: the dump is in the repository" in errors
     assert "ManagedCluster: a imported" in out
     assert (fleet / "clusters/a/cluster.yaml").exists()
 
@@ -333,9 +333,7 @@ def test_replacing_is_asked_for(muster: Run, fleet: Path, tmp_path: Path) -> Non
     assert files(fleet) == before
     code, out, errors = muster("import", later, "--replace", "-v")
     assert code == 0
-    assert (
-        "MUS964: Lease/eu-1/managed-cluster-lease stays as it is: it stands in clusters/eu-1/heartbeat.yaml" in errors
-    )
+    assert "MUS964: Lease/eu-1/managed-cluster-lease stays as it is: it is in clusters/eu-1/heartbeat.yaml" in errors
     changed = {path for path, text in files(fleet).items() if before.get(path) != text}
     assert changed == {"clusters/eu-3/lease.yaml", "clusters/eu-1/observed.yaml", "clusters/eu-2/observed.yaml"}
     assert out.splitlines()[:3] == sorted(changed)

@@ -45,7 +45,7 @@ def test_what_is_proved_and_what_is_found_with_an_example(muster: Run, tmp_path:
         "policies/fresh.yaml:8:19: warning MUS607: rule 'fresh' of ConditionPolicy/fresh can fail\n"
         "    lease: {}\n"
         '    now: "2026-01-01T12:00:00Z"\n'
-        "    hint: guard it where what it reads may be missing or malformed: has(...), or a matchCondition\n"
+        "    hint: guard what may be missing or malformed: has(...), or a matchCondition\n"
         "policies/fresh.yaml:9:5: warning MUS606: rule 'fresher' of ConditionPolicy/fresh can never decide: "
         "wherever it holds, 'fresh' before it holds\n"
         "    hint: remove it, or move it before the rule that prevents it\n"

@@ -117,7 +117,8 @@ def test_groups_that_the_fleet_calls_foreign_are_not_reported(
     fleet = f"apiVersion: muster.dev/v1alpha1\nkind: Fleet\nmetadata: {{name: f}}\nspec: {{foreign: [{foreign}]}}\n"
     findings = found(tmp_path, {"a.yaml": APPLICATION, "b.yaml": KUSTOMIZATIONS, "fleet.yaml": fleet})
     assert [one.code for one in findings] == ["MUS102"] * len(reported)
-    assert all(f"group {group!r} is known" in one.message for group, one in zip(reported, findings, strict=True))
+    named = [f"in group {group!r}" if group else "of the core group" for group in reported]
+    assert all(f"{group} is known" in one.message for group, one in zip(named, findings, strict=True))
     assert all("Fleet.spec.foreign" in one.hint for one in findings)
 
 

@@ -108,6 +108,8 @@ def command(
                 raise click.UsageError(f"{option} does not go with --table: its probes say that.")
         if remote is None and relay is None:
             raise click.UsageError("--table needs --remote or --relay.")
+        if not table.is_file():
+            raise click.UsageError(f"--table: there is no file {table}.")
         return _detect_table(table, ReportTarget.of(remote, relay, token_file, relay_ca, identity), me, threads)
     if cluster is None:
         raise click.UsageError("Give --cluster or --table.")

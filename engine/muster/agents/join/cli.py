@@ -49,7 +49,9 @@ def command(
     if not is_cluster_name(cluster):
         raise click.UsageError(f"{cluster!r} is not a valid name of a cluster: use lower case letters, digits and '-'.")
     if (relay is None) == (remote is None):
-        raise click.UsageError("give --relay URL or --remote URL.")
+        raise click.UsageError("give --relay URL or --remote URL, and not both.")
+    if relay is not None and not relay.startswith(("http://", "https://")):
+        raise click.UsageError(f"--relay: {relay!r} is no URL such as https://relay.example.com.")
     if own_authority and relay is None:
         raise click.UsageError("--own-authority needs --relay.")
     if sum((csr, systemd, chart is not None)) > 1:

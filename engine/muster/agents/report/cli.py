@@ -60,7 +60,8 @@ def command(
 
     \b
     Examples:
-      muster report --adapter dns --cluster c1 --condition Available=True
+      muster report --adapter dns --cluster c1 --observed-generation 3 \\
+        --condition Available=True
       muster report --adapter dns --event event.json --job job.yaml
     """
     cloud_event = _json(event.read(), "--event") if event else None

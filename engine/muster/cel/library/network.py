@@ -34,6 +34,10 @@ class IP:
     address: Address
     cel_type: ClassVar[str] = "net.IP"
 
+    def __repr__(self) -> str:
+        """Return the expression that gives it."""
+        return f"ip('{self.address}')"
+
     def cel_string(self) -> str:
         """Return the canonical text."""
         return str(self.address)
@@ -46,6 +50,10 @@ class CIDR:
     address: Address
     prefix: int
     cel_type: ClassVar[str] = "net.CIDR"
+
+    def __repr__(self) -> str:
+        """Return the expression that gives it."""
+        return f"cidr('{self.cel_string()}')"
 
     def cel_string(self) -> str:
         """Return the canonical text, with the address as it was given."""

@@ -29,6 +29,10 @@ class Quantity:
     amount: Decimal
     cel_type: ClassVar[str] = "kubernetes.Quantity"
 
+    def __repr__(self) -> str:
+        """Return the expression that gives it."""
+        return f"quantity('{self.amount:f}')" if abs(self.amount.adjusted()) < 30 else f"quantity('{self.amount}')"
+
 
 def parse(text: str) -> Quantity:
     """Return the quantity of a text. Raises EvaluationError."""

@@ -31,6 +31,11 @@ class Semver:
     prerelease: tuple[str, ...] = ()
     cel_type: ClassVar[str] = "kubernetes.Semver"
 
+    def __repr__(self) -> str:
+        """Return the expression that gives it."""
+        prerelease = f"-{'.'.join(self.prerelease)}" if self.prerelease else ""
+        return f"semver('{self.major}.{self.minor}.{self.patch}{prerelease}')"
+
     @property
     def rank(self) -> tuple[Any, ...]:
         """The sort key of versions: prereleases come before their release, numbers before words."""

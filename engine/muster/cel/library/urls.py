@@ -21,6 +21,10 @@ class URL:
     parts: SplitResult
     cel_type: ClassVar[str] = "kubernetes.URL"
 
+    def __repr__(self) -> str:
+        """Return the expression that gives it."""
+        return f"url({self.text!r})"
+
 
 def parse(text: str) -> URL:
     """Return the URL of a text. Raises EvaluationError."""

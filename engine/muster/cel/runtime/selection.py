@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from typing import Any, ClassVar
 
 from muster.cel.errors import EvaluationError
-from muster.cel.runtime.describe import no_overload, spoken_type
+from muster.cel.runtime.describe import no_overload, shown, spoken_type
 from muster.cel.runtime.maps import build, find, get, missing
 from muster.cel.values import UInt
 from muster.dataclass import dataclass
@@ -22,6 +22,10 @@ class OptionalValue:
     value: Any = None
     present: bool = False
     cel_type: ClassVar[str] = "optional_type"
+
+    def __repr__(self) -> str:
+        """Return the expression that gives it."""
+        return f"optional.of({shown(self.value)})" if self.present else "optional.none()"
 
     def __getitem__(self, key: Any) -> "OptionalValue":
         """Return the optional of the value at a key: `x.field` and `x[key]` on an optional."""

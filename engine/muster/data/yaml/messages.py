@@ -174,7 +174,7 @@ _ESCAPE = re.compile(r"\\(?:x.{0,2}|u.{0,4}|U.{0,8}|.)?")
 #: libyaml's problem -> what it means to the person who wrote the file.
 _SYNTAX: dict[str, tuple[str, str]] = {
     "mapping values are not allowed in this context": (
-        "a 'key: value' cannot stand here",
+        "a 'key: value' is not allowed here",
         "quote the value if it contains ': ', or check the indentation of this line and the one before",
     ),
     "could not find expected ':'": (
@@ -194,11 +194,11 @@ _SYNTAX: dict[str, tuple[str, str]] = {
         "put the first '- ' on a line of its own below the key",
     ),
     "block mapping entries are not allowed in this context": (
-        "a mapping key cannot stand here",
+        "a mapping key is not allowed here",
         "check the indentation of this line",
     ),
     "mapping keys are not allowed in this context": (
-        "a mapping key cannot stand here",
+        "a mapping key is not allowed here",
         "check the indentation of this line",
     ),
     "did not find expected ',' or ']'": ("the list in '[ ]' is not closed", "add the missing ',' or ']'"),
@@ -213,7 +213,7 @@ _SYNTAX: dict[str, tuple[str, str]] = {
         "add the closing quote",
     ),
     "did not find expected <document start>": (
-        "text stands outside of any document",
+        "this text is outside of any document",
         "begin a new document with a line '---'",
     ),
     "found unknown escape character": (
@@ -225,7 +225,7 @@ _SYNTAX: dict[str, tuple[str, str]] = {
         "write \\xXX, \\uXXXX or \\UXXXXXXXX, or double the backslash",
     ),
     "found invalid Unicode character escape code": (
-        "{escape} does not name a character by itself",
+        "{escape} is not a character",
         "write the character itself, or its \\UXXXXXXXX escape",
     ),
     "did not find expected comment or line break": (

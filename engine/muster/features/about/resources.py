@@ -4,14 +4,17 @@ import sys
 from collections.abc import Iterator
 
 from muster.cli.documents import json_text
-from muster.cli.table import print_table
+from muster.cli.table import Heading, print_table
 from muster.data.kinds import ALL, CLUSTER_PROFILE, PLACEMENT_DECISION, SIG_PLACEMENT_DECISION, Kind, short_names
 from muster.fleet.derived_parts import derived_kinds
 from muster.fleet.report_parts import REPORTS
 
 #: What only muster writes.
 _OUTPUTS = (PLACEMENT_DECISION, SIG_PLACEMENT_DECISION, CLUSTER_PROFILE)
-_HEADINGS = ("NAME", "SHORTNAMES", "APIVERSION", "NAMESPACED", "KIND", "WRITTEN BY")
+_HEADINGS = (
+    Heading("NAME"), Heading("SHORTNAMES", rank=3), Heading("APIVERSION", rank=1), Heading("NAMESPACED", rank=4),
+    Heading("KIND"), Heading("WRITTEN BY", rank=2),
+)  # fmt: skip
 
 
 def writers(kind: Kind) -> Iterator[str]:

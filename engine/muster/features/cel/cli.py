@@ -4,6 +4,7 @@ import json
 import sys
 from datetime import datetime
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -12,6 +13,9 @@ from muster.cli.outcome import say
 from muster.data.printable import printable_json, printable_lines
 from muster.data.times import format_time
 from muster.data.tree import Tree
+
+if TYPE_CHECKING:
+    from muster.features.cel.evaluate import EvaluatedExpression
 
 
 @click.command()
@@ -37,9 +41,8 @@ def command(expression: str, file: Path | None, now: datetime, output: str) -> i
       muster cel --object cluster.yaml "self.metadata.labels['region']"
     """
     from muster import cel
-    from muster.cel.runtime.describe import shown
     from muster.data.yaml.positions import excerpt
-    from muster.features.cel.evaluate import evaluate
+    from muster.features.cel.evaluate import evaluate, value_text
 
     try:
         found = evaluate(expression, _documents(file) if file else [], now)
@@ -53,12 +56,12 @@ def command(expression: str, file: Path | None, now: datetime, output: str) -> i
         return 1
     result = found.result
     if output == "json":
-        text = json.dumps(_document(found.type, result), indent=2, ensure_ascii=False, default=str)
+        text = json.dumps(_document(found), indent=2, ensure_ascii=False)
         sys.stdout.write(printable_json(text) + "\n")
         return int(result.error is not None)
     click.echo(printable_lines(str(result.trace)))
     click.echo()
-    say(f"error: {result.error.message}" if result.error else f"{shown(result.value)}  ({found.type})")
+    say(f"error: {result.error.message}" if result.error else f"{value_text(result.value)}  ({found.type})")
     if file is None and result.error and "'self'" in result.error.message:
         click.echo("hint: name the file with the object by --object")
     for issue in found.warnings:
@@ -79,10 +82,13 @@ def _documents(file: Path) -> list[Tree]:
     return [document.body for document in loaded.documents]
 
 
-def _document(type_: str, result: Tree) -> Tree:
+def _document(found: "EvaluatedExpression") -> Tree:
+    from muster.features.cel.evaluate import plain
+
+    result = found.result
     return {
-        "value": result.value,
-        "type": type_,
+        "value": plain(result.value),
+        "type": found.type,
         "error": result.error.message if result.error else None,
         "horizon": None if result.horizon is None else format_time(result.horizon),
         "cost": result.cost,

@@ -7,11 +7,15 @@ AdapterReports are `reports`. Without a file the expression is checked without t
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from datetime import datetime
 from functools import cached_property
+from math import isfinite
+from typing import Any
 
 from muster import cel
+from muster.cel.runtime.describe import shown, spoken_type
 from muster.data.decision import OF_ITSELF, Because, Decision, Path
 from muster.data.kinds import ADAPTER_REPORT, LEASE, kind_of_body
 from muster.data.tree import Tree, dig, mappings_at
+from muster.data.yaml.emitter import flow
 from muster.dataclass import dataclass
 from muster.fleet.leases import GRACE_FACTOR
 from muster.fleet.neighbourhoods import cluster_of
@@ -27,7 +31,8 @@ _BECAUSE = Because("file", OF_ITSELF, "stands in for a run's decision")
 
 @dataclass(frozen=True, slots=True)
 class EvaluatedExpression:
-    """`type`: the expression's type, by the checker; `result`: value or error, horizon, cost and trace."""
+    """`type`: the expression's type by the checker, or the value's if that is unknown; `result`: value or error,
+    horizon, cost and trace."""
 
     type: str
     result: cel.EvaluationResult
@@ -69,9 +74,30 @@ def evaluate(expression: str, documents: list[Tree], now: datetime) -> Evaluated
         variables |= {"params": {}, "variables": {}}
     variables["now"] = clock.now
     program = cel.compile(expression, environment)
-    return EvaluatedExpression(
-        str(program.type or "dyn"), program.run(variables, clock=clock, trace=True), program.warnings
-    )
+    result = program.run(variables, clock=clock, trace=True)
+    checked = str(program.type or "dyn")
+    type_ = spoken_type(result.value) if checked == "dyn" and result.error is None else checked
+    return EvaluatedExpression(type_, result, program.warnings)
+
+
+def plain(value: Any) -> Tree:
+    """Return a value of CEL as JSON data: times, durations and values of libraries are texts."""
+    if isinstance(value, Mapping):
+        return {key if isinstance(key, str) else shown(key): plain(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [plain(one) for one in value]
+    if isinstance(value, cel.UInt):
+        return int(value)
+    if value is None or isinstance(value, str | bool | int) or (isinstance(value, float) and isfinite(value)):
+        return value
+    return shown(value)
+
+
+def value_text(value: Any) -> str:
+    """Return a value of CEL in full, on one line."""
+    if isinstance(value, Mapping | list):
+        return flow(plain(value))
+    return repr(value) if isinstance(value, str) else shown(value)
 
 
 def _objects(documents: Iterable[Tree]) -> Iterator[Object]:

@@ -29,7 +29,7 @@ def command(directory: Path | None) -> int:
     if repo.exists():
         raise click.UsageError(f"{repo} exists already; give another --dir.")
     made = _copy_example(repo)
-    _say("A fleet is a git repository", f"The example fleet now lies in {repo}, committed as of {format_time(NOON)}.")
+    _say("A fleet is a git repository", f"The example fleet is in {repo}, committed as of {format_time(NOON)}.")
     click.echo(made.git.log(oneline=True))
     _say("Two minutes later", f"$ muster reconcile --now {format_time(AFTER)}")
     code = _reconcile(repo, AFTER)
@@ -59,7 +59,9 @@ def _copy_example(folder: Path) -> "Repo":
         config.set_value("user", "email", "admin@example.com")
         config.set_value("commit", "gpgSign", "false")
     repo.git.add(all=True)
-    repo.git.commit("--no-verify", message="The fleet at noon")
+    noon = format_time(NOON)
+    with repo.git.custom_environment(GIT_AUTHOR_DATE=noon, GIT_COMMITTER_DATE=noon):
+        repo.git.commit("--no-verify", message="The fleet at noon")
     return repo
 
 

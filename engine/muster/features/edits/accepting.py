@@ -9,7 +9,7 @@ the cluster belongs to and which work it gets. Denying a cluster that was never 
 
 from collections.abc import Iterable, Iterator, Mapping
 
-from muster.data.kinds import CSR, MANAGED_CLUSTER
+from muster.data.kinds import CSR, KARMADA_CLUSTER, MANAGED_CLUSTER
 from muster.data.names import did_you_mean
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.dataclass import dataclass
@@ -98,6 +98,8 @@ def _labels(draft: Draft, name: str) -> Mapping[str, str]:
 
 def _set_accepted(draft: Draft, name: str, *, accepted: bool, labels: Labels = NO_LABELS) -> None:
     id_ = MANAGED_CLUSTER.id(name)
+    if id_ not in draft.fleet.objects and KARMADA_CLUSTER.id(name) in draft.fleet.objects:
+        raise EditRefusedError(f"{KARMADA_CLUSTER.id(name)} is a cluster of Karmada, which needs no acceptance")
     departed = draft.fleet.departed.get(name)
     part = None if departed else draft.part_with(id_, *_FIELD)
     word = "accepted" if accepted else "denied"

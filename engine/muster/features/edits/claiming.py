@@ -6,8 +6,8 @@ from datetime import datetime
 
 from muster.data.kinds import CLUSTER_CLAIM, CLUSTER_POOL, Kind
 from muster.data.names import did_you_mean
-from muster.data.times import format_time
-from muster.data.tree import Tree
+from muster.data.times import brief, format_time, try_duration
+from muster.data.tree import Tree, dig
 from muster.features.edits.editing import Draft, EditRefusedError
 from muster.fleet.fleet import Fleet
 from muster.fleet.objects import Object
@@ -37,15 +37,25 @@ def claim(
         raise EditRefusedError(f"{id_} already exists, in {where}. Release it first, or use another name.")
     if not _NAME.fullmatch(name):
         raise EditRefusedError(f"{name!r} is not a valid name for a claim. Use lower-case letters, digits and '-'.")
-    spec: Tree = {"clusterPoolName": pool}
+    spec: Tree = {"clusterPoolName": key.id.name}
     if lifetime:
-        spec["lifetime"] = lifetime
+        spec["lifetime"] = _allowed(lifetime, key)
     if owners := [_subject(text) for text in subjects]:
         spec["subjects"] = owners
     metadata = {"name": name, "namespace": id_.namespace, "creationTimestamp": format_time(now)}
     path = f"pools/claims/{id_.namespace}/{name}.yaml"
     draft.create(path, CLUSTER_CLAIM.body(metadata, spec=spec))
     draft.changes.append(f"{id_}: {path} written")
+
+
+def _allowed(lifetime: str, pool: Object) -> str:
+    """Return the lifetime. EditRefusedError if it is no time, or longer than the pool allows."""
+    span, most = try_duration(lifetime), try_duration(dig(pool.spec, "claimLifetime", "maximum"))
+    if span is None or not span:
+        raise EditRefusedError(f"{lifetime!r} is not a lifetime such as 90m, 8h or 24h")
+    if most is not None and span > most:
+        raise EditRefusedError(f"{pool.id} allows a lifetime of at most {brief(most)}, not {lifetime}")
+    return lifetime
 
 
 def release(draft: Draft, name: str, *, namespace: str = "") -> None:
@@ -64,7 +74,9 @@ def release(draft: Draft, name: str, *, namespace: str = "") -> None:
 
 
 def _only(fleet: Fleet, kind: Kind, name: str, namespace: str) -> Object:
-    """The one object of a kind with a name."""
+    """The one object of a kind with a name, which may also be `NAMESPACE/NAME`."""
+    if "/" in name and not namespace:
+        namespace, _, name = name.partition("/")
     named = [obj for obj in fleet.of(kind) if obj.id.name == name and namespace in ("", obj.id.namespace)]
     if len(named) == 1:
         return named[0]
@@ -73,8 +85,12 @@ def _only(fleet: Fleet, kind: Kind, name: str, namespace: str) -> Object:
         raise EditRefusedError(
             f"there are several {kind.plural} named {name!r}. Choose one with --namespace: {spaces}."
         )
-    hint = did_you_mean(name, (obj.id.name for obj in fleet.of(kind)))
-    raise EditRefusedError(f"there is no {kind.name} named {name!r}; {hint}".rstrip("; "))
+    elsewhere = [obj.id.namespace for obj in fleet.of(kind) if obj.id.name == name]
+    hint = (
+        f"it is in {', '.join(elsewhere)}" if elsewhere else did_you_mean(name, (obj.id.name for obj in fleet.of(kind)))
+    )
+    where = f" in namespace {namespace}" if namespace else ""
+    raise EditRefusedError(f"there is no {kind.name} named {name!r}{where}; {hint}".rstrip("; "))
 
 
 def _subject(text: str) -> Tree:

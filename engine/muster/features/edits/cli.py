@@ -149,7 +149,10 @@ def label(clusters: tuple[str, ...], words: tuple[str, ...], overwrite: bool, in
 
     if not words:
         raise click.UsageError("name a label: KEY=VALUE or KEY-.")
-    change = partial(label, clusters=clusters, labels=dict(map(parse, words)), overwrite=overwrite)
+    labels = dict(map(parse, words))
+    if len(labels) < len(words):
+        raise click.UsageError("name each label once.")
+    change = partial(label, clusters=clusters, labels=labels, overwrite=overwrite)
     return into.commit(change, f"Label {', '.join(clusters)}: {' '.join(words)}")
 
 

@@ -42,6 +42,7 @@ def left_in_time(source: Source, clusters: Sequence[str], remote: str | None, ti
         return True
     for cluster, placement in waiting:
         click.echo(f"{placement} still chooses {cluster}", err=True)
+    click.echo("hint: the next reconcile moves the work, unless the placement tolerates the taint", err=True)
     return False
 
 

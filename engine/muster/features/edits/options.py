@@ -71,6 +71,8 @@ def clusters_and_words(word: str, is_word: Callable[[str], bool]) -> Callable[[_
 def _some(clusters: Iterable[str], *, required: bool) -> tuple[str, ...]:
     """The names of clusters, also if they were written as `cluster/NAME`."""
     found = tuple(name.rpartition("/")[2] if _CLUSTER.match(name) else name for name in clusters)
+    if len(found) > 1 and _CLUSTER.fullmatch(f"{found[0]}/"):
+        found = found[1:]  # KIND NAME..., as kubectl takes them
     if required and not found:
         raise click.UsageError("name a cluster.")
     return found

@@ -10,10 +10,11 @@ Source: seed 002. `timeAdded` is written by muster, so none is written here.
 from collections.abc import Iterable
 
 from muster.data.ids import ObjectId
-from muster.data.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER, TAINT_EFFECTS
+from muster.data.kinds import KARMADA_CLUSTER, MANAGED_CLUSTER, TAINT_EFFECTS, kind_of
 from muster.data.tree import Tree, dig
 from muster.dataclass import dataclass
 from muster.features.edits.editing import Draft, EditRefusedError
+from muster.fleet.adoption import Deciders
 
 _LIST = ("spec", "taints")
 _KNOWN_EFFECTS = frozenset().union(*TAINT_EFFECTS.values())
@@ -80,6 +81,10 @@ def unmark(draft: Draft, clusters: Iterable[str]) -> None:
 
 
 def _add(draft: Draft, id_: ObjectId, one: TaintEdit) -> None:
+    if Deciders.of(draft.fleet.objects).decide_taint(kind_of(id_), {"key": one.key, "effect": one.effect}):
+        raise EditRefusedError(
+            f"a policy decides the taint {one}: one of yours would not count", "use a key of your own"
+        )
     body: Tree = {"key": one.key, **({"value": one.value} if one.value else {}), "effect": one.effect}
     for part, index, known in draft.items(id_, _LIST):
         if (known.get("key"), known.get("effect")) == (one.key, one.effect):

@@ -9,11 +9,12 @@ from collections.abc import Collection
 from datetime import datetime
 from importlib.util import find_spec
 
+from muster.cli.select import id_matcher
 from muster.data.codes import CODES
 from muster.data.extras import install_command
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
-from muster.data.kinds import WAIVER
+from muster.data.kinds import WAIVER, UnknownKind, is_cluster
 from muster.data.names import did_you_mean, slip_of
 from muster.data.tree import Tree
 from muster.features.edits.editing import Draft, EditRefusedError
@@ -45,6 +46,7 @@ def waive(
         raise EditRefusedError(
             f"{until!r} is not a day in the future", "write the first day on which it counts again, as 2026-03-01"
         )
+    about = _object_named(draft, about)
     everything = _proved(draft.fleet, about) if code in PROVED else _found(draft, now)
     found = [one for one in everything if (one.code, one.about) == (code, about)]
     if not found:
@@ -55,6 +57,17 @@ def waive(
     spec |= {"reason": reason, "owner": owner, "until": until}
     _write(draft, WAIVER.id(name or _default_name(code, about)), spec)
     draft.changes.extend(f"{code} about {about}: {messages[digest]}" for digest in sorted(messages))
+
+
+def _object_named(draft: Draft, about: str) -> str:
+    """Return `Kind/[namespace/]name` for an object as a person names it; a file's path as it is."""
+    try:
+        is_named = id_matcher(about)
+    except UnknownKind:
+        named = [id_ for id_ in draft.fleet.objects if is_cluster(id_) and id_.name == about]
+    else:
+        named = [id_ for id_ in draft.fleet.objects if is_named(id_)] if "/" in about else []
+    return str(named[0]) if len(named) == 1 else about
 
 
 def _found(draft: Draft, now: datetime) -> list[Finding]:

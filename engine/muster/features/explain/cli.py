@@ -57,7 +57,7 @@ def explain(
       muster explain MUS302
     """
     from muster.data.kinds import UnknownKind
-    from muster.features.explain.text import page_of
+    from muster.features.explain.pages import page_of
 
     with options.usage_errors(UnknownKind):
         page = page_of(target)

@@ -76,9 +76,10 @@ def _lines(run: Run, id_: ObjectId, past: ObjectHistory | None) -> Iterator[str]
     if (generation := metadata.get("generation")) is not None:
         yield from _entry("Generation", [str(generation)])
     yield from _entry("Files", _files(run.fleet, id_))
-    spec = {name: value for name, value in mapping_at(body, "spec").items() if name != "taints"}
-    yield from _section("Spec", map(printable, emit(spec).splitlines()) if spec else ())
-    yield from _section("Taints", _taints(body, decisions, run.now))
+    own = ("taints",) if is_cluster(id_) else ()
+    yield from _section("Spec", _tree(mapping_at(body, "spec"), own))
+    yield from _section("Status", _tree(mapping_at(body, "status"), ("conditions", "muster", "stages")))
+    yield from _section("Taints", _taints(body, decisions, run.now) if is_cluster(id_) else ())
     yield from _section("Conditions", _conditions(body, decisions, run.now))
     yield from _section("Stages", _stages(body) if ROLLOUT.has(id_) else ())
     yield from _section("Held", _held(run.fleet, id_))
@@ -96,6 +97,12 @@ def _entry(title: str, values: Iterable[str]) -> Iterator[str]:
     """A title, and beside it one value per line."""
     for number, value in enumerate(values):
         yield f"{f'{title}:' if not number else '':{_WIDTH}}{printable(value)}"
+
+
+def _tree(tree: Mapping[str, Tree], but: Sequence[str]) -> Iterator[str]:
+    """Fields as YAML, without those that have a section of their own."""
+    shown = {name: value for name, value in tree.items() if name not in but}
+    yield from map(printable, emit(shown).splitlines() if shown else ())
 
 
 def _section(title: str, lines: Iterable[str]) -> Iterator[str]:
@@ -118,7 +125,7 @@ def _files(fleet: FleetWithPolicies, id_: ObjectId) -> Iterator[str]:
 def _by(decision: Decision | None) -> str:
     """The rule that decided a field, and how long it holds."""
     if decision is None:
-        return "as it is in files"
+        return "from files"
     until = f", until {format_time(decision.horizon)}" if decision.horizon is not None else ""
     return f"by {decision.because.rule}{until}"
 

@@ -10,10 +10,11 @@ from typing import Final, TypeAlias
 
 from muster.cel.access import FieldAccess, accesses
 from muster.cel.runtime.describe import shown
-from muster.data.decision import Because, Decision, Held, Pulse
+from muster.data.decision import Because, Decision, Held, Pulse, Wake
 from muster.data.ids import ObjectId
 from muster.data.kinds import ADD_ON_PLACEMENT_SCORE, MANAGED_CLUSTER, PLACEMENT, PLACEMENT_DECISION, kind_of
-from muster.data.times import try_time
+from muster.data.names import did_you_mean, few
+from muster.data.times import format_time, try_time
 from muster.data.tree import At, Tree, dig
 from muster.features.explain.reads import Reader, field_label, title_of
 from muster.rules.placements.reasons import why
@@ -52,12 +53,13 @@ def explain(run: Run, witness: Witness, id_: ObjectId, field: str = "") -> Expla
         *(_of_decision(reader, seen, decision) for decision in decisions),
         *(_of_event(reader, seen, "held", held.effect, held) for held in fleet.held if held.object == id_),
         *(_of_event(reader, seen, "pulse", pulse.policy, pulse) for pulse in fleet.pulses if pulse.object == id_),
+        *(_of_wake(reader, seen, wake) for wake in fleet.wakes if wake.object == id_ and wake.horizon > run.now),
     ]
     placement = _placement(fleet, id_)
     choices = why(fleet, run.now, placement) if placement is not None else ()
     if not field:
         fields = tuple(one() for label, one in everything if not _is_bookkeeping(label))
-        if not everything:
+        if not fields and not choices:
             raise NothingDecided(f"nothing is decided about {id_}")
         return Explanation(id_, run.now, fields, choices)
     if named := tuple(one for one in choices if one.cluster == field):
@@ -66,8 +68,11 @@ def explain(run: Run, witness: Witness, id_: ObjectId, field: str = "") -> Expla
         return Explanation(id_, run.now, (revision,))
     found = tuple(one() for label, one in everything if _is_named(label, field))
     if not found:
-        labels = ", ".join(label for label, _ in everything if not _is_bookkeeping(label))
-        raise NothingDecided(f"{id_} has no decided field {field!r}; there are {labels or 'none'}")
+        labels = [label for label, _ in everything if not _is_bookkeeping(label)]
+        hint = did_you_mean(field, [label.rpartition("[")[2].rstrip("]") for label in labels])
+        raise NothingDecided(
+            f"{id_} has no decided field {field!r}; {hint or f'there are {few(labels)}' if labels else ''}".rstrip("; ")
+        )
     return Explanation(id_, run.now, found)
 
 
@@ -126,6 +131,14 @@ def _of_event(reader: Reader, seen: _Seen, sort: str, name: str, one: Held | Pul
     return label, lambda: _explained(
         reader, seen, one.because, sort=sort, label=label, value=one.reason, since=None, until=one.horizon
     )
+
+
+def _of_wake(reader: Reader, seen: _Seen, wake: Wake) -> _Entry:
+    label = "next change by time"
+    return label, lambda: _explained(
+        reader, seen, wake.because, sort="wake", label=label, value=format_time(wake.horizon), since=None,
+        until=wake.horizon,
+    )  # fmt: skip
 
 
 def _explained(

@@ -1,24 +1,17 @@
-"""Explanations as text and as JSON: each field with its rule, the rule's expressions with values, and the inputs. Also
-the text about a field of a schema, and about a finding's code."""
+"""Explanations as text and as JSON: each field with its rule, the rule's expressions with values, and the inputs."""
 
-import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from itertools import groupby
-from textwrap import fill
-from typing import Final
 
 from muster.cel.deadlines import Deadline
 from muster.cli.documents import object_document
 from muster.cli.table import table_text
-from muster.data.codes import CODES
-from muster.data.kinds import Kind, UnknownKind, kinds_named
-from muster.data.names import did_you_mean
 from muster.data.printable import printable
 from muster.data.source import Place
 from muster.data.times import ago, format_time
-from muster.data.tree import Tree, mapping_at
-from muster.fleet.schemas import common_definitions, schema_of
+from muster.data.tree import Tree
+from muster.data.yaml.emitter import flow
 from muster.rules.placements.reasons import Why
 from muster.run.explained import EvaluatedRule, Explained, Explanation, Read
 
@@ -58,9 +51,9 @@ def _open_end(one: Explained, now: datetime) -> str:
     """For a decision without a deadline of its own: the first deadline of its inputs."""
     due = [(read.until, read.label) for read in one.reads if read.until is not None]
     if not due:
-        return "what it rests on changes: it has no deadline of its own"
+        return "its inputs change; it has no deadline of its own"
     moment, label = min(due)
-    return f"what it rests on changes: {label} does at {format_time(moment)}, {ago(moment, now)}, or before"
+    return f"its inputs change: {label} does at {format_time(moment)}, {ago(moment, now)}, or before"
 
 
 def _head(one: Explained, now: datetime) -> str:
@@ -79,14 +72,19 @@ def _value(value: Tree) -> str:
     if isinstance(value, Mapping):
         if set(value) <= {"timeAdded", "value"}:
             return f"present{', value ' + str(value['value']) if value.get('value') else ''}"
-        return ", ".join(f"{name}={part}" for name, part in value.items()) or "{}"
+        return ", ".join(f"{name}={_part(part)}" for name, part in value.items()) or "{}"
     if isinstance(value, list):
         return ", ".join(_element(part) for part in value) or "[]"
-    return str(value)
+    return _part(value)
 
 
 def _element(part: Tree) -> str:
-    return " ".join(f"{name}={value}" for name, value in part.items()) if isinstance(part, Mapping) else str(part)
+    return " ".join(f"{name}={_part(one)}" for name, one in part.items()) if isinstance(part, Mapping) else _part(part)
+
+
+def _part(value: Tree) -> str:
+    """A value on one line: texts as they are, everything else as YAML."""
+    return value if isinstance(value, str) and value else flow(value)
 
 
 def _rules(one: Explained) -> Iterator[str]:
@@ -196,61 +194,3 @@ def _place(place: Place | None, blame: Blame) -> Tree:
 
 def _time(moment: datetime | None) -> str | None:
     return None if moment is None else format_time(moment)
-
-
-_CODE: Final = re.compile(r"MUS[0-9]{3}", re.IGNORECASE)
-_PAGE_WIDTH: Final = 100
-
-
-def page_of(target: str) -> str | None:
-    """Return the text about a finding's code, or about `KIND.FIELD`; None if `target` is neither.
-
-    Raises UnknownKind for an unknown code, or a field that the kind does not have.
-    """
-    if _CODE.fullmatch(target):
-        if (code := CODES.get(target.upper())) is None:
-            raise UnknownKind(f"no finding has the code {target}")
-        return f"{code} ({code.severity.value}): {code.heading}\n\n{fill(code.explanation, _PAGE_WIDTH)}\n"
-    word, _, path = target.partition(".")
-    if "/" in target or not path or path.endswith(".io"):
-        return None
-    return _field_page(kinds_named(word)[0], path)
-
-
-def _field_page(kind: Kind, path: str) -> str:
-    schema, steps = schema_of(kind), path.split(".")
-    found: Tree = schema
-    for number, step in enumerate(steps):
-        properties = mapping_at(found, "properties")
-        if step not in properties:
-            where = ".".join((kind.name, *steps[:number]))
-            raise UnknownKind(f"{where} has no field {step!r}; {did_you_mean(step, properties)}".rstrip("; "))
-        found = _resolved(properties[step])
-    lines = [
-        f"{kind.name}.{path}: {_type(found)}",
-        "",
-        fill(str(found.get("description") or "Not described."), _PAGE_WIDTH),
-    ]
-    inside = _resolved(found["items"]) if "items" in found else found
-    if properties := mapping_at(inside, "properties"):
-        lines += ["", "Fields:"]
-        lines += [f"  {name}: {_type(_resolved(each))}" for name, each in sorted(properties.items())]
-    return "\n".join(lines) + "\n"
-
-
-def _resolved(schema: Tree) -> Tree:
-    """A schema with its reference to a common definition resolved; fields beside the reference override it."""
-    reference = schema.get("$ref") if isinstance(schema, Mapping) else None
-    if not isinstance(reference, str):
-        return schema
-    return {**mapping_at(common_definitions(), reference.rpartition("/")[2]), **schema}
-
-
-def _type(schema: Tree) -> str:
-    if "enum" in schema:
-        return " | ".join(map(str, schema["enum"]))
-    type_ = schema.get("type", "any")
-    text = " | ".join(type_) if isinstance(type_, list) else str(type_)
-    if text == "array":
-        return f"list of {_type(_resolved(schema.get('items', {})))}"
-    return f"{text} ({schema['format']})" if "format" in schema else text

@@ -62,7 +62,7 @@ def endpoints(
     from muster.features.export.endpoints import load_balancer, load_balancers
 
     if format_ not in load_balancers():
-        hint = did_you_mean(format_, load_balancers())
+        hint = did_you_mean(format_, load_balancers()) or f"there is {', '.join(sorted(load_balancers()))}"
         raise click.UsageError(f"no load balancer is called {format_!r}; {hint}".rstrip("; "))
     if out is None and (follow or reload_):
         raise click.UsageError("--follow and --reload need --out FILE.")
@@ -174,11 +174,11 @@ def objects(
     return report(reported_findings(run))
 
 
-@command.command(name="allowed-signers", short_help="Print whose signatures count, for git.")
+@command.command(name="allowed-signers", short_help="Print the allowed signers, for git.")
 @options.repo_option
 @options.rev_option
 def allowed_signers(repo: Path, rev: str | None) -> int:
-    """Print whose signatures count on agents' branches, as git verify-commit reads them.
+    """Print the allowed signers of agents' branches, as git verify-commit reads them.
 
     This is one line for each certificate in the repository, for gpg.ssh.allowedSignersFile.
 

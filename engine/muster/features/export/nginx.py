@@ -82,7 +82,7 @@ def _location(modifier: str, path: str, backend: Backend | None) -> str:
     if backend is None:
         return f"{head} return 404; }}\n"
     if not backend.served:
-        return f"{head} return 503; }} # {_name(backend)}: nobody serves it\n"
+        return f"{head} return 503; }} # {_name(backend)}: no cluster serves it\n"
     lines = (f"proxy_pass http://{_name(backend)};", *_FORWARDED)
     return f"{head}\n" + "".join(f"        {line}\n" for line in lines) + "    }\n"
 

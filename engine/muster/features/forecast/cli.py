@@ -3,6 +3,7 @@
 import sys
 from dataclasses import replace
 from datetime import datetime, timedelta
+from fnmatch import fnmatchcase
 from pathlib import Path
 
 import click
@@ -10,6 +11,7 @@ import click
 from muster.cli import options
 from muster.cli.progress import working
 from muster.cli.reading import open_reading
+from muster.data.times import format_time
 from muster.features.whatif.options import Supposed, supposed_options
 
 #: How far to look ahead unless a person says so: usually, and until all rollouts end.
@@ -65,11 +67,15 @@ def command(
     with working("reading the fleet"):
         reading = open_reading(repo, rev, worktree=False, freshness=replace(READER, ask=not offline))
     start, count, documents = reading.instant(now).now, 0, []
-    until = start + (span or (_LONGEST if all_well else _USUAL))
+    until = start + (span if span is not None else _LONGEST if all_well else _USUAL)
     with supposed.tried(reading, state) as trial:
         lost = supposed.suppose(trial, start)
         patterns = renew or (("*",) if lost or all_well else ())
         renewing = RenewingAgents.of(trial, patterns, start, lost=lost) if patterns else None
+        if renewing is not None and renew:
+            names = [obj.id.name for obj in renewing.fleet.clusters()]
+            if strange := next((one for one in renew if not any(fnmatchcase(name, one) for name in names)), None):
+                raise click.UsageError(f"--renew: no cluster is called {strange!r}.")
         success = suppose_success(trial, renewing, start, until) if all_well and renewing is not None else None
         agents: ForecastAgents | None = success or renewing
         ends = (lambda: success.forecasts.at_rest) if success is not None and span is None else (lambda: False)
@@ -82,8 +88,8 @@ def command(
     if output == "json":
         sys.stdout.write(json_text(documents if success is None else all_well_document(success, documents)))
         return 0
-    if not count:
-        click.echo("Nothing happens.")
+    if not count and (success is None or success.forecasts.shown):
+        click.echo(f"Nothing happens until {format_time(until)}.")
     if success is not None:
-        sys.stdout.write(f"\n{all_well_text(success)}")
+        sys.stdout.write(("\n" if count else "") + all_well_text(success))
     return 0

@@ -69,7 +69,7 @@ def get(
       muster get pulses ManagedCluster -w -o json
     """
     from muster.data.jsonpath.template import BadTemplate
-    from muster.features.get.listing import held_lines
+    from muster.features.get.listing import chosen_clusters, held_lines
 
     if namespace and all_namespaces:
         raise click.UsageError("-n names one namespace, -A all of them.")
@@ -87,17 +87,19 @@ def get(
     if watch:
         return _follow(query, listing, source, remote, interval, events=events)
     wide = output == "wide"
-    reading, run = source.evaluated(options.wanted(*targets, *([PLACEMENT_DECISION.plural] if wide else ())))
+    wanted = options.wanted(*targets, *([PLACEMENT_DECISION.plural] if wide else ()))
+    reading, run = source.evaluated(wanted, rested=True)
     objects = query.of(run)
     if wide:
-        listing = replace(listing, chosen=_chosen(run))
+        listing = replace(listing, chosen=chosen_clusters(run))
     try:
         if who_waits:
             from muster.cli.waiting import COLUMNS, waiting, waiting_rows
 
             objects = waiting(objects, run.fleet.objects)
         if who_waits and objects and output in ("table", "wide"):
-            print_table(COLUMNS, waiting_rows(objects, run.now), wide=wide)
+            # Never cut: people compare the keys, and copy the commands.
+            print_table(COLUMNS, waiting_rows(objects, run.now), wide=True)
         elif objects or not who_waits or not listing.is_table:
             listing.print(objects, run.now)
     except BadTemplate as error:
@@ -106,21 +108,15 @@ def get(
         for line in held_lines(run.held, objects):
             click.echo(line)
         if not objects:
-            click.echo("nothing waits for you" if who_waits else f"no {', '.join(targets)} here", err=True)
+            click.echo("nothing waits for you" if who_waits else _missing(query, selector), err=True)
     reading.print_age(source.now, err=not listing.is_table)
     return report(reported_findings(run))
 
 
-def _chosen(run: "Run") -> Mapping[tuple[str, str], list[str]]:
-    """The clusters of each Placement, by its namespace and name."""
-    from muster.cli.select import select
-    from muster.run.placed import chosen
-
-    shards = select(run, f"{PLACEMENT_DECISION.plural}.{PLACEMENT_DECISION.group}")
-    found = chosen(
-        (PLACEMENT_DECISION.id(body["metadata"]["name"], body["metadata"]["namespace"]), body) for body in shards
-    )
-    return {(id_.namespace, id_.name): sorted(names) for id_, names in found.items()}
+def _missing(query: "ObjectQuery", selector: str | None) -> str:
+    """Say that there are no such objects."""
+    where = f" in namespace {query.namespace}" if query.namespace else "" if selector else " in this fleet"
+    return f"no {', '.join(query.targets)}{where}{f' with labels {selector}' if selector else ''}"
 
 
 def _follow(
@@ -182,11 +178,21 @@ class ObjectQuery:
         from muster.cli.select import select
 
         found = options.selected if must_exist else select
-        return [
-            body for target in self.targets for body in found(run, target)
-            if not self.namespace or mapping_at(body, "metadata").get("namespace") == self.namespace
-            if self.matches(mapping_at(body, "metadata", "labels"))
-        ]  # fmt: skip
+        bodies = [
+            body for target in self.targets for body in self._in_namespace(target, found(run, target), must_exist)
+        ]
+        return [body for body in bodies if self.matches(mapping_at(body, "metadata", "labels"))]
+
+    def _in_namespace(self, target: str, bodies: list[Tree], must_exist: bool) -> list[Tree]:
+        """Those in the namespace; as in kubectl, objects of kinds without namespaces are, too."""
+        if not self.namespace:
+            return bodies
+        inside = [
+            body for body in bodies if mapping_at(body, "metadata").get("namespace", self.namespace) == self.namespace
+        ]
+        if must_exist and "/" in target and not inside:
+            raise click.UsageError(f"there is no {target} in namespace {self.namespace}")
+        return inside
 
 
 def _listing(output: str, order: str | None, *, single: bool, labels: bool) -> "ListingFormat":
@@ -195,6 +201,8 @@ def _listing(output: str, order: str | None, *, single: bool, labels: bool) -> "
     from muster.features.get.listing import ListingFormat
 
     option = "--sort-by"
+    if order is not None and not order.strip():
+        raise click.UsageError(f"{option}: a path is missing: write one, as in .metadata.name.")
     try:
         by = None if order is None else parse_path(order)
         option = "-o jsonpath"

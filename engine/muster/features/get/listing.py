@@ -5,14 +5,19 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import datetime
 
+import click
+
 from muster.cli.columns import rows
 from muster.cli.documents import json_text, yaml_stream
+from muster.cli.select import select
 from muster.cli.table import GrowingTable, Heading, print_table
 from muster.data.jsonpath.template import Template
 from muster.data.jsonpath.values import filled, found
-from muster.data.kinds import BY_NAME, PLACEMENT
+from muster.data.kinds import BY_NAME, PLACEMENT, PLACEMENT_DECISION
 from muster.data.tree import Tree, dig, mapping_at
 from muster.dataclass import dataclass
+from muster.run.placed import chosen
+from muster.run.run import Run
 
 
 def held_lines(held: Iterable[Tree], bodies: Iterable[Tree]) -> Iterator[str]:
@@ -49,9 +54,14 @@ class ListingFormat:
         return self.template is None and self.form in ("table", "wide", "columns")
 
     def print(self, objects: Sequence[Tree], now: datetime) -> None:
-        """Print objects as of an instant. BadTemplate if the template does not fit them."""
+        """Print objects as of an instant. BadTemplate if the template does not fit them, click.UsageError if none has
+        the field by which they are sorted."""
         if (order := self.order) is not None:
-            objects = sorted(objects, key=lambda body: _sort_key(filled(order, body)))
+            keys = [filled(order, body) for body in objects]
+            if objects and not any(keys):
+                raise click.UsageError(f"--sort-by: none of these objects has the field {order.text.strip('{}')}")
+            ordered = sorted(range(len(keys)), key=lambda number: _sort_key(keys[number]))
+            objects = [objects[number] for number in ordered]
         if self.template is not None or self.form == "json":
             tree = objects[0] if self.single and len(objects) == 1 else _list(objects)
             if self.template is not None and self.form == "jsonpath":
@@ -72,7 +82,7 @@ class ListingFormat:
         elif self.form == "yaml" and self.template is None:
             sys.stdout.write("---\n" + yaml_stream([body]))
         else:
-            replace(self, single=True).print([body], now)
+            replace(self, single=True, order=None).print([body], now)
 
     def _print_tables(self, objects: Sequence[Tree], now: datetime) -> None:
         """A table for each kind, clusters first; one table where the user named its columns."""
@@ -153,6 +163,15 @@ def _sort_key(text: str) -> tuple[bool, float, str]:
         return False, float(text), ""
     except ValueError:
         return True, 0.0, text
+
+
+def chosen_clusters(run: Run) -> Mapping[tuple[str, str], Sequence[str]]:
+    """Return the clusters of each Placement, sorted, by its namespace and name."""
+    shards = select(run, f"{PLACEMENT_DECISION.plural}.{PLACEMENT_DECISION.group}")
+    found = chosen(
+        (PLACEMENT_DECISION.id(body["metadata"]["name"], body["metadata"]["namespace"]), body) for body in shards
+    )
+    return {(id_.namespace, id_.name): sorted(names) for id_, names in found.items()}
 
 
 def by_kind(objects: Sequence[Tree]) -> Mapping[str, list[Tree]]:

@@ -2,14 +2,18 @@
 
 from collections.abc import Callable, Sequence
 from datetime import timedelta
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
 
 import click
 
 from muster.cli import completion, options
 from muster.cli.exits import FINDINGS
 from muster.cli.outcome import say
+from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION, kinds_named
+from muster.data.names import did_you_mean
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.dataclass import dataclass
+from muster.features.get.listing import chosen_clusters, name_of
 
 if TYPE_CHECKING:
     from muster.run.run import Run
@@ -19,10 +23,48 @@ class _MetError(Exception):
     """The condition is met."""
 
 
-def _expected(text: str) -> Callable[[Tree], bool]:
-    """Return a predicate on an object for a text such as `condition=Ready` or `decision=prod-eu-1`."""
+@dataclass(frozen=True, slots=True)
+class _Expectation:
+    """What is waited for: its `sort`, the condition's type or other `name`, and a predicate on an object."""
+
+    sort: str
+    name: str
+    holds: Callable[[Tree], bool]
+
+    def check(self, target: str) -> None:
+        """Raise click.UsageError if no object of the kind can ever have it."""
+        kinds = {kind.name for kind in kinds_named(target.partition("/")[0])}
+        if (can := _KINDS.get(self.sort)) and not kinds & can:
+            raise click.UsageError(f"{target} cannot have a {self.sort}: only {_either(sorted(can))} can.")
+
+    def is_met(self, run: "Run", bodies: Sequence[Tree]) -> bool:
+        """Does an object have it? A Placement has the clusters of its PlacementDecisions."""
+        if any(map(self.holds, bodies)):
+            return True
+        placements = [mapping_at(body, "metadata") for body in bodies if body.get("kind") == PLACEMENT.name]
+        chosen = chosen_clusters(run) if placements and self.sort == "decision" else {}
+        return any(self.name in chosen.get((one["namespace"], one["name"]), ()) for one in placements)
+
+
+#: The kinds that can have a decision or a revision; any can have a condition.
+_KINDS: Final = {
+    "decision": {"Placement", "PlacementDecision"},
+    "revision": {"Cluster", "ManagedCluster", "Rollout"},
+}
+
+
+def _either(names: Sequence[str]) -> str:
+    return f"a {', a '.join(names[:-1])} or a {names[-1]}"
+
+
+def _expected(text: str) -> _Expectation:
+    """Return what is waited for, for a text such as `condition=Ready` or `decision=prod-eu-1`."""
     sort, _, rest = text.partition("=")
     name, _, status = rest.partition("=")
+    return _Expectation(sort, name, _predicate(text, sort, rest, name, status))
+
+
+def _predicate(text: str, sort: str, rest: str, name: str, status: str) -> Callable[[Tree], bool]:
     if name and sort == "condition":
         wanted = status or "True"
         if wanted.casefold() not in ("true", "false", "unknown"):
@@ -51,8 +93,9 @@ def _has_revision(body: Tree, revision: str) -> bool:
 
 @click.command()
 @click.argument("target", metavar="KIND/NAME", shell_complete=completion.targets)
+@click.argument("names", metavar="[NAME]", nargs=-1, shell_complete=completion.names)
 @click.option("--for", "expected", required=True, type=options.ParsedType("expectation", _expected), metavar="WHAT",
-              help="condition=TYPE, condition=TYPE=STATUS, decision=CLUSTER of a PlacementDecision, or "
+              help="condition=TYPE, condition=TYPE=STATUS, decision=CLUSTER of a Placement, or "
               "revision=REVISION of a Rollout or a cluster.")  # fmt: skip
 @click.option("--timeout", type=options.DurationType(), default="30s", show_default=True, metavar="DURATION",
               help="How long to wait; 0s asks once.")  # fmt: skip
@@ -60,10 +103,10 @@ def _has_revision(body: Tree, revision: str) -> bool:
 @options.follow_interval_option
 @options.source_options
 def command(
-    target: str, source: options.Source, expected: Callable[[Tree], bool], timeout: timedelta, remote: str | None,
-    interval: float,
+    target: str, names: Sequence[str], source: options.Source, expected: _Expectation, timeout: timedelta,
+    remote: str | None, interval: float,
 ) -> int:  # fmt: skip
-    """Wait until an object has a condition, a PlacementDecision a cluster, or a Rollout or cluster a revision.
+    """Wait until an object has a condition, a Placement a cluster, or a Rollout or cluster a revision.
 
     The object need not exist yet. The exit code is 0 when it happens, and 1 after the timeout.
 
@@ -77,31 +120,40 @@ def command(
 
     if source.rev or source.worktree:
         raise click.UsageError("wait follows the branch that is checked out: not with --rev or --worktree.")
-    (target,) = completion.with_kinds(target)
+    targets = completion.with_kinds(target, names)
+    if len(targets) > 1:
+        raise click.UsageError("wait for one object.")
+    (target,) = targets
     options.object_matcher(target)
+    expected.check(target)
 
     seen: list[Tree] = []
 
     def show(run: "Run") -> None:
         seen[:] = select(run, target)
-        if any(map(expected, seen)):
+        if expected.is_met(run, seen):
             raise _MetError
 
     given = click.get_current_context().get_parameter_source("now")
     fixed = given is not click.core.ParameterSource.DEFAULT
-    fleet = FollowedFleet(source, options.wanted(target), remote, timedelta(seconds=interval), fixed)
+    shards = [PLACEMENT_DECISION.plural] if expected.sort == "decision" else []
+    fleet = FollowedFleet(source, options.wanted(target, *shards), remote, timedelta(seconds=interval), fixed)
     try:
         follow(fleet, show, timeout)
     except _MetError:
-        click.echo(f"{target}: condition met")
+        click.echo(f"{name_of(seen[0])}: condition met")
         return 0
-    why = _conditions(seen) if seen else completion.unknown_object(target).message
+    why = _conditions(seen, expected) if seen else completion.unknown_object(target).message
     say(f"{target}: timed out; {why}", err=True)
     return FINDINGS
 
 
-def _conditions(seen: Sequence[Tree]) -> str:
-    """The conditions of an object that has not come to what was expected."""
-    found = [f"{one.get('type')} is {one.get('status')}" for body in seen
-             for one in mappings_at(body, "status", "conditions")]  # fmt: skip
-    return ", ".join(found) or "it has no conditions"
+def _conditions(seen: Sequence[Tree], expected: _Expectation) -> str:
+    """The conditions of an object that has not come to what was expected; of those, the expected one if it has that."""
+    found = {str(one.get("type")): str(one.get("status")) for body in seen
+             for one in mappings_at(body, "status", "conditions")}  # fmt: skip
+    if expected.sort == "condition" and expected.name in found:
+        return f"{expected.name} is {found[expected.name]}"
+    if expected.sort == "condition" and (hint := did_you_mean(expected.name, found)):
+        return f"it has no condition {expected.name}; {hint}"
+    return ", ".join(f"{type_} is {status}" for type_, status in found.items()) or "it has no conditions"

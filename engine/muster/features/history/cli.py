@@ -9,22 +9,12 @@ import click
 
 from muster.cli import completion, options
 from muster.cli.progress import working
-from muster.data.times import later
-
-
-class SpanType(options.DurationType):
-    """A duration as Go writes it, or days: `30d`."""
-
-    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> timedelta:
-        """Return the span."""
-        if isinstance(value, str) and value.endswith("d") and value[:-1].isdecimal():
-            return timedelta(days=min(int(value[:-1]), 100_000))
-        return super().convert(value, param, ctx)
+from muster.data.times import format_time, later
 
 
 @click.command()
 @click.argument("target", metavar="KIND/[NAMESPACE/]NAME", shell_complete=completion.targets)
-@click.option("--since", type=SpanType(), default="30d", show_default=True, help="How far to look back.")
+@click.option("--since", type=options.DurationType(), default="30d", show_default=True, help="How far to look back.")
 @options.output_option("text", "json")
 @options.repo_option
 @options.rev_option
@@ -47,14 +37,14 @@ def command(target: str, repo: Path, rev: str | None, now: datetime, since: time
 
     repository = open_repository(repo, os.environ)
     commit = evaluated_commit(repository, resolve(repository, rev or "HEAD"))
-    (target,) = completion.with_kinds(target)
+    target = completion.with_namespace(*completion.with_kinds(target))
     with options.usage_errors(UnknownKind):
         ids = object_ids(target)
     start = later(now, -since) or datetime.min.replace(tzinfo=now.tzinfo)
     with working("reading the history"):
         all_found = [history(repository, commit, id_, start, now) for id_ in ids]
     if not any(one.known for one in all_found):
-        raise completion.unknown_object(target, "nothing was ever derived for")
+        raise completion.unknown_object(target, f"no commit until {format_time(now)} derives")
     found = next((one for one in all_found if one.transitions or one.stays), all_found[0])
     if output == "json":
         sys.stdout.write(json_text(history_document(found)))

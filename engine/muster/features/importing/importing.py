@@ -96,7 +96,7 @@ def paths_below(root: Path, sources: Iterable[SourceFile]) -> frozenset[str]:
 
 
 PATH: Final = "pools/secrets.yaml"
-_HEADER: Final = "Secrets on the hub that pools need. muster reads no Secrets, so it is told that they are there."
+_HEADER: Final = "Secrets on the hub that pools need. muster reads no Secrets, so this list says which ones exist."
 
 
 def needed(fleet: Fleet, parts: Iterable[Part]) -> list[str]:

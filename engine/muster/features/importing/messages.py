@@ -44,20 +44,20 @@ def proposed(part: Part, path: str) -> Finding:
 def no_place(id_: ObjectId | None, path: str, reason: str) -> Finding:
     """A file that cannot be written."""
     message = f"{id_ or path} was not imported: {reason}"
-    hint = "make room for the file, and import again: what is there already is left as it is"
+    hint = "make room for the file, and import again: existing files stay unchanged"
     return finding(Code.NO_PLACE_FOR_OBJECT, message, Place(path), hint=hint, object_=id_)
 
 
 def inside(path: str) -> Finding:
     """A dump that is itself a file of the repository."""
-    message = "the dump lies in the repository, where its objects would stand a second time"
+    message = "the dump is in the repository, so its objects would be there twice"
     hint = "move it elsewhere, or name it in .musterignore, before you commit"
     return finding(Code.DUMP_IN_REPOSITORY, message, Place(path), hint=hint)
 
 
 def elsewhere(part: Part) -> Finding:
     """An object that was to be replaced and stands where no import would have put it."""
-    message = f"{part.id} stays as it is: it stands in {part.source.label}, which import did not write"
+    message = f"{part.id} stays as it is: it is in {part.source.label}, which import did not write"
     hint = "import replaces only files that hold nothing but the object; edit this one by hand"
     return finding_of(part, Code.OBJECT_ELSEWHERE, message, hint)
 

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import click
 
-from muster.cli.options import FOLDER, ParsedType
+from muster.cli.options import FOLDER, ParsedType, make_folder
 
 _SKELETON = Path(__file__).parent / "skeleton"
 #: The API groups of the objects that people write for other programs, as YAML.
@@ -62,8 +62,8 @@ def command(directory: Path, programs: tuple[str, ...], chosen: dict[str, str]) 
     from muster.features.init.origin import filled, marked, origin
     from muster.fleet.schema_store import FOLDER, schema_store
 
-    directory.mkdir(parents=True, exist_ok=True)
-    if not _in_repository(directory):
+    make_folder(directory)
+    if not _is_repository(directory):
         Repo.init(directory, initial_branch="main")
         click.echo(f"initialized a git repository in {directory}")
     source_of_muster = origin()
@@ -102,8 +102,9 @@ def write_files(folder: Path, files: Mapping[str, str]) -> None:
         (folder / name).write_text(text, encoding="utf-8", newline="\n")
 
 
-def _in_repository(directory: Path) -> bool:
+def _is_repository(directory: Path) -> bool:
+    """Is it the top of a repository? A folder inside one becomes a repository of its own."""
     done = subprocess.run(
-        ["git", "-C", str(directory), "rev-parse", "--git-dir"], check=False, capture_output=True, text=True
+        ["git", "-C", str(directory), "rev-parse", "--show-prefix"], check=False, capture_output=True, text=True
     )
-    return done.returncode == 0
+    return done.returncode == 0 and not done.stdout.strip()

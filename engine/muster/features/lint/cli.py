@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 @click.command()
 @click.option("--rev", metavar="REV", help="Read this revision.  [default: the files as they are]")
 @click.option("--prove", "prove_", is_flag=True, help="Prove policies for all possible objects (extra `prove`).")
-@click.option("-v", "--verbose", is_flag=True, help="With --prove: list what is proved of each policy.")
+@click.option("-v", "--verbose", is_flag=True, help="With --prove: list what is proved about each policy.")
 @options.report_option
 @options.repo_option
 @options.now_option

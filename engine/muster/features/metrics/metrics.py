@@ -32,7 +32,7 @@ class Sort(Enum):
     COUNTER = "counter"
     GAUGE = "gauge"
     HISTOGRAM = "histogram"
-    AGES = "histogram of what is"
+    AGES = "gauge histogram"
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,9 +134,7 @@ LATE = Measure(
     "muster_horizon_lag_seconds", Sort.HISTOGRAM, "How late runs made decisions that were due at an instant.",
     buckets=_LATE, start=_ALONE,
 )  # fmt: skip
-NEXT = Measure(
-    "muster_next_horizon_timestamp_seconds", Sort.GAUGE, "When time alone next changes something (Unix time)."
-)
+NEXT = Measure("muster_next_horizon_timestamp_seconds", Sort.GAUGE, "The next change without new input (Unix time).")
 PULSES_QUEUED = Measure(
     "muster_pulses_queued", Sort.GAUGE, "Pulses that are due and not yet accepted by all of their sinks."
 )

@@ -60,9 +60,13 @@ def _upcoming(reading: FleetReading, now: datetime, span: timedelta) -> Tree:
 
 
 def _put(folder: Path, site: FleetSite) -> int:
-    """Write the files beside the folder, and swap them in, so that the page is never incomplete."""
-    folder.parent.mkdir(parents=True, exist_ok=True)
-    made = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    """Write the files beside the folder, and swap them in, so that the page is never incomplete. click.UsageError if
+    no folder can be made there."""
+    try:
+        folder.parent.mkdir(parents=True, exist_ok=True)
+        made = Path(tempfile.mkdtemp(prefix=f".{folder.name}-", dir=folder.parent))
+    except (FileExistsError, FileNotFoundError, NotADirectoryError) as error:
+        raise click.UsageError(f"{folder} cannot be created: {error.strerror}") from error
     try:
         count = 0
         for path in site.paths():

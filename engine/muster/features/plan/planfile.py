@@ -72,8 +72,8 @@ def read_plan(path: Path) -> Planned:
         return _planned(json.loads(data, object_pairs_hook=_once, parse_constant=_refused))
     except PlanFileError as error:
         raise PlanFileError(f"{path} is not a plan: {error}") from None
-    except (ValueError, RecursionError) as error:
-        raise PlanFileError(f"{path} is not a plan: it is not JSON ({type(error).__name__})") from None
+    except (ValueError, RecursionError):
+        raise PlanFileError(f"{path} is not a plan: it is not JSON") from None
 
 
 def change_text(change: Tree) -> str:
@@ -175,6 +175,9 @@ def require_same(repository: Repository, planned: Planned, base: str, heard: Age
         return
     from muster.features.plan.plan import plan_document
 
+    if not settled.files:
+        done = "nothing is left to do: the plan is committed already, or its cause is gone"
+        raise PlanMovedError([*_commits(repository, planned, base), done])
     now = tuple(map(change_text, plan_document(settled)["changes"]))
     lines = [*_commits(repository, planned, base), *_agents(planned, heard)]
     lines += _named("planned, and no longer a result", sorted(set(planned.changes) - set(now)))

@@ -44,6 +44,8 @@ def _transition_lines(change: Change) -> Iterator[str]:
     before, after = change.before, change.after
     sign, colour = _CHANGED if before and after else _REMOVED if before or change.now is None else _ADDED
     status = f"{before} -> {after}" if before and after else before or after
+    if status == "derived":
+        status = "gone" if before else "new"
     what = ": ".join(filter(None, (short_label(change.field), status))) or "derived part"
     note = change.note or change.source.partition("#")[0]
     text = printable(f"{what} ({note})" if note and note not in what else what)

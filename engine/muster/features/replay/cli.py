@@ -29,7 +29,7 @@ def command(commits: str, repo: Path, policies: tuple[str, ...], output: str, ex
     the replay itself has derived. Nothing is written.
 
     A Rollout in FILE rolls out the revisions of the past by its own stages: the output says when each cluster would
-    have got them. With a revision a cluster goes through what it went through in fact, as reports cannot tell more.
+    have got them. With a revision that it really had, a cluster goes through the same states after the same times.
 
     \b
     Examples:

@@ -248,6 +248,8 @@ def replay_text(found: Replayed) -> str:
 
 
 def _text(found: Replayed) -> str:
+    if not found.runs:
+        return "no run of muster made a commit in this range: nothing was replayed\n"
     runs = f"{found.runs} run{'' if found.runs == 1 else 's'} replayed"
     if not found.differences:
         others = "all other" if found.rollouts else "all"

@@ -27,7 +27,7 @@ _LIMIT_SECONDS = 30.0  # of one request
               help="How to reach the hub.")  # fmt: skip
 @click.option("--context", metavar="NAME", help="The kubeconfig's context.  [default: the current one]")
 @click.option("--namespace", default="default", show_default=True, metavar="NAME",
-              help="Where the ConfigMap lies that says what muster made on the hub.")  # fmt: skip
+              help="Where the ConfigMap is that records what muster made on the hub.")  # fmt: skip
 @click.option("--name", default="muster", show_default=True, metavar="NAME", help="What this ConfigMap is called.")
 @click.option("--repository", default="", metavar="ID",
               help="The repository that feeds the hub.  [default: its first commit]")  # fmt: skip

@@ -11,9 +11,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from muster.cli import options
-from muster.cli.completion import unknown_object
+from muster.cli.completion import unknown_object, with_kinds
 from muster.cli.options import FILE_THERE
 from muster.data.ids import ObjectId
+from muster.data.names import did_you_mean
 from muster.dataclass import dataclass
 
 if TYPE_CHECKING:
@@ -85,6 +86,7 @@ class Supposed:
 
     def _all(self, supposition: "Supposition", now: datetime, root: Path | None) -> tuple[str, ...]:
         from muster.rules.policies.selectors import LabelSelector
+        from muster.rules.remedies.policy import STATUSES
 
         lost: list[str] = []
         for file in self.files:
@@ -93,6 +95,9 @@ class Supposed:
             type_, equals, status = text.rpartition("=")
             if not equals or not type_:
                 raise click.UsageError(f"{text!r} is not TYPE=STATUS, such as Ready=False.")
+            if status not in STATUSES:
+                hint = did_you_mean(status, STATUSES) or f"write {', '.join(STATUSES)}"
+                raise click.UsageError(f"--report: a condition cannot be {status!r}; {hint}")
             supposition.report(_one(supposition, target), type_, status, now)
         for text in self.lose:
             try:
@@ -115,6 +120,7 @@ def _put(supposition: "Supposition", file: Path, root: Path | None) -> None:
 
 
 def _one(supposition: "Supposition", target: str) -> ObjectId:
+    (target,) = with_kinds(target)
     is_named = options.object_matcher(target)
     named = sorted(id_ for id_ in supposition.fleet.objects if is_named(id_))
     if len(named) != 1:

@@ -12,6 +12,7 @@ from fnmatch import fnmatchcase
 from muster.data.decision import Held
 from muster.data.ids import ObjectId
 from muster.data.kinds import APPROVAL, LEASE, MANAGED_CLUSTER, kind_of
+from muster.data.names import did_you_mean
 from muster.data.source import Layer, Part, SourceFile
 from muster.data.times import format_time, span_of, try_time
 from muster.data.tree import Tree, dig, mappings_at
@@ -99,9 +100,13 @@ class Supposition:
 
     def lose(self, selector: LabelSelector, now: datetime) -> tuple[str, ...]:
         """Suppose that the agents of the clusters with these labels are silent. Returns the clusters' names."""
-        lost = tuple(obj.id.name for obj in self.fleet.clusters() if selector.matches(obj.labels))
+        clusters = list(self.fleet.clusters())
+        lost = tuple(obj.id.name for obj in clusters if selector.matches(obj.labels))
         if not lost:
-            raise NotSupposable("no cluster has these labels")
+            known = {label for obj in clusters for label in obj.labels}
+            unknown = [one.key for one in selector.requirements if one.key not in known]
+            hint = did_you_mean(unknown[0], known) if unknown else ""
+            raise NotSupposable(f"no cluster has these labels; {hint}".rstrip("; "))
         for _, part in _leases(self.fleet, lost):
             self.change(part, lambda body: _renewed(body, now - _LONG_AGO))
         return lost
@@ -122,7 +127,7 @@ class Supposition:
         kind = kind_of(id_)
         metadata = {"name": id_.name, **({"namespace": id_.namespace} if id_.namespace else {})}
         body = {
-            "apiVersion": parts[0].version,
+            "apiVersion": parts[0].body["apiVersion"],
             "kind": kind.name,
             "metadata": metadata,
             "status": {"conditions": [condition]},

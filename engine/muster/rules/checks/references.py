@@ -11,11 +11,15 @@ from typing import Final
 from muster.data.codes import Code
 from muster.data.finding import Finding
 from muster.data.kinds import (
+    ADAPTER_REPORT,
     CLUSTER_CLAIM,
     CLUSTER_POOL,
+    LEASE,
     MANAGED_CLUSTER,
+    MANAGED_CLUSTER_ADD_ON,
     MANAGED_CLUSTER_SET,
     MANAGED_CLUSTER_SET_BINDING,
+    NODE_POOL,
     PLACEMENT,
     PROJECTION,
     Kind,
@@ -24,6 +28,7 @@ from muster.data.names import did_you_mean
 from muster.data.tree import At, Tree, dig, mapping_at, mappings_at
 from muster.fleet.clusters import BUILT_IN, CLUSTER_SET
 from muster.fleet.fleet import Fleet
+from muster.fleet.leases import CLUSTER_NAME, LEASE_NAME
 from muster.fleet.objects import Object
 from muster.fleet.places import finding_at
 from muster.rules.placements.spec import NO_SELECT, Toleration
@@ -57,6 +62,7 @@ def reference_findings(fleet: Fleet) -> Iterator[Finding]:
         bound.setdefault(obj.id.namespace, set()).add(obj.id.name)
     for obj in _written(fleet, PLACEMENT):
         yield from _placement(obj, sets, bound, labels)
+    yield from _of_no_cluster(fleet)
     yield from rollout_findings(fleet)
 
 
@@ -75,11 +81,28 @@ def _written(fleet: Fleet, kind: Kind) -> Iterator[Object]:
     return (obj for obj in fleet.of(kind) if obj.written)
 
 
-def _named(obj: Object, at: At, kind: str, known: Iterable[str]) -> Iterator[Finding]:
+def _named(
+    obj: Object, at: At, kind: str, known: Iterable[str], code: Code = Code.UNKNOWN_SET_OR_POOL
+) -> Iterator[Finding]:
     name = dig(obj.body, *map(str, at))
     if isinstance(name, str) and name and name not in known:
         message = f"{obj.id} names {kind} {name!r}, which does not exist"
-        yield finding_at(obj, at, Code.UNKNOWN_SET_OR_POOL, message, did_you_mean(name, known))
+        yield finding_at(obj, at, code, message, did_you_mean(name, known))
+
+
+def _of_no_cluster(fleet: Fleet) -> Iterator[Finding]:
+    """Objects in the namespace of a cluster that does not exist, and Leases whose label names another cluster."""
+    known = {obj.id.name for obj in fleet.clusters()}
+    for kind in (LEASE, NODE_POOL, ADAPTER_REPORT, MANAGED_CLUSTER_ADD_ON):
+        for obj in _written(fleet, kind):
+            if kind is not LEASE or obj.id.name == LEASE_NAME:
+                yield from _named(obj, ("metadata", "namespace"), "the cluster", known, Code.UNKNOWN_REFERENCE)
+    for obj in _written(fleet, LEASE):
+        label = obj.labels.get(CLUSTER_NAME)
+        if obj.id.name == LEASE_NAME and label not in (None, obj.id.namespace):
+            message = f"{obj.id} counts for cluster {label!r}, which its label names, not for that of its namespace"
+            hint = f"is this a copy? Set the label to {obj.id.namespace}, or remove it"
+            yield finding_at(obj, ("metadata", "labels", CLUSTER_NAME), Code.UNKNOWN_REFERENCE, message, hint)
 
 
 def _source(fleet: Fleet, obj: Object) -> Iterator[Finding]:

@@ -115,7 +115,7 @@ def _is_uncertain(shared: Shared, sets: Sets, id_: ObjectId) -> bool:
 
 def _profile(shared: Shared, obj: Object, namespace: str) -> Iterator[Decision]:
     id_, name = CLUSTER_PROFILE.id(obj.id.name, namespace), obj.id.name
-    because = Because("outputs", (Input(("status",), obj.id),), "what is known of the cluster")
+    because = Because("outputs", (Input(("status",), obj.id),), "what is known about the cluster")
     labels = {
         "x-k8s.io/cluster-manager": MANAGER, "open-cluster-management.io/cluster-name": name,
         f"{_GROUP}/clusterset": cluster_labels(obj)[CLUSTER_SET],

@@ -110,7 +110,7 @@ def reason_of(chosen: Scheduled, name: str) -> Reason:
         stays = name in choice.selected
         return Reason("frozen", f"{chosen.held[name].reason}, so it {'stays' if stays else 'does not come'}")
     if name in task.kept:
-        return Reason("kept", "nobody can tell what it should be while its file has an error, so it stays")
+        return Reason("kept", "its file has an error, so it stays")
     if name not in task.candidates.objects:
         return removal_of(task.candidates, name)
     if name not in task.eligible.available:

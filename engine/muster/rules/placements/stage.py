@@ -125,7 +125,7 @@ _DELETED = Because(
     "kept", (Input(("metadata", "deletionTimestamp")),), "the placement is being deleted, so it keeps them"
 )
 _PAUSED = Because("kept", (Input(("metadata", "annotations")),), "its annotation says that nothing is to schedule it")
-_BROKEN = Because("kept", OF_ITSELF, "the placement's file has an error or is out of sight, so its decisions stay")
+_BROKEN = Because("kept", OF_ITSELF, "the placement's file has an error or cannot be read, so its decisions stay")
 _GONE = Because("placements", OF_ITSELF, "the placement no longer needs this shard")
 
 
@@ -154,7 +154,7 @@ def _scheduled(
     choice, task = chosen.choice, chosen.task
     shards = shards_of(schedule.candidates, id_.name, task.spec, choice.selected)
     because = Because("placements", (Input(("spec",), id_),), _summary(chosen))
-    yield from _decisions(shared, schedule, id_, shards, because)
+    yield from _decisions(shared, schedule, id_, shards, because, chosen.horizon)
     yield from _numbers(id_, shards, because, chosen.horizon)
     satisfaction = satisfied(task.eligible, task.spec.cluster_sets, task.spec.wanted, len(choice.selected))
     yield from _conditions(shared, id_, satisfaction, misconfigured(""), now)
@@ -201,8 +201,9 @@ def remaining(schedule: Schedule, id_: ObjectId) -> tuple[DecisionShard, ...]:
 
 
 def _decisions(
-    shared: Shared, schedule: Schedule, id_: ObjectId, shards: Iterable[DecisionShard], because: Because
-) -> Iterator[Decision]:
+    shared: Shared, schedule: Schedule, id_: ObjectId, shards: Iterable[DecisionShard], because: Because,
+    horizon: datetime | None = None,
+) -> Iterator[Decision]:  # fmt: skip
     """The PlacementDecisions of one Placement; others that an earlier stage kept are removed."""
     names: set[str] = set()
     owner = _owner(shared, id_)
@@ -212,7 +213,8 @@ def _decisions(
         yield Decision(decision, ("metadata", "labels"), {PLACEMENT_LABEL: id_.name, **shard.labels}, because)
         if owner is not None:
             yield Decision(decision, ("metadata", "ownerReferences"), [owner], because)
-        yield Decision(decision, ("status", "decisions"), [schedule.entries[name] for name in shard.clusters], because)
+        entries = [schedule.entries[name] for name in shard.clusters]
+        yield Decision(decision, ("status", "decisions"), entries, because, horizon)
     for shard in schedule.previous.get(id_, ()):
         if shard.name not in names:
             stale = PLACEMENT_DECISION.id(shard.name, id_.namespace)
@@ -237,7 +239,7 @@ def _numbers(
 ) -> Iterator[Decision]:
     selected = sum(len(shard.clusters) for shard in shards)
     yield Decision(id_, ("status", "numberOfSelectedClusters"), selected, because, horizon)
-    yield Decision(id_, ("status", "decisionGroups"), group_status(shards), because)
+    yield Decision(id_, ("status", "decisionGroups"), group_status(shards), because, horizon)
 
 
 def _conditions(

@@ -66,6 +66,8 @@ class LabelSelector:
                 found.append(Requirement(compared["key"], operator, frozenset((compared["value"],))))
             elif (there := _THERE.fullmatch(term.strip())) is not None:
                 found.append(Requirement(there["key"], "DoesNotExist" if there["no"] else "Exists", frozenset()))
+            elif not term.strip():
+                raise ValueError(f"{text!r} has an empty requirement: write region=eu,tier!=test")
             else:
                 raise ValueError(f"{term.strip()!r} is no label selector such as region=eu")
         return cls(tuple(found))

@@ -39,7 +39,7 @@ def of_cluster(cluster: Cluster, path: Path, value: Tree, conditions: Mapping[st
     """Why a field of a pool's cluster is carried over. `conditions`: those of the last run; `asked`: when the power
     state last changed."""
     key = cluster.pool
-    rule = f"pools {key.namespace}/{key.name}" if key is not None else "pools"
+    rule = f"ClusterPool/{key.namespace}/{key.name}" if key is not None else "pools"
     if path == _DELETED:
         return _deleted(rule, cluster, value, conditions)
     if path[-1] in (TO_RUNNING, TO_HIBERNATING) and key is not None:

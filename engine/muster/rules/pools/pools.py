@@ -92,7 +92,7 @@ class _PoolPass:
 
     def __init__(self, world: PoolsPass, pool: Pool) -> None:
         self.world, self.pool, self.ledger, self.rules = world, pool, world.ledger, world.rules
-        self.because = Because(f"pools {pool.key.namespace}/{pool.key.name}", (Input(("spec",), pool.id),))
+        self.because = Because(f"ClusterPool/{pool.key.namespace}/{pool.key.name}", (Input(("spec",), pool.id),))
         self.version = version_of(pool.spec)
         self.hub = hub_version(world.fleet, pool, self.clusters, self.version)
         self.stem = stem(pool.key, unique=world.view.namesakes.get(pool.id.name, 0) < 2)

@@ -124,7 +124,7 @@ def _unknown_actions(obj: Object) -> Iterator[Finding]:
     said: Sequence[str] = obj.spec.get("actions") or ()
     for index, action in enumerate(said):
         if action not in ACTIONS and said.index(action) == index:
-            hint = did_you_mean(action, ACTIONS) or f"what is known is {', '.join(ACTIONS)}"
+            hint = did_you_mean(action, ACTIONS) or f"the known actions are {', '.join(ACTIONS)}"
             at: At = ("spec", "actions", index)
             yield finding_at(obj, at, Code.UNKNOWN_ACTION, f"nothing carries out the action {action!r}", hint)
 

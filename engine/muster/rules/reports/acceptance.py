@@ -86,11 +86,12 @@ Rule: TypeAlias = Callable[[ParsedReport, Situation], Verdict | None]
 def judge(report: ParsedReport, situation: Situation) -> Verdict:
     """Return the verdict on a report: the first rule that objects decides.
 
-    A report equal to the stored one stays accepted: that verdict is `repeated`. One that was in time does not become
-    too old.
+    A report equal to the stored one stays accepted in its cluster's namespace: that verdict is `repeated`. One that was
+    in time does not become too old.
     """
     stored = situation.stored
-    if situation.generation is not None and stored is not None and same_report(stored.spec, report.spec):
+    there = situation.generation is not None and report.namespace == situation.cluster
+    if there and stored is not None and same_report(stored.spec, report.spec):
         return replace(_GOOD, repeated=True)
     return next((verdict for rule in RULES if (verdict := rule(report, situation)) is not None), _GOOD)
 
@@ -144,14 +145,14 @@ def _future_generation(report: ParsedReport, at: Situation) -> Verdict | None:
 def _stale_generation(report: ParsedReport, at: Situation) -> Verdict | None:
     if at.stored is None or report.generation >= at.stored.generation:
         return None
-    text = f"Generation {report.generation} is older than {at.stored.generation}, of which the adapter has reported."
+    text = f"Generation {report.generation} is older than {at.stored.generation}, on which the adapter has reported."
     return Verdict("StaleGeneration", text)
 
 
 def _stale_time(report: ParsedReport, at: Situation) -> Verdict | None:
     if at.stored is None or report.generation != at.stored.generation or report.time >= at.stored.time:
         return None
-    return Verdict("StaleTime", f"The adapter has reported of generation {report.generation} at a later time.")
+    return Verdict("StaleTime", f"The adapter has reported on generation {report.generation} at a later time.")
 
 
 def _missing_condition(report: ParsedReport, _: Situation) -> Verdict | None:
@@ -162,7 +163,7 @@ def _missing_condition(report: ParsedReport, _: Situation) -> Verdict | None:
 def _unknown(report: ParsedReport, _: Situation) -> Verdict | None:
     if report.status("Available") != "Unknown":
         return None
-    return Verdict("AvailableUnknown", "Available is Unknown: the work is under way, so what was said before stands.")
+    return Verdict("AvailableUnknown", "Available is Unknown: the work is under way, so the earlier report counts.")
 
 
 def _same_time(report: ParsedReport, at: Situation) -> Verdict | None:

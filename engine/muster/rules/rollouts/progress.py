@@ -33,7 +33,7 @@ from muster.rules.rollouts.step import FAILED, PROGRESSING, SUCCEEDED, TIME_OUT,
 from muster.rules.rollouts.strategy import Strategy
 from muster.rules.stages import ROLLOUTS, Context, Local, ObjectBroadcast
 
-_KEPT = Because("kept", OF_ITSELF, "the Rollout has an error or is out of sight, so the cluster keeps what it has")
+_KEPT = Because("kept", OF_ITSELF, "the Rollout has an error or cannot be read, so the cluster keeps what it has")
 _GONE = Because("rollouts", OF_ITSELF, "the cluster left the Rollout")
 
 

@@ -325,7 +325,7 @@ class _Questions:
                 found = target.find_example(site.fails, fails, usual=usual)
                 if not isinstance(found, Nothing):
                     message = f"{label} of {self.policy.id} can fail"
-                    hint = "guard it where what it reads may be missing or malformed: has(...), or a matchCondition"
+                    hint = "guard what may be missing or malformed: has(...), or a matchCondition"
                     self._add_finding(self.policy.source, at, Code.EXPRESSION_CAN_FAIL, message, hint, found)
                     return
                 undecided = undecided or found is Nothing.UNDECIDED
