@@ -108,6 +108,8 @@ def test_what_the_fleet_does_not_allow_is_refused(
         ("get cluster/prod-eu-1 placement/web -o name", "managedcluster/prod-eu-1\nplacement/shop/web\n"),
         ("get cluster prod-eu-1 -n shop -o name", "managedcluster/prod-eu-1\n"),
         ("get placementdecisions", "prod-eu-2, prod-us-1\n"),
+        ("get clusters -o wide", "VERSION   SET     ROLLOUTS   URL\n"),
+        ("get placements", "shop        web      all      6 "),
         ("explain managedcluster.spec.taints.key", "ManagedCluster.spec.taints.key: string\n"),
         ("explain managedcluster.spec.taints", "  timeAdded: string (date-time)\n"),
         ("explain managedcluster.status.muster", "Bookkeeping of muster about the object."),

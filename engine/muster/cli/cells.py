@@ -46,6 +46,18 @@ def count(*path: str) -> Callable[[Tree, datetime], str]:
     return lambda body, _now: str(len(dig(body, *path) or ()))
 
 
+def wanted_clusters(body: Tree, _now: datetime) -> str:
+    """How many clusters a Placement is to choose."""
+    wanted = dig(body, "spec", "numberOfClusters")
+    return "all" if wanted is None else str(wanted)
+
+
+def rollouts(body: Tree, _now: datetime) -> str:
+    """The revisions of a cluster: `shop/web v2.4.1 Succeeded`."""
+    found = mapping_at(body, "status", "muster", "rollouts")
+    return ", ".join(f"{name} {one.get('revision')} {one.get('state')}" for name, one in sorted(found.items())) or "-"
+
+
 def target(body: Tree, _now: datetime) -> str:
     """The kinds of objects that a policy is about."""
     found = mapping_at(body, "spec", "target")

@@ -8,6 +8,7 @@ from muster.cli.table import Heading
 from muster.data.kinds import MANAGED_CLUSTER
 from muster.data.tree import Tree
 from muster.dataclass import dataclass
+from muster.fleet.clusters import CLUSTER_SET
 from muster.fleet.objects import SPEC_DIGEST
 
 
@@ -51,7 +52,7 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
     "Placement": (
         _NAMESPACE,
         _NAME,
-        Column("WANTED", cells.text("spec", "numberOfClusters"), rank=2),
+        Column("WANTED", cells.wanted_clusters, rank=2),
         Column("SELECTED", cells.text("status", "numberOfSelectedClusters")),
         Column("SATISFIED", cells.status("PlacementSatisfied")),
         Column("REASON", cells.placement_reason, rank=1),
@@ -288,6 +289,21 @@ COLUMNS: Mapping[str, tuple[Column, ...]] = {
 }
 
 
+#: Further columns of wide tables.
+WIDE: Mapping[str, tuple[Column, ...]] = {
+    "ManagedCluster": (
+        Column("VERSION", cells.text("status", "version", "kubernetes")),
+        Column("SET", cells.text("metadata", "labels", CLUSTER_SET)),
+        Column("ROLLOUTS", cells.rollouts),
+        Column("URL", cells.each("url", "spec", "managedClusterClientConfigs")),
+    ),
+    "Cluster": (
+        Column("VERSION", cells.text("status", "kubernetesVersion")),
+        Column("MODE", cells.text("spec", "syncMode")),
+        Column("REGION", cells.text("spec", "region")),
+        Column("ENDPOINT", cells.text("spec", "apiEndpoint")),
+    ),
+}
 #: Shown for any kind that has held effects.
 _HELD = Column("HELD", lambda body, _now: ", ".join(cells.held_effects(body)) or "-", rank=4)
 
@@ -298,8 +314,11 @@ def columns_of(kind: str, *, namespaced: bool) -> tuple[Column, ...]:
     return COLUMNS.get(kind, default)
 
 
-def rows(kind: str, bodies: list[Tree], now: datetime, *, namespaced: bool) -> tuple[list[Heading], list[list[str]]]:
-    """Return headings and rows for objects of one kind, with a column for held effects if there are any."""
+def rows(
+    kind: str, bodies: list[Tree], now: datetime, *, namespaced: bool, wide: bool = False
+) -> tuple[list[Heading], list[list[str]]]:
+    """Return headings and rows for objects of one kind, with a column for held effects if there are any, and further
+    ones if they are to be `wide`."""
     held = (_HELD,) if any(cells.held_effects(body) for body in bodies) else ()
-    columns = (*columns_of(kind, namespaced=namespaced), *held)
+    columns = (*columns_of(kind, namespaced=namespaced), *held, *(WIDE.get(kind, ()) if wide else ()))
     return [c.heading for c in columns], [[c.cell(body, now) for c in columns] for body in bodies]

@@ -55,9 +55,9 @@ def get(
                 keys and the commands to run
       pulses    events that are due; NAME is KIND[/NAME] of their objects
 
-    On a terminal, a table has the columns that fit; -o wide shows all of them. Templates are those of kubectl. With -w,
-    objects are printed again when they change: after commits, after agents' pushes, and as time passes; of pulses, -w
-    prints each once, and -w -o json as a line of JSON.
+    On a terminal, a table has the columns that fit; -o wide shows all of them, and further ones of clusters. Templates
+    are those of kubectl. With -w, objects are printed again when they change: after commits, after agents' pushes, and
+    as time passes; of pulses, -w prints each once, and -w -o json as a line of JSON.
 
     \b
     Examples:
@@ -65,7 +65,7 @@ def get(
       muster get cluster prod-eu-1 -o yaml
       muster get placements -o wide
       muster get -o jsonpath='{.items[*].metadata.name}'
-      muster get -o custom-columns=NAME:.metadata.name,SET:.spec.set
+      muster get -o custom-columns=NAME:.metadata.name,ENV:.metadata.labels.env
       muster get pulses ManagedCluster -w -o json
     """
     from muster.data.jsonpath.template import BadTemplate

@@ -97,7 +97,8 @@ class ListingFormat:
 
     def table(self, kind: str, bodies: list[Tree], now: datetime) -> tuple[list[Heading], list[list[str]]]:
         """Return headings and rows for objects of one kind."""
-        headings, cells = rows(kind, bodies, now, namespaced=BY_NAME[kind].namespaced)
+        wide = self.form == "wide"
+        headings, cells = rows(kind, bodies, now, namespaced=BY_NAME[kind].namespaced, wide=wide)
         if self.chosen and kind == PLACEMENT.name:
             headings = [*headings, Heading("CLUSTERS")]
             names = (
