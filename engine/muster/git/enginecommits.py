@@ -16,7 +16,6 @@ History may not reach it (a shallow clone), or have lost it (a squashed merge, a
 anything changed under `derived/` is the nearest that can be known: no run decided earlier than that.
 """
 
-import re
 from collections.abc import Collection, Iterator, Sequence
 from datetime import datetime
 from functools import cached_property
@@ -30,10 +29,10 @@ from muster.dataclass import dataclass
 from muster.git.agentsettings import fleet_spec
 from muster.git.errors import IdentityError, RepositoryError, UnreadableError, require_library
 from muster.git.log import read_log
-from muster.git.objects import GitObject, raw_entries
+from muster.git.objects import GitObject, commit_header, commit_tree, is_object_id, raw_entries
 from muster.git.repository import Repository, grep_lines, has_derived
 
-_TRANSITION: Final = re.compile(rb"lastTransitionTime: [\"']?([0-9TZ:.+-]+)[\"']?$", re.MULTILINE)
+_TRANSITION: Final = b"lastTransitionTime: "
 
 
 @dataclass(frozen=True, slots=True)
@@ -64,7 +63,8 @@ def last_runs(repository: Repository, commit: str, most: int) -> list[datetime]:
 
 def _latest_transition(repository: Repository, commit: str) -> LastRun | None:
     parsed = grep_lines(repository, "lastTransitionTime: ", commit, "derived")
-    instants = [instant for text in _TRANSITION.findall(parsed) if (instant := try_time(text.decode()))]
+    texts = (line.rpartition(_TRANSITION)[2].strip(b"\"'") for line in parsed.split(b"\n"))
+    instants = [instant for text in texts if (instant := try_time(text.decode(errors="replace")))]
     return LastRun(max(instants).replace(microsecond=0)) if instants else None
 
 
@@ -73,9 +73,7 @@ NOW: Final = "Muster-Now"
 SOURCE: Final = "Muster-Source"
 WHOLE: Final = "Muster-Whole"
 
-_TRAILER: Final = re.compile(rb"^(Muster-[A-Za-z-]+): *(.*?) *$", re.MULTILINE)
-_HEADER: Final = re.compile(rb"^(tree|parent) ([0-9a-f]+)$", re.MULTILINE)
-_ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
+_PREFIX: Final = b"Muster-"
 _ROOT: Final = FOLDER.rstrip("/").encode()
 _AT_ONCE: Final = 1000
 
@@ -146,11 +144,11 @@ class EngineCommits:
         parents = [text.parents[0] for text in parsed if text is not None]
         before = iter([_commit_text(answer) for answer in self._objects.read(parents)])
         for commit, content, text in zip(commits, raw, parsed, strict=True):
-            parent = _HEADER.search(next(before) or b"") if text is not None else None
-            if text is None or parent is None or not self._is_own(text, parent[2].decode(), content):
+            tree = commit_tree(next(before)) if text is not None else ""
+            if text is None or not tree or not self._is_own(text, tree, content):
                 yield None
             else:
-                yield _engine_commit(commit, text, empty=text.tree == parent[2].decode())
+                yield _engine_commit(commit, text, empty=text.tree == tree)
 
     def _is_own(self, text: _Text, tree: str, content: bytes) -> bool:
         """Does a commit change nothing outside derived/, name its parent, which has this tree, and have a valid
@@ -193,26 +191,34 @@ def _commit_text(answer: GitObject | UnreadableError) -> bytes:
 
 def _parsed(content: bytes) -> _Text | None:
     """Parse a commit that may be the engine's: with one parent, and each required trailer once; else None."""
-    head, _, message = content.partition(b"\n\n")
+    message = content.partition(b"\n\n")[2]
     tree, parents = "", list[str]()
-    for name, oid in _HEADER.findall(head):
+    for name, value in commit_header(content):
         if name == b"tree":
-            tree = oid.decode()
-        else:
-            parents.append(oid.decode())
+            tree = value
+        elif name == b"parent":
+            parents.append(value)
     trailers = dict[str, list[str]]()
-    for key, value in _TRAILER.findall(message.rstrip().rpartition(b"\n\n")[2]):
-        trailers.setdefault(key.decode(), []).append(value.decode(errors="replace"))
+    for key, value in _trailers(message):
+        trailers.setdefault(key, []).append(value)
     now, source = trailers.get(NOW, []), trailers.get(SOURCE, [])
-    if len(parents) != 1 or len(now) != 1 or len(source) != 1 or not _ID.fullmatch(source[0]):
+    if len(parents) != 1 or len(now) != 1 or len(source) != 1 or not is_object_id(source[0]):
         return None
     return None if try_time(now[0]) is None else _Text(tree, tuple(parents), trailers)
+
+
+def _trailers(message: bytes) -> Iterator[tuple[str, str]]:
+    """Yield the keys and values of a message's last paragraph that are written as muster writes them."""
+    for line in message.rstrip().rpartition(b"\n\n")[2].split(b"\n"):
+        key, colon, value = line.partition(b":")
+        if colon and key.startswith(_PREFIX):
+            yield key.decode(errors="replace"), value.strip(b" ").decode(errors="replace")
 
 
 def _engine_commit(commit: str, text: _Text, *, empty: bool) -> EngineCommit:
     now = try_time(text.trailers[NOW][0])
     assert now is not None
-    whole = next((one for one in text.trailers.get(WHOLE, ()) if _ID.fullmatch(one)), "")
+    whole = next((one for one in text.trailers.get(WHOLE, ()) if is_object_id(one)), "")
     return EngineCommit(commit, now.replace(microsecond=0), text.trailers[SOURCE][0], whole, empty)
 
 

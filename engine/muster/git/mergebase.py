@@ -4,7 +4,6 @@ CI checks out one commit, often without any history and without the target branc
 fetched as far as necessary; branches and settings do not change, and history that is here is not cut off.
 """
 
-import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Final
@@ -12,10 +11,10 @@ from typing import Final
 from muster.git.config import likely_first, remotes
 from muster.git.errors import RepositoryError
 from muster.git.log import read_log
+from muster.git.objects import is_object_id
 from muster.git.push import fetch_commits, remote_tip
 from muster.git.repository import Repository, has_commit, resolve, shallow_commits
 
-_FULL_ID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 #: So much more history is fetched per step.
 _STEPS: Final = ("--deepen=50", "--deepen=500", "--deepen=5000", "--unshallow")
 
@@ -72,7 +71,7 @@ def _fetched(repository: Repository, remote: str, commit: str) -> bool:
 def _remote_candidates(repository: Repository, against: str) -> Iterator[tuple[str, str]]:
     """Yield each remote that may have the revision, and its id there."""
     for remote in likely_first(repository, remotes(repository)):
-        if _FULL_ID.fullmatch(against):
+        if is_object_id(against):
             yield remote, against
         branch = against.removeprefix("refs/remotes/").removeprefix(f"{remote}/").removeprefix("refs/heads/")
         tip = remote_tip(repository, remote=remote, ref=f"refs/heads/{branch}")

@@ -6,10 +6,10 @@ never block while git waits for us to read: no feeding thread is needed, and any
 
 import hashlib
 import os
-import re
 import threading
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from datetime import datetime
+from itertools import islice
 from typing import Final, NamedTuple
 
 from muster.git.errors import TooLargeError, UnreadableError, complaint
@@ -77,27 +77,41 @@ def commit_text(files: Mapping[str, bytes], who: str, at: datetime, message: str
     return f"tree {tree}\nauthor {stamp}\ncommitter {stamp}\n\n{message}\n".encode()
 
 
-_TREE: Final = re.compile(rb"tree ([0-9a-f]+)\n")
-_PARENT: Final = re.compile(rb"tree [0-9a-f]+\nparent ([0-9a-f]+)\n")
-_COMMITTER: Final = re.compile(rb"^committer .*> (\d+) [+-]\d{4}$", re.MULTILINE)
+_HEX: Final = "0123456789abcdef"
+
+
+def is_object_id(text: str) -> bool:
+    """Is this a full object id, of SHA-1 or SHA-256?"""
+    return len(text) in (40, 64) and not text.strip(_HEX)
+
+
+def commit_header(commit: bytes) -> Iterator[tuple[bytes, str]]:
+    """Yield the names and values of the header of a commit, given as git stores it, line by line.
+
+    The lines of a signature after its first begin with a blank: their name is empty.
+    """
+    for line in commit.partition(b"\n\n")[0].split(b"\n"):
+        name, _, value = line.partition(b" ")
+        yield name, value.decode(errors="replace")
 
 
 def commit_tree(commit: bytes) -> str:
     """Return the tree of a commit, given as git stores it; empty if it is no commit."""
-    found = _TREE.match(commit)
-    return found[1].decode() if found else ""
+    name, tree = next(commit_header(commit))
+    return tree if name == b"tree" and is_object_id(tree) else ""
 
 
 def first_parent(commit: bytes) -> str:
     """Return the first parent of a commit, given as git stores it; empty if it has none."""
-    found = _PARENT.match(commit)
-    return found[1].decode() if found else ""
+    name, parent = next(islice(commit_header(commit), 1, None), (b"", ""))
+    return parent if name == b"parent" and is_object_id(parent) else ""
 
 
 def committer_seconds(commit: bytes) -> int | None:
     """Return the committer date of a commit, given as git stores it, in seconds; None if it has none."""
-    found = _COMMITTER.search(commit.partition(b"\n\n")[0])
-    return int(found[1]) if found else None
+    who = next((value for name, value in commit_header(commit) if name == b"committer"), "")
+    seconds = who.rpartition("> ")[2].partition(" ")[0]
+    return int(seconds) if len(seconds) < 20 and seconds.isascii() and seconds.isdecimal() else None
 
 
 _PIPE_BYTES: Final = 4096  # POSIX promises 512, every system of today at least this

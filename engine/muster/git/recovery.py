@@ -16,6 +16,7 @@ from muster.git.clock import seconds_since
 from muster.git.errors import LockedError, RepositoryError
 from muster.git.index import lent_index
 from muster.git.journal import Journal, left_by_the_dead
+from muster.git.objects import is_object_id
 from muster.git.process import Git
 from muster.git.repository import Repository, common_directory, git_directory, has_commit, worktrees
 from muster.git.settling import settle
@@ -24,7 +25,6 @@ from muster.git.settling import settle
 _STILL_SECONDS: Final = 1.0
 _MOST_BYTES: Final = 1 << 12
 _REF: Final = re.compile(r"refs/(?:(?!\.\.)[^\0])+")
-_OID: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 
 
 def recover(repository: Repository) -> tuple[str, ...]:
@@ -62,7 +62,7 @@ def _repair_work_tree(repository: Repository, journal: Journal) -> int:
     """Repair the work tree, if it still belongs to the repository; return in how many files it was wrong."""
     note = journal.note
     tree = next((tree for tree in worktrees(repository) if str(tree.path) == note.worktree), None)
-    if tree is None or not tree.path.is_dir() or not (_OID.fullmatch(note.old) and _OID.fullmatch(note.new)):
+    if tree is None or not tree.path.is_dir() or not (is_object_id(note.old) and is_object_id(note.new)):
         return 0
     git = Git(tree.path, repository.git.environ)
     if not all(has_commit(git, commit) for commit in (note.old, note.new)):

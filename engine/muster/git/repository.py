@@ -13,11 +13,10 @@ from typing import Final
 
 from muster.dataclass import dataclass
 from muster.git.errors import LostObjectError, RepositoryError, UnreadableError, complaint, explain
-from muster.git.objects import GitObject, Objects, first_parent, raw_entries
+from muster.git.objects import GitObject, Objects, first_parent, is_object_id, raw_entries
 from muster.git.process import LOCATION, OBJECTS, Completed, Git, without_location
 from muster.git.restricted import Setting, read_settings, restricted
 
-_FULL_ID = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _MOST_KEPT: Final = 4
 _MOST_KEPT_BYTES: Final = 1 << 20  # the files of 3,000 clusters, listed
 _LOST: Final = b" BAD\t"  # what `ls-tree -l` says in place of a size
@@ -39,7 +38,7 @@ class AnswerCache:
         if done is None:
             done = git.run(*arguments)
             lost = done.status or _LOST in done.stdout
-            if _FULL_ID.fullmatch(commit) and not lost and len(done.stdout) <= _MOST_KEPT_BYTES:
+            if is_object_id(commit) and not lost and len(done.stdout) <= _MOST_KEPT_BYTES:
                 for oldest in list(self._answers)[: 1 - _MOST_KEPT]:
                     self._answers.pop(oldest, None)
                 self._answers[arguments] = done
@@ -123,7 +122,7 @@ def resolve(repository: Repository, revision: str) -> str:
     if not revision or revision.startswith("-") or "\0" in revision:
         raise RepositoryError(f"{revision!r} is not a revision", "give a branch, a tag or a commit id")
     found = ref_tip(repository, f"{revision}^{{commit}}")
-    if found and _FULL_ID.fullmatch(found):
+    if found and is_object_id(found):
         return found
     if is_empty(repository):
         raise RepositoryError(

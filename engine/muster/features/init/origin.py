@@ -23,11 +23,11 @@ from muster.data.tree import Tree, dig, read_json
 from muster.data.yaml.emitter import inline, quoted
 from muster.dataclass import dataclass
 from muster.git.errors import RepositoryError
+from muster.git.objects import is_object_id
 from muster.git.process import Git, without_location
 
 DISTRIBUTION: Final = "muster-fleet"
 
-_COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?", re.ASCII)
 _SHA256: Final = re.compile(r"[0-9a-f]{64}", re.ASCII)
 _HOST: Final = re.compile(r"[A-Za-z0-9][-A-Za-z0-9.]*(?::[0-9]{1,5})?|\[[0-9A-Fa-f:.]+\](?::[0-9]{1,5})?", re.ASCII)
 #: A path of a URL or file without anything that a shell, YAML, a GitHub expression or a pip requirement acts on.
@@ -125,7 +125,7 @@ def _path_of(direct: Tree) -> Path | None:
 
 def _of_git(direct: Tree, path: Path | None) -> InstallOrigin:
     commit = dig(direct, "vcs_info", "commit_id")
-    if dig(direct, "vcs_info", "vcs") != "git" or not isinstance(commit, str) or not _COMMIT.fullmatch(commit):
+    if dig(direct, "vcs_info", "vcs") != "git" or not isinstance(commit, str) or not is_object_id(commit):
         return InstallOrigin("a version control system other than git")
     if path is not None:
         return _local_repository(path, commit)
@@ -166,7 +166,7 @@ def _checkout(path: Path) -> InstallOrigin:
     git = Git(path, without_location(os.environ))
     try:
         top, commit = git.line("rev-parse", "--show-toplevel"), git.line("rev-parse", "--verify", "--quiet", "HEAD")
-        if top is None or commit is None or Path(top).resolve() != path.resolve() or not _COMMIT.fullmatch(commit):
+        if top is None or commit is None or Path(top).resolve() != path.resolve() or not is_object_id(commit):
             return nothing
         if git.output("status", "--porcelain"):
             return InstallOrigin(

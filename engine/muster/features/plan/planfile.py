@@ -6,7 +6,6 @@ or agents have pushed meanwhile.
 """
 
 import json
-import re
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from pathlib import Path
@@ -21,13 +20,13 @@ from muster.dataclass import dataclass
 from muster.git.agentrefs import AgentRefs
 from muster.git.changes import changed_paths
 from muster.git.errors import RepositoryError
+from muster.git.objects import is_object_id
 from muster.git.repository import Repository
 from muster.run.run import Files, Settled
 
 FORMAT: Final = "muster.dev/plan/v1"
 #: Bytes: the most that a reconcile of a hundred thousand clusters could write.
 MAX_BYTES: Final = 256 * 1024 * 1024
-_COMMIT: Final = re.compile(r"[0-9a-f]{40}(?:[0-9a-f]{24})?")
 _KEYS: Final = {"format", "now", "commit", "agents", "summary", "changes", "files", "held", "horizon"}
 _CHANGE: Final = {"object", "field", "before", "after", "note", "rule"}
 T = TypeVar("T")
@@ -94,8 +93,8 @@ def _planned(tree: Tree) -> Planned:
     files = {path: _file(path, text) for path, text in _is(dict, document["files"], "files").items()}
     agents = _is(dict, document["agents"], "agents")
     return Planned(
-        now, _checked(document["commit"], "commit", _COMMIT.fullmatch),
-        {ref: _checked(commit, f"agents[{ref!r}]", _COMMIT.fullmatch) for ref, commit in agents.items()},
+        now, _checked(document["commit"], "commit", is_object_id),
+        {ref: _checked(commit, f"agents[{ref!r}]", is_object_id) for ref, commit in agents.items()},
         files, tuple(change_text(_change(change)) for change in _is(list, document["changes"], "changes")),
     )  # fmt: skip
 
