@@ -18,7 +18,6 @@ from datetime import timedelta
 from pathlib import Path
 
 from benchmarks import fleets
-from muster.agents.serving.server import served
 from muster.cli.cache import open_state_of, use_cache
 from muster.cli.listening import Freshness
 from muster.features.metrics.metrics import Values
@@ -26,6 +25,7 @@ from muster.features.watch.http import Access, LiveServer
 from muster.features.watch.live import Live
 from muster.features.watch.watch import Watcher
 from muster.git.repository import open_repository
+from muster.net.serving.server import served
 
 _STREAMS = 32
 

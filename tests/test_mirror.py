@@ -20,7 +20,6 @@ THROUGH = {
         "agents/heartbeat/test_heartbeat.py": "heartbeat/cli hub/pushed_ref",
         "agents/identity/test_store.py": "identity/request",
         "agents/relay/test_relay.py": "hub/protocol hub/relayed_ref relay/branch",
-        "agents/serving/test_server.py": "serving/connection",
         "e2e/test_signed_reports.py": "identity/options",
     },
     "cel": {
@@ -116,6 +115,9 @@ THROUGH = {
         "git/test_commit.py": "index",
         "git/test_landing_derived.py": "derivedbranch",
         "git/test_recovery.py": "journal settling",
+    },
+    "net": {
+        "net/serving/test_server.py": "serving/connection",
     },
     "rules": {
         "conformance/test_hive.py": "pools/rules",

@@ -20,9 +20,9 @@ from muster.agents.relay.authentication import Authentication, RateLimit, TokenF
 from muster.agents.relay.collected import REF
 from muster.agents.relay.collectors import DOCUMENT, MOST_BYTES, Collectors, document
 from muster.agents.relay.server import RelayServer
-from muster.agents.serving.server import served
 from muster.data.agentref import Mandate
 from muster.data.tree import Tree, dig
+from muster.net.serving.server import served
 from tests.agents.relay.test_relay import NOW, Site, site
 from tests.features.pulses.test_walkthrough import cluster
 from tests.support.commandline import Run, muster

@@ -22,7 +22,6 @@ from muster.agents.relay import branch as branch_module
 from muster.agents.relay.authentication import Authentication, TokenFile
 from muster.agents.relay.relay import Relay
 from muster.agents.relay.server import RelayServer
-from muster.agents.serving.server import served
 from muster.cli import exits
 from muster.data.snapshot import AgentLimits
 from muster.data.times import format_time, parse_time
@@ -31,6 +30,7 @@ from muster.git.errors import Moved, RepositoryError
 from muster.git.relayrefs import COMMIT, cluster_folder
 from muster.git.repository import open_repository
 from muster.git.rootref import NO_CONTENTS, RefContents
+from muster.net.serving.server import served
 from tests.agents.heartbeat.test_heartbeat import view_once
 from tests.features.pulses.test_walkthrough import cluster, lease, observed
 from tests.support.commandline import (

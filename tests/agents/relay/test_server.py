@@ -22,12 +22,12 @@ from muster.agents.hub.relayed_ref import Credentials, RelayedRef
 from muster.agents.identity.rotation import Rotation
 from muster.agents.identity.store import AgentSeal, Store
 from muster.agents.relay.authentication import Authentication, ClientCertificates, TokenFile
-from muster.agents.serving.server import server_context
 from muster.cli import exits
 from muster.data.times import format_time
 from muster.git.errors import RepositoryError
 from muster.git.relayrefs import COMMIT, cluster_folder
 from muster.git.rootref import NO_CONTENTS
+from muster.net.serving.server import server_context
 from tests.agents.relay.test_relay import SETTINGS, Site, serving, site
 from tests.support.authority import new_authority, server_certificate
 from tests.support.commandline import Run, muster

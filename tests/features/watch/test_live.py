@@ -14,14 +14,14 @@ from threading import Thread
 import pytest
 from prometheus_client.parser import text_string_to_metric_families
 
-from muster.agents.serving.server import served, server_context
-from muster.agents.serving.tokens import ReloadedFile
 from muster.data.tree import Tree
 from muster.features.metrics.metering import Meter
 from muster.features.watch.http import Access, LiveServer, token_of
 from muster.features.watch.live import Live
 from muster.features.watch.watch import Watcher
 from muster.git.repository import open_repository
+from muster.net.serving.server import served, server_context
+from muster.net.serving.tokens import ReloadedFile
 from muster.run.state import open_state
 from tests.features.pulses.test_walkthrough import cluster
 from tests.support.authority import new_authority, server_certificate

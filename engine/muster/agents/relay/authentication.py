@@ -11,10 +11,10 @@ from time import monotonic
 from typing import Final
 
 from muster.agents.hub.local import LocalHub
-from muster.agents.serving.messages import HttpRequest
-from muster.agents.serving.tokens import ReloadedFile, matches_digest, token_digest
 from muster.data.agentref import Mandate, is_cluster_name
 from muster.dataclass import dataclass
+from muster.net.serving.http11 import HttpRequest
+from muster.net.serving.tokens import ReloadedFile, matches_digest, token_digest
 
 _SHA256: Final = re.compile(r"[0-9A-Fa-f]{64}", re.ASCII)
 

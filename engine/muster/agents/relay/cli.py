@@ -30,7 +30,6 @@ from muster.agents.relay.hub_objects import rbac
 from muster.agents.relay.mirror import HubMirror
 from muster.agents.relay.relay import Relay
 from muster.agents.relay.server import BURST_SECONDS, DEFAULT_RATE, RelayServer
-from muster.agents.serving.server import AddressError, parse_address, served, server_context
 from muster.cli.documents import yaml_stream
 from muster.cli.options import FILE_THERE, INTERVAL, log_format_option, present
 from muster.cli.outcome import log_writer
@@ -41,6 +40,7 @@ from muster.git.errors import RepositoryError
 from muster.git.push import absolute_remote, scratch_repository
 from muster.git.repository import Repository, open_repository
 from muster.git.upkeep import run_maintenance
+from muster.net.serving.server import AddressError, parse_address, served, server_context
 
 #: How often the hub's branch is fetched.
 _FETCH_SECONDS = 10.0

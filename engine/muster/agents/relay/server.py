@@ -25,11 +25,12 @@ from muster.agents.relay.collectors import (
     document,
 )
 from muster.agents.relay.relay import Relay
-from muster.agents.serving.messages import HttpRequest, Response, response
-from muster.agents.serving.server import HttpServer
 from muster.data.agentref import is_cluster_name
 from muster.data.tree import Tree
 from muster.git.errors import Moved, RepositoryError
+from muster.net.serving.connection import AdmittedRequest
+from muster.net.serving.http11 import HttpRequest, Response, response
+from muster.net.serving.server import HttpServer
 
 #: Requests per second of each sender, and how many seconds' worth of them may come at once.
 DEFAULT_RATE: Final = 20.0
@@ -63,7 +64,7 @@ class RelayServer(HttpServer):
             return _health(self.relay.is_alive)
         return _health(self.relay.is_ready) if request.path == "/readyz" else None
 
-    def admitted(self, request: HttpRequest) -> Response | int:
+    def admitted(self, request: HttpRequest) -> Response | AdmittedRequest:
         """Refuse unauthenticated requests before their body is read, so that they cannot fill the memory."""
         is_agents = request.path.startswith(PREFIX)
         own = ("GET",) if request.path.endswith("/hub") else ("GET", "PUT")
@@ -71,7 +72,7 @@ class RelayServer(HttpServer):
         if allowed and request.method not in allowed:
             return response(HTTPStatus.METHOD_NOT_ALLOWED, Allow=", ".join(allowed))
         if request.path == DOCUMENT:
-            return 0
+            return AdmittedRequest()
         sender = self._sender(request)
         if sender is None:
             return response(HTTPStatus.UNAUTHORIZED, WWW_Authenticate="Bearer")
@@ -82,11 +83,11 @@ class RelayServer(HttpServer):
                 Retry_After=str(ceil(wait)),
             )
         if request.method == "GET":
-            return 0
+            return AdmittedRequest()
         most = MOST_BYTES if request.method == "POST" else self.relay.limits.max_bytes * _OVERHEAD
         if request.length > most:
             return _json(HTTPStatus.REQUEST_ENTITY_TOO_LARGE, {"error": f"more than {most} bytes"})
-        return most
+        return AdmittedRequest(most, sender)
 
     def answer(self, request: HttpRequest, body: bytes) -> Response:
         """Answer as `openapi.json` defines."""

@@ -20,12 +20,13 @@ from threading import BoundedSemaphore
 from typing import TYPE_CHECKING, Final
 from urllib.parse import parse_qs
 
-from muster.agents.serving.messages import HttpRequest, Response, response
-from muster.agents.serving.server import HttpServer
-from muster.agents.serving.tokens import ReloadedFile, matches_digest, token_digest
 from muster.dataclass import dataclass
 from muster.features.page.pages import ASSETS, asset
 from muster.features.watch.live import Gone, Live, NothingYet
+from muster.net.serving.connection import AdmittedRequest
+from muster.net.serving.http11 import HttpRequest, Response, response
+from muster.net.serving.server import HttpServer
+from muster.net.serving.tokens import ReloadedFile, matches_digest, token_digest
 
 if TYPE_CHECKING:
     from muster.features.metrics.metrics import Values
@@ -83,13 +84,13 @@ class LiveServer(HttpServer):
             return _well(self.live.ready, "no run has completed yet, or the last one failed")
         return _well(self.live.alive, "the loop is late")
 
-    def admitted(self, request: HttpRequest) -> Response | int:
+    def admitted(self, request: HttpRequest) -> Response | AdmittedRequest:
         """Refuse all methods but GET and HEAD, cross-site requests, and clients without the token."""
         if request.method not in ("GET", "HEAD"):
             return response(HTTPStatus.METHOD_NOT_ALLOWED, Allow="GET, HEAD")
         if refused := self._cross_site(request) or self._unauthorized(request):
             return _say(refused, refused.phrase)
-        return 0
+        return AdmittedRequest()
 
     def answer(self, request: HttpRequest, body: bytes) -> Response:  # noqa: ARG002 - there is none
         """Answer with the page, its data, metrics, or events."""

@@ -48,10 +48,10 @@ class Serving:
                 raise click.UsageError("--serve-token and the like go with --serve.")
             yield ()
             return
-        from muster.agents.serving.server import AddressError, parse_address, served
         from muster.features.watch.http import LiveServer
         from muster.features.watch.live import Live
         from muster.fleet.faults import listening_to_fallbacks
+        from muster.net.serving.server import AddressError, parse_address, served
 
         try:
             address = parse_address(self.serve)
@@ -76,9 +76,9 @@ class Serving:
 
     def _access(self, host: str) -> "tuple[Access, SSLContext | None]":
         """Who may read. click.UsageError if that would be everybody, from anywhere."""
-        from muster.agents.serving.server import server_context
-        from muster.agents.serving.tokens import ReloadedFile
         from muster.features.watch.http import Access, token_of
+        from muster.net.serving.server import server_context
+        from muster.net.serving.tokens import ReloadedFile
 
         if (self.serve_cert is None) != (self.serve_key is None) or (self.serve_client_ca and not self.serve_cert):
             raise click.UsageError("--serve-cert and --serve-key go together, and --serve-client-ca needs them.")

@@ -1,6 +1,8 @@
 """A server on this machine, and clients that are many, slow or rude."""
 
 import http.client
+import resource
+import select
 import socket
 import ssl
 import struct
@@ -13,9 +15,11 @@ from pathlib import Path
 
 import pytest
 
-from muster.agents.serving import connection
-from muster.agents.serving.messages import HttpRequest, Response, response
-from muster.agents.serving.server import AddressError, HttpServer, _origin, parse_address, served, server_context
+from muster.net.serving import connection
+from muster.net.serving.bodies import BodyBudget
+from muster.net.serving.connection import AdmittedRequest
+from muster.net.serving.http11 import HttpRequest, Response, response
+from muster.net.serving.server import AddressError, HttpServer, _origin, parse_address, served, server_context
 from tests.support.authority import server_certificate
 from tests.support.flooding import flood
 from tests.support.patience import wait_until
@@ -26,7 +30,7 @@ class Hello(HttpServer):
 
     def __init__(self, *, context: ssl.SSLContext | None = None, most: int | None = None) -> None:
         super().__init__(("127.0.0.1", 0), context=context, most=most)
-        self.asked, self.turns, self.go_on = list[str](), 0, threading.Event()
+        self.asked, self.turns, self.go_on, self.most_bytes = list[str](), 0, threading.Event(), 100
 
     def refresh(self) -> None:
         self.turns += 1
@@ -34,11 +38,11 @@ class Hello(HttpServer):
     def probe(self, request: HttpRequest) -> Response | None:
         return response(HTTPStatus.OK, b"well") if request.path == "/healthz" else None
 
-    def admitted(self, request: HttpRequest) -> Response | int:
+    def admitted(self, request: HttpRequest) -> Response | AdmittedRequest:
         self.asked.append(f"{request.method} {request.target}")
         if request.bearer is None:
             return response(HTTPStatus.UNAUTHORIZED)
-        return 100 if request.method == "PUT" else 0
+        return AdmittedRequest(self.most_bytes, request.bearer) if request.method == "PUT" else AdmittedRequest()
 
     def answer(self, request: HttpRequest, body: bytes) -> Response:
         if request.path == "/slow":
@@ -115,9 +119,9 @@ def test_a_request_is_answered_and_the_connection_kept() -> None:
 
 def test_a_stream_ends_the_connection() -> None:
     with hello() as server:
-        answer = exchanged(server, b"GET /stream HTTP/1.1\r\nAuthorization: Bearer x\r\n\r\n")
+        answer = exchanged(server, b"GET /stream HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\n\r\n")
         wait_until(lambda: server.asked[-1] == "done", lambda: str(server.asked))
-    assert answer.endswith(b"\r\n\r\nab")
+    assert answer.endswith(b"\r\n\r\n1\r\na\r\n1\r\nb\r\n0\r\n\r\n")
     assert b"Connection: close" in answer
     assert b"Content-Length" not in answer
 
@@ -136,16 +140,16 @@ LENGTH = b"Content-Length: %d\r\n" % len(HIDDEN)
 @pytest.mark.parametrize(
     ("head", "status"),
     [
-        (b"GET / HTTP/1.1\r\n" + LENGTH, 401),
-        (b"GET / HTTP/1.1\r\nAuthorization: Bearer x\r\n" + LENGTH, 200),
-        (b"GET /healthz HTTP/1.1\r\n" + LENGTH, 200),
-        (b"DELETE / HTTP/1.1\r\n" + LENGTH, 401),
-        (b"PUT / HTTP/1.1\r\nAuthorization: Bearer x\r\nContent-Length: 101\r\n", 413),
-        (b"PUT / HTTP/1.1\r\nContent-Length: 0\r\n" + LENGTH, 400),
-        (b"PUT / HTTP/1.1\r\n" + LENGTH + LENGTH, 400),
-        (b"PUT / HTTP/1.1\r\n" + LENGTH + b"Transfer-Encoding: chunked\r\n", 400),
-        (b"PUT / HTTP/1.1\r\nTransfer-Encoding: chunked\r\n", 411),
-        (b"PUT / HTTP/1.1\r\nContent-Length: " + b"9" * 5000 + b"\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n" + LENGTH, 401),
+        (b"GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\n" + LENGTH, 200),
+        (b"GET /healthz HTTP/1.1\r\nHost: x\r\n" + LENGTH, 200),
+        (b"DELETE / HTTP/1.1\r\nHost: x\r\n" + LENGTH, 401),
+        (b"PUT / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\nContent-Length: 101\r\n", 413),
+        (b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: 0\r\n" + LENGTH, 400),
+        (b"PUT / HTTP/1.1\r\nHost: x\r\n" + LENGTH + LENGTH, 400),
+        (b"PUT / HTTP/1.1\r\nHost: x\r\n" + LENGTH + b"Transfer-Encoding: chunked\r\n", 400),
+        (b"PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n", 411),
+        (b"PUT / HTTP/1.1\r\nHost: x\r\nContent-Length: " + b"9" * 5000 + b"\r\n", 400),
     ],
 )
 def test_no_request_hides_behind_another(head: bytes, status: int) -> None:
@@ -158,6 +162,108 @@ def test_no_request_hides_behind_another(head: bytes, status: int) -> None:
     assert not any("hidden" in asked for asked in server.asked)
 
 
+@pytest.mark.parametrize(
+    ("sent", "status"),
+    [
+        (b"\x16\x03\x01\x02\x00\x01\x00\x01\xfc\x03\x03", 400),  # a TLS handshake
+        (b"\r\n\r\n", 400),
+        (b"PRI * HTTP/2.0\r\n\r\nSM\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: x\r\na:" + b" " * 16_000 + b"\x01\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: x\r\na:" + b" " * 16_000 + b"\x00\r\n\r\n", 400),
+        (b"GET / HTTP/1.1\r\nHost: x\r\na: " + b"b" * 17_000, 431),
+        (b"GET / HTTP/1.1\r\nHost: x\r\n" + b"a:\r\n" * 65 + b"\r\n", 431),
+        (b"CONNECT / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\n\r\n", 501),
+        (b"GET / HTTP/1.0\r\nAuthorization: Bearer x\r\n\r\n", 200),
+        (b"GET / HTTP/1.0\r\nConnection: keep-alive\r\nAuthorization: Bearer x\r\n\r\n", 200),
+        (b"PUT / HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\nfffffffffffffffff;" + b" " * 9999, 411),
+    ],
+)  # fmt: skip
+def test_strange_clients_get_one_answer_and_the_connection_ends(sent: bytes, status: int) -> None:
+    with hello() as server:
+        answer = exchanged(server, sent)
+        assert said(server) == (200, b"hello")
+    assert answer.startswith(b"HTTP/1.1 %d " % status)
+    assert answer.count(b"Server: muster") == 1
+    assert b"connection: close" in answer.lower()
+
+
+def test_requests_in_one_piece_are_answered_in_their_order() -> None:
+    """Also if the client sends nothing more after them, and although a body ends in the middle of a piece."""
+    put = b"PUT / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\nContent-Length: 2\r\n\r\n"
+    upgrade = b"GET / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\nConnection: upgrade\r\nUpgrade: h2c\r\n\r\n"
+    with hello() as server, connected(server) as line:
+        line.sendall(put + b"aa" + upgrade + put + b"bb" + HIDDEN)
+        line.shutdown(socket.SHUT_WR)
+        answer = b""
+        while piece := line.recv(65536):
+            answer += piece
+    bodies = [part.partition(b"\r\n\r\n")[2] for part in answer.split(b"HTTP/1.1 200 OK")[1:]]
+    assert bodies == [b"helloaa", b"hello", b"hellobb", b"hello"]
+
+
+SMALL, LARGE = 1000, 24 << 20
+SENT = memoryview(bytes(LARGE))
+
+
+def unfinished(server: HttpServer, token: bytes, length: int = LARGE) -> socket.socket:
+    """A client that has sent all of a body but the last byte, or that was refused."""
+    line = connected(server)
+    head = b"PUT / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer %s\r\nContent-Length: %d\r\n\r\n"
+    line.sendall(head % (token, length))
+    with suppress(OSError):  # after a refusal, the server reads no more
+        line.sendall(SENT[: length - 1])
+    return line
+
+
+def test_bodies_take_no_more_memory_than_all_of_them_may() -> None:
+    with hello() as server:
+        server.most_bytes = LARGE
+        before = resident_bytes()
+        lines = [unfinished(server, b"one") for _ in range(40)]
+        assert server.bodies.taken == 2 * LARGE  # half of the budget
+        assert resident_bytes() - before < 3 * LARGE
+        refused = [line for line in lines if not _is_waiting(line)]
+        assert len(refused) == 38
+        assert all(b" 429 " in (answer := line.recv(1000)) and b"Retry-After: 5" in answer for line in refused)
+        others = [unfinished(server, b"other-%d" % number) for number in range(4)]
+        assert server.bodies.taken == 4 * LARGE
+        assert [b" 503 " in line.recv(1000) for line in others if not _is_waiting(line)] == [True, True]
+        small = unfinished(server, b"lease", SMALL)
+        small.sendall(b"x")
+        assert small.recv(100).startswith(b"HTTP/1.1 200 ")
+        for line in (*lines, *others, small):
+            line.close()
+        wait_until(lambda: server.bodies.taken == 0, lambda: str(server.bodies.taken))
+
+
+def _is_waiting(line: socket.socket) -> bool:
+    """Has the server said nothing?"""
+    return not select.select([line], [], [], 0)[0]
+
+
+def resident_bytes() -> int:
+    return int(Path("/proc/self/statm").read_text().split()[1]) * resource.getpagesize()
+
+
+def test_memory_is_free_again_however_a_request_ends(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(connection, "BODY_SECONDS", 0.5)
+    with hello() as server:
+        server.most_bytes, server.bodies = LARGE, BodyBudget(LARGE)
+        for path in ("/", "/fault"):
+            line = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
+            line.request("PUT", path, b"x" * LARGE, {"Authorization": "Bearer x"})
+            assert line.getresponse().status == (200 if path == "/" else 500)
+            line.close()
+        for is_reset in (False, True):
+            with unfinished(server, b"one") as slow:
+                assert server.bodies.taken == LARGE
+                if is_reset:
+                    slow.setsockopt(socket.SOL_SOCKET, socket.SO_LINGER, struct.pack("ii", 1, 0))
+                else:
+                    assert slow.recv(1) == b""
+            wait_until(lambda: server.bodies.taken == 0, lambda: str(server.bodies.taken))
+
+
 def test_who_sends_a_large_body_all_the_same_reads_why_not() -> None:
     with hello() as server:
         line = http.client.HTTPConnection("127.0.0.1", server.server_port, timeout=10)
@@ -168,7 +274,7 @@ def test_who_sends_a_large_body_all_the_same_reads_why_not() -> None:
 
 def test_a_body_is_asked_for_once_it_is_welcome() -> None:
     with hello() as server:
-        head = b"PUT / HTTP/1.1\r\nExpect: 100-continue\r\nContent-Length: 2\r\n"
+        head = b"PUT / HTTP/1.1\r\nHost: x\r\nExpect: 100-continue\r\nContent-Length: 2\r\n"
         assert exchanged(server, head + b"\r\n").startswith(b"HTTP/1.1 401 ")
         with connected(server) as line:
             line.sendall(head + b"Authorization: Bearer x\r\n\r\n")
@@ -182,7 +288,7 @@ def test_who_takes_too_long_is_hung_up_on(monkeypatch: pytest.MonkeyPatch, name:
     """However often it says a little: heads and bodies have a time for all of them."""
     monkeypatch.setattr(connection, name, 0.5)
     with hello() as server, connected(server) as line:
-        sent = b"PUT / HTTP/1.1\r\nAuthorization: Bearer x\r\nContent-Length: 99\r\n"
+        sent = b"PUT / HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\nContent-Length: 99\r\n"
         line.sendall(sent if name == "HEAD_SECONDS" else sent + b"\r\n")
         began = time.monotonic()
         with pytest.raises(OSError, match="reset|pipe"):
@@ -216,7 +322,7 @@ def test_tls_greetings_hold_up_nobody(tmp_path: Path) -> None:
 
 def test_probes_are_answered_while_everything_is_busy() -> None:
     with hello(most=40) as server:
-        ask = b"GET /slow HTTP/1.1\r\nAuthorization: Bearer x\r\n\r\n"
+        ask = b"GET /slow HTTP/1.1\r\nHost: x\r\nAuthorization: Bearer x\r\n\r\n"
         busy = []
         for _ in range(60):
             busy.append(connected(server))

@@ -22,8 +22,9 @@ from socket import AF_INET, AF_INET6, SO_REUSEADDR, SOL_SOCKET, socket
 from threading import Thread
 from typing import Any, Final, TypeVar
 
-from muster.agents.serving.connection import HEAD_BYTES, HEAD_SECONDS, Connection, in_thread
-from muster.agents.serving.messages import HttpRequest, Response
+from muster.net.serving.bodies import BodyBudget
+from muster.net.serving.connection import HEAD_SECONDS, AdmittedRequest, Connection, in_thread
+from muster.net.serving.http11 import HEAD_BYTES, HttpRequest, Response
 
 
 def server_context(certificate: Path, key: Path, client_authority: Path | None, *, optional: bool) -> ssl.SSLContext:
@@ -53,6 +54,7 @@ _WORKERS: Final = 16
 _BACKLOG: Final = 1024  # connections that the system queues until they are accepted
 _REFRESH_SECONDS: Final = 1.0
 _PAUSE_SECONDS: Final = 0.1
+_LAST_SECONDS: Final = 1.0  # for the requests in progress when the server ends
 _END_SECONDS: Final = 5.0
 
 T = TypeVar("T")
@@ -99,6 +101,7 @@ class HttpServer:
             raise
         host, port = self._listener.getsockname()[:2]
         self.server_host, self.server_port = str(host), int(port)
+        self.bodies = BodyBudget()
         self._open = dict[asyncio.Task[None], Connection]()
         self._loop: asyncio.AbstractEventLoop | None = None
         self._is_ending = False
@@ -115,7 +118,7 @@ class HttpServer:
         """See `connection.HttpSite`."""
         return None
 
-    def admitted(self, request: HttpRequest) -> Response | int:
+    def admitted(self, request: HttpRequest) -> Response | AdmittedRequest:
         """See `connection.HttpSite`."""
         raise NotImplementedError
 
@@ -168,7 +171,12 @@ class HttpServer:
         if self._is_ending:
             self._ending.set()
         await self._ending.wait()
-        for task in (*own, *self._open):
+        busy = [task for task, connection in self._open.items() if not connection.idle]
+        for task in (*own, *(set(self._open) - set(busy))):
+            task.cancel()
+        if busy:  # what is being answered is answered, and streams end as streams do
+            await asyncio.wait(busy, timeout=_LAST_SECONDS)
+        for task in self._open:
             task.cancel()
         await asyncio.wait((*own, *self._open), timeout=_END_SECONDS)
 

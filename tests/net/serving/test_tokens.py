@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from muster.agents.serving.tokens import ReloadedFile, matches_digest, token_digest
+from muster.net.serving.tokens import ReloadedFile, matches_digest, token_digest
 
 
 def test_it_is_read_again_when_it_changes_and_says_nothing_once_it_is_gone(tmp_path: Path) -> None:

@@ -1,0 +1,1 @@
+"""Exchanges with others: HTTP that is served, and deadlines of exchanges."""
