@@ -15,7 +15,6 @@ from muster.data.yaml.edit import set_value
 from muster.data.yaml.emitter import emit
 from muster.data.yaml.loader import load_documents
 from muster.data.yaml.positions import locate
-from muster.data.yaml.shapes import SHAPES
 
 CALLS = 100
 FILE = b"""\
@@ -73,7 +72,6 @@ def main() -> None:
             "CSafeLoader": lambda: yaml.load(FILE, yaml.CSafeLoader),
             "events only": events,
             "load_documents": lambda: load_documents(FILE, "cluster.yaml"),
-            "known shape": lambda: SHAPES.load(FILE, "cluster.yaml"),
             "locate": lambda: locate(FILE, 0, field),
             "set_value": lambda: set_value(text, 0, field, "False"),
         },

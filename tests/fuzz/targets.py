@@ -27,7 +27,6 @@ from muster.data.codec import encode
 from muster.data.codes import Code, Severity
 from muster.data.finding import Finding
 from muster.data.yaml.loader import load_documents
-from muster.data.yaml.shapes import SHAPES
 from muster.features.plan.planfile import PlanFileError, read_plan
 from muster.git import journal, pulse_memory, relayrefs
 from muster.git.errors import IdentityError
@@ -57,10 +56,10 @@ class Target:
 
 
 def of_the_loader(data: bytes) -> object:
-    """Both readers of YAML, with every problem that they tell."""
-    found = (load_documents(data, "file.yaml"), SHAPES.load(data, "file.yaml"))
-    assert all(problem.message for loaded in found for problem in loaded.problems)
-    return all(loaded.documents for loaded in found)
+    """The reader of YAML, with every problem that it tells."""
+    loaded = load_documents(data, "file.yaml")
+    assert all(problem.message for problem in loaded.problems)
+    return loaded.documents
 
 
 @cache

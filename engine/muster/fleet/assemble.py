@@ -88,7 +88,7 @@ def assemble(snapshot: Snapshot, *, obeying: bool = True, partial: bool = False)
         findings=findings,
         read=ReadFiles(
             reading.parts, missed.slips, missed.since, by_kind(reading.foreign), snapshot.authors, builtin,
-            reading.derived_files, reading.as_written, missed.allowed, missed.unused,
+            reading.derived_files, missed.allowed, missed.unused,
         ),
     )  # fmt: skip
 

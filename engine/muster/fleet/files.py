@@ -11,11 +11,11 @@ from muster.data.ids import ObjectId
 from muster.data.locations import FOLDER, SUFFIX, SUFFIX_SLIPS, is_projected
 from muster.data.snapshot import LOST, Skipped, Snapshot
 from muster.data.source import Layer, LostFileError, SourceFile
+from muster.data.yaml.loader import load_documents
 from muster.data.yaml.problem import Loaded
-from muster.data.yaml.shapes import SHAPES
 from muster.fleet import agent_messages, derived_messages, faults, messages
 from muster.fleet.bundle import bundle_path
-from muster.fleet.derived import HEADER, content_id
+from muster.fleet.derived import content_id
 from muster.fleet.derived_parts import derived_parts
 from muster.fleet.documents import add_body, identified, signature, unwrapped
 from muster.fleet.objects import Object
@@ -24,8 +24,6 @@ from muster.fleet.reading import FilesRead, Suspect
 #: First bytes of what git filters leave in place of a file: LFS pointers, git-crypt ciphers.
 FILTERED = (b"version https://git-lfs.github.com/spec/", b"\0GITCRYPT\0")
 
-#: First bytes of files that muster writes.
-_HEADED = f"# {HEADER}\napiVersion: ".encode()
 _TOP_LEVEL = re.compile(rb"^([^ \t#\r\n][^:\r\n]*?)(?:[ \t]*:|[ \t]*$)", re.MULTILINE)
 _STATUS_ONLY = frozenset((b"apiVersion", b"kind", b"metadata", b"status"))
 
@@ -115,13 +113,11 @@ def read_file(reading: FilesRead, source: SourceFile, layer: Layer) -> None:
         reading.findings.append(messages.filtered(source))
         reading.add_unclear(source)
         return
-    loaded = SHAPES.load(data, source.label)
+    loaded = load_documents(data, source.label)
     ours = b"apiVersion" in data and b"kind" in data
     if layer is Layer.DERIVED:
         reading.findings.extend(derived_messages.damaged_derived(source, problem) for problem in loaded.problems)
         reading.parts.extend(derived_parts(source, loaded.documents, reading.findings))
-        if loaded.emitted and data.startswith(_HEADED):
-            reading.as_written[source.path] = loaded.documents[0].body
         return
     if loaded.problems or loaded.lost:
         add_problems(reading, source, loaded, ours=ours, report=_only_reports(data))

@@ -15,7 +15,6 @@ from muster.data.ids import ObjectId
 from muster.data.kinds import ALL, Kind
 from muster.data.snapshot import Authors, SignerIdentity
 from muster.data.source import Part
-from muster.data.tree import Tree
 from muster.dataclass import dataclass
 from muster.fleet.foreign import ByKind
 from muster.fleet.objects import Object, with_params
@@ -63,9 +62,9 @@ class ReadFiles:
     `parts`: all parts, including those that do not count. `damaged` and `whole_at`: the files that cannot be read, and
     the commit of the last run at which every file could; empty if all can now. `foreign`: people's objects of unknown
     kinds, which admission policies may match; `authors`: who wrote which file, None if unknown. `builtin`: the bundle's
-    objects that no input replaces. `derived`: the content id of each file under derived/; `as_written`: the tree of a
-    derived file as muster writes it, by path. `allowed`: the clusters whose removal is allowed by the commit that
-    removes them; `idle_allowances`: allowances in commits that name none of the clusters they remove.
+    objects that no input replaces. `derived`: the content id of each file under derived/. `allowed`: the
+    clusters whose removal is allowed by the commit that removes them; `idle_allowances`: allowances in commits that
+    name none of the clusters they remove.
     """
 
     parts: Sequence[Part] = ()
@@ -75,7 +74,6 @@ class ReadFiles:
     authors: Authors | None = None
     builtin: Mapping[ObjectId, Object] = field(default_factory=dict)
     derived: Mapping[str, str] = field(default_factory=dict)
-    as_written: Mapping[str, Tree] = field(default_factory=dict)
     allowed: frozenset[ObjectId] = frozenset()
     idle_allowances: tuple[str, ...] = ()
 
@@ -106,7 +104,7 @@ class Fleet(View):
     declared. `asked`: the labels that agents request, by cluster; they have no effect until a person sets them.
 
     Decided, besides what a view has: `pulses`, `wakes`, `projected`, the texts of Projections' files by object and
-    entry of its record, and after the last stage `texts`, the derived files by object (None: the file is unchanged).
+    entry of its record, and after the last stage `texts`, the derived files by object.
     """
 
     settings: Settings = field(kw_only=True)
@@ -121,7 +119,7 @@ class Fleet(View):
     pulses: tuple[Pulse, ...] = ()
     wakes: tuple[Wake, ...] = ()
     projected: Mapping[tuple[ObjectId, str], str | None] = field(default_factory=dict)
-    texts: Mapping[ObjectId, str | None] = field(default_factory=dict)
+    texts: Mapping[ObjectId, str] = field(default_factory=dict)
 
     # -- parts of a fleet
 

@@ -6,7 +6,6 @@ from typing import Final
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.source import Part, SourceFile
-from muster.data.tree import Tree
 from muster.dataclass import dataclass
 from muster.fleet import messages
 from muster.fleet.foreign import Foreign
@@ -36,9 +35,8 @@ class FilesRead:
     with their blob ids (empty if skipped). `stand_ins`: parts with a misspelt kind, used while nothing else declares
     the object; `guesses`: documents that lack a line, and what they may have been. `suspects`: files that hold more
     than objects of the fleet; `files`: all of people's files with their blob ids. `foreign`: people's objects of
-    unknown kinds; `groups`: the API group of such an object, by the finding about it. `as_written`: trees of derived
-    files, by path, whose bytes are exactly what muster writes. `lost`:
-    agents' refs with a missing git object, and which one.
+    unknown kinds; `groups`: the API group of such an object, by the finding about it. `lost`: agents' refs
+    with a missing git object, and which one.
     """
 
     parts: list[Part] = field(default_factory=list)
@@ -50,7 +48,6 @@ class FilesRead:
     suspects: list[Suspect] = field(default_factory=list)
     files: dict[str, str] = field(default_factory=dict)
     derived_files: dict[str, str] = field(default_factory=dict)
-    as_written: dict[str, Tree] = field(default_factory=dict)
     foreign: list[Foreign] = field(default_factory=list)
     groups: dict[Finding, str] = field(default_factory=dict)
     lost: dict[str, str] = field(default_factory=dict)

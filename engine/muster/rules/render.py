@@ -2,11 +2,9 @@
 
 from dataclasses import field
 
-from muster.data.codec import encode
 from muster.data.finding import Finding
 from muster.data.ids import ObjectId
 from muster.data.locations import derived_path, is_projected
-from muster.data.tree import Tree
 from muster.data.yaml.emitter import UnwritableError
 from muster.dataclass import dataclass
 from muster.fleet import faults
@@ -19,14 +17,14 @@ _YAML = (".yaml", ".yml", ".json")
 
 @dataclass
 class Rendered:
-    """Derived files by path, and texts by object (None: the file is already as it would be written).
+    """Derived files by path, and their texts by object.
 
-    `kept`: files that stay as they are: those, and files of objects on which muster failed (in `findings`) or whose
-    derived part could not be read again (in `unwritable`, with the reason).
+    `kept`: files that stay as they are, of objects on which muster failed (in `findings`) or whose derived part could
+    not be read again (in `unwritable`, with the reason).
     """
 
     files: dict[str, str] = field(default_factory=dict)
-    texts: dict[ObjectId, str | None] = field(default_factory=dict)
+    texts: dict[ObjectId, str] = field(default_factory=dict)
     kept: set[str] = field(default_factory=set)
     findings: list[Finding] = field(default_factory=list)
     unwritable: dict[ObjectId, str] = field(default_factory=dict)
@@ -81,25 +79,9 @@ def _render(fleet: Fleet, id_: ObjectId, shards: int, done: Rendered) -> None:
         body = derived_body(id_, fleet.decided[id_])
         if body is None:
             return
-        text = None if _is_written(fleet, id_, path, body) else derived_text(body)
+        text = derived_text(body)
     done.texts[id_] = text
-    if text is None:
-        done.kept.add(path)
-    else:
-        done.files[path] = text
-
-
-def _is_written(fleet: Fleet, id_: ObjectId, path: str, body: Tree) -> bool:
-    """Is the file already as it would be written? Nearly all are; comparing trees takes a fifth of creating the
-    text. False if they cannot be compared."""
-    standing = fleet.read.as_written.get(path)
-    if standing is None or standing is not fleet.previous.get(id_):
-        return False
-    try:
-        # Bytes differ in the order of keys, and between 1, 1.0 and true, which are equal as trees.
-        return encode(standing) == encode(body)
-    except OverflowError:  # a number of more than 64 bits
-        return False
+    done.files[path] = text
 
 
 def changed_files(fleet: Fleet, rendered: Rendered) -> dict[str, str | None]:

@@ -4,7 +4,6 @@ A problem is not yet a `Finding`: it has a slug instead of a code and knows noth
 The fleet layer turns one into the other.
 """
 
-from dataclasses import field
 from typing import NamedTuple
 
 from muster.data.tree import Tree
@@ -60,11 +59,9 @@ class Loaded:
     """The outcome for one file.
 
     `lost` names every object that the file seems to carry but that could not be read: those of the problems,
-    the items of broken `List`s, and what stands where reading was given up. `emitted`: after the
-    comment lines with which it begins, the text is known to be what `writing.file_text` gives for its one document.
+    the items of broken `List`s, and what stands where reading was given up.
     """
 
     documents: tuple[Document, ...] = ()
     problems: tuple[Problem, ...] = ()
     lost: tuple[DocumentIdentity, ...] = ()
-    emitted: bool = field(default=False, compare=False)
