@@ -21,6 +21,10 @@ from collections.abc import Callable, Iterator
 from functools import cached_property
 from typing import Any, AnyStr, Final, Generic
 
+#: Inside of brackets: Python's `\\s` and `\\w` of texts, which know all of Unicode.
+SPACE: Final = r"\s\x0b\x1c-\x1f\x{85}\pZ"
+WORD: Final = r"\pL\pN_"
+
 _MAX_MEMORY: Final = 2 << 20  # of one expression with its state; RE2 itself allows four times as much
 
 

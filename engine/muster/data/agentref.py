@@ -10,10 +10,13 @@ repository are kept as `refs/muster/from/<remote>/agents/<cluster>`. A relay has
 collectors report of a cluster is named `relays/<relay>~collected~<cluster>`, and counts beside what the agent reports.
 """
 
-import re
 from collections.abc import Iterable
 from functools import lru_cache
+from string import ascii_letters, digits
 from typing import Final
+
+from muster.data.names import is_label, is_subdomain
+from muster.data.wildcards import matches
 
 #: The prefix of proposals' branches.
 BRANCHES: Final = "muster/proposals/"
@@ -29,11 +32,9 @@ def approval_file(topic: str) -> str:
     return f"approvals/{topic}.yaml"
 
 
-# A cluster is named as Kubernetes names things: a DNS subdomain.
-_LABEL: Final = r"[a-z0-9](?:[-a-z0-9]*[a-z0-9])?"
-_CLUSTER: Final = re.compile(rf"(?=.{{1,253}}\Z){_LABEL}(?:\.{_LABEL})*", re.ASCII)
-#: The agent's part of a certificate's user name, and the prefix before the cluster's.
-_AGENT: Final = re.compile(r"[A-Za-z0-9._-]{1,64}", re.ASCII)
+#: The characters of the agent's part of a certificate's user name, and the prefix before the cluster's.
+_AGENT: Final = f"{ascii_letters}{digits}._-"
+_LONGEST_AGENT: Final = 64
 GROUP: Final = "system:open-cluster-management:"
 _HEADS, _REMOTES, FROM = "refs/heads/", "refs/remotes/", "refs/muster/from/"
 _FOLDER, RELAYS = "agents", "relays/"
@@ -50,9 +51,7 @@ class Mandate:
 
     def __init__(self, clusters: Iterable[str] = ()) -> None:
         self.clusters = frozenset(clusters)
-        self._names = frozenset(name for name in self.clusters if "*" not in name)
-        patterns = (".*".join(map(re.escape, pattern.split("*"))) for pattern in sorted(self.clusters - self._names))
-        self._pattern = re.compile("|".join(patterns) or r"(?!)")
+        self._patterns = tuple(sorted(name for name in self.clusters if "*" in name))
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, Mandate) and other.clusters == self.clusters
@@ -61,12 +60,12 @@ class Mandate:
         return hash(self.clusters)
 
     def __contains__(self, cluster: str) -> bool:
-        return cluster in self._names or self._pattern.fullmatch(cluster) is not None
+        return cluster in self.clusters or any(matches(pattern, cluster) for pattern in self._patterns)
 
 
 def is_cluster_name(name: str) -> bool:
     """Is this a valid name of a cluster?"""
-    return _CLUSTER.fullmatch(name) is not None
+    return is_subdomain(name)  # as Kubernetes names things
 
 
 def agent_named(user: str) -> str:
@@ -77,8 +76,8 @@ def agent_named(user: str) -> str:
     list.
     """
     cluster, _, agent = user.removeprefix(GROUP).partition(":")
-    sound = user.startswith(GROUP) and is_cluster_name(cluster) and _AGENT.fullmatch(agent)
-    return cluster if sound else ""
+    sound = 0 < len(agent) <= _LONGEST_AGENT and not agent.strip(_AGENT)
+    return cluster if sound and user.startswith(GROUP) and is_cluster_name(cluster) else ""
 
 
 def agent_ref(cluster: str) -> str:
@@ -101,7 +100,7 @@ def speaks_for(ref: str) -> str:
 
 def cluster_of(short: str) -> str:
     """Return the same by the short name of a ref that `speaks_for` some cluster."""
-    return re.split(rf"[/{_OF}]", short)[-1]
+    return short.rpartition("/")[2].rpartition(_OF)[2]
 
 
 def remote_of(ref: str) -> str:
@@ -160,6 +159,7 @@ def _cluster(branch: str) -> str:
     relay, of, name = branch.partition(_OF)
     if of:
         name = name.removeprefix(f"{COLLECTED}{_OF}")
-        return name if re.fullmatch(rf"{RELAYS}{_LABEL}", relay) and is_cluster_name(name) else ""
+        known = relay.startswith(RELAYS) and is_label(relay.removeprefix(RELAYS)) and is_cluster_name(name)
+        return name if known else ""
     folder, _, name = branch.partition("/")
     return name if folder == _FOLDER and is_cluster_name(name) else ""

@@ -1,7 +1,7 @@
 """Findings: what is wrong, where, and what to do. They are collected, never raised."""
 
 import hashlib
-import re
+from itertools import pairwise
 from typing import Final
 
 from muster.data.codes import Code, Severity
@@ -28,8 +28,19 @@ class Waiver:
         return f"waived until {self.until} by {self.owner}: {self.reason}"
 
 
-#: A line number of a file in a message.
-_LINE: Final = re.compile(r"(?<=[\w.]):\d+(?::\d+)?")
+_DIGITS: Final = "0123456789"
+
+
+def _without_lines(text: str) -> str:
+    """Return a text without the numbers of lines and columns behind files: without `:` and digits after a letter, a
+    digit, `_` or `.`."""
+    parts = text.split(":")
+    kept = [parts[0]]
+    for before, part in pairwise(parts):
+        rest = part.lstrip(_DIGITS)
+        behind_name = before[-1:].isalnum() or before[-1:] in ("_", ".")
+        kept.append(rest if behind_name and rest != part else f":{part}")
+    return "".join(kept)
 
 
 @dataclass(frozen=True, slots=True)
@@ -68,7 +79,7 @@ class Finding:
     @property
     def identity(self) -> tuple[str, str, str, str]:
         """What identifies a finding while files change: without line numbers, which move."""
-        return self.code, self.severity.value, self.about, _LINE.sub("", self.message)
+        return self.code, self.severity.value, self.about, _without_lines(self.message)
 
     @property
     def fingerprint(self) -> str:

@@ -6,9 +6,9 @@ used unchanged.
 """
 
 import hashlib
-import re
 from collections.abc import Iterator
 from functools import lru_cache
+from string import ascii_letters, digits
 from typing import Final
 
 from muster.data.ids import ObjectId
@@ -28,7 +28,9 @@ SUFFIX: Final = ".yaml"
 _PROJECTED: Final = f"{FOLDER}{PROJECTION.folder}/"
 _MOST_BYTES: Final = 255 - len(SUFFIX)  # the limit of ext4, XFS, APFS and NTFS; an object's name may have 253
 _KEPT: Final = 200  # characters of a long name that stay readable
-_DEVICE: Final = re.compile(r"(?:con|prn|aux|nul|com[0-9]|lpt[0-9])(?:\..*)?", re.ASCII)
+_DEVICES: Final = frozenset(
+    ("con", "prn", "aux", "nul", *(f"{device}{number}" for device in ("com", "lpt") for number in range(10)))
+)
 
 
 #: The suffixes of files that may contain objects.
@@ -56,10 +58,10 @@ def derived_path(id_: ObjectId, shards: int) -> str:
     beside theirs hold what they write.
     """
     steps = [FOLDER.rstrip("/"), kind_of(id_).folder]
-    if (digits := sum(shards >= number for number in SHARDS[1:])) and not PROJECTION.has(id_):
+    if (depth := sum(shards >= number for number in SHARDS[1:])) and not PROJECTION.has(id_):
         # The works of a set, and the scores of a policy, have one name in many namespaces.
         repeated = MANIFEST_WORK.has(id_) or ADD_ON_PLACEMENT_SCORE.has(id_)
-        steps.append(_digest(id_.namespace if repeated else id_.name)[:digits])
+        steps.append(_digest(id_.namespace if repeated else id_.name)[:depth])
     if id_.namespace:
         steps.append(file_name(id_.namespace))
     return "/".join((*steps, f"{file_name(id_.name)}{SUFFIX}"))
@@ -90,24 +92,33 @@ def file_name(name: str) -> str:
 
     No object's name contains `@`, so the result is never another object's.
     """
-    if len(name) <= _MOST_BYTES and name == name.lower() and not _DEVICE.fullmatch(name):
+    if len(name) <= _MOST_BYTES and name == name.lower() and not _is_device(name):
         return name
     return f"{name[:_KEPT].lower().replace('.', '_')}@{_digest(name)[:16]}"
+
+
+def _is_device(name: str) -> bool:
+    """Does Windows take a name in lower case for a device: `con`, `con.yaml`?"""
+    return name.partition(".")[0] in _DEVICES
 
 
 def _digest(name: str) -> str:
     return hashlib.sha256(name.encode()).hexdigest()
 
 
-_STEP: Final = re.compile(r"[A-Za-z0-9_@](?:[-A-Za-z0-9_.@+=,]{0,198}[-A-Za-z0-9_@+=,])?", re.ASCII)
+_ALPHANUMERIC: Final = ascii_letters + digits
+_STEP: Final = f"{_ALPHANUMERIC}-_.@+=,"
+_LONGEST_STEP: Final = 200
 
 
 def is_portable(step: str) -> bool:
     """Can every machine write a file or folder of this name? None is hidden, and none means another folder."""
-    return _STEP.fullmatch(step) is not None and _DEVICE.fullmatch(step.lower()) is None
+    sound = 0 < len(step) <= _LONGEST_STEP and not step.strip(_STEP)
+    return sound and step[0] not in "-.+=," and step[-1] != "." and not _is_device(step.lower())
 
 
-_SAFE = re.compile(r"[A-Za-z0-9](?:[-A-Za-z0-9_.]{0,251}[A-Za-z0-9])?", re.ASCII)
+_SAFE: Final = f"{_ALPHANUMERIC}-_."
+_LONGEST_SAFE: Final = 253
 
 
 def is_safe(name: str) -> bool:
@@ -115,4 +126,5 @@ def is_safe(name: str) -> bool:
 
     The schemas restrict each kind's names further; this check protects against all names, also those from agents.
     """
-    return _SAFE.fullmatch(name) is not None and ".." not in name
+    sound = 0 < len(name) <= _LONGEST_SAFE and not name.strip(_SAFE)
+    return sound and name[0] not in "-_." and name[-1] not in "-_." and ".." not in name

@@ -6,11 +6,16 @@ misspelt only if few letters differ, because other programs have names like ours
 
 from collections.abc import Iterable, Sequence
 
+#: Longer names have no near ones: comparing two takes time in proportion to the product of their lengths.
+_MOST_CHARACTERS = 300
+
 
 def nearest(name: str, known: Iterable[str]) -> str:
     """Return the known name that `name` probably means: equal except for case, else the closest; empty if none is
     near."""
-    candidates = sorted(other for other in known if other != name)
+    if len(name) > _MOST_CHARACTERS:
+        return ""
+    candidates = sorted(other for other in known if other != name and len(other) <= _MOST_CHARACTERS)
     folded = {candidate.casefold(): candidate for candidate in reversed(candidates)}
     if exact := folded.get(name.casefold()):
         return exact
@@ -26,6 +31,25 @@ def did_you_mean(name: str, known: Iterable[str]) -> str:
     return f"did you mean {match!r}?" if match else ""
 
 
+_LABEL_CHARACTERS = "abcdefghijklmnopqrstuvwxyz0123456789-"
+MAX_LABEL, MAX_SUBDOMAIN = 63, 253
+
+
+def is_label(text: str) -> bool:
+    """Is this a DNS label of any length: lower-case letters, digits and inner dashes?"""
+    return text != "" and not text.strip(_LABEL_CHARACTERS) and text[0] != "-" != text[-1]
+
+
+def is_short_label(text: str) -> bool:
+    """Is this a DNS label of at most 63 characters?"""
+    return len(text) <= MAX_LABEL and is_label(text)
+
+
+def is_subdomain(text: str) -> bool:
+    """Is this a DNS subdomain, as Kubernetes names most objects: labels joined by dots, at most 253 characters?"""
+    return len(text) <= MAX_SUBDOMAIN and all(map(is_label, text.split(".")))
+
+
 def few(names: Sequence[object], most: int = 5) -> str:
     """Return the first names and how many more there are: `a, b and 7 more`. One more is named, too."""
     most += len(names) == most + 1
@@ -38,7 +62,7 @@ def slip_of(name: str, known: Iterable[str]) -> str:
     At most three letters may be missing, added, changed or swapped with a neighbour. Empty if there is none.
     """
     found = []
-    for other in known:
+    for other in known if len(name) <= _MOST_CHARACTERS else ():
         most = min(3, max(1, len(other) // 4))
         distance = _distance(name.casefold(), other.casefold(), most)
         if distance <= most and name != other:

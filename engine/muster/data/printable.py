@@ -7,10 +7,11 @@ than may know a password, so texts of other programs (git quotes the remote's UR
 
 import json
 import os
-import re
 import stat
 from collections.abc import Mapping
 from typing import Final
+
+from muster.regex import SPACE, WORD, Regex
 
 
 def is_ours(status: os.stat_result) -> bool:
@@ -18,8 +19,8 @@ def is_ours(status: os.stat_result) -> bool:
     return status.st_uid == os.geteuid() and not status.st_mode & (stat.S_IWGRP | stat.S_IWOTH)
 
 
-_USERINFO = re.compile(r"(?<=://)[^/\s'\"<>]*@")
-_TRUSTED = re.compile(r"^MUSTER_SINK_|TOKEN|SECRET|PASSW|CREDENTIAL|PRIVATE_KEY|API_?KEY", re.IGNORECASE)
+_USERINFO: Final = Regex(rf"://[^/{SPACE}'\"<>]*@")
+_SECRET: Final = ("TOKEN", "SECRET", "PASSW", "CREDENTIAL", "PRIVATE_KEY", "API_KEY", "APIKEY")
 _SHORTEST = 4  # a shorter value is a word of the language rather than a secret
 _HIDDEN = "***"
 
@@ -28,29 +29,35 @@ def without_secrets(text: str, environ: Mapping[str, str] | None = None) -> str:
     """Return a text without users and passwords in URLs and, given an environment, without its secrets' values."""
     for value in _values(environ or {}):
         text = text.replace(value, _HIDDEN)
-    return _USERINFO.sub("", text)
+    return _USERINFO.replace(text, "://") if "@" in text and "://" in text else text
 
 
 def _values(environ: Mapping[str, str]) -> list[str]:
     """The values of variables with names of secrets, and the parts of these values; the longest first."""
     found: set[str] = set()
     for name, value in environ.items():
-        if _TRUSTED.search(name):
+        upper = name.upper()
+        if upper.startswith("MUSTER_SINK_") or any(word in upper for word in _SECRET):
             found.update((value, value.strip(), *value.split(), *value.partition(":")[::2]))
     return sorted((value for value in found if len(value) >= _SHORTEST), key=lambda value: (-len(value), value))
 
 
 #: Commands for CI in the output of a job: anywhere in a line (`##[...]` of GitHub, `##vso[...]` of Azure,
 #: `##teamcity[...]`), or at the beginning of a text (`::...::` of GitHub, also after spaces).
-_ANYWHERE: Final = re.compile(r"(?<=#)#(?=\w*\[)")
-_ORDER: Final = re.compile(rf"{_ANYWHERE.pattern}|\A\s*:(?=:[a-zA-Z][^:]*::)")
+_ANYWHERE: Final = Regex(rf"##([{WORD}]*\[)")
 
 
 def inert(line: str) -> str:
     """Escape commands for CI systems in a line."""
-    if "##" in line or "::" in line:
-        return _ORDER.sub(lambda found: f"{found[0][:-1]}\\x{ord(found[0][-1]):02x}", line)
-    return line
+    if "::" in line and _is_command(line.lstrip()):
+        line = line.replace(":", "\\x3a", 1)
+    return _ANYWHERE.replace(line, lambda match: f"#\\x23{match[1]}") if "##" in line else line
+
+
+def _is_command(line: str) -> bool:
+    """Does a line begin with `::NAME ...::`?"""
+    letter = line[2:3]
+    return line.startswith("::") and letter.isascii() and letter.isalpha() and line.startswith("::", line.find(":", 3))
 
 
 def printable(text: str) -> str:
@@ -66,7 +73,7 @@ def printable(text: str) -> str:
 def printable_json(text: str) -> str:
     """Do the same in JSON without changing its meaning: strings may contain any character as an escape."""
     if "##" in text:
-        text = _ANYWHERE.sub(r"\\u0023", text)
+        text = _ANYWHERE.replace(text, lambda match: f"#\\u0023{match[1]}")
     if text.replace("\n", "").isprintable():
         return text
     return "".join(char if char.isprintable() or char == "\n" else json.dumps(char)[1:-1] for char in text)

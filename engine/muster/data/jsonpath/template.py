@@ -1,26 +1,26 @@
 """Parse a template into its parts: text, paths in braces, and ranges from `{range ...}` to `{end}`."""
 
-import re
 from collections.abc import Sequence
 from typing import Final, TypeAlias
 
 from muster.data.yaml.positions import excerpt
 from muster.dataclass import dataclass
+from muster.regex import SPACE, WORD, Regex, RegexMatch
 
 #: Limits in characters and in levels, beyond any template that people write.
 MAX_LENGTH: Final = 10_000
 MAX_DEPTH: Final = 20
-_QUOTED: Final = re.compile(r"""'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)\"""")
-_ESCAPED: Final = re.compile(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[abfnrtv\\'\"])|\\")
+_QUOTED: Final = Regex(r"""'((?:[^'\\\n]|\\.)*)'|"((?:[^"\\\n]|\\.)*)\"""")
+_ESCAPED: Final = Regex(r"\\(x[0-9a-fA-F]{2}|u[0-9a-fA-F]{4}|[abfnrtv\\'\"])|\\")
 _ESCAPES: Final = {"a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v"}
-_FIELD: Final = re.compile(r"(?:\\.|[^\s.,\[\]$@{}\\])*")
-_FIELD_IN_FILTER: Final = re.compile(r"(?:\\.|[^\s.,\[\]$@{}\\!<>=)])*")
-_KEY: Final = re.compile(r"\s*'([^']*)'\s*")
-_KEY_STEP: Final = re.compile(r"(?:\\.|[^.\\])+")
-_SLICE: Final = re.compile(r"\s*(-?\d{1,9})?(?:(:)(-?\d{1,9})?(?::(\d{1,9})?)?)?\s*")
-_NUMBER: Final = re.compile(r"[+-]?\d+(\.\d+)?")
-_WORD: Final = re.compile(r"\w[^\s.,\[\]$@{}!<>=)]*")
-_OPERATOR: Final = re.compile(r"\s*([!<>=~]+)\s*")
+_FIELD: Final = Regex(rf"(?:\\.|[^{SPACE}.,\[\]$@{{}}\\])*")
+_FIELD_IN_FILTER: Final = Regex(rf"(?:\\.|[^{SPACE}.,\[\]$@{{}}\\!<>=)])*")
+_KEY_STEP: Final = Regex(r"(?:\\.|[^.\\])+")
+_SLICE: Final = Regex(rf"[{SPACE}]*(-?\d{{1,9}})?(?:(:)(-?\d{{1,9}})?(?::(\d{{1,9}})?)?)?[{SPACE}]*")
+_NUMBER: Final = Regex(r"[+-]?\d+(\.\d+)?")
+_WORD: Final = Regex(rf"[{WORD}][^{SPACE}.,\[\]$@{{}}!<>=)]*")
+_ESCAPED_CHARACTER: Final = Regex(r"\\(.)")
+_OPERATOR: Final = Regex(rf"[{SPACE}]*([!<>=~]+)[{SPACE}]*")
 OPERATORS: Final = ("==", "!=", "<=", ">=", "<", ">")
 
 
@@ -141,9 +141,9 @@ class _Parser:
                 continue
             self._at += 1
             self._blanks()
-            word = _WORD.match(self._text, self._at)
+            word = self._next(_WORD)
             if word is not None and word[0] in ("range", "end"):
-                self._at = word.end()
+                self._at += word.end()
             path = self._path("}", begin)
             self._at += 1
             if word is None or word[0] not in ("range", "end"):
@@ -180,7 +180,7 @@ class _Parser:
                     raise BadTemplate("a second descent finds nothing more", self._text, at)
                 found.append(PathStep(Descent(), at))
                 self._at += 2
-                if _WORD.match(self._text, self._at):
+                if self._next(_WORD):
                     found.append(PathStep(self._field(field), self._at))
             elif char in "@$":
                 self._at += 1
@@ -199,34 +199,38 @@ class _Parser:
         while self._text[self._at : self._at + 1] in (" ", "\t"):
             self._at += 1
 
-    def _field(self, pattern: re.Pattern[str]) -> Field:
-        match = pattern.match(self._text, self._at)
+    def _next(self, pattern: Regex[str]) -> RegexMatch[str] | None:
+        """Match from here on. Each match looks at the whole rest, which `MAX_LENGTH` keeps short."""
+        return pattern.match(self._text[self._at :])
+
+    def _field(self, pattern: Regex[str]) -> Field:
+        match = self._next(pattern)
         assert match is not None
-        self._at = match.end()
+        self._at += match.end()
         return _named(match[0])
 
     def _literal(self) -> Constant:
-        if (number := _NUMBER.match(self._text, self._at)) is not None:
-            self._at = number.end()
+        if (number := self._next(_NUMBER)) is not None:
+            self._at += number.end()
             return Constant(float(number[0]) if number[1] else int(number[0][:400]))
-        word = _WORD.match(self._text, self._at)
+        word = self._next(_WORD)
         if word is None:
             raise BadTemplate("this is not a part of a path", self._text, self._at)
         if word[0] not in ("true", "false"):
             raise BadTemplate(f"a path begins with a dot: {{.{word[0]}}}", self._text, self._at)
-        self._at = word.end()
+        self._at += word.end()
         return Constant(word[0] == "true")
 
     def _quoted(self) -> Constant:
-        match = _QUOTED.match(self._text, self._at)
+        match = self._next(_QUOTED)
         if match is None:
             raise BadTemplate("this quote is not closed", self._text, self._at)
-        self._at = match.end()
-        return Constant(_ESCAPED.sub(self._unescaped, match[1] if match[1] is not None else match[2]))
+        self._at += match.end()
+        return Constant(_ESCAPED.replace(match[1] or match[2], self._unescaped))
 
-    def _unescaped(self, found: re.Match[str]) -> str:
-        escape = found[1]
-        if escape is None:
+    def _unescaped(self, match: RegexMatch[str]) -> str:
+        escape = match[1]
+        if not escape:
             raise BadTemplate("this text has an unknown escape", self._text, self._at - 1)
         return chr(int(escape[1:], 16)) if len(escape) > 1 else _ESCAPES.get(escape, escape)
 
@@ -240,7 +244,7 @@ class _Parser:
             raise BadTemplate("this bracket is not closed", self._text, begin)
         self._at = end + 1
         inner = self._text[begin + 1 : end]
-        parts = re.split(r",(?=(?:[^']*'[^']*')*[^']*$)", inner)
+        parts = _at_commas(inner)
         if len(parts) == 1:
             return self._selected(inner, begin)
         return [Union(tuple(tuple(PathStep(what, begin) for what in self._selected(one, begin)) for one in parts))]
@@ -249,15 +253,16 @@ class _Parser:
         """Parse the content of brackets, or between their commas: a key, an index or a slice."""
         if inner.strip() == "*":
             return [Slice(None, None, 1, single=False)]
-        if (key := _KEY.fullmatch(inner)) is not None:
-            return [_named(step) for step in _KEY_STEP.findall(key[1])]
+        key = inner.strip()[1:-1]
+        if "'" not in key and inner.strip() == f"'{key}'":
+            return [_named(step[0]) for step in _KEY_STEP.finditer(key)]
         found = _SLICE.fullmatch(inner)
         if found is None or not inner.strip():
             raise BadTemplate("brackets hold an index, a slice, 'a key' in single quotes, or *", self._text, begin)
         start, colon, end, step = found.groups()
-        if step is not None and int(step) == 0:
+        if step and int(step) == 0:
             raise BadTemplate("a step is at least 1", self._text, begin)
-        return [Slice(_number(start), _number(end), _number(step) or 1, single=colon is None)]
+        return [Slice(_number(start), _number(end), _number(step) or 1, single=not colon)]
 
     def _filter(self) -> Filter:
         begin = self._at
@@ -267,10 +272,11 @@ class _Parser:
         self._at += len("[?(")
         left = self._path("!<>=~)", begin)
         found = Filter(left)
-        if (operator := _OPERATOR.match(self._text, self._at)) is not None:
+        if (operator := self._next(_OPERATOR)) is not None:
             if operator[1] not in OPERATORS:
-                raise BadTemplate(f"values are compared by {', '.join(OPERATORS)}", self._text, operator.start(1))
-            self._at = operator.end()
+                where = self._at + operator.start(1)
+                raise BadTemplate(f"values are compared by {', '.join(OPERATORS)}", self._text, where)
+            self._at += operator.end()
             found = Filter(left, operator[1], self._path(")", begin))
         if not self._text.startswith(")]", self._at):
             raise BadTemplate("a filter ends with )]", self._text, self._at)
@@ -281,8 +287,19 @@ class _Parser:
 
 def _named(text: str) -> Field:
     """`*` is every field; a backslash escapes a character that would end the name."""
-    return Field(None if text == "*" else re.sub(r"\\(.)", r"\1", text))
+    return Field(None if text == "*" else _ESCAPED_CHARACTER.replace(text, lambda match: match[1]))
 
 
-def _number(text: str | None) -> int | None:
-    return None if text is None else int(text)
+def _at_commas(text: str) -> list[str]:
+    """Split at the commas outside of single quotes, which are balanced."""
+    parts = [""]
+    for number, piece in enumerate(text.split("'")):
+        quote = "'" if number else ""
+        first, *others = piece.split(",") if number % 2 == 0 else [piece]
+        parts[-1] += quote + first
+        parts += others
+    return parts
+
+
+def _number(text: str) -> int | None:
+    return int(text) if text else None

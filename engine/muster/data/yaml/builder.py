@@ -16,7 +16,6 @@ What a plain (unquoted) scalar means: YAML 1.2's core schema, narrowed to what J
   1.1 reads as octal and people write as ids.
 """
 
-import re
 from collections.abc import Callable, Mapping
 from math import isfinite
 from sys import intern
@@ -38,8 +37,6 @@ from muster.data.tree import Tree
 from muster.data.yaml import limits, messages
 from muster.data.yaml.source import Fault
 
-_INT = re.compile(r"[-+]?(?:0|[1-9][0-9]*)", re.ASCII)
-_FLOAT = re.compile(r"[-+]?(?:(?:0|[1-9][0-9]*)(?:\.[0-9]*)?|\.[0-9]+)(?:[eE][-+]?[0-9]+)?", re.ASCII)
 _NOT_FINITE = frozenset(
     [f"{sign}{word}" for sign in ("", "+", "-") for word in (".inf", ".Inf", ".INF")] + [".nan", ".NaN", ".NAN"]
 )
@@ -69,12 +66,12 @@ def number(text: str) -> Tree:
 
     Raises NumberError for one that is out of range or not finite.
     """
-    if _INT.fullmatch(text):
+    if _is_int(text):
         # The length first: int() refuses more than 4,300 digits with an error of its own.
         if len(text) <= _INT64_DIGITS + 1 and -(2**63) <= (value := int(text)) < 2**63:
             return value
         raise NumberError(messages.number_too_large(text))
-    if _FLOAT.fullmatch(text):
+    if _is_float(text):
         if isfinite(parsed := float(text)):
             return parsed
         raise NumberError(messages.number_not_finite(text))
@@ -83,12 +80,36 @@ def number(text: str) -> Tree:
     return text
 
 
+def _is_whole(text: str) -> bool:
+    """Is this zero, or digits that do not begin with one?"""
+    return _are_digits(text) and (text == "0" or text[0] != "0")
+
+
+def _are_digits(text: str) -> bool:
+    return text.isdecimal() and text.isascii()
+
+
+def _is_int(text: str) -> bool:
+    return _is_whole(text[1:] if text[:1] in ("+", "-") else text)
+
+
+def _is_float(text: str) -> bool:
+    """Is this `[+-]WHOLE[.[DIGITS]][e[+-]DIGITS]`, or the same with `.DIGITS`? Each whole number is one, too."""
+    mantissa, e, exponent = (text[1:] if text[:1] in ("+", "-") else text).replace("E", "e").partition("e")
+    whole, point, fraction = mantissa.partition(".")
+    if e and not _are_digits(exponent[1:] if exponent[:1] in ("+", "-") else exponent):
+        return False
+    if not whole:
+        return point != "" and _are_digits(fraction)
+    return _is_whole(whole) and (not fraction or _are_digits(fraction))
+
+
 def is_beyond_float(text: str) -> bool:
     """Whether a plain scalar is a number that no float can hold, such as `624e769365028171`.
 
     Go's YAML, and so kubectl, takes it for a text and writes it bare.
     """
-    return _FLOAT.fullmatch(text) is not None and _INT.fullmatch(text) is None and not isfinite(float(text))
+    return _is_float(text) and not _is_int(text) and not isfinite(float(text))
 
 
 _DEPTH, _NODES = limits.DEPTH, limits.NODES

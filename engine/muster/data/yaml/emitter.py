@@ -11,39 +11,38 @@ They may repeat data of others, of any size and depth. So deep collections are o
 nested ones: the text is then about as long as the data. A file that would still exceed the limits is not written.
 """
 
-import re
-from functools import cache, lru_cache
+from functools import lru_cache
 from json.encoder import encode_basestring as _json_string
 from math import isfinite
+from string import ascii_letters, digits
 from typing import Final
 
 from muster.data.tree import Tree
 from muster.data.yaml import limits
 from muster.data.yaml.loader import load_documents
 
-_WORD = r"[A-Za-z0-9_./,;()%+=@'-]+(?::[A-Za-z0-9_./,;()%+=@'-]+)*"
 #: Plain text: begins with a letter, `_` or `/`, so no number, time or indicator; no `: `, ` #` or odd space.
-_PLAIN = re.compile(rf"(?=[A-Za-z_/]){_WORD}(?: {_WORD})*", re.ASCII)
+_PLAIN_FIRST = frozenset(f"{ascii_letters}_/")
+_PLAIN = f"{ascii_letters}{digits}_./,;()%+=@'-: "
+_NOT_PLAIN = ("  ", " :", ": ", "::")
 #: Words that YAML 1.1 or 1.2 take for null or a boolean, in any case.
 _RESERVED = frozenset(["null", "true", "false", "yes", "no", "on", "off", "y", "n"])
 _LONGEST_RESERVED = 5
 #: What JSON leaves bare inside quotes and YAML does not allow there, or takes for a line's end; and what turns the
 #: direction of a line, so that it is read as something else.
-_ESCAPED = re.compile("[\x7f-\x9f\u2028-\u202e\u2066-\u2069\ud800-\udfff\ufeff\ufffe\uffff]")
+_ESCAPED = {
+    code: f"\\u{code:04x}"
+    for code in (*range(0x7F, 0xA0), *range(0x2028, 0x202F), *range(0x2066, 0x206A), 0xFEFF, 0xFFFE, 0xFFFF)
+}
+#: What a literal block cannot hold: those, and other control characters.
+_NOT_LITERAL = frozenset(map(chr, (*_ESCAPED, *range(0x0A), *range(0x0B, 0x20))))
 _SIMPLE_KEY = 1000  # characters; libyaml looks no further than 1024 for the ':' of a key
 _INT64 = range(-(2**63), 2**63)
 
 
-@cache
-def _literal() -> re.Pattern[str]:
-    """Text for a literal block: nothing that needs an escape, no tabs, no line that ends in a space.
-
-    Compiled when a text has several lines: it takes 3 ms.
-    """
-    return re.compile(
-        "[\x21-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]"
-        "(?:[\x20-\x7e\xa0-\u2027\u202f-\u2065\u206a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|(?<! )\n)*"
-    )
+def _is_literal(text: str) -> bool:
+    """Can a literal block hold the text: nothing that needs an escape, no tabs, no line that ends in a space?"""
+    return text[0] not in " \n" and " \n" not in text and _NOT_LITERAL.isdisjoint(text) and _surrogate(text) is None
 
 
 def emit(tree: Tree, *, header: str = "", block_depth: int = limits.DEPTH) -> str:
@@ -105,14 +104,28 @@ def _flow_string(text: str, as_json: bool) -> str:  # noqa: FBT001 - internal
 def quoted(text: str) -> str:
     """Return `text` in double quotes, as JSON and as both versions of YAML read it. ValueError for lone surrogates."""
     literal = _json_string(text)
-    return literal if literal.isascii() and "\x7f" not in literal else _ESCAPED.sub(_escape, literal)
+    if literal.isascii() and "\x7f" not in literal:
+        return literal
+    if (surrogate := _surrogate(text)) is not None:
+        raise ValueError(f"the lone surrogate U+{ord(surrogate):04X} is no character and cannot be written")
+    return literal.translate(_ESCAPED)
+
+
+def _surrogate(text: str) -> str | None:
+    """Return the first lone surrogate."""
+    try:
+        text.encode()
+    except UnicodeEncodeError as error:
+        return text[error.start]
+    return None
 
 
 def inline(text: str) -> str:
     """Return `text` on one line: plain if every reader agrees that it is this string, else quoted."""
-    if _PLAIN.fullmatch(text) and not (len(text) <= _LONGEST_RESERVED and text.lower() in _RESERVED):
-        return text
-    return quoted(text)
+    plain = text[:1] in _PLAIN_FIRST and not text.strip(_PLAIN) and text[-1] not in " :"
+    if not plain or any(pair in text for pair in _NOT_PLAIN):
+        return quoted(text)
+    return quoted(text) if len(text) <= _LONGEST_RESERVED and text.lower() in _RESERVED else text
 
 
 _key = lru_cache(maxsize=4096)(inline)
@@ -160,7 +173,7 @@ def _sequence(lines: list[str], items: list[Tree], lead: str, indent: str, depth
 
 def _string(text: str, indent: str) -> str:
     """Return a string value: a literal block if it has several lines and that is safe, else one line."""
-    if "\n" not in text or not _literal().fullmatch(text) or text.endswith(("\n\n", " ")):
+    if "\n" not in text or not _is_literal(text) or text.endswith(("\n\n", " ")):
         return inline(text)
     below = f"\n{indent}  "
     body = "".join(f"{below}{line}" if line else "\n" for line in text.removesuffix("\n").split("\n"))
@@ -204,13 +217,6 @@ def _float(value: float) -> str:
 def _check_depth(depth: int) -> None:
     if depth > limits.DEPTH:
         raise ValueError(f"mappings and lists are nested more than {limits.DEPTH} deep")
-
-
-def _escape(found: re.Match[str]) -> str:
-    code = ord(found[0])
-    if 0xD800 <= code <= 0xDFFF:
-        raise ValueError(f"the lone surrogate U+{code:04X} is no character and cannot be written")
-    return f"\\u{code:04x}"
 
 
 def _comment(line: str) -> str:

@@ -6,16 +6,16 @@ every other reader of the file will refuse it. And JSON writes characters beyond
 """
 
 import json
-import re
 from bisect import bisect_left
 from collections.abc import Mapping
 from types import MappingProxyType
 
 from muster.data.yaml import messages
 from muster.data.yaml.source import Fault
+from muster.regex import Regex
 
-_ESCAPE = re.compile(rb"\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|.)", re.DOTALL)
-_STRING_OR_CONSTANT = re.compile(r'"(?:\\.|[^"\\])*"|NaN|-?Infinity', re.DOTALL)
+_ESCAPE = Regex(rb"(?s)\\(?:u([dD][89abAB][0-9a-fA-F]{2})\\u([dD][c-fC-F][0-9a-fA-F]{2})|.)")
+_STRING_OR_CONSTANT = Regex(r'(?s)"(?:\\.|[^"\\])*"|NaN|-?Infinity')
 _PAIR_LENGTH = len(r"\ud83d\ude00")
 _SHORTER_BY = _PAIR_LENGTH - len(r"\U0001f600")
 
@@ -63,7 +63,7 @@ def join_surrogates(data: bytes) -> tuple[bytes, Shifts]:
     shifts: dict[int, list[int]] = {}
     line = column = taken = 0
     for escape in _ESCAPE.finditer(data):
-        if escape[1] is None:
+        if not escape[1]:
             continue
         before = data[taken : escape.start()]
         if newlines := before.count(b"\n"):

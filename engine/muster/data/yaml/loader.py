@@ -15,9 +15,8 @@ The answer is used only to keep the last state of an object whose file is broken
 and one too few would drop that state.
 """
 
-import re
 from collections.abc import Iterable, Iterator
-from itertools import islice
+from itertools import islice, takewhile
 from typing import NamedTuple
 
 import yaml
@@ -27,13 +26,12 @@ from muster.data.yaml import jsontext, limits, messages, source
 from muster.data.yaml.builder import AbandonError, Builder, TooManyNodesError
 from muster.data.yaml.problem import Document, DocumentIdentity, Loaded, Problem
 from muster.data.yaml.source import Chunk, Fault
+from muster.regex import Regex
 
-# The dashes of a list's item count as indentation. Every part is linear in the length of a line.
-_LINE = re.compile(
-    r"""^([{ \t]*(?:-[ ]+)*)["']?(apiVersion|kind|metadata|name|namespace)["']?[ \t]*:([^\r\n]*)""", re.MULTILINE
-)
-_VALUE = re.compile(r"""[ \t]*["']?([^\s"'#,{}\[\]]+)""")
-_FLOW_FIELD = re.compile(r"""\b(name|namespace)["']?[ \t]*:[ \t]*["']?([^\s"',{}]+)""")
+_SOUGHT = frozenset(("apiVersion", "kind", "metadata", "name", "namespace"))
+_FLOW_FIELD = Regex(r"""\b(name|namespace)["']?[ \t]*:[ \t]*["']?([^\s"',{}]+)""")
+_QUOTES = ('"', "'")
+_BEHIND_WORD = frozenset("\"'#,{}[]")
 _TEXT_LIMIT = 256 * 1024  # characters scanned of one document
 
 
@@ -72,7 +70,7 @@ def _of_tree(tree: Tree) -> Iterator[DocumentIdentity]:
 
 def _of_text(text: str) -> Iterator[DocumentIdentity]:
     """Yield what the lines say: the outermost object and, where it is a list, the items one level below."""
-    lines = [_KeyLine(len(found[1]), "-" in found[1], found[2], found[3]) for found in _LINE.finditer(text)]
+    lines = [line for text_line in text.split("\n") if (line := _key_line(text_line)) is not None]
     indents = sorted({line.indent for line in lines if line.key in ("apiVersion", "kind")})
     if not indents:
         return
@@ -80,6 +78,21 @@ def _of_text(text: str) -> Iterator[DocumentIdentity]:
     yield own
     if own.kind.endswith("List") and len(indents) > 1:
         yield from _objects_at(indents[1], lines)
+
+
+def _key_line(line: str) -> _KeyLine | None:
+    """Return a line with one of the keys sought; None for any other. The dashes of a list's items count as
+    indentation."""
+    before, colon, rest = line.partition(":")
+    word = before.rstrip(" \t").lstrip("{- \t")
+    key = word[word[:1] in _QUOTES : len(word) - (word[-1:] in _QUOTES)]
+    if not colon or key not in _SOUGHT:
+        return None
+    indent = before[: before.index(word)]
+    dashes = indent.lstrip("{ \t")
+    if dashes and ("--" in dashes or dashes.strip("- ") or dashes[-1] != " "):
+        return None
+    return _KeyLine(len(indent), dashes != "", key, rest.partition("\r")[0])
 
 
 def _objects_at(indent: int, lines: Iterable[_KeyLine]) -> Iterator[DocumentIdentity]:
@@ -99,13 +112,15 @@ def _objects_at(indent: int, lines: Iterable[_KeyLine]) -> Iterator[DocumentIden
             inside = line.key == "metadata"
             seen.setdefault(line.key, _scalar(line.rest))
             if inside:
-                seen |= {f".{field}": value for field, value in _FLOW_FIELD.findall(line.rest)}
+                seen |= {f".{match[1]}": match[2] for match in _FLOW_FIELD.finditer(line.rest)}
     yield _identity(seen)
 
 
 def _scalar(rest: str) -> str:
     """Return the word after a colon, without its quotes."""
-    return found[1] if (found := _VALUE.match(rest)) else ""
+    text = rest.lstrip(" \t")
+    text = text[text[:1] in _QUOTES :]
+    return "".join(takewhile(lambda character: character not in _BEHIND_WORD and not character.isspace(), text))
 
 
 def _identity(seen: dict[str, str]) -> DocumentIdentity:

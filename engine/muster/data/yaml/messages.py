@@ -4,8 +4,9 @@ Each function gives a `ProblemText`; its `kind` is the slug by which the fleet l
 phrases are translated here too, because they speak of tokens where people think of lines and quotes.
 """
 
-import re
 from typing import NamedTuple
+
+from muster.regex import Regex
 
 _SHOWN = 40  # characters of a value that a message quotes
 
@@ -169,7 +170,8 @@ def not_json(problem: str) -> ProblemText:
     return ProblemText("syntax", f"not valid JSON: {problem}", "name the file .yaml if it is YAML")
 
 
-_ESCAPE = re.compile(r"\\(?:x.{0,2}|u.{0,4}|U.{0,8}|.)?")
+_LONGEST_ESCAPE = 10
+_ESCAPE = Regex(r"\\(?:x.{0,2}|u.{0,4}|U.{0,8}|.)?")
 
 #: libyaml's problem -> what it means to the person who wrote the file.
 _SYNTAX: dict[str, tuple[str, str]] = {
@@ -243,7 +245,7 @@ def syntax(problem: str, rest: str, since_line: int) -> ProblemText:
         return _unusable_start(rest)
     if problem == "found a tab character that violates indentation":
         return tab()
-    escape = _ESCAPE.match(rest)
+    escape = _ESCAPE.match(rest[:_LONGEST_ESCAPE])
     message, hint = _SYNTAX.get(problem, (f"not valid YAML: {problem}", ""))
     message = message.replace("{escape}", shown(escape[0]).replace("\\\\", "\\") if escape else "this")
     return ProblemText("syntax", message + (f" (it begins on line {since_line})" if since_line else ""), hint)

@@ -5,8 +5,7 @@ indentation, folded line breaks, doubled quotes and escapes. Each style is one g
 characters, in the order of the value; a character from folding (a space, a newline) has the place of its line's end.
 """
 
-import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import islice
 from typing import Final, NamedTuple
 
@@ -18,10 +17,8 @@ class Position(NamedTuple):
     column: int
 
 
-_PROPERTY: Final = re.compile(r"[&!]\S*")
-_ESCAPE: Final = re.compile(r"\\(?:x[0-9A-Fa-f]{2}|u[0-9A-Fa-f]{4}|U[0-9A-Fa-f]{8}|.)", re.DOTALL)
-_HEADER: Final = re.compile(r"[|>](?:[+-]?(\d)?[+-]?)")
-_COLLECTION_STARTS: Final = re.compile(r"\s*(?:[-?]\s+)*")
+#: How many hexadecimal digits follow `\\x`, `\\u` and `\\U`.
+_HEX_DIGITS: Final = {"x": 2, "u": 4, "U": 8}
 
 
 def position_in_scalar(lines: Sequence[str], start: Position, style: str | None, offset: int) -> Position:
@@ -35,9 +32,9 @@ def position_in_scalar(lines: Sequence[str], start: Position, style: str | None,
     if style in ("|", ">"):
         found = _block(lines, begin, folded=style == ">")
     elif style == '"':
-        found = _folded(_quoted_pieces(lines, begin, '"', _ESCAPE))
+        found = _folded(_quoted_pieces(lines, begin, '"', _after_escape))
     elif style == "'":
-        found = _folded(_quoted_pieces(lines, begin, "'", re.compile("''")))
+        found = _folded(_quoted_pieces(lines, begin, "'", _after_doubled))
     else:
         found = _folded(_plain_pieces(lines, begin))
     offset = max(offset, 0)
@@ -53,9 +50,8 @@ def _skip_properties(lines: Sequence[str], start: Position) -> Position:
     while line <= len(lines):
         text = lines[line - 1]
         column += len(text[column - 1 :]) - len(text[column - 1 :].lstrip())
-        match = _PROPERTY.match(text, column - 1)
-        if match is not None:
-            column = match.end() + 1
+        if text[column - 1 : column] in ("&", "!"):
+            column += len(text[column - 1 :].split(maxsplit=1)[0])
         elif column <= len(text) and not (text[column - 1] == "#" and line > start.line):
             return Position(line, column)
         else:
@@ -84,26 +80,46 @@ def _plain_pieces(lines: Sequence[str], start: Position) -> Iterator[_Piece]:
         yield _Piece(found, Position(line, len(text) + 1))
 
 
-def _quoted_pieces(lines: Sequence[str], start: Position, quote: str, escape: re.Pattern[str]) -> Iterator[_Piece]:
-    """Yield the lines of a quoted scalar. An escape counts as one character, at its beginning."""
+def _quoted_pieces(
+    lines: Sequence[str], start: Position, quote: str, after: Callable[[str, int], int]
+) -> Iterator[_Piece]:
+    """Yield the lines of a quoted scalar. An escape counts as one character, at its beginning; `after` returns where
+    one ends, or where it was asked if none begins there."""
     for line in range(start.line, len(lines) + 1):
         text = lines[line - 1]
         column = start.column if line == start.line else _indentation(text)
         found: list[Position] = []
         kept, escaped = 0, False
         while column < len(text):
-            match = escape.match(text, column)
-            if match is None and text[column] == quote:
+            end = after(text, column)
+            if end == column and text[column] == quote:
                 yield _Piece(found, Position(line, column + 1), last=True)
                 return
-            escaped = match is None and text[column] == "\\" and quote == '"'
+            escaped = end == column and text[column] == "\\" and quote == '"'
             if not escaped:
                 found.append(Position(line, column + 1))
-            if match is not None or not text[column].isspace():
+            if end > column or not text[column].isspace():
                 kept = len(found)
-            column = match.end() if match is not None else column + 1
+            column = max(end, column + 1)
         # White space before a break is folded away with it, unless the break is escaped.
         yield _Piece(found if escaped else found[:kept], Position(line, len(text) + 1), escaped)
+
+
+def _after_escape(text: str, at: int) -> int:
+    """Return where an escape in double quotes ends."""
+    if text[at] != "\\" or at + 1 == len(text):
+        return at
+    number = text[at + 2 : at + 2 + _HEX_DIGITS.get(text[at + 1], 0)]
+    return at + 2 + (len(number) if len(number) == _HEX_DIGITS.get(text[at + 1]) and _is_hex(number) else 0)
+
+
+def _is_hex(text: str) -> bool:
+    return not text.strip("0123456789abcdefABCDEF")
+
+
+def _after_doubled(text: str, at: int) -> int:
+    """Return where a doubled single quote ends."""
+    return at + 2 if text.startswith("''", at) else at
 
 
 def _folded(pieces: Iterator[_Piece]) -> Iterator[Position]:
@@ -149,17 +165,21 @@ def _block(lines: Sequence[str], header: Position, *, folded: bool) -> Iterator[
 def _block_indent(lines: Sequence[str], header: Position) -> int:
     """Return the indentation of the scalar's lines: the first one's, or what the header says on top of its parent's."""
     text = lines[header.line - 1]
-    match = _HEADER.match(text, header.column - 1)
-    if match is not None and match[1]:
-        return _parent_indent(text[: header.column - 1]) + int(match[1])
+    indicators = text[header.column - 1 : header.column + 2]
+    explicit = indicators[1:].lstrip("+-")[:1]
+    if indicators[:1] in ("|", ">") and explicit.isdecimal():
+        return _parent_indent(text[: header.column - 1]) + int(explicit)
     following = (line for line in lines[header.line :] if line.strip(" "))
     return max(_indentation(next(following, ""), " "), 0)
 
 
 def _parent_indent(before: str) -> int:
     """Return the indentation of the collection that holds the scalar, from what stands before it on its line."""
-    match = _COLLECTION_STARTS.match(before)
-    start = match.end() if match is not None else 0
+    start = _indentation(before)
+    while before[start : start + 1] in ("-", "?") and before[start + 1 : start + 2].isspace():
+        start += 1
+        while before[start : start + 1].isspace():
+            start += 1
     if start < len(before.rstrip()):
         return start  # a key: its mapping is indented as far
     marks = [position for position, character in enumerate(before) if character in "-?"]

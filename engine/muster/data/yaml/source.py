@@ -5,19 +5,23 @@ U+2028 and U+2029 as line ends as YAML 1.1 does, where editors, git and YAML 1.2
 a line number means the same to everyone.
 """
 
-import re
 from collections.abc import Iterator
-from functools import cache
 from typing import NamedTuple
 
 from muster.data.yaml import messages
+from muster.regex import Regex
 
 BOM = b"\xef\xbb\xbf"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff", b"\x00\x00\xfe\xff")
 
 _HARMLESS = bytes([0x09, 0x0A, *range(0x20, 0x7F)])
 #: A line that begins a document: nothing else in YAML may hold `---` at a line's start, not even a quoted text.
-_BOUNDARY = re.compile(rb"^---(?=[ \t\r\n]|\Z)", re.MULTILINE)
+_BOUNDARY = b"---"
+_BEHIND_BOUNDARY = frozenset((b" ", b"\t", b"\r", b"\n", b""))
+#: What no text may hold. The first match begins with it.
+_FORBIDDEN = Regex(
+    "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|\r(?:[^\n]|$)"
+)
 
 
 class Fault(NamedTuple):
@@ -51,11 +55,14 @@ def split(data: bytes) -> Iterator[Chunk]:
     Purely lexical, hence possible for broken files. The first is absent where the file begins with `---`.
     """
     start = line = 0
-    for boundary in _BOUNDARY.finditer(data):
-        if boundary.start() > start:
-            yield Chunk(data[start : boundary.start()], line)
-            line += data.count(b"\n", start, boundary.start())
-            start = boundary.start()
+    boundary = data.find(b"\n" + _BOUNDARY) + 1
+    while boundary:
+        behind = boundary + len(_BOUNDARY)
+        if data[behind : behind + 1] in _BEHIND_BOUNDARY:
+            yield Chunk(data[start:boundary], line)
+            line += data.count(b"\n", start, boundary)
+            start = boundary
+        boundary = data.find(b"\n" + _BOUNDARY, boundary) + 1
     yield Chunk(data[start:], line)
 
 
@@ -73,19 +80,12 @@ def check(data: bytes) -> Fault | None:
         except UnicodeDecodeError as error:
             before = data[: error.start].decode("utf-8")
             return Fault(messages.not_utf8(data[error.start]), *_place(before))
-    if (found := _forbidden().search(text)) is None:
+    if text.replace("\n", "").replace("\t", "").isprintable() or (match := _FORBIDDEN.search(text)) is None:
         return None
-    if found[0] == "\x00" and text.count("\x00") * 3 > len(text):
+    first = match[0][0]
+    if first == "\x00" and text.count("\x00") * 3 > len(text):
         return Fault(messages.utf16(), 1, 1)
-    return Fault(messages.control_character(found[0]), *_place(text[: found.start()]))
-
-
-@cache
-def _forbidden() -> re.Pattern[str]:
-    """What no text may hold. Compiled when a file is not plain ASCII: it takes a millisecond."""
-    return re.compile(
-        "[^\t\n\r\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]|\r(?!\n)"
-    )
+    return Fault(messages.control_character(first), *_place(text[: match.start()]))
 
 
 def _place(before: str) -> tuple[int, int]:

@@ -4,17 +4,18 @@ Nothing here is trusted: `muster.data.yaml.edit` proves each result. So this cov
 the rest (explicit `?` keys, comments inside of brackets that would be cut) to fail there.
 """
 
-import re
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 from muster.data.tree import Tree
 from muster.data.yaml.emitter import block_lines, flow, inline, quoted
 from muster.data.yaml.nodes import Node, Path, Step, compose
 from muster.data.yaml.source import BOM
+from muster.regex import Regex
 
-_BLOCK_HEADER = re.compile(r"[|>][0-9+-]*")
-_SINGLE_QUOTABLE = re.compile("[\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
+_BLOCK_HEADER = "0123456789+-"
+_SINGLE_QUOTABLE = Regex("[\x20-\x7e\xa0-\u2027\u202a-\ud7ff\ue000-\ufefe\uff00-\ufffd\U00010000-\U0010ffff]*")
 
 
 class EditError(Exception):
@@ -56,7 +57,7 @@ class Splicer:
         for _ in range(composed.line):
             head = text.index("\n", head) + 1
         self.head, self.text = text[:head], text[head:]
-        self.starts = [0, *(found.end() for found in re.finditer("\n", self.text))]
+        self.starts = [0, *accumulate(len(line) + 1 for line in self.text.split("\n")[:-1])]
         self.newline = "\r\n" if "\r\n" in text else "\n"
 
     # The edits
@@ -181,7 +182,7 @@ class Splicer:
         the line before which the lines of a new value go. `head` is the offset behind the ':' or '-'."""
         line, after = node.start.line, self._last_line(node) + 1
         if node.style in ("|", ">"):
-            header = _Splice(head, self._header(node).end(), "")
+            header = _Splice(head, node.start.offset + len(self._header(node)), "")
             return [header, _Splice(self._line_start(line + 1), self._line_start(after), "")], line + 1
         rest = self.text[node.end.offset : self._line_end(node.end.line)]
         if not self.text[self.starts[node.start.line] : node.start.offset].strip(" "):
@@ -191,12 +192,14 @@ class Splicer:
         end = self._line_end(after - 1) if self._is_block(node) else node.end.offset
         return [_Splice(head, end, "")], after
 
-    def _header(self, node: Node) -> re.Match[str]:
+    def _header(self, node: Node) -> str:
         """Return the indicators with which a block scalar begins."""
-        header = _BLOCK_HEADER.match(self.text, node.start.offset)
-        if header is None:
+        start = end = node.start.offset
+        if self.text[start : start + 1] not in ("|", ">"):
             raise EditError("a block scalar with an anchor or a tag cannot be edited")
-        return header
+        while self.text[end + 1 : end + 2] and self.text[end + 1] in _BLOCK_HEADER:
+            end += 1
+        return self.text[start : end + 1]
 
     def _head(self, slot: _Slot) -> int:
         """Return the offset behind the ':' or '-' that a value in block context belongs to."""
@@ -262,7 +265,7 @@ class Splicer:
             node = node.items[-1]
         if node.style not in ("|", ">"):
             return node.end.line
-        if "+" in self._header(node)[0]:
+        if "+" in self._header(node):
             return max(self._line_of(max(node.end.offset - 1, 0)), node.start.line)
         return max(self._line_of(len(self.text[: node.end.offset].rstrip())), node.start.line)
 
