@@ -26,6 +26,7 @@ from muster.fleet.faults import listening_to_fallbacks
 from tests.support.commandline import muster as muster
 from tests.support.commandline import once  # noqa: F401 - likewise
 from tests.support.examples import often
+from tests.support.programs import SEARCH_PATH
 
 if TYPE_CHECKING:
     from _typeshed import TraceFunction
@@ -39,6 +40,7 @@ ENVIRON = re.compile(
 )
 for _name in [name for name in os.environ if not ENVIRON.fullmatch(name)]:
     del os.environ[_name]
+os.environ["PATH"] = SEARCH_PATH
 
 yaml.SafeLoader = yaml.CSafeLoader  # type: ignore[assignment,misc] # of yaml.safe_load: libyaml's parser is ten times as fast
 

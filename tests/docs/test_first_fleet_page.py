@@ -21,16 +21,16 @@ PAGE = (DOCS / "first-fleet.md").read_text(encoding="utf-8")
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl not installed")
 def test_a_cluster_takes_the_agent(hub: Hub, tmp_path: Path) -> None:
     (join,) = re.findall(r"^\$ muster (join [^>]*) > \.\./agent.yaml$", PAGE, re.MULTILINE)
-    code, text, _ = muster(*shlex.split(join.replace("\\\n", "")), environ=git_environ(tmp_path), cwd=tmp_path)
+    code, text, steps = muster(*shlex.split(join.replace("\\\n", "")), environ=git_environ(tmp_path), cwd=tmp_path)
     assert code == 0
     folder = tmp_path / "fleet"
     folder.mkdir()
     (tmp_path / "agent.yaml").write_text(text, encoding="utf-8")
     (folder / "credentials").write_text("https://ada:secret@git.example.com\n", encoding="utf-8")
-    commands = re.findall(r"^kubectl .*$", PAGE, re.MULTILINE)
-    assert len(commands) == 2
+    (commands,) = re.findall(r"^```text\n(kubectl apply .*?)^```$", PAGE, re.MULTILINE | re.DOTALL)
+    assert commands.splitlines()[-1] in steps.splitlines(), "the command that join prints"
     done = subprocess.run(
-        ["sh", "-ec", "\n".join(commands)],
+        ["sh", "-ec", commands],
         cwd=folder, env=git_environ(tmp_path, KUBECONFIG=str(hub.kubeconfig)), capture_output=True, text=True,
         check=False,
     )  # fmt: skip

@@ -1,11 +1,9 @@
 """A real hub: kube-apiserver and etcd in directories of their own, with CustomResourceDefinitions of upstream's kinds.
 
-The programs are looked for in `$KUBEBUILDER_ASSETS` (the convention of envtest), on the PATH, and where `make servers`
-builds them. The server validates fields strictly. It has two users: `admin` may do anything, `muster` what roles allow.
+The server validates fields strictly. It has two users: `admin` may do anything, `muster` what roles allow.
 """
 
 import json
-import os
 import secrets
 import shutil
 import signal
@@ -27,10 +25,7 @@ from muster.data.tree import Tree, dig
 from tests.support.patience import PATIENCE_SECONDS, wait_until
 from tests.support.upstream import crds
 
-BUILT = Path(os.environ.get("XDG_CACHE_HOME", Path.home() / ".cache")) / "muster-tests" / "bin"
-_PLACES = (os.environ.get("KUBEBUILDER_ASSETS"), os.environ["PATH"], str(BUILT))
-SEARCH_PATH = os.pathsep.join(place for place in _PLACES if place)
-BINARIES = {name: shutil.which(name, path=SEARCH_PATH) for name in ("etcd", "kube-apiserver")}
+BINARIES = {name: shutil.which(name) for name in ("etcd", "kube-apiserver")}
 MISSING = [name for name, found in BINARIES.items() if found is None]
 needs_hub = pytest.mark.skipif(bool(MISSING), reason=f"{' and '.join(MISSING)} not installed (make servers)")
 

@@ -15,7 +15,7 @@ from tests.docs.act.test_argocd import LATER, dies
 from tests.docs.act.test_ci import example
 from tests.support.commandline import Run
 from tests.support.git import Repo
-from tests.support.hub import BUILT
+from tests.support.programs import MADE
 
 PAGES = Path(__file__).parents[3] / "docs/act"
 NOON = "2026-01-01T12:00:00Z"
@@ -121,7 +121,7 @@ def test_backstage(muster: Run, tmp_path: Path) -> None:
         assert all(re.fullmatch(r"[A-Za-z0-9_.-]{1,63}", value) for value in entity["metadata"]["labels"].values())
         assert all(isinstance(value, str) for value in entity["metadata"]["annotations"].values())
         assert entity["spec"].keys() == {"type", "owner", "lifecycle"}
-    modules = BUILT.parent / "backstage" / "node_modules"
+    modules = MADE / "backstage" / "node_modules"
     if shutil.which("node") is None or not modules.exists():
         pytest.skip("node or @backstage/catalog-model is not installed, whose rules are the rest (make servers)")
     wrong = {**entities[0], "metadata": {**entities[0]["metadata"], "labels": {"a": "no label"}}}

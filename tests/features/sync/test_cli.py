@@ -12,8 +12,9 @@ from muster.data.tree import Tree, dig
 from muster.features.sync.wanted import SCHEDULING_DISABLED
 from tests.support.commandline import Run
 from tests.support.git import Repo, new_repository
-from tests.support.hub import BUILT, Hub, RefusedError, foreign_kind, needs_hub
+from tests.support.hub import Hub, RefusedError, foreign_kind, needs_hub
 from tests.support.hub import hub as hub
+from tests.support.programs import MADE
 
 pytestmark = needs_hub
 NOON = "2026-01-01T12:00:00Z"
@@ -391,7 +392,7 @@ def test_a_projection_s_file_that_was_edited_is_neither_synced_nor_a_reason_to_p
     assert deliveries(synced) == ["c1", "c2"]
 
 
-CLUSTER_API = BUILT.parent / "crds" / "cluster-api.yaml"
+CLUSTER_API = MADE / "crds" / "cluster-api.yaml"
 
 
 @pytest.mark.skipif(not CLUSTER_API.exists(), reason="Cluster API's definitions are not there (make servers)")

@@ -8,9 +8,8 @@ from pathlib import Path
 import pytest
 
 from muster.data.tree import Tree
-from tests.support.hub import SEARCH_PATH
 
-BINARY = shutil.which("applicationset", path=SEARCH_PATH)
+BINARY = shutil.which("applicationset")
 needs_argocd = pytest.mark.skipif(BINARY is None, reason="applicationset (Argo CD) not installed (make servers)")
 
 
