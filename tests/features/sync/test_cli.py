@@ -12,7 +12,7 @@ from muster.data.tree import Tree, dig
 from muster.features.sync.wanted import SCHEDULING_DISABLED
 from tests.support.commandline import Run
 from tests.support.git import Repo, new_repository
-from tests.support.hub import Hub, RefusedError, foreign_kind, needs_hub
+from tests.support.hub import Hub, RefusedError, foreign_kind, needs_hub, path_of
 from tests.support.hub import hub as hub
 from tests.support.programs import MADE
 
@@ -33,8 +33,11 @@ PLACEMENT = (
 class Synced:
     """A fleet, its namespace on a hub, and a hub user who has no more than what `--print-rbac` prints."""
 
-    def __init__(self, muster: Run, hub: Hub, folder: Path, namespace: str) -> None:
+    def __init__(self, muster: Run, hub: Hub, folder: Path, namespace: str, parent: tuple[str, ...] = ()) -> None:
+        """`parent`: the options that name the set; none: one of the default name in the fleet's namespace."""
         self.muster, self.hub, self.namespace, self._folder = muster, hub, namespace, folder
+        self.parent = parent or ("--namespace", namespace)
+        self.access: tuple[str, ...] = ("--kubeconfig", str(hub.kubeconfig), "--context", "muster")
         self.repo: Repo = new_repository(folder / "fleet")
         self.now = NOON
         self.repo.commit({"sets.yaml": SETS.format(ns=namespace), "web.yaml": self.placement("web")})
@@ -47,15 +50,12 @@ class Synced:
     def grant(self, *arguments: str) -> str:
         """Give the hub's user `muster` the rights that are printed; return them."""
         access = ("--kubeconfig", str(self.hub.kubeconfig), "--context", "admin")
-        of = ("--repo", self.repo.path, "--namespace", self.namespace)
+        of = ("--repo", self.repo.path, *self.parent)
         code, printed, errors = self.muster("sync", *of, "--print-rbac", *access, *arguments)
         assert code == 0, errors
         for body in yaml.safe_load_all(printed):
             if body["kind"].endswith("Binding"):
                 body["subjects"] = [{"kind": "User", "name": "muster", "apiGroup": "rbac.authorization.k8s.io"}]
-            body["metadata"]["name"] += f"-{self.namespace}" if body["kind"].startswith("ClusterRole") else ""
-            if body["kind"] == "ClusterRoleBinding":
-                body["roleRef"]["name"] += f"-{self.namespace}"
             self.hub.apply(body)
         return printed + errors
 
@@ -78,8 +78,7 @@ class Synced:
         assert code in (0, 1), errors
 
     def __call__(self, *arguments: str, code: int = 0) -> str:
-        arguments = ("--kubeconfig", str(self.hub.kubeconfig), "--context", "muster", *arguments)
-        found, out, errors = self.muster("sync", "--repo", self.repo.path, "--namespace", self.namespace, *arguments)
+        found, out, errors = self.muster("sync", "--repo", self.repo.path, *self.parent, *self.access, *arguments)
         assert found == code, errors + out
         return out + errors
 
@@ -99,7 +98,8 @@ class Synced:
 
 @pytest.fixture
 def synced(muster: Run, hub: Hub, tmp_path: Path, request: pytest.FixtureRequest) -> Iterator[Synced]:
-    namespace = request.node.name.replace("_", "-").removeprefix("test-")[:40].strip("-")
+    name = request.node.name.removeprefix("test_").lower()
+    namespace = "".join(one if one.isalnum() else "-" for one in f"{name[:30]}{name[30:][-16:]}").strip("-")
     made = Synced(muster, hub, tmp_path, namespace)
     made.reconciled()
     yield made
@@ -209,6 +209,12 @@ def test_a_dry_run_changes_nothing(synced: Synced) -> None:
     assert len(synced.document("--dry-run")["created"]) == 1
     with pytest.raises(RefusedError, match="404"):
         synced.decision()
+    synced.document()
+    before = synced.decision()
+    synced.repo.commit({"web.yaml": None})
+    synced.reconciled()
+    assert "PlacementDecision/web-decision-1" in names(synced.document("--dry-run")["pruned"])
+    assert synced.decision() == before
 
 
 def test_another_repository_is_refused(synced: Synced) -> None:
@@ -220,7 +226,7 @@ def test_another_repository_is_refused(synced: Synced) -> None:
 def test_an_object_that_somebody_else_made_is_left_alone(synced: Synced) -> None:
     body = {
         "apiVersion": "cluster.open-cluster-management.io/v1beta1", "kind": "PlacementDecision",
-        "metadata": {"name": "web-decision-1", "namespace": synced.namespace},
+        "metadata": {"name": "web-decision-1", "namespace": synced.namespace, "labels": {"of": "somebody"}},
     }  # fmt: skip
     synced.hub.apply(body)
     assert "muster did not make it" in synced(code=1)
@@ -380,6 +386,24 @@ def test_objects_of_projections_that_a_hub_does_not_take_are_reported(projected:
     assert "no rule for Nothing of v1: the hub has no such kind" in synced.grant("--projections", "all")
     another = ("--name", "other", "--repository", "x", "--projections", "deliveries", "--context", "admin")
     assert "part of another ApplySet" in synced(*another, code=1)
+
+
+def test_a_projected_object_without_its_label_is_healed_too(projected: Synced) -> None:
+    projected.document("--projections", "all")
+    settings = {
+        "apiVersion": "v1",
+        "kind": "ConfigMap",
+        "metadata": {"name": "settings", "namespace": projected.namespace},
+    }
+    body = {"metadata": {"labels": None}}
+    projected.hub.request("PATCH", path_of(settings), body, form="merge-patch+json")
+    assert names(projected.document("--projections", "all")["changed"]) == ["ConfigMap/settings"]
+    projected.hub.delete(settings)
+    projected.hub.apply({**settings, "data": {"clusters": "many"}}, manager="somebody")
+    assert "muster did not make it; --take-over" in projected("--projections", "all", code=1)
+    taken = projected.document("--projections", "all", "--take-over")
+    assert (names(taken["taken"]), taken["changed"], taken["failed"]) == (["ConfigMap/settings"], [], [])
+    assert projected.hub.get(settings)["data"] == {"clusters": "2"}
 
 
 def test_a_projection_s_file_that_was_edited_is_neither_synced_nor_a_reason_to_prune(projected: Synced) -> None:

@@ -8,8 +8,9 @@ from muster.data.kinds import PLACEMENT, PLACEMENT_DECISION
 from muster.data.tree import dig
 from muster.features.sync.following import document_of, lines_of
 from muster.features.sync.hub import HubKey, HubKind
+from muster.features.sync.ownership import SyncParent
 from muster.features.sync.rbac import rbac
-from muster.features.sync.sync import Synced, SyncParent
+from muster.features.sync.sync import Synced
 from muster.features.sync.wanted import SCHEDULING_DISABLED, Patch, wanted
 from muster.git.open import open_snapshot
 from muster.run.checking import check_snapshot

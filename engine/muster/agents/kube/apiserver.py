@@ -195,9 +195,11 @@ class ApiServer:
 
     def delete(self, path: str, uid: str = "", *, propagation: str = "", dry_run: bool = False) -> Tree:
         """Delete an object, only if it has this uid; return the server's answer."""
+        # All options are in the body: a server that gets one does not look at the query.
         body = {**({"preconditions": {"uid": uid}} if uid else {}),
-                **({"propagationPolicy": propagation} if propagation else {})}  # fmt: skip
-        return self.request("DELETE", path, {"dryRun": "All" if dry_run else ""}, body)
+                **({"propagationPolicy": propagation} if propagation else {}),
+                **({"dryRun": ["All"]} if dry_run else {})}  # fmt: skip
+        return self.request("DELETE", path, body=body or None)
 
     def close(self) -> None:
         """Close kept connections."""

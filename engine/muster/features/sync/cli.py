@@ -34,7 +34,8 @@ _LIMIT_SECONDS = 30.0  # of one request
 @click.option("--karmada", is_flag=True, help="Write Karmada's remedy actions and traffic blocks, too.")
 @click.option("--hive", is_flag=True, help="Write Hive's ClusterDeployments and ClusterClaims, too.")
 @options.projections_option
-@click.option("--take-over", is_flag=True, help="Take over the PlacementDecisions that OCM's own scheduler made.")
+@click.option("--take-over", is_flag=True,
+              help="Take over what OCM's own scheduler or kubectl apply made, if the fleet decides it.")  # fmt: skip
 @click.option("--watch", is_flag=True, help="Go on until stopped: after each commit, and at an interval.")
 @click.option("--interval", type=options.INTERVAL, default="30s", show_default=True, metavar="DURATION",
               help="With --watch: how often to look for changes made by hand.")  # fmt: skip
@@ -61,8 +62,9 @@ def command(
     Conditions, taints and Leases of clusters are never written.
 
     A change that someone makes by hand is repaired. Objects that muster made are deleted when their reason is gone, and
-    no others. Decisions of OCM's scheduler are reported and stay; with --take-over they become muster's. With --dry-run
-    and --take-over, the list shows which of them differ.
+    no others. Objects of others are reported and stay. With --take-over they become muster's if the fleet decides them
+    and no controller but OCM's scheduler has them; other decisions about its Placements go. With --dry-run, the list
+    shows which of them differ. Each fleet on one hub needs a --namespace or --name of its own.
 
     \b
     Examples:
@@ -71,7 +73,7 @@ def command(
     """
     from muster.agents.kube.apiserver import ApiError
     from muster.cli.documents import yaml_stream
-    from muster.features.sync.sync import SyncParent
+    from muster.features.sync.ownership import SyncParent
     from muster.git.repository import open_repository
 
     found = open_repository(repo, os.environ)

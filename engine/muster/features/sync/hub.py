@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator
 from dataclasses import field
-from typing import Final, NamedTuple, Self
+from typing import NamedTuple, Self
 from urllib.parse import quote
 
 from muster.agents.kube.apiserver import ApiError, ApiServer
@@ -11,9 +11,6 @@ from muster.data.kinds import Kind
 from muster.data.tree import Tree, dig, mappings_at
 from muster.dataclass import dataclass
 from muster.features.export.objects import served_versions
-
-#: The field manager of everything that muster applies.
-MANAGER: Final = "muster"
 
 
 @dataclass(frozen=True, slots=True, order=True)

@@ -6,16 +6,15 @@ from typing import Final
 from muster.data.kinds import PLACEMENT, Kind
 from muster.data.tree import Tree
 from muster.features.sync.hub import HubKind
-from muster.features.sync.sync import SyncParent
+from muster.features.sync.ownership import SyncParent
 from muster.features.sync.wanted import OWNED
 
-_NAME: Final = "muster-sync"
 _RBAC: Final = "rbac.authorization.k8s.io"
 
 
 def rbac(parent: SyncParent, systems: Iterable[str], projected: Iterable[HubKind] = ()) -> list[Tree]:
-    """Return the roles of a service account `muster-sync` in the parent's namespace, and their bindings. `projected`:
-    the kinds of objects of Projections."""
+    """Return the service account of the set in the parent's namespace, its roles and their bindings. `projected`: the
+    kinds of objects of Projections."""
     asked = frozenset(("", *systems))
     rules = [*_rules_of(PLACEMENT, made=False)]
     for owned in OWNED:
@@ -24,17 +23,18 @@ def rbac(parent: SyncParent, systems: Iterable[str], projected: Iterable[HubKind
         else:  # what an earlier run wrote is looked for and stays
             rules.append(_rule(owned.kind.group, owned.kind.plural, "list"))
     rules += [_rule(kind.group, kind.plural, "get", "list", "patch", "create", "delete") for kind in projected]
-    account = {"kind": "ServiceAccount", "name": _NAME, "namespace": parent.namespace}
+    name, across = parent.account, f"muster-sync:{parent.namespace}:{parent.name}"
+    account = {"kind": "ServiceAccount", "name": name, "namespace": parent.namespace}
     own = [
         {"apiGroups": [""], "resources": ["configmaps"], "resourceNames": [parent.name], "verbs": ["get", "patch"]},
         {"apiGroups": [""], "resources": ["configmaps"], "verbs": ["create"]},
     ]
     return [
-        {"apiVersion": "v1", "kind": account["kind"], "metadata": _metadata(parent.namespace)},
-        _role("ClusterRole", rules, ""),
-        _binding("ClusterRole", account, ""),
-        _role("Role", own, parent.namespace),
-        _binding("Role", account, parent.namespace),
+        {"apiVersion": "v1", "kind": account["kind"], "metadata": _metadata(name, parent.namespace)},
+        _role("ClusterRole", across, rules, ""),
+        _binding("ClusterRole", across, account, ""),
+        _role("Role", name, own, parent.namespace),
+        _binding("Role", name, account, parent.namespace),
     ]
 
 
@@ -48,16 +48,16 @@ def _rule(group: str, resource: str, *verbs: str) -> Tree:
     return {"apiGroups": [group], "resources": [resource], "verbs": list(verbs)}
 
 
-def _role(kind: str, rules: list[Tree], namespace: str) -> Tree:
-    return {"apiVersion": f"{_RBAC}/v1", "kind": kind, "metadata": _metadata(namespace), "rules": rules}
+def _role(kind: str, name: str, rules: list[Tree], namespace: str) -> Tree:
+    return {"apiVersion": f"{_RBAC}/v1", "kind": kind, "metadata": _metadata(name, namespace), "rules": rules}
 
 
-def _binding(kind: str, account: Tree, namespace: str) -> Tree:
+def _binding(kind: str, name: str, account: Tree, namespace: str) -> Tree:
     return {
-        "apiVersion": f"{_RBAC}/v1", "kind": f"{kind}Binding", "metadata": _metadata(namespace),
-        "roleRef": {"apiGroup": _RBAC, "kind": kind, "name": _NAME}, "subjects": [account],
+        "apiVersion": f"{_RBAC}/v1", "kind": f"{kind}Binding", "metadata": _metadata(name, namespace),
+        "roleRef": {"apiGroup": _RBAC, "kind": kind, "name": name}, "subjects": [account],
     }  # fmt: skip
 
 
-def _metadata(namespace: str) -> Tree:
-    return {"name": _NAME, **({"namespace": namespace} if namespace else {})}
+def _metadata(name: str, namespace: str) -> Tree:
+    return {"name": name, **({"namespace": namespace} if namespace else {})}

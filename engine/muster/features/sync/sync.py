@@ -1,26 +1,21 @@
 """One pass of `muster sync`: apply what is wanted, repair what was changed by hand, and prune what lost its reason.
 
-What muster makes on a hub is an ApplySet (KEP-3659): each object has the label of its set, and a ConfigMap, the set's
-parent, names the set's kinds and the repository that feeds it. Only such objects are ever deleted. Fields of objects
-that others make are found by their field manager, and given up by applying nothing in their place.
+Only objects of the set are deleted, and by a take-over decisions that its own replace. Fields of objects that others
+make are given up by applying nothing in their place. `muster.features.sync.ownership` says which those are.
 """
 
-import base64
-import hashlib
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping
 from dataclasses import field
 from functools import partial
-from http import HTTPStatus
 from typing import Final, NamedTuple, TypeVar
 
 from muster.agents.kube.apiserver import ApiError, ApiServer
 from muster.agents.kube.discovery import Discovery
 from muster.data.kinds import BY_GROUP_KIND, PLACEMENT
-from muster.data.tree import Tree, dig, mapping_at, mappings_at
+from muster.data.tree import Tree, dig, mapping_at
 from muster.dataclass import dataclass
 from muster.features.export.projected import NO_PROJECTIONS, ProjectedObject, ProjectedObjects, is_chosen
 from muster.features.sync.hub import (
-    MANAGER,
     HubKey,
     HubKind,
     kind_at,
@@ -30,10 +25,16 @@ from muster.features.sync.hub import (
     parent_path,
     path_of,
 )
+from muster.features.sync.ownership import (
+    COMMON_MANAGER,
+    PART_OF,
+    Ownership,
+    SyncParent,
+    applied_parts,
+)
 from muster.features.sync.wanted import OWNED, Patch, unwritten_kinds
 from muster.version import __version__
 
-_PART_OF: Final = "applyset.kubernetes.io/part-of"
 _ID: Final = "applyset.kubernetes.io/id"
 _TOOLING: Final = "applyset.kubernetes.io/tooling"
 _KINDS: Final = "applyset.kubernetes.io/contains-group-kinds"
@@ -58,25 +59,11 @@ class FedByAnotherError(Exception):
         )
 
 
-class SyncParent(NamedTuple):
-    """The ConfigMap that stands for the set on the hub, and the repository that feeds it."""
-
-    namespace: str
-    name: str
-    repository: str
-
-    @property
-    def set_id(self) -> str:
-        """The ApplySet's id, by KEP-3659: of the parent's name, namespace, kind and group."""
-        told = hashlib.sha256(f"{self.name}.{self.namespace}.ConfigMap.".encode()).digest()
-        return f"applyset-{base64.urlsafe_b64encode(told).decode().rstrip('=')}-v1"
-
-
 @dataclass(frozen=True, slots=True)
 class Synced:
     """What one pass did, by object: what was `created`, `changed` because muster decided anew, `healed` because
     somebody else changed it, `pruned`, or `unchanged`; `kept` is what an earlier run wrote of a system or Projection
-    that this one does not write; `taken` are decisions of the hub's scheduler that are muster's now; `absent` are
+    that this one does not write; `taken` are objects of others that are muster's now; `absent` are
     objects that others must make first, `failed` what was not done, and why. `others` is the number of files without
     objects, by Projection."""
 
@@ -112,10 +99,9 @@ class Syncer:
     def __init__(
         self, hub: ApiServer, parent: SyncParent, *, dry_run: bool = False, take_over: bool = False
     ) -> None:  # fmt: skip
-        """Feed `hub` as the set of `parent`. `take_over`: decisions of the hub's own scheduler become part of it, if
-        muster decides their Placements."""
-        self._hub, self._parent, self._dry_run, self._take_over = hub, parent, dry_run, take_over
-        self._decided = set[tuple[str, str]]()  # Placements that muster decides
+        """Feed `hub` as the set of `parent`. `take_over`: what others made of what it wants becomes part of it."""
+        self._hub, self._parent, self._dry_run = hub, parent, dry_run
+        self._ownership = Ownership(parent, take_over=take_over)
         self._seen: dict[HubKey, _AppliedBody] = {}
 
     def sync(
@@ -134,9 +120,9 @@ class Syncer:
         objects is in the result.
         """
         done, known = Synced(others=projected.others), Discovery(self._hub.get_json)
-        before = self._kinds_before(known, done)
+        recorded = self._recorded()
+        before = self._kinds_before(recorded, known, done)
         patches = [*patches, *_projected(projected, known, done)]
-        self._decided = {patch.key[1:3] for patch in patches if patch.key.kind == _PLACEMENT}
         made = {patch.key.kind for patch in patches if patch.made}
         if not self._dry_run:
             self._put_parent(before.keys() | {kind.group_kind for kind in made}, patches)
@@ -146,6 +132,8 @@ class Syncer:
             if found is None:
                 unseen.add(kind)
             there.update((_key(kind, body), body) for body in found or ())
+        decided = (patch.key[1:3] for patch in patches if patch.key.kind == _PLACEMENT)
+        self._ownership.look(decided, {self._parent.namespace, *recorded.get(_NAMESPACES, "").split(",")}, there)
         for patch in patches:
             if patch.key.kind not in unseen:
                 self._apply(patch, there, done)
@@ -159,20 +147,24 @@ class Syncer:
 
     def _listed(self, kind: HubKind) -> list[Tree]:
         """The objects of a kind: all if others make some, too, else those of this set."""
-        query = {} if kind in _SHARED else {"labelSelector": f"{_PART_OF}={self._parent.set_id}"}
+        query = {} if kind in _SHARED else {"labelSelector": f"{PART_OF}={self._parent.set_id}"}
         return [*objects_of(self._hub, kind, **query)]
 
     # -- the parent
 
-    def _kinds_before(self, known: Discovery, done: Synced) -> dict[str, HubKind | None]:
-        """The kinds that the parent names, as it names them; None for one of which the hub does not say what it is."""
+    def _recorded(self) -> Mapping[str, str]:
+        """The annotations of the parent. FedByAnotherError if they name another repository."""
         parent = object_at(self._hub, parent_path(self._parent.namespace, self._parent.name))
-        annotations = dig(parent, "metadata", "annotations") or {}
+        annotations = mapping_at(parent, "metadata", "annotations")
         feeding = annotations.get(_REPOSITORY, "")
         if feeding and feeding != self._parent.repository:
             raise FedByAnotherError(feeding, self._parent)
+        return annotations
+
+    def _kinds_before(self, recorded: Mapping[str, str], known: Discovery, done: Synced) -> dict[str, HubKind | None]:
+        """The kinds that the parent names, as it names them; None for one of which the hub does not say what it is."""
         found = dict[str, HubKind | None]()
-        for named in filter(None, annotations.get(_KINDS, "").split(",")):
+        for named in filter(None, recorded.get(_KINDS, "").split(",")):
             name, _, group = named.partition(".")
             own = BY_GROUP_KIND.get((group, name))
             try:
@@ -187,17 +179,22 @@ class Syncer:
 
     def _put_parent(self, kinds: Iterable[str], patches: Iterable[Patch]) -> None:
         namespaces = {patch.key.namespace for patch in patches if patch.made} - {self._parent.namespace, ""}
-        self._hub.apply(parent_path(self._parent.namespace, self._parent.name), {
-            "apiVersion": "v1", "kind": "ConfigMap",
+        path = parent_path(self._parent.namespace, self._parent.name)
+        head = {"apiVersion": "v1", "kind": "ConfigMap"}
+        name = {"name": self._parent.name, "namespace": self._parent.namespace}
+        after = self._hub.apply(path, {
+            **head,
             "metadata": {
-                "name": self._parent.name, "namespace": self._parent.namespace,
+                **name,
                 "labels": {_ID: self._parent.set_id},
                 "annotations": {
                     _TOOLING: f"muster/v{__version__}", _KINDS: ",".join(sorted(kinds)),
                     _NAMESPACES: ",".join(sorted(namespaces)), _REPOSITORY: self._parent.repository,
                 },
             },
-        }, MANAGER)  # fmt: skip
+        }, self._parent.manager)  # fmt: skip
+        if any(applied_parts(after, (COMMON_MANAGER,))):
+            self._hub.apply(path, {**head, "metadata": name}, COMMON_MANAGER)
 
     # -- objects
 
@@ -207,10 +204,17 @@ class Syncer:
         if now is None and not patch.made:
             done.absent.append(key)
             return
-        taken = now is not None and patch.made and not self._is_ours(now)
-        if taken and not self._may_take(now):
-            done.failed.append((key, _not_ours(now)))
-            return
+        if now is None and key.kind not in _SHARED:  # only objects of this set were listed
+            answer = self._asked(key, done, lambda: [object_at(self._hub, path_of(key))], of=patch.projection)
+            if answer is None:
+                return
+            (now,) = answer
+        taken = False
+        if now is not None and patch.made and not self._ownership.is_part(now):
+            taken = not self._ownership.lost(key, now)
+            if taken and not self._ownership.may_take(now):
+                done.failed.append((key, _said(self._ownership.reason_against(now), patch.projection)))
+                return
         if now is None and key.status and self._dry_run:
             return  # nothing was created
         body = self._labelled(patch)
@@ -218,8 +222,7 @@ class Syncer:
         if seen is not None and seen.body == body and seen.version == version:
             done.unchanged.append(key)
             return
-        alone = now is None and key.kind not in _SHARED  # only objects of this set were listed
-        after = self._asked(key, done, partial(self._sent, key, body, unseen=alone), of=patch.projection)
+        after = self._asked(key, done, partial(self._applied, key, body, now), of=patch.projection)
         if after is not None:
             self._note(key, now, after, done, body, taken=taken)
 
@@ -235,11 +238,17 @@ class Syncer:
                 _refuse(done, key, error, of)
             return None
 
-    def _sent(self, key: HubKey, body: Mapping[str, Tree], *, unseen: bool = False) -> Tree:
-        """Apply an object; ApiError if one that was not listed is there."""
-        if unseen and (other := object_at(self._hub, path_of(key))) is not None:
-            raise ApiError(HTTPStatus.CONFLICT, _not_ours(other))
-        return self._hub.apply(path_of(key), body, MANAGER, dry_run=self._dry_run)
+    def _applied(self, key: HubKey, body: Mapping[str, Tree], now: Tree) -> Tree:
+        """Apply the set's fields, and release those that the manager of all sets still has of the object."""
+        after = self._sent(key, body, self._parent.manager)
+        part = "status" if key.status else ""
+        before = applied_parts(now, (COMMON_MANAGER,))
+        if not self._dry_run and any(one.subresource == part for one in before):
+            return self._sent(key, _named(key), COMMON_MANAGER)
+        return after
+
+    def _sent(self, key: HubKey, body: Mapping[str, Tree], manager: str) -> Tree:
+        return self._hub.apply(path_of(key), body, manager, dry_run=self._dry_run)
 
     def _note(
         self, key: HubKey, now: Tree, after: Tree, done: Synced, body: Mapping[str, Tree], *, taken: bool
@@ -267,7 +276,7 @@ class Syncer:
         if not patch.made or patch.key.status:
             return patch.body
         metadata = dict(patch.body["metadata"])
-        metadata["labels"] = {**mapping_at(metadata, "labels"), _PART_OF: self._parent.set_id}
+        metadata["labels"] = {**mapping_at(metadata, "labels"), PART_OF: self._parent.set_id}
         if patch.projection:
             metadata["annotations"] = {**mapping_at(metadata, "annotations"), _PROJECTION: patch.projection}
         return {**patch.body, "metadata": metadata}
@@ -277,21 +286,23 @@ class Syncer:
         there: Mapping[HubKey, Tree], done: Synced,
     ) -> None:  # fmt: skip
         for key, body in there.items():
-            ours = self._is_ours(body) or self._may_take(body)
-            if ours and dig(body, "metadata", "deletionTimestamp") is not None:
+            whole = self._ownership.is_part(body) or self._ownership.replaces(key, body)
+            if whole and dig(body, "metadata", "deletionTimestamp") is not None:
                 continue
-            parts = ("",) if ours else _applied_parts(body)
             of = dig(body, "metadata", "annotations", _PROJECTION)
             kept = key.kind in unwritten if key.kind in _SHARED else not is_chosen(str(of or ""), chosen)
-            for left in (key._replace(status=part == "status") for part in parts):
+            managers = dict[HubKey, list[str]]()
+            for part in () if whole else self._ownership.given_up(key, body):
+                managers.setdefault(key._replace(status=part.subresource == "status"), []).append(part.manager)
+            for left in [key] if whole else managers:
                 if left in wanted:
                     continue
                 if kept:
                     done.kept.append(left)
-                elif ours:
+                elif whole:
                     self._delete(key, body, done)
                 else:
-                    self._give_up(left, done)
+                    self._give_up(left, managers[left], done)
 
     def _delete(self, key: HubKey, body: Tree, done: Synced) -> None:
         uid, gone = body["metadata"]["uid"], (404, 409)  # somebody else deleted it, or made it anew
@@ -304,30 +315,19 @@ class Syncer:
     def _removed(self, key: HubKey, uid: str) -> Tree:
         return self._hub.delete(path_of(key), uid, propagation="Background", dry_run=self._dry_run)
 
-    def _give_up(self, key: HubKey, done: Synced) -> None:
-        """Remove muster's fields from an object that others make."""
-        metadata = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
-        body = {"apiVersion": key.kind.api_version, "kind": key.kind.name, "metadata": metadata}
-        if self._asked(key, done, partial(self._sent, key, body)) is None:
-            return
+    def _give_up(self, key: HubKey, managers: Iterable[str], done: Synced) -> None:
+        """Remove the fields of these managers from an object that others make."""
+        for manager in managers:
+            if self._asked(key, done, partial(self._sent, key, _named(key), manager)) is None:
+                return
         self._seen.pop(key, None)
         done.pruned.append(key)
 
-    def _is_ours(self, body: Tree) -> bool:
-        return bool(dig(body, "metadata", "labels", _PART_OF) == self._parent.set_id)
 
-    def _may_take(self, body: Tree) -> bool:
-        """Did the hub's own scheduler make this decision, of a Placement that muster decides?"""
-        metadata = mapping_at(body, "metadata")
-        makers = [one for one in mappings_at(metadata, "ownerReferences") if one.get("controller")]
-        return (
-            self._take_over
-            and _PART_OF not in mapping_at(metadata, "labels")
-            and any(
-                one.get("kind") == PLACEMENT.name and (metadata.get("namespace"), one.get("name")) in self._decided
-                for one in makers
-            )
-        )
+def _named(key: HubKey) -> dict[str, Tree]:
+    """An object of which nothing is said but its name."""
+    metadata = {"name": key.name, **({"namespace": key.namespace} if key.namespace else {})}
+    return {"apiVersion": key.kind.api_version, "kind": key.kind.name, "metadata": metadata}
 
 
 def _projected(projected: ProjectedObjects, known: Discovery, done: Synced) -> Iterator[Patch]:
@@ -372,21 +372,6 @@ def _refuse(done: Synced, key: HubKey, error: ApiError, projection: str = "") ->
 
 def _said(why: str, projection: str) -> str:
     return f"{why} (Projection {projection})" if projection else why
-
-
-def _not_ours(body: Tree) -> str:
-    """Why an object is not applied."""
-    other = dig(body, "metadata", "labels", _PART_OF)
-    if other is None:
-        return "an object of this name exists, and muster did not make it"
-    return f"an object of this name is part of another ApplySet, {other}"
-
-
-def _applied_parts(body: Tree) -> Iterator[str]:
-    """The parts of an object of which muster manages fields: the object (empty) and its status."""
-    for entry in dig(body, "metadata", "managedFields") or ():
-        if entry.get("manager") == MANAGER and entry.get("operation") == "Apply" and entry.get("fieldsV1"):
-            yield str(entry.get("subresource") or "")
 
 
 def _key(kind: HubKind, body: Tree) -> HubKey:
