@@ -115,11 +115,12 @@ def test_deletes_name_what_the_hub_has_to_delete(hub: Hub, printed: Printed) -> 
 
 
 @pytest.mark.skipif(shutil.which("kubectl") is None, reason="kubectl is not installed")
-def test_the_commands_of_the_page(hub: Hub, printed: Printed) -> None:
+@pytest.mark.parametrize("output", ["yaml", "json"])
+def test_the_commands_of_the_page(hub: Hub, printed: Printed, output: str) -> None:
     """docs/hub.md: one after the other, twice."""
     hub.make_namespaces([*printed(), *printed("--deletes")])
     block = re.findall(r"^```text\n(.*?)^```$", PAGE, re.M | re.S)[0]
-    source = f"--repo {EXAMPLE} --worktree --now {format_time(NOON)}"
+    source = f"--repo {EXAMPLE} --worktree --now {format_time(NOON)} -o {output}"
     for line in block.splitlines() * 2:
         done = subprocess.run(
             ["bash", "-euo", "pipefail", "-c", line.replace(" |", f" {source} |", 1)], capture_output=True, text=True,

@@ -164,7 +164,9 @@ def objects(
     if projections and not (deletes or status):
         found.bodies.extend(_projected(run, projections))
     bodies = found.deleted if deletes else found.bodies
-    if output == "json" or deletes:  # kubectl delete takes an empty List, and no empty stream
+    if status and output == "json":  # of a List, kubectl requires whole objects
+        sys.stdout.write("".join(map(json_text, bodies)))
+    elif output == "json" or deletes:  # kubectl delete takes an empty List, and no empty stream
         listed = {"apiVersion": "v1", "kind": "List", "items": bodies}
         sys.stdout.write(json_text(listed) if output == "json" else yaml_stream([listed]))
     else:
