@@ -137,6 +137,8 @@ class LiveSession(Session):
         try:
             yield self
         finally:
-            for file in self._home.rglob("*.pid"):
-                with suppress(ProcessLookupError, ValueError):
+            # Unlike rglob, walk takes it that git removes folders meanwhile.
+            found = [Path(at, name) for at, _, names in os.walk(self._home) for name in names if name.endswith(".pid")]
+            for file in found:
+                with suppress(OSError, ValueError):
                     os.kill(int(file.read_text()), signal.SIGKILL)
