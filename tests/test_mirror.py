@@ -42,6 +42,7 @@ THROUGH = {
     },
     "cli": {
         "cli/test_columns.py": "cells",
+        "features/get/test_cli.py": "query",
         "e2e/test_hearing.py": "listening",
         "e2e/test_work_trees.py": "reading",
         "features/reconcile/test_reconcile.py": "reconcile_result",
@@ -70,6 +71,7 @@ THROUGH = {
         "features/explain/test_explain.py": "explain/reads",
         "features/forecast/test_cli.py": "whatif/options",
         "features/forecast/test_forecast.py": "whatif/rehearsal",
+        "features/get/test_cli.py": "get/formats",
         "features/history/test_cli.py": "history/history",
         "features/importing/test_cli.py": "importing/importing importing/messages importing/sorting",
         "features/importing/test_movein.py": "importing/dump",

@@ -109,7 +109,7 @@ def test_what_cannot_be_followed(repo: Repo, muster: Run) -> None:
     for wrong, code in (
         (("--rev", "HEAD"), 2),
         (("--worktree",), 2),
-        (("cluster/nobody",), 2),
+        (("cluster/nobody",), 1),
         (("--remote", "no"), 4),
     ):
         assert (

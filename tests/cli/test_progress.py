@@ -83,10 +83,13 @@ def test_people_are_pointed_to_what_they_have_not_committed(tmp_path: Path) -> N
         return re.findall(r"note: [^\r\n\x1b]*", said), out  # on a slow machine there is progress beside it
 
     (repo.path / "notes.txt").write_text("y")
-    assert noted() == ([], "managedcluster/a\n")
+    assert noted() == ([], "managedcluster.cluster.open-cluster-management.io/a\n")
     (repo.path / "clusters/b.yaml").write_text(CLUSTER % ("b", "eu"))
     note = "note: a file differs from the commit, such as clusters/b.yaml; --worktree reads the files as they are"
-    assert noted() == ([note], "managedcluster/a\n")
-    assert noted("--worktree") == ([], "managedcluster/a\nmanagedcluster/b\n")
+    assert noted() == ([note], "managedcluster.cluster.open-cluster-management.io/a\n")
+    assert noted("--worktree") == (
+        [],
+        "managedcluster.cluster.open-cluster-management.io/a\nmanagedcluster.cluster.open-cluster-management.io/b\n",
+    )
     assert noted("--rev", "HEAD")[0] == []
     assert subprocess.run(get, env=repo.environ, capture_output=True, check=True).stderr == b""

@@ -39,7 +39,6 @@ def fleet(repo: Repo) -> Path:
     [
         ("get clusters --sort-by .spec.nosuch", "--sort-by: none of these objects has the field .spec.nosuch"),
         ("get clusters --sort-by=", "--sort-by: a path is missing: write one, as in .metadata.name"),
-        ("get placement web -n shopp", "there is no placement/web in namespace shopp"),
         ("get clusters -o jsonpath", "write what to print, as in jsonpath='{.items[*].metadata.name}'"),
         ("get cluster/a b", "cluster/a names one object: write KIND/NAME for each, or KIND NAME NAME."),
         ("get clusters -l region=eu,", "-l: 'region=eu,' has an empty requirement: write region=eu,tier!=test"),
@@ -82,6 +81,8 @@ def test_a_slip_is_wrong_usage(
 @pytest.mark.parametrize(
     ("command", "said"),
     [
+        ("get placement web -n shopp", "there is no placement/web in namespace shopp"),
+        ("get cluster shop", "there is no cluster/shop"),
         ("label prod-eu-1 bad+key=x", "metadata.labels cannot have the key 'bad+key'"),
         ("taint member-eu-1 disk:NoSelect", "hint: one of: NoSchedule, NoExecute"),
         ("taint prod-eu-1 cluster.open-cluster-management.io/unreachable:NoSelect", "hint: use a key of your own"),
@@ -104,9 +105,15 @@ def test_what_the_fleet_does_not_allow_is_refused(
 @pytest.mark.parametrize(
     ("command", "said"),
     [
-        ("get clusters,placements -o name", "managedcluster/stage-us-1\nplacement/shop/search\n"),
-        ("get cluster/prod-eu-1 placement/web -o name", "managedcluster/prod-eu-1\nplacement/shop/web\n"),
-        ("get cluster prod-eu-1 -n shop -o name", "managedcluster/prod-eu-1\n"),
+        (
+            "get clusters,placements -o name",
+            "managedcluster.cluster.open-cluster-management.io/stage-us-1\nplacement.cluster.open-cluster-management.io/shop/search\n",
+        ),
+        (
+            "get cluster/prod-eu-1 placement/web -o name",
+            "managedcluster.cluster.open-cluster-management.io/prod-eu-1\nplacement.cluster.open-cluster-management.io/shop/web\n",
+        ),
+        ("get cluster prod-eu-1 -n shop -o name", "managedcluster.cluster.open-cluster-management.io/prod-eu-1\n"),
         ("get placementdecisions", "prod-eu-2, prod-us-1\n"),
         ("get clusters -o wide", "VERSION   SET     ROLLOUTS   URL\n"),
         ("get placements", "shop        web      all      6 "),
@@ -122,8 +129,14 @@ def test_what_the_fleet_does_not_allow_is_refused(
         ("describe taintpolicy/managed-cluster-builtin-taints", "when: variables.available == 'False'\n"),
         ("describe prod-ap-2", "Status:\n  version:\n    kubernetes: v1.33.4\n"),
         ("history placement/web --since 400d", "clusters joined: "),
-        ("wait placement/shop/web --for decision=prod-eu-1", "placement/shop/web: condition met\n"),
-        ("wait prod-eu-1 --for condition=Ready", "managedcluster/prod-eu-1: condition met\n"),
+        (
+            "wait placement/shop/web --for decision=prod-eu-1",
+            "placement.cluster.open-cluster-management.io/shop/web: condition met\n",
+        ),
+        (
+            "wait prod-eu-1 --for condition=Ready",
+            "managedcluster.cluster.open-cluster-management.io/prod-eu-1: condition met\n",
+        ),
         ("plan --report placement/shop/web Example=False", "Next change without new input"),
         ("plan --report prod-eu-1 ManagedClusterConditionAvailable=False", "prod-eu-1 unavailable; search moved to"),
         ("forecast --for 0s", f"{NOW}  now  prod-ap-2 Unknown\n"),

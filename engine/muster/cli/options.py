@@ -69,6 +69,16 @@ class ParsedType(click.ParamType[object]):
             self.fail(f"{error}.", param, ctx)
 
 
+class TextType(click.ParamType[str]):
+    """A text that begins with no `=`: kubectl takes `-n=shop` for `-n shop`, and `-n=` alone for a text `=`."""
+
+    name = "text"
+
+    def convert(self, value: object, param: click.Parameter | None, ctx: click.Context | None) -> str:
+        """Return the text."""
+        return str(value).removeprefix("=") or str(value)
+
+
 class DurationType(click.ParamType[timedelta]):
     """A duration in Go's syntax, or with days as muster prints them (`1d12h`), at least `least`; `such_as` are the
     examples in the message."""
@@ -247,6 +257,11 @@ class _OutputFormat(click.Choice[str]):
             prefix := next((one for one in (JSONPATH, JSONPATH_AS_JSON, COLUMNS) if one == f"{text}="), "")
         ):
             self.fail(f"write what to print, as in {_EXAMPLES[prefix]}", param, ctx)
+        if instead := _INSTEAD.get(text.partition("=")[0]):
+            jsonpath = f"; write {instead}" if self._templates else ""
+            self.fail(
+                f"{text.partition('=')[0]} is a format of kubectl that muster does not have{jsonpath}.", param, ctx
+            )
         return super().convert(text, param, ctx)
 
 
@@ -256,6 +271,13 @@ _EXAMPLES: Final = {
     JSONPATH: "jsonpath='{.items[*].metadata.name}'",
     JSONPATH_AS_JSON: "jsonpath-as-json='{.items[*].metadata.name}'",
     COLUMNS: "custom-columns=NAME:.metadata.name",
+}
+_FROM_FILE: Final = '-o jsonpath="$(cat FILE)"'
+#: What to write instead of kubectl's other formats.
+_INSTEAD: Final = {
+    **dict.fromkeys(("go-template", "template"), f"-o {_EXAMPLES[JSONPATH]}"),
+    **dict.fromkeys(("go-template-file", "templatefile", "jsonpath-file"), _FROM_FILE),
+    "custom-columns-file": f"-o {_EXAMPLES[COLUMNS]}",
 }
 _TEMPLATES: Final = (f"{JSONPATH}TEMPLATE", f"{JSONPATH_AS_JSON}TEMPLATE", f"{COLUMNS}HEADER:PATH,...")
 

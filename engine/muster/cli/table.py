@@ -92,11 +92,15 @@ def table_text(titles: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     return "\n".join(map(_all([Heading(title) for title in titles], cells).line, (titles, *cells)))
 
 
-def print_table(titles: Sequence[Heading | str], rows: Iterable[Sequence[str]], *, wide: bool = False) -> None:
-    """Print a table on standard output: all of it if that is not a terminal, or with `wide`."""
-    lines, left = _lines(titles, _cells(rows), None if wide else terminal_width())
-    sys.stdout.writelines(f"{line}\n" for line in lines)
-    if left:
+def print_table(
+    titles: Sequence[Heading | str], rows: Iterable[Sequence[str]], *, wide: bool = False, headers: bool = True
+) -> None:
+    """Print a table on standard output: all of it if that is not a terminal, or with `wide`. Without `headers`, only
+    its rows."""
+    shown = titles if headers else _without_texts(titles)
+    lines, left = _lines(shown, _cells(rows), None if wide else terminal_width())
+    sys.stdout.writelines(f"{line}\n" for line in lines[not headers :])
+    if left and headers:
         hint = f"(-o wide has {', '.join(left)}, too)"
         sys.stdout.write(paint(hint, FAINT if has_colours() else PLAIN) + "\n")
 
@@ -105,7 +109,8 @@ class GrowingTable:
     """A table whose rows arrive one after the other. The first rows determine columns and widths; widths grow if
     standard output is not a terminal, or with `wide`."""
 
-    def __init__(self, titles: Sequence[Heading | str], *, wide: bool = False) -> None:
+    def __init__(self, titles: Sequence[Heading | str], *, wide: bool = False, headers: bool = True) -> None:
+        self._headers = headers
         self.headings = [title if isinstance(title, Heading) else Heading(title) for title in titles]
         self._cuts = sys.stdout.isatty() and not wide
         self._found: Fitted | None = None
@@ -115,17 +120,24 @@ class GrowingTable:
         cells = _cells(rows)
         coloured = has_colours()
         if self._found is None:
-            self._found = fitted(self.headings, cells, terminal_width()) if self._cuts else _all(self.headings, cells)
+            headings = self.headings if self._headers else _without_texts(self.headings)
+            self._found = fitted(headings, cells, terminal_width()) if self._cuts else _all(headings, cells)
             shown = dict(zip(self._found.columns, self._found.headings, strict=True))
-            first = [shown.get(number, "") for number in range(len(self.headings))]
-            sys.stdout.write(self._found.line(first, [BOLD] * len(first) if coloured else ()) + "\n")
+            first = [shown.get(number, "") for number in range(len(headings))]
+            if self._headers:
+                sys.stdout.write(self._found.line(first, [BOLD] * len(first) if coloured else ()) + "\n")
         elif not self._cuts:
-            wider = _all(self.headings, cells).widths
+            wider = _all(self.headings if self._headers else _without_texts(self.headings), cells).widths
             self._found = replace(
                 self._found, widths=[max(pair) for pair in zip(self._found.widths, wider, strict=True)]
             )
         for row in cells:
             sys.stdout.write(self._found.line(row, [_colour(cell) for cell in row] if coloured else ()) + "\n")
+
+
+def _without_texts(titles: Sequence[Heading | str]) -> list[Heading]:
+    """The columns for a table without headings, which need no room for them."""
+    return [Heading("", rank=title.rank if isinstance(title, Heading) else 0) for title in titles]
 
 
 def table_lines(titles: Sequence[Heading | str], rows: Iterable[Sequence[str]], indent: str = "") -> list[str]:

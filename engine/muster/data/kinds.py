@@ -71,6 +71,12 @@ class Kind:
         return f"{self.plural}.{self.group}" if self.qualified else self.plural
 
     @property
+    def full_names(self) -> tuple[str, ...]:
+        """Name and plural with the group, and with a version before it, as kubectl reads and prints them."""
+        groups = (self.group, *(f"{version}.{self.group}" for version in self.versions))
+        return tuple(f"{name}.{group}" for name in (self.name.lower(), self.plural) for group in groups)
+
+    @property
     def api_version(self) -> str:
         """`group/version` with the preferred version, as in derived files."""
         return f"{self.group}/{self.versions[0]}"
@@ -316,8 +322,9 @@ def words() -> list[str]:
 
 
 def kinds_named(text: str) -> tuple[Kind, ...]:
-    """Return the kinds that a word means: a kind's name or plural in any case, or a short name; `clusters` means both
-    kinds, `all` every kind, `policies` every kind of policy, `reports` those of adapters, `pools` and `claims` Hive's.
+    """Return the kinds that a word means: a kind's name or plural in any case, with its group or without, or a short
+    name; `clusters` means both kinds, `all` every kind, `policies` every kind of policy, `reports` those of adapters,
+    `pools` and `claims` Hive's.
     Several words are separated by commas.
 
     Raises UnknownKind with the nearest name.
@@ -325,7 +332,7 @@ def kinds_named(text: str) -> tuple[Kind, ...]:
     if "," in text:
         return tuple(dict.fromkeys(kind for word in text.split(",") for kind in kinds_named(word)))
     word = text.casefold()
-    found = tuple(kind for kind in ALL if word in (kind.schema, kind.folder, f"{kind.plural}.{kind.group}"))
+    found = tuple(kind for kind in ALL if word in (kind.schema, kind.folder, *kind.full_names))
     if word == "all":
         found = ALL
     elif word in ("policy", "policies"):

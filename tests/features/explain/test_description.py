@@ -80,5 +80,7 @@ def test_several_objects_and_none(told: Callable[..., str], muster: Run, repo: R
     assert told("fleet/example").startswith("Name:         example\n")
     both = told("cluster", "prod-eu-1", "prod-eu-2")
     assert [line.split()[1] for line in both.splitlines() if line.startswith("Name:")] == ["prod-eu-1", "prod-eu-2"]
-    for wrong in (("cluster/a", "b"), ("cluster", "nobody"), ("cluster",)):
-        assert muster("describe", *wrong, "--repo", repo.path)[0] == 2
+    names = [line.split()[1] for line in told("clusters").splitlines() if line.startswith("Name:")]
+    assert {"member-eu-1", "prod-eu-1"} <= set(names)
+    for wrong, code in ((("cluster/a", "b"), 2), (("cluster", "nobody"), 1)):
+        assert muster("describe", *wrong, "--repo", repo.path)[0] == code

@@ -63,17 +63,56 @@ def test_the_habits_of_kubectl(tmp_path: Path, muster: Run) -> None:
         assert code == 0, err
         return out.split()
 
-    assert names() == ["managedcluster/a", "managedcluster/b", "managedcluster/c"]
-    assert names("cluster", "b") == ["managedcluster/b"] == names("cluster/b")
-    assert names("mcl", "c", "a") == ["managedcluster/c", "managedcluster/a"]
-    assert names("clusters", "-l", "region=eu,!legacy") == ["managedcluster/a", "managedcluster/c"]
-    assert names("placements", "-A") == ["placement/blog/web", "placement/shop/web"]
-    assert names("placement", "web", "-n", "shop") == ["placement/shop/web"]
-    assert names("placement", "web", "-n", "shop", "-o=name") == ["placement/shop/web"]
+    clusters = {name: f"managedcluster.cluster.open-cluster-management.io/{name}" for name in "abc"}
+    placement_of = "placement.cluster.open-cluster-management.io/%s/web"
+    assert names() == [*clusters.values()]
+    assert names("cluster", "b") == [clusters["b"]] == names("cluster/b") == names(clusters["b"])
+    assert names("managedclusters.v1.cluster.open-cluster-management.io", "b") == [clusters["b"]]
+    assert names("mcl", "c", "a") == [clusters["c"], clusters["a"]]
+    assert names("clusters", "-l", "region=eu,!legacy") == [clusters["a"], clusters["c"]]
+    assert names("clusters", "-l", "") == [*clusters.values()] == names("clusters", "--field-selector", "")
+    assert names("clusters", "--field-selector", "metadata.name!=b") == [clusters["a"], clusters["c"]]
+    assert names("clusters", "-l", "region=eu", "--field-selector=metadata.name=a") == [clusters["a"]]
+    assert names("placements", "-A") == [placement_of % "blog", placement_of % "shop"]
+    assert names("placements", "--field-selector", "metadata.namespace==shop") == [placement_of % "shop"]
+    assert names("placement", "web", "-n", "shop") == [placement_of % "shop"] == names(placement_of % "shop")
+    assert names("placement", "web", "-n", "shop", "-o=name") == [placement_of % "shop"]
     for wrong, said in ((("clusters", "-l", "=="), "-l: "), (("cluster/a", "b"), "names one object"),
-                        (("placements", "-A", "-n", "x"), "all of them")):  # fmt: skip
+                        (("placements", "-A", "-n", "x"), "all of them"),
+                        (("clusters", "--field-selector", "spec.x=y"), "--field-selector: the field 'spec.x'"),
+                        (("clusters", "-o", "go-template={{.items}}"), "write -o jsonpath="),
+                        (("clusters", "-o", "go-template-file=x"), "go-template-file is a format of kubectl"),
+                        (("pulses", "--ignore-not-found"), "pulses are events")):  # fmt: skip
         code, _, err = muster("get", *wrong, "--repo", repo.path)
         assert (code, said in err) == (2, True), err
+
+
+def test_what_is_there_is_shown_beside_what_is_missing(tmp_path: Path, muster: Run) -> None:
+    repo = new_repository(tmp_path / "fleet")
+    repo.commit({f"{name}.yaml": _CLUSTER % (name, "eu") for name in "ab"})
+
+    def said(*arguments: str) -> tuple[int, str, str]:
+        return muster(*arguments, "--repo", repo.path, "--now", "2026-01-01T00:00:00Z")
+
+    missing = "error: there is no cluster/c\n"
+    code, out, err = said("get", "cluster", "a", "c", "b", "--no-headers")
+    assert (code, [line.split()[0] for line in out.splitlines()], err) == (1, ["a", "b"], missing)
+    code, out, err = said("get", "cluster", "c", "a", "-o", "json")
+    assert (code, [body["metadata"]["name"] for body in json.loads(out)["items"]], err) == (1, ["a"], missing)
+    for form in ("table", "json", "name", "jsonpath={.metadata.name}"):
+        assert said("get", "cluster", "c", "-o", form) == (1, "", missing)
+        assert said("get", "cluster/c", "-o", form, "--ignore-not-found") == (0, "", "")
+    assert said("get", "cluster", "c", "-w") == (1, "", missing)
+    assert said("get", "placements", "--ignore-not-found", "-o", "json") == (0, "", "")
+    assert said("get", "placements") == (0, "", "no placements in this fleet\n")
+    code, out, err = said("get", "cluster/a", "cluster/c", "--ignore-not-found", "-o", "name")
+    assert (code, out.count("\n"), err) == (0, 1, "")
+
+    code, out, err = said("describe", "cluster", "c", "b")
+    assert (code, out.splitlines()[0].split(), err) == (1, ["Name:", "b"], missing)
+    code, out, _ = said("describe", "clusters", "-l", "region=eu", "--field-selector", "metadata.name!=a")
+    assert (code, out.splitlines()[0].split()) == (0, ["Name:", "b"])
+    assert said("describe", "placements", "-n", "x") == (0, "", "no placements in namespace x\n")
 
 
 def test_templates_are_given_an_object_or_a_list(tmp_path: Path, muster: Run) -> None:
@@ -133,6 +172,11 @@ def test_labels_columns_and_an_order_of_ones_own(tmp_path: Path, muster: Run) ->
         "region=eu",
         "region=us",
     ]
+    assert rows("--no-headers", "--sort-by", "metadata.labels.region")[0][0] == "b"
+    listed = rows("-L", "region,example.com/zone", "-L", "x", "--show-labels")
+    assert listed[0][-4:] == ["REGION", "ZONE", "X", "LABELS"]
+    assert listed[1][-2:] == ["us", "cluster.open-cluster-management.io/clusterset=default,region=us"]
+    assert rows("-o", "custom-columns=WHO:.metadata.name", "--no-headers") == [["a"], ["b"], ["c"]]
     columns = "custom-columns=WHO:.metadata.name,WHERE:{.metadata.labels.region},ZONE:metadata.labels.zone"
     assert rows("-o", columns) == [
         ["WHO", "WHERE", "ZONE"], ["a", "us", "<none>"], ["b", "eu", "<none>"], ["c", "us", "<none>"],
@@ -149,7 +193,7 @@ def test_labels_columns_and_an_order_of_ones_own(tmp_path: Path, muster: Run) ->
 def test_objects_of_every_kind(muster: Run) -> None:
     code, out, _ = muster("get", "all", "-o", "name", "--repo", EXAMPLE, "--worktree")
     assert code == 0
-    assert {"managedcluster", "placement", "clusterpool", "fleet"} <= {line.partition("/")[0] for line in out.split()}
+    assert {"managedcluster", "placement", "clusterpool", "fleet"} <= {line.partition(".")[0] for line in out.split()}
     assert muster("get", "all/web", "--repo", EXAMPLE, "--worktree")[0] == 2
 
 
@@ -160,8 +204,10 @@ def test_a_name_needs_no_kind_where_it_can_only_mean_one(tmp_path: Path, muster:
     def names(*arguments: str) -> str:
         return muster("get", *arguments, "-o", "name", "--repo", repo.path)[1]
 
-    assert names("prod-eu-1", "prod-us-2") == "managedcluster/prod-eu-1\nmanagedcluster/prod-us-2\n"
-    assert names("web") == "placement/shop/web\n"
+    assert names("prod-eu-1", "prod-us-2") == "".join(
+        f"managedcluster.cluster.open-cluster-management.io/{name}\n" for name in ("prod-eu-1", "prod-us-2")
+    )
+    assert names("web") == "placement.cluster.open-cluster-management.io/shop/web\n"
     for verb, rest in (("describe", ()), ("explain", ("taints",)), ("history", ())):
         assert muster(verb, "prod-us-2", *rest, "--repo", repo.path)[0] == 0
     code, _, err = muster("get", "validation", "--repo", repo.path)

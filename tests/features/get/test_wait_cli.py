@@ -62,4 +62,7 @@ def test_it_ends_when_a_commit_brings_what_is_waited_for(repo: Repo) -> None:
         "metadata: {name: late}\nspec: {hubAcceptsClient: true}\n"
     })  # fmt: skip
     out, _ = process.communicate(timeout=PATIENCE_SECONDS)
-    assert (process.returncode, out.splitlines()[-1]) == (0, "managedcluster/late: condition met")
+    assert (process.returncode, out.splitlines()[-1]) == (
+        0,
+        "managedcluster.cluster.open-cluster-management.io/late: condition met",
+    )

@@ -11,8 +11,10 @@ from typing import TYPE_CHECKING
 import click
 
 from muster.cli import completion, options
+from muster.cli.exits import FINDINGS
 from muster.cli.outcome import report, reported_findings
 from muster.cli.progress import working
+from muster.cli.query import QueryScope, scope_options
 from muster.data.ids import ObjectId
 from muster.data.source import Place
 from muster.data.times import ago, later
@@ -117,9 +119,10 @@ def _blame(reading: "FleetReading", now: datetime) -> Callable[[Place], str]:
 @click.command()
 @click.argument("target", metavar="KIND[/NAME]", shell_complete=completion.targets)
 @click.argument("names", metavar="[NAME]...", nargs=-1, shell_complete=completion.names)
+@scope_options
 @options.output_option("text", "yaml")
 @options.source_options
-def describe(target: str, names: Sequence[str], source: options.Source, output: str) -> int:
+def describe(target: str, names: Sequence[str], source: options.Source, scope: QueryScope, output: str) -> int:
     """Show everything known about objects: spec, conditions with their age, taints, leases, held effects, each decision
     with its rule and how long it holds, and the transitions of the last 30 days.
 
@@ -129,19 +132,25 @@ def describe(target: str, names: Sequence[str], source: options.Source, output: 
     Examples:
       muster describe prod-eu-1
       muster describe placement default/web
+      muster describe placements -n default
     """
+    from muster.data.kinds import id_of_body
     from muster.features.explain.description import described_yaml, description
 
     targets = completion.with_kinds(target, names)
-    named = [(one, options.object_matcher(one)) for one in targets]
+    query = scope.query(targets)
     reading, run = source.evaluated(options.wanted(*targets))
-    ids = [options.find_one(run, one, is_named) for one, is_named in named]
+    selection = query.of(run)
+    ids = list(filter(None, map(id_of_body, selection.objects)))
     for number, id_ in enumerate(ids):
         if output == "yaml":
             sys.stdout.write(("---\n" if number else "") + described_yaml(run, id_))
         else:
             sys.stdout.write(("\n" if number else "") + description(run, id_, _past(reading, id_, source)))
-    return report([one for one in reported_findings(run) if one.object in ids])
+    if not ids and not selection.missing:
+        click.echo(scope.nothing(targets), err=True)
+    code = report([finding for finding in reported_findings(run) if finding.object in ids])
+    return max(code, FINDINGS) if selection.say_missing() else code
 
 
 def _past(reading: "FleetReading", id_: ObjectId, source: options.Source) -> "ObjectHistory | None":

@@ -36,7 +36,8 @@ class ListingFormat:
     """An output format: `table`, `wide`, `name`, `yaml`, `json`, a `template`, or `columns` by header.
 
     `single`: the user named one object, so a template and JSON get that object and not a List. `order`: the field by
-    which objects are sorted. `labels`: show them as a column.
+    which objects are sorted. `labels`: show them as a column. `label_columns`: labels with a column of their own.
+    `headers`: tables have headings.
     """
 
     form: str
@@ -45,6 +46,8 @@ class ListingFormat:
     columns: Mapping[str, Template] = field(default_factory=dict)
     order: Template | None = None
     labels: bool = False
+    label_columns: Sequence[str] = ()
+    headers: bool = True
     #: The clusters of Placements, by namespace and name: a column of wide tables.
     chosen: Mapping[tuple[str, str], Sequence[str]] = field(default_factory=dict)
 
@@ -88,12 +91,12 @@ class ListingFormat:
         """A table for each kind, clusters first; one table where the user named its columns."""
         if self.columns:
             cells = [[filled(path, body) or "<none>" for path in self.columns.values()] for body in objects]
-            print_table([*self.columns], cells, wide=True)
+            print_table([*self.columns], cells, wide=True, headers=self.headers)
             return
         for index, (kind, bodies) in enumerate(by_kind(objects).items()):
-            if index:
+            if index and self.headers:
                 sys.stdout.write("\n")
-            print_table(*self.table(kind, bodies, now), wide=self.form == "wide")
+            print_table(*self.table(kind, bodies, now), wide=self.form == "wide", headers=self.headers)
 
     def table(self, kind: str, bodies: list[Tree], now: datetime) -> tuple[list[Heading], list[list[str]]]:
         """Return headings and rows for objects of one kind."""
@@ -105,6 +108,12 @@ class ListingFormat:
                 self.chosen.get((dig(body, "metadata", "namespace"), dig(body, "metadata", "name"))) for body in bodies
             )
             cells = [[*row, ", ".join(found or ()) or "-"] for row, found in zip(cells, names, strict=True)]
+        for label in self.label_columns:
+            headings = [*headings, Heading(label.rpartition("/")[2].upper())]
+            cells = [
+                [*row, str(mapping_at(body, "metadata", "labels").get(label, ""))]
+                for row, body in zip(cells, bodies, strict=True)
+            ]
         if self.labels:
             headings = [*headings, Heading("LABELS")]
             cells = [[*row, _labels(body)] for row, body in zip(cells, bodies, strict=True)]
@@ -146,8 +155,9 @@ class ChangeListing:
             headings = [Heading("EVENT"), *headings]
             cells = [[event, *row] for (event, _), row in zip(events, cells, strict=True)]
         if self._table is None or self._kind != kind or self._table.headings != headings:
-            sys.stdout.write("\n" if self._table is not None else "")
-            self._table, self._kind = GrowingTable(headings, wide=self._listing.form == "wide"), kind
+            sys.stdout.write("\n" if self._table is not None and self._listing.headers else "")
+            wide = self._listing.form == "wide"
+            self._table, self._kind = GrowingTable(headings, wide=wide, headers=self._listing.headers), kind
         self._table.print(cells)
 
 
@@ -182,9 +192,11 @@ def by_kind(objects: Sequence[Tree]) -> Mapping[str, list[Tree]]:
 
 
 def name_of(body: Tree) -> str:
-    """`managedcluster/prod-eu-1`, with the namespace if it has one; every verb accepts it."""
-    metadata = body["metadata"]
-    return "/".join(filter(None, (body["kind"].casefold(), metadata.get("namespace"), metadata["name"])))
+    """`managedcluster.cluster.open-cluster-management.io/prod-eu-1`, as kubectl names it, but with the namespace if it
+    has one; every verb accepts it."""
+    metadata, group = body["metadata"], body["apiVersion"].rpartition("/")[0]
+    kind = ".".join(filter(None, (body["kind"].casefold(), group)))
+    return "/".join(filter(None, (kind, metadata.get("namespace"), metadata["name"])))
 
 
 def _list(objects: Sequence[Tree]) -> Tree:
