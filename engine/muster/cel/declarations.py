@@ -5,7 +5,6 @@ A line declares an overload: `overload_id  function  signature`. A signature is 
 the last parameter takes one or more arguments.
 """
 
-import re
 from collections.abc import Iterable, Mapping
 from enum import Enum
 from typing import TypeAlias
@@ -44,7 +43,7 @@ class Overload:
     def signature(self) -> str:
         """The overload as messages show it: `string.startsWith(string)`, `size(list(A))`, `int + int`."""
         shown = [str(param).removeprefix("type_param:") for param in self.params]
-        shown = [re.sub("type_param:", "", text) for text in shown]
+        shown = [text.replace("type_param:", "") for text in shown]
         if self.variadic:
             shown[-1] += ", ..."
         if (operator := OPERATORS.get(self.function)) is not None:

@@ -3,15 +3,14 @@
 The grammar accepts anything after a backslash. This module checks it, so that each error has its own place.
 """
 
-import re
-
 from muster.cel.values import INT_MAX, INT_MIN, UINT_MAX, UInt
+from muster.regex import Regex, RegexMatch
 
 _SIMPLE = {
     "a": "\a", "b": "\b", "f": "\f", "n": "\n", "r": "\r", "t": "\t", "v": "\v",
     "\\": "\\", "'": "'", '"': '"', "`": "`", "?": "?",
 }  # fmt: skip
-_ESCAPE = re.compile(
+_ESCAPE = Regex(
     r"\\(?:(?P<simple>[abfnrtv\\'\"`?])|[xX](?P<hex>[0-9a-fA-F]{2})|u(?P<u4>[0-9a-fA-F]{4})"
     r"|U(?P<u8>[0-9a-fA-F]{8})|(?P<octal>[0-3][0-7]{2})|(?P<bad>[\s\S]?))"
 )
@@ -55,10 +54,10 @@ def double(text: str) -> float:
 def string(token: str) -> str:
     """Return the text of a string token with its quotes and prefix."""
     body, start, raw = _body(token)
-    if raw:
+    if raw or "\\" not in body:
         return body
 
-    def replace(match: "re.Match[str]") -> str:
+    def replace(match: RegexMatch[str]) -> str:
         code = _escape(match, start)
         if isinstance(code, str):
             return code
@@ -66,7 +65,7 @@ def string(token: str) -> str:
             raise LiteralError(f"{match[0]} is not a Unicode character", start + match.start())
         return chr(code)
 
-    return _ESCAPE.sub(replace, body)
+    return _ESCAPE.replace(body, replace)
 
 
 def bytes_(token: str) -> bytes:
@@ -95,7 +94,7 @@ def _body(token: str) -> tuple[str, int, bool]:
     return token[start + quotes : -quotes], start + quotes, raw
 
 
-def _escape(match: "re.Match[str]", start: int) -> str | int:
+def _escape(match: RegexMatch[str], start: int) -> str | int:
     if match["simple"]:
         return _SIMPLE[match["simple"]]
     for group in ("hex", "u4", "u8"):

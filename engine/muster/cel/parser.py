@@ -5,7 +5,6 @@ thousand parentheses need no stack. `MAX_DEPTH` limits the rest. Macros become n
 definition requires: by name and number of arguments, before any name is resolved.
 """
 
-import re
 from collections.abc import Callable
 from typing import Any, TypeAlias
 
@@ -15,6 +14,7 @@ from muster.cel import ast
 from muster.cel.errors import SyntaxIssue, issue_at
 from muster.cel.grammar import parser
 from muster.cel.literals import LiteralError, bytes_, double, integer, shortened, string, unsigned
+from muster.regex import SPACE, WORD, Regex
 
 MAX_LENGTH = 100_000
 """The most characters of an expression."""
@@ -28,8 +28,9 @@ MAX_DEPTH = 160
 Tree: TypeAlias = Any
 """A tree of Lark, or a token. The grammar determines which one a child is; Lark's types do not tell."""
 
-_TOKEN = re.compile(
-    r"""//[^\n]*+|"{3}[\s\S]*?"{3}|'{3}[\s\S]*?'{3}|"(?:[^"\\\n]|\\.)*+"|'(?:[^'\\\n]|\\.)*+'|["'][^\n]*+|\w++|\S"""
+_TOKEN = Regex(
+    r"""//[^\n]*|"{3}(?s:.)*?"{3}|'{3}(?s:.)*?'{3}|"(?:[^"\\\n]|\\.)*"|'(?:[^'\\\n]|\\.)*'|["'][^\n]*"""
+    rf"|[{WORD}]+|[^{SPACE}]"
 )
 """Roughly a token or a comment: good enough to count tokens before parsing."""
 

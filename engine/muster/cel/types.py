@@ -8,7 +8,6 @@ includes the refinements; caches use it as a key.
 
 import hashlib
 import json
-import re
 from collections.abc import Callable, Iterable, Mapping
 from dataclasses import field
 from functools import lru_cache
@@ -291,7 +290,6 @@ def json_digest(value: Json) -> str:
 
 # -- reading the specification's notation ---------------------------------------------------------------------
 
-_NAME = re.compile(r"(type_param:)?[A-Za-z_][\w.]*")
 _SCALARS: Final[Mapping[str, Type]] = MappingProxyType(
     {
         **{type_.name: type_ for type_ in (INT, UINT, DOUBLE, BOOL, BYTES, NULL, TIMESTAMP, DURATION, DYN)},
@@ -319,14 +317,20 @@ def parse_type(text: str) -> Type:
     A single capital letter, or a name after `type_param:`, is a type parameter. An unknown name is an opaque type.
     """
     head, opened, rest = text.strip().partition("(")
-    if not _NAME.fullmatch(head) or (opened and not rest.endswith(")")):
+    name = head.removeprefix("type_param:")
+    if (
+        not name.replace(".", "_").isidentifier()
+        or not name[0].isascii()
+        or name[0] == "."
+        or (opened and not rest.endswith(")"))
+    ):
         raise ValueError(f"{text!r} is not a type")
     if opened:
         inner = tuple(parse_type(part) for part in split_types(rest[:-1]))
         build = _GENERIC.get((head, len(inner)))
         return OpaqueType(head, inner) if build is None else build(*inner)
     if head.startswith("type_param:") or (len(head) == 1 and head.isupper()):
-        return TypeParam(head.removeprefix("type_param:"))
+        return TypeParam(name)
     return _SCALARS.get(head) or OpaqueType(head)
 
 

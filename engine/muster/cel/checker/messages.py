@@ -1,6 +1,5 @@
 """All messages of the checker: what is wrong, and what to do. One function per message."""
 
-import re
 from collections.abc import Iterable, Sequence
 from difflib import get_close_matches
 from typing import Final, NamedTuple
@@ -8,6 +7,7 @@ from typing import Final, NamedTuple
 from muster.cel import ast
 from muster.cel.declarations import OPERATORS, Overload
 from muster.cel.types import BOOL, StringType, Type
+from muster.regex import Regex
 
 
 class IssueMessage(NamedTuple):
@@ -212,9 +212,12 @@ def repeated_key(key: str) -> IssueMessage:
     return IssueMessage(f"this map always fails: it has the key '{key}' twice")
 
 
+_WRAPPED = Regex(r"wrapper\(([^()]*)\)")
+
+
 def named(type_: Type) -> str:
     """Return the name of a type in messages: the specification's notation, without null."""
-    text = re.sub(r"wrapper\(([^()]*)\)", r"\1", str(type_))
+    text = _WRAPPED.replace(str(type_), lambda match: match[1])
     return {"null_type": "null", "dyn": "value of unknown type"}.get(text, text)
 
 

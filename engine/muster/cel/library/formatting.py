@@ -1,7 +1,6 @@
 """`text.format(args)`: the verbs of the strings extension."""
 
 import math
-import re
 from collections.abc import Callable, Mapping
 from datetime import datetime, timedelta
 from typing import TYPE_CHECKING, Any, TypeAlias
@@ -22,7 +21,7 @@ _CLAUSE_UNITS, _PART = 20, 12
 _CLAUSE_MOST = 1_000
 """The most units of a clause that formats no text, list or map: 1,000 digits of a double."""
 _Payer: TypeAlias = tuple[Meter, int]
-_CLAUSE = re.compile(r"%(?:\.(\d{1,9}))?(.)?", re.DOTALL)
+_PRECISION_DIGITS = 9
 _MAX_PRECISION = 1_000
 _WORDS = ("NaN", "Infinity", "-Infinity")
 """Texts that clauses for doubles accept: the doubles that JSON cannot represent."""
@@ -52,29 +51,38 @@ def format_(meter: Meter, site: int, template: Any, args: Any) -> str:
     values = iter(args)
     parts: list[str] = []
     position = count = 0
-    for match in _CLAUSE.finditer(template):
+    while (start := template.find("%", position)) >= 0:
         spend(meter, site, _CLAUSE_UNITS)
-        parts.append(template[position : match.start()])
-        position = match.end()
-        if match[0] == "%%":
+        parts.append(template[position:start])
+        digits, verb, position = _clause(template, start)
+        if position == start + 2 and verb == "%":
             parts.append("%")
             continue
-        writer = _VERBS.get(match[2] or "")
+        writer = _VERBS.get(verb)
         if writer is None:
-            raise EvaluationError(
-                f'could not parse formatting clause: unrecognized formatting clause "{match[2] or ""}"'
-            )
+            raise EvaluationError(f'could not parse formatting clause: unrecognized formatting clause "{verb}"')
         if count >= len(args):
             raise EvaluationError(f"index {count} out of range: more clauses than arguments")
-        precision = None if match[1] is None else int(match[1])
+        precision = int(digits) if digits else None
         if precision is not None and precision > _MAX_PRECISION:
             raise EvaluationError(f"precision {precision} is more than {_MAX_PRECISION}")
-        text = writer((meter, site), next(values), precision, match[2])
+        text = writer((meter, site), next(values), precision, verb)
         # A value that is already a text cost nothing yet; its place in the result does.
         pay_for_text(meter, site, len(text))
         parts.append(text)
         count += 1
     return "".join([*parts, template[position:]])
+
+
+def _clause(template: str, start: int) -> tuple[str, str, int]:
+    """Return the digits of the precision and the verb of the clause that begins at a `%`, and where it ends."""
+    end, digits = start + 1, ""
+    if template.startswith(".", end):
+        behind = template[end + 1 : end + 1 + _PRECISION_DIGITS]
+        digits = behind[: len(behind) - len(behind.lstrip("0123456789"))]
+        end += len(digits) + 1 if digits else 0
+    verb = template[end : end + 1]
+    return digits, verb, end + len(verb)
 
 
 def _error(message: str, value: Any) -> EvaluationError:

@@ -1,6 +1,5 @@
 """Kubernetes quantities: `500m`, `2Gi`, `1e3`."""
 
-import re
 from collections.abc import Callable
 from decimal import Context, Decimal
 from typing import Any, ClassVar
@@ -13,10 +12,7 @@ from muster.dataclass import dataclass
 
 LIBRARY = Library("quantities")
 
-_TEXT = re.compile(
-    r"([+-]?)([0-9]{1,30}(?:\.[0-9]{0,30})?|\.[0-9]{1,30})(?:(Ki|Mi|Gi|Ti|Pi|Ei|n|u|m|k|M|G|T|P|E)|[eE]([+-]?[0-9]{1,2}))?",
-    re.ASCII,
-)
+_MOST_DIGITS, _MOST_EXPONENT = 30, 2
 _EXACT = Context(prec=120)
 _DECIMAL = {"n": -9, "u": -6, "m": -3, "k": 3, "M": 6, "G": 9, "T": 12, "P": 15, "E": 18}
 _BINARY = {"Ki": 10, "Mi": 20, "Gi": 30, "Ti": 40, "Pi": 50, "Ei": 60}
@@ -36,18 +32,34 @@ class Quantity:
 
 def parse(text: str) -> Quantity:
     """Return the quantity of a text. Raises EvaluationError."""
-    match = _TEXT.fullmatch(text)
-    if match is None:
+    parts = _parts(text)
+    if parts is None:
         raise EvaluationError(f"{shown(text)} is not a quantity such as 500m or 2Gi")
-    sign, digits, suffix, exponent = match.groups()
-    amount = Decimal(sign + digits)
-    if exponent is not None:
+    number, suffix, exponent = parts
+    amount = Decimal(number)
+    if exponent:
         amount = amount.scaleb(int(exponent), _EXACT)
     elif suffix in _BINARY:
         amount = _EXACT.multiply(amount, Decimal(2 ** _BINARY[suffix]))
     elif suffix:
         amount = amount.scaleb(_DECIMAL[suffix], _EXACT)
     return Quantity(amount)
+
+
+def _parts(text: str) -> tuple[str, str, str] | None:
+    """Return the number, the suffix and the exponent of a quantity; None for any other text."""
+    unsigned = text[1:] if text[:1] in ("+", "-") else text
+    suffix = unsigned.lstrip("0123456789.")
+    number = text[: len(text) - len(suffix)]
+    whole, _, fraction = number.lstrip("+-").partition(".")
+    if not (whole or fraction) or max(len(whole), len(fraction)) > _MOST_DIGITS or "." in fraction:
+        return None
+    if not suffix or suffix in _DECIMAL or suffix in _BINARY:
+        return number, suffix, ""
+    exponent = suffix[1:]
+    digits = exponent[1:] if exponent[:1] in ("+", "-") else exponent
+    sound = suffix[0] in "eE" and digits.isascii() and digits.isdecimal() and len(digits) <= _MOST_EXPONENT
+    return (number, "", exponent) if sound else None
 
 
 @LIBRARY.plain("string_to_quantity  quantity  (string) -> kubernetes.Quantity", weight=60)
@@ -62,7 +74,7 @@ def quantity(text: Any) -> Quantity:
 def is_quantity(text: Any) -> bool:
     """`isQuantity(text)`: whether the text is a quantity."""
     if text.__class__ is str:
-        return _TEXT.fullmatch(text) is not None
+        return _parts(text) is not None
     raise no_overload("isQuantity", text)
 
 

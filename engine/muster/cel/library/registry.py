@@ -26,11 +26,11 @@ would have no horizon.
 Libraries import `extent` and `arguments` for mypy only: they are needed at compile time, and take 3 ms to import.
 """
 
-import re
 import sys
 from collections.abc import Callable, Iterator, Mapping
 from functools import cache
 from importlib import import_module
+from string import ascii_uppercase
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Final, TypeAlias, TypeVar
 
@@ -85,8 +85,9 @@ _LIBRARY_OF: Final = {name: library for library, names in LIBRARIES.items() for 
 _LONG = (str, bytes, list, dict)
 _CERTAIN = {"bool", "int", "uint", "double", "string", "bytes", "list", "timestamp", "duration"}
 """Types that generated code can use: their class identifies them."""
-_MAY_MOVE = re.compile(r"\b(timestamp|duration|dyn|[A-Z])\b")
+_MAY_MOVE = frozenset(("timestamp", "duration", "dyn", *ascii_uppercase))
 """Types whose values may move with `now`; a capital letter is any type."""
+_BETWEEN_TYPES = str.maketrans("(),.", "    ")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -119,7 +120,8 @@ class LibraryFunction:
     @property
     def may_move(self) -> bool:
         """Whether an argument, or a part of it, may move with `now`."""
-        return any(_MAY_MOVE.search(line.split(maxsplit=2)[2].partition(" -> ")[0]) for line in self.lines)
+        types = (line.split(maxsplit=2)[2].partition(" -> ")[0] for line in self.lines)
+        return any(not _MAY_MOVE.isdisjoint(text.translate(_BETWEEN_TYPES).split()) for text in types)
 
     @property
     def metered(self) -> bool:

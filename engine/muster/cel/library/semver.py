@@ -1,7 +1,7 @@
 """Semantic versions, and the comparisons that versions and quantities share."""
 
-import re
 from collections.abc import Callable
+from string import ascii_letters, digits
 from typing import Any, ClassVar
 
 from muster.cel.errors import EvaluationError
@@ -12,13 +12,8 @@ from muster.dataclass import dataclass
 
 LIBRARY = Library("versions, and comparisons of versions and of quantities")
 
-_PART = r"(0|[1-9][0-9]{0,18})"
-_WORD = r"(?:0|[1-9][0-9]{0,18}|[0-9]{0,64}[A-Za-z-][0-9A-Za-z-]{0,64})"
-_VERSION = re.compile(
-    rf"{_PART}\.{_PART}\.{_PART}(?:-({_WORD}(?:\.{_WORD}){{0,20}}))?(?:\+([0-9A-Za-z-]+(?:\.[0-9A-Za-z-]+){{0,20}}))?",
-    re.ASCII,
-)
-_LOOSE = re.compile(r"v?([0-9]{1,19})(?:\.([0-9]{1,19}))?(?:\.([0-9]{1,19}))?([-+].{0,200})?", re.ASCII)
+_MOST_DIGITS, _MOST_LETTERS, _MOST_WORDS, _MOST_TAIL = 19, 64, 21, 200
+_IN_WORDS = f"{digits}{ascii_letters}-"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,19 +40,43 @@ class Semver:
 
 def parse(text: str, *, normalize: bool = False) -> Semver:
     """Return the version of a text; `normalize` accepts `v1.2` and `01.2.3`. Raises EvaluationError."""
-    match = _VERSION.fullmatch(_normalized(text) if normalize else text)
-    if match is None:
+    version, plus, build = (_normalized(text) if normalize else text).partition("+")
+    core, dash, before = version.partition("-")
+    numbers = core.split(".", 3)
+    prerelease, metadata = before.split(".", _MOST_WORDS) if dash else [], build.split(".", _MOST_WORDS) if plus else []
+    sound = len(numbers) == 3 and all(map(_is_number, numbers)) and max(len(prerelease), len(metadata)) <= _MOST_WORDS
+    if (
+        not sound
+        or not all(map(_is_word, prerelease))
+        or not all(part and not part.strip(_IN_WORDS) for part in metadata)
+    ):
         raise EvaluationError(f"{shown(text)} is not a semantic version such as 1.2.3")
-    major, minor, patch, prerelease, _ = match.groups()
-    return Semver(int(major), int(minor), int(patch), tuple(prerelease.split(".")) if prerelease else ())
+    major, minor, patch = map(int, numbers)
+    return Semver(major, minor, patch, tuple(prerelease))
+
+
+def _is_number(text: str) -> bool:
+    return _are_digits(text) and (text == "0" or text[0] != "0")
+
+
+def _are_digits(text: str) -> bool:
+    return 0 < len(text) <= _MOST_DIGITS and text.isascii() and text.isdecimal()
+
+
+def _is_word(text: str) -> bool:
+    """Is this an identifier of a prerelease: a number, or at most 64 digits and then at most 65 others?"""
+    behind = text.lstrip(digits)
+    short = len(text) - len(behind) <= _MOST_LETTERS >= len(behind) - 1
+    return _is_number(text) or (behind != "" and short and not text.strip(_IN_WORDS))
 
 
 def _normalized(text: str) -> str:
-    match = _LOOSE.fullmatch(text)
-    if match is None:
+    rest = text.removeprefix("v")
+    core = rest.replace("+", "-").partition("-")[0]
+    parts, tail = core.split(".", 3), rest[len(core) :]
+    if len(parts) > 3 or not all(map(_are_digits, parts)) or len(tail) > _MOST_TAIL + 1 or "\n" in tail:
         return text
-    numbers = ".".join(str(int(part or "0")) for part in match.groups()[:3])
-    return numbers + (match[4] or "")
+    return ".".join(str(int(part)) for part in [*parts, "0", "0"][:3]) + tail
 
 
 @LIBRARY.linear(

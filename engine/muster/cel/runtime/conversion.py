@@ -1,7 +1,7 @@
 """Conversions between types: `int(x)`, `string(x)`, `timestamp(x)` and so on."""
 
-import re
 from datetime import UTC, datetime, timedelta
+from itertools import groupby
 from typing import Any
 
 from muster.cel.errors import EvaluationError
@@ -12,13 +12,12 @@ from muster.cel.runtime.temporal import EPOCH, SECOND, instant, instant_ns, rate
 from muster.cel.runtime.watching import WATCHING, watch, watch_each_second
 from muster.cel.values import INT_MAX, INT_MIN, UINT_MAX, TypeValue, UInt
 
-_INTEGER = re.compile(r"[+-]?[0-9]{1,30}", re.ASCII)
-_UNSIGNED = re.compile(r"\+?[0-9]{1,30}", re.ASCII)
-_DOUBLE = re.compile(
-    r"[+-]?([0-9]+\.?[0-9]*([eE][+-]?[0-9]+)?|\.[0-9]+([eE][+-]?[0-9]+)?|inf(inity)?|nan)", re.ASCII | re.I
-)
-_TIME = re.compile(r"(\d{4,})-(\d\d)-(\d\d)[Tt](\d\d):(\d\d):(\d\d)(?:\.(\d+))?([Zz]|[+-]\d\d:\d\d)", re.ASCII)
-_TERM = re.compile(r"(\d{0,20})(?:\.(\d{0,20}))?(h|ms|m|s|us|µs|μs|ns)", re.ASCII)
+_MOST_DIGITS, _MOST_SPAN_DIGITS, _LONGEST_DOUBLE, _LONGEST_TIME = 30, 20, 400, 80
+#: RFC 3339's forms behind the year, with every digit as 0.
+_AS_ZEROS = str.maketrans("123456789tz", "000000000TZ")
+_BEHIND_YEAR, _ZONES = "-00-00T00:00:00", frozenset(("Z", "+00:00", "-00:00"))
+_NUMERIC = frozenset("0123456789.")
+_NOT_IN_DOUBLES = frozenset("_ \t\n\r\f\v\x1c\x1d\x1e\x1f")
 _UNIT_NS = {"h": 3600 * SECOND, "m": 60 * SECOND, "s": SECOND, "ms": 10**6, "us": 1000, "µs": 1000, "μs": 1000, "ns": 1}
 _MAX_SPAN = 315_576_000_000 * SECOND
 LONGEST_SPAN = 200
@@ -45,7 +44,7 @@ def to_int(meter: Meter, site: int, value: Any) -> int:
             raise EvaluationError(f"out of range: {value!r} does not fit into int")
         return int(value)
     if kind is str:
-        if not _INTEGER.fullmatch(value):
+        if not _is_number(value[1:] if value[:1] in ("+", "-") else value):
             raise EvaluationError(f"{shown(value)} is not an int")
         return _fitting(int(value), INT_MIN, INT_MAX, "int")
     if isinstance(value, datetime):
@@ -73,7 +72,7 @@ def to_uint(value: Any) -> UInt:
             raise EvaluationError(f"out of range: {value!r} does not fit into uint")
         return UInt(int(value))
     if kind is str:
-        if not _UNSIGNED.fullmatch(value):
+        if not _is_number(value.removeprefix("+")):
             raise EvaluationError(f"{shown(value)} is not a uint")
         return UInt(_fitting(int(value), 0, UINT_MAX, "uint"))
     raise no_overload("uint", value)
@@ -91,10 +90,17 @@ def to_double(value: Any) -> float:
     if kind in (float, int, UInt):
         return float(value)
     if kind is str:
-        if len(value) > 400 or not _DOUBLE.fullmatch(value):
-            raise EvaluationError(f"{shown(value)} is not a double")
-        return float(value)
+        # Python also takes blanks around a number, and `_` between digits.
+        sound = len(value) <= _LONGEST_DOUBLE and value.isascii() and not _NOT_IN_DOUBLES.intersection(value)
+        try:
+            return float(value if sound else "")
+        except ValueError:
+            raise EvaluationError(f"{shown(value)} is not a double") from None
     raise no_overload("double", value)
+
+
+def _is_number(text: str) -> bool:
+    return 0 < len(text) <= _MOST_DIGITS and text.isascii() and text.isdecimal()
 
 
 def to_string(meter: Meter, site: int, value: Any) -> str:
@@ -185,13 +191,14 @@ def to_timestamp(value: Any) -> datetime:
 
 def parse_time(text: str) -> datetime:
     """Return the instant of an RFC 3339 text, to the nanosecond."""
-    match = _TIME.fullmatch(text) if len(text) < 80 else None
-    if match is None:
+    parts = _time_parts(text) if len(text) < _LONGEST_TIME else None
+    if parts is None:
         raise EvaluationError(f"{shown(text)} is not a timestamp such as 2026-01-01T00:00:00Z")
-    year, month, day, hour, minute, second, fraction, zone = match.groups()
+    numbers, fraction, zone = parts
     try:
-        plain = datetime(int(year), int(month), int(day), int(hour), int(minute), int(second), tzinfo=UTC)
-    except ValueError as error:
+        year, month, day, hour, minute, second = map(int, numbers)
+        plain = datetime(year, month, day, hour, minute, second, tzinfo=UTC)
+    except (ValueError, OverflowError) as error:
         raise EvaluationError(f"timestamp out of range: {shown(text)}: {error}") from None
     offset = 0
     if zone not in "Zz":
@@ -201,6 +208,25 @@ def parse_time(text: str) -> datetime:
         offset = (hours * 3600 + minutes * 60) * (-1 if zone[0] == "-" else 1)
     nanos = int((fraction or "0")[:9].ljust(9, "0"))
     return instant(instant_ns(plain) - offset * SECOND + nanos)
+
+
+def _time_parts(text: str) -> tuple[list[str], str, str] | None:
+    """Return the six numbers, the digits of the fraction and the zone of an RFC 3339 text; its year has at least four
+    digits. None for any other text."""
+    form = text.translate(_AS_ZEROS)
+    behind = form.lstrip("0")
+    digits = len(form) - len(behind)
+    end = digits + len(_BEHIND_YEAR)
+    zone = form[end:]
+    fraction = ""
+    if zone.startswith(".0"):
+        zone = zone[1:].lstrip("0")
+        fraction = text[end + 1 : len(text) - len(zone)]
+    if digits < 4 or not behind.startswith(_BEHIND_YEAR) or zone not in _ZONES:
+        return None
+    month = digits + 1
+    numbers = [text[:digits], *(text[start : start + 2] for start in range(month, end, 3))]
+    return numbers, fraction, text[len(text) - len(zone) :]
 
 
 def to_duration(meter: Meter, site: int, value: Any) -> timedelta:
@@ -226,19 +252,27 @@ def pay_for_span(meter: Meter, site: int, text: str) -> None:
 def parse_span(text: str) -> timedelta:
     """Return the duration of a text in Go's syntax: `90s`, `1h30m`, `-1.5h`, `0`. Takes a single pass."""
     body = text[1:] if text[:1] in ("+", "-") else text
-    total, position = 0, 0
-    while position < len(body) and position < LONGEST_SPAN:
-        term = _TERM.match(body, position)
-        if term is None or not (term[1] or term[2]):
+    total = 0
+    # numbers and units take turns
+    parts = ["".join(part) for _, part in groupby(body[: LONGEST_SPAN + 1], _NUMERIC.__contains__)]
+    sound = body != "" and len(body) <= LONGEST_SPAN and len(parts) % 2 == 0
+    for number, name in zip(parts[::2], parts[1::2], strict=False):
+        whole, _, fraction = number.partition(".")
+        unit = _UNIT_NS.get(name)
+        if unit is None or not _are_span_digits(whole, fraction):
+            sound = False
             break
-        unit = _UNIT_NS[term[3]]
-        total += int(term[1] or 0) * unit + int(term[2] or 0) * unit // 10 ** len(term[2] or "")
-        position = term.end()
-    if body != "0" and (not body or position != len(body)):
+        total += int(whole or 0) * unit + int(fraction or 0) * unit // 10 ** len(fraction)
+    if body != "0" and not sound:
         raise EvaluationError(f"{shown(text)} is not a duration such as 90s, 5m or 1h30m")
     if total > _MAX_SPAN:
         raise EvaluationError(f"duration out of range: {shown(text)}")
     return span(-total if text.startswith("-") else total)
+
+
+def _are_span_digits(whole: str, fraction: str) -> bool:
+    digits = whole + fraction
+    return digits.isascii() and digits.isdecimal() and max(len(whole), len(fraction)) <= _MOST_SPAN_DIGITS
 
 
 def time_text(meter: Meter, site: int, value: datetime | timedelta) -> str:

@@ -5,7 +5,6 @@ clocks skip in spring opens nothing, and one that they show twice in autumn is o
 named days and ends on the next ones. Exceptions close whole days, also the rest of a window that began the day before.
 """
 
-import re
 from collections.abc import Callable, Iterable, Iterator
 from datetime import UTC, date, datetime, time, timedelta, timezone, tzinfo
 from functools import lru_cache
@@ -19,10 +18,14 @@ _FULL = ("monday", "tuesday", "wednesday", "thursday", "friday", "saturday", "su
 _NUMBERS = {name: number for number, full in enumerate(_FULL) for name in (full, full[:3])}
 _DAY = 24 * 60
 _ALL_DAYS = frozenset(range(7))
-_TIME = re.compile(r"([01]\d|2[0-3]):([0-5]\d)|24:00", re.ASCII)
-_OFFSET = re.compile(r"([+-]?)(\d\d?):(\d\d)", re.ASCII)
-_INSTANT = re.compile(r"\d{4}-\d\d-\d\dT\d\d:\d\d(:\d\d)?(Z|[+-]\d\d:\d\d)", re.ASCII)
-_DATE = re.compile(r"\d{4}-\d\d-\d\d", re.ASCII)
+#: Forms of texts, with every digit as 0.
+_AS_ZEROS = str.maketrans("123456789", "000000000")
+_TIME, _HOUR, _DATE = "00:00", "0:00", "0000-00-00"
+_INSTANTS = frozenset(
+    f"{_DATE}T{_TIME}{seconds}{place}" for seconds in ("", ":00") for place in ("Z", f"+{_TIME}", f"-{_TIME}")
+)
+_DIGITS = frozenset("0123456789")
+_LONGEST_FORM = 40
 _LOOK_AHEAD = timedelta(days=16)
 """Clocks skip a weekly time at most once: after so long without a change, only an exception makes one."""
 _MARGIN = timedelta(days=2)
@@ -152,11 +155,12 @@ def state_then(windows: Windows, at: datetime) -> tuple[bool, datetime | None]:
 @lru_cache(maxsize=2_048)
 def zone(name: str) -> tzinfo:
     """Return the time zone of an IANA name, or of an offset such as `-08:00`. Raises WindowError."""
-    if match := _OFFSET.fullmatch(name):
-        hours, minutes = int(match[2]), int(match[3])
+    unsigned = name[1:] if name[:1] in ("+", "-") else name
+    if _form(unsigned) in (_TIME, _HOUR):
+        hours, minutes = map(int, unsigned.split(":"))
         if hours < 24 and minutes < 60:
             offset = timedelta(hours=hours, minutes=minutes)
-            return timezone(-offset if match[1] == "-" else offset)
+            return timezone(-offset if name.startswith("-") else offset)
     try:
         return ZoneInfo(name or "UTC")
     except (ValueError, OSError, LookupError):
@@ -186,17 +190,18 @@ def parse(text: str, default_zone: str = "UTC") -> Windows:
 
 def _partition(text: str, word: str) -> tuple[str, bool, str]:
     """Split a text at a word."""
-    head, found, tail = re.sub(r"\s+", " ", f" {text} ").partition(f" {word} ")
+    head, found, tail = f" {' '.join(text.split())} ".partition(f" {word} ")
     return head.strip(), bool(found), tail.strip()
 
 
 def _window(text: str) -> tuple[frozenset[int], int, int]:
     """Return the days and minutes of `Mon-Thu 09:00-17:00`, `Sat` or `09:00-17:00`."""
-    named, digits, rest = re.match(r"([^0-9]*)([0-9]?)(.*)", text.strip(), re.DOTALL).groups()  # type: ignore[union-attr]
-    days = days_of(named) if named.strip() else _ALL_DAYS
-    if not digits:
+    text = text.strip()
+    begins = next((position for position, character in enumerate(text) if character in _DIGITS), len(text))
+    days = days_of(text[:begins]) if text[:begins].strip() else _ALL_DAYS
+    if begins == len(text):
         return days_of(text), 0, _DAY
-    start, dash, end = f"{digits}{rest}".partition("-")
+    start, dash, end = text[begins:].partition("-")
     if not dash:
         raise WindowError(f"{_short(start)} is not a time of day such as 09:00-17:00")
     return days, minute_of(start), minute_of(end)
@@ -245,9 +250,11 @@ def _day(text: str) -> int:
 
 def minute_of(text: str) -> int:
     """Return the minute since midnight of `09:00`; `24:00` ends a day. Raises WindowError."""
-    if not (match := _TIME.fullmatch(text.strip())):
+    hour, _, minute = text.strip().partition(":")
+    minutes = int(hour) * 60 + int(minute) if _form(text.strip()) == _TIME and int(minute) < 60 else _DAY + 1
+    if minutes > _DAY:
         raise WindowError(f"{_short(text)} is not a time of day such as 09:00, 17:30 or 24:00")
-    return int(match[1]) * 60 + int(match[2]) if match[1] else _DAY
+    return minutes
 
 
 @lru_cache(maxsize=4_096)
@@ -266,13 +273,18 @@ def period(text: str) -> Period:
 def _edge(text: str) -> date | datetime:
     text = text.strip()
     try:
-        if _INSTANT.fullmatch(text):
+        if _form(text) in _INSTANTS:
             return datetime.fromisoformat(text).astimezone(UTC)
-        if _DATE.fullmatch(text):
+        if _form(text) == _DATE:
             return date.fromisoformat(text)
     except (ValueError, OverflowError):
         pass
     raise WindowError(f"{_short(text)} is neither a day such as 2026-12-24 nor an instant such as 2026-12-24T18:00:00Z")
+
+
+def _form(text: str) -> str:
+    """Return a text with every digit as 0; the beginning of a long one."""
+    return text[:_LONGEST_FORM].translate(_AS_ZEROS)
 
 
 def _short(text: str) -> str:
