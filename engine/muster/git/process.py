@@ -55,8 +55,15 @@ BLOCK: Final = 512
 # this process's threads until it is lifted again.
 _LIMITED: Final = 'trap "" XFSZ; ulimit -f "$0"; exec "$@"'
 
-#: Some of git's messages are read.
-_ENGLISH: Final = {"LANGUAGE": "C", "LC_ALL": "C"}
+#: In every process. Some of git's messages are read. An object holds what its id says, and a commit has the parents
+#: that it names: `refs/replace/*` and `info/grafts` would change that without a commit. git warns of a file of grafts
+#: that it can read, so this one cannot exist.
+_ALWAYS: Final = {
+    "LANGUAGE": "C",
+    "LC_ALL": "C",
+    "GIT_NO_REPLACE_OBJECTS": "1",
+    "GIT_GRAFT_FILE": f"{os.devnull}/none",
+}
 
 _CHUNK: Final = 1 << 16
 _LAST_BYTES: Final = 1 << 12  # of a running process's standard error
@@ -135,7 +142,7 @@ class Git:
                     stdin=subprocess.PIPE,
                     stdout=subprocess.PIPE,
                     stderr=subprocess.PIPE,
-                    env={**self.environ, **_ENGLISH, **(env or {})},
+                    env={**self.environ, **_ALWAYS, **(env or {})},
                     start_new_session=own_session,
                     pass_fds=self.inherited,
                 )
