@@ -151,7 +151,7 @@ class _Follower:
                 return
             now = self._fleet.now
             freshness = replace(READER, ask=fetches and not self._fleet.source.offline)
-            reading = open_reading(self._fleet.source.repo, tip, worktree=False, freshness=freshness)
+            reading = open_reading(self._fleet.source.repo, tip, worktree=False, freshness=freshness, governing=tip)
             run = evaluate_reading(reading, now, self._fleet.wanted)
             self._seen = (tip, tuple(reading.heard.refs)) if reading.heard is not None else seen
             horizon = None if self._fleet.fixed_now else run.horizon

@@ -45,11 +45,12 @@ WRITER = Freshness(news=True)
 
 
 def agent_refs_at(
-    repository: Repository, commit: str | None, freshness: Freshness, *, first: str | None = None
+    repository: Repository, commit: str | None, freshness: Freshness, *, first: str | None = None, governing: str = ""
 ) -> AgentRefs:
     """Return the agents' refs for the evaluation of a commit (None: an unborn branch).
 
-    `first` is the remote to ask before all others, by name or URL. RepositoryError if news are required and a remote
+    `first` is the remote to ask before all others, by name or URL. The Fleet of the commit `governing`, by default of
+    the same, says what is asked (see `fetch_agent_refs`). RepositoryError if news are required and a remote
     does not answer.
     """
 
@@ -61,6 +62,7 @@ def agent_refs_at(
             repository,
             recorded,
             revision=commit or "HEAD",
+            governing=governing,
             first=first,
             lasting=freshness.lasting,
             limit_seconds=freshness.limit_seconds,

@@ -20,20 +20,24 @@ from muster.data.agentref import relay_of
 from muster.data.printable import printable
 from muster.data.snapshot import Snapshot
 from muster.dataclass import dataclass
+from muster.fleet.agent_messages import unasked_remote
 from muster.git.agentrefs import AgentRefs, local_agent_refs
+from muster.git.agentsettings import unasked_remotes
 from muster.git.derivedbranch import derived_branch, derived_tip, evaluated_commit
 from muster.git.directory import DirectorySnapshot
 from muster.git.errors import RepositoryError
+from muster.git.mergebase import commit_of
 from muster.git.open import open_commit, work_tree_snapshot
 from muster.git.pulse_memory import Remembered
 from muster.git.push import fetch_missing
-from muster.git.repository import Repository, branch_tip, current_branch, open_repository, resolve
+from muster.git.repository import Repository, branch_tip, current_branch, open_repository, ref_tip, resolve
 from muster.git.snapshot import CommitSnapshot, staged_snapshot
 from muster.git.status import UnknownChangesError, work_tree_changes
 from muster.rules.policies.lazy import Witness
 from muster.run.question import COMMITTED, FileSource, Question, read_work_tree
 
 if TYPE_CHECKING:
+    from muster.data.finding import Finding
     from muster.run.incremental import Wanted
     from muster.run.run import Run, Settled
     from muster.run.state import RunState
@@ -48,8 +52,9 @@ _FLEET_FILES = ("*.yaml", "*.yml", "*.json", ".musterignore")
 class FleetReading:
     """An opened fleet: the snapshot, and the agents' refs.
 
-    `repository`, `base` (the commit that was last decided on) and `heard` are None for a plain directory. `state` is
-    the file that `--state` names.
+    `repository`, `base` (the commit that was last decided on) and `heard` are None for a plain directory. `unasked`:
+    what the revision would have this machine ask and the governing one does not. `state` is the file that `--state`
+    names.
     """
 
     snapshot: Snapshot
@@ -57,6 +62,7 @@ class FleetReading:
     repository: Repository | None = None
     base: str | None = None
     heard: AgentRefs | None = None
+    unasked: "tuple[Finding, ...]" = ()
     state: Path | None = None
 
     @cached_property
@@ -114,28 +120,55 @@ class FleetReading:
                 click.echo(line, err=err)
 
 
-def open_reading(repo: Path, rev: str | None, *, worktree: bool, freshness: Freshness) -> FleetReading:
-    """Open what `--rev` and `--worktree` name, with agents' refs as `freshness` say."""
+def open_reading(
+    repo: Path, rev: str | None, *, worktree: bool, freshness: Freshness, governing: str | None = None
+) -> FleetReading:
+    """Open what `--rev` and `--worktree` name, with agents' refs as `freshness` say.
+
+    A revision that is only read may be anybody's: which repositories are asked, and which branches fetched, says the
+    Fleet of the revision `governing`, by default that of HEAD, never that of `rev`.
+    """
     _check(repo, rev, worktree=worktree)
     if worktree and (found := own_repository(repo)) is None:
         return FleetReading(DirectorySnapshot(worktree_root(repo), os.environ), freshness)
     repository = found if worktree and found else open_repository(repo, os.environ)
     if not worktree:
-        base = _seen(repository, resolve(repository, rev or "HEAD"), freshness)
-        heard = agent_refs_at(repository, base, freshness)
-        return FleetReading(
-            CommitSnapshot(repository, base, heard.refs, heard.agents), freshness, repository, base, heard
-        )
-    head = repository.git.line("rev-parse", "--verify", "--quiet", "HEAD")
-    head = head and _seen(repository, head, freshness)
-    heard = agent_refs_at(repository, head, freshness)
-    return FleetReading(work_tree_snapshot(repository, heard), freshness, repository, head, heard)
+        commit = resolve(repository, rev or "HEAD")
+        judge = _governing(repository, governing, commit, freshness)
+        base = _seen(repository, commit, judge, freshness)
+        heard = agent_refs_at(repository, base, freshness, governing=judge)
+        snapshot = CommitSnapshot(repository, base, heard.refs, heard.agents)
+        unasked = _unasked(repository, commit, judge)
+        for one in unasked if governing is None else ():  # of a named base, the caller compares findings
+            click.echo(f"note: {printable(one.message)}", err=True)
+        return FleetReading(snapshot, freshness, repository, base, heard, unasked)
+    head = ref_tip(repository, "HEAD^{commit}")
+    judge = _governing(repository, governing, head or "", freshness)
+    head = head and _seen(repository, head, judge, freshness)
+    heard = agent_refs_at(repository, head, freshness, governing=judge)
+    unasked = _unasked(repository, head, judge) if head else ()
+    return FleetReading(work_tree_snapshot(repository, heard), freshness, repository, head, heard, unasked)
 
 
-def _seen(repository: Repository, commit: str, freshness: Freshness) -> str:
+def _unasked(repository: Repository, commit: str, governing: str) -> "tuple[Finding, ...]":
+    if commit == governing:
+        return ()
+    return tuple(unasked_remote(one.name, one.url) for one in unasked_remotes(repository, commit, governing))
+
+
+def _governing(repository: Repository, revision: str | None, commit: str, freshness: Freshness) -> str:
+    """The commit whose Fleet says what this machine asks while it reads another one."""
+    if revision is None:
+        return ref_tip(repository, "HEAD^{commit}") or commit
+    return commit_of(repository, revision, ask=freshness.ask)
+
+
+def _seen(repository: Repository, commit: str, governing: str, freshness: Freshness) -> str:
     """The commit with its derived files; if their branch is missing locally, it is fetched."""
     branch = derived_branch(repository, commit)
-    if branch and freshness.ask and derived_tip(repository, branch) is None:
+    if not (branch and freshness.ask) or branch != derived_branch(repository, governing):
+        return evaluated_commit(repository, commit)
+    if derived_tip(repository, branch) is None:
         fetch_missing(repository, branch, limit_seconds=freshness.limit_seconds)
     return evaluated_commit(repository, commit)
 

@@ -390,6 +390,11 @@ class Code(StrEnum):
     AGENTS_REMOTE_NOT_HEARD = ("MUS512", _E, "agents' repository does not answer",
         "A repository of `spec.agents.remotes` does not answer. Its clusters keep their derived state, and all "
         "others are decided. Every run asks it again.")
+    AGENTS_REMOTE_NOT_ASKED = ("MUS514", _N, "repository that only a revision under review names",
+        "The revision that is read adds a repository to `spec.agents.remotes`, or gives one another URL. A revision "
+        "under review decides nothing about the machine that reviews it, so the repositories that the Fleet of "
+        "`--base` (without it, of HEAD) names are asked, and this one is not. What its agents report is unknown "
+        "until the revision is merged.")
     AGENT_REF_GONE = ("MUS511", _W, "agent's ref is gone",
         "The cluster reported on its own ref at the last run. Now the ref is missing while others exist, or has "
         "nothing that counts. Its derived state stays until its lease has run out, counted from the run that "

@@ -8,7 +8,9 @@ from muster.data.decision import Path
 from muster.data.finding import Finding
 from muster.data.findings import finding, finding_of, path_text
 from muster.data.ids import ObjectId
+from muster.data.locations import FLEET_FILE
 from muster.data.names import few
+from muster.data.printable import without_secrets
 from muster.data.snapshot import SignerIdentity, Withheld
 from muster.data.source import Part, Place
 
@@ -120,6 +122,14 @@ def withheld_remote(withheld: Withheld) -> Finding:
     kept = f"; nothing is decided about its clusters: {few(clusters)}" if clusters else ""
     hint = "see that it can be reached from here, or take it out of spec.agents.remotes; the other clusters are decided"
     return finding(Code.AGENTS_REMOTE_NOT_HEARD, message + kept, hint=hint)
+
+
+def unasked_remote(name: str, url: str) -> Finding:
+    """A revision under review names a repository of agents' refs that is not asked for that."""
+    place = f"{name!r} of spec.agents.remotes ({without_secrets(url)})"
+    message = f"the repository {place} was not asked: only this revision names it there"
+    hint = "a run asks it once the revision is merged: see that the address is one that you want to ask"
+    return finding(Code.AGENTS_REMOTE_NOT_ASKED, message, Place(FLEET_FILE), hint=hint)
 
 
 def unverified_report(id_: ObjectId, doubted: SignerIdentity, *, heard: bool) -> Finding:

@@ -72,6 +72,7 @@ def fetch_agent_refs(
     recorded: Callable[[], Collection[str]],
     *,
     revision: str = "HEAD",
+    governing: str = "",
     first: str | None = None,
     lasting: bool = False,
     limit_seconds: float = LIMIT_SECONDS,
@@ -79,16 +80,23 @@ def fetch_agent_refs(
     """Fetch agents' refs and return what is here then. A remote that does not answer raises nothing: see
     `AgentRefs.trouble`.
 
+    The Fleet of `governing`, by default that of `revision`, says which repositories are asked, and how much is fetched
+    and read. A revision under review has no say in that: `revision` only says which of the refs here count for what.
+
     The remotes of which refs here are copies are asked, and the one that the branch follows; the other remotes too as
     long as refs are missing.
 
-    `recorded` gives the clusters whose refs counted at the last run, and `revision` has the settings that count.
-    `first` is the remote that is asked before all others, by name or URL. A process that is `lasting` does not wait for
-    other repositories that did not answer before (see `agentfetch`).
+    `recorded` gives the clusters whose refs counted at the last run. `first` is the remote that is asked before all
+    others, by name or URL. A process that is `lasting` does not wait for other repositories that did not answer before
+    (see `agentfetch`).
     """
-    settings = agent_settings(repository, revision)
+    settings = agent_settings(repository, governing or revision)
     with fetching_remotes(repository, settings, lasting=lasting) as failures:
         found = _fetch_from_remotes(repository, settings, recorded, first, limit_seconds, failures)
+    if governing not in ("", revision):
+        settings = replace(agent_settings(repository, revision), limits=settings.limits)
+        refs = agent_refs(repository, settings=settings)
+        found = replace(found, refs=refs, agents=replace(found.agents, present=_clusters(refs)))
     return _complete(repository, found, settings, revision)
 
 

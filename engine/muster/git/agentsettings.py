@@ -124,6 +124,14 @@ def agent_settings(repository: Repository, revision: str = "HEAD") -> AgentSetti
     return AgentSettings(limits, known, relays, spec.get("signing") == "required")
 
 
+def unasked_remotes(repository: Repository, revision: str, governing: str) -> tuple[AgentRemote, ...]:
+    """Return the repositories that the Fleet of a revision names and that of `governing` does not, or at another URL:
+    nobody asks them before the revision is merged."""
+    asked = {(remote.name, remote.url) for remote in agent_settings(repository, governing).remotes}
+    named = agent_settings(repository, revision).remotes
+    return tuple(remote for remote in named if (remote.name, remote.url) not in asked)
+
+
 def is_valid_name(name: str) -> bool:
     """Is this a valid name for a repository or a relay?"""
     return _NAME.fullmatch(name) is not None

@@ -25,7 +25,7 @@ def merge_base(repository: Repository, head: str, against: str, *, ask: bool) ->
     `against` may also be a branch or commit that only a remote has: `main`, `origin/main`, a full id. `ask`: remotes
     may be asked for it, and for history. RepositoryError if there is no such commit, or if it cannot be found out.
     """
-    other = _commit(repository, against, ask=ask)
+    other = commit_of(repository, against, ask=ask)
     steps = iter(_STEPS if ask else ())
     while (found := repository.git.line("merge-base", head, other)) is None:
         edges = _shallow_edges(repository, head, other)
@@ -40,8 +40,9 @@ def merge_base(repository: Repository, head: str, against: str, *, ask: bool) ->
     return found
 
 
-def _commit(repository: Repository, against: str, *, ask: bool) -> str:
-    """Return the full id of the revision, fetched if it is missing here."""
+def commit_of(repository: Repository, against: str, *, ask: bool) -> str:
+    """Return the full id of a revision, which may be one that only a remote has: then it is fetched, if remotes may be
+    asked (`ask`). RepositoryError if there is no such commit."""
     try:
         return resolve(repository, against)
     except RepositoryError as error:

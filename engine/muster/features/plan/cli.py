@@ -81,7 +81,7 @@ def plan(
         raise click.UsageError("--base compares commits: it does not go with a supposition.")
     with working("evaluating the fleet"):
         reading = open_reading(
-            repo, rev, worktree=worktree, freshness=replace(READER, ask=not offline, gone=agents_gone)
+            repo, rev, worktree=worktree, freshness=replace(READER, ask=not offline, gone=agents_gone), governing=base
         )
         if not (rev or worktree or base):
             warn_uncommitted(reading)
@@ -183,7 +183,9 @@ def _branch(
     head = commit if commit == reading.snapshot.commit else reading.snapshot
     found = branch(repository, left, head, heard, now, kept)
     edits = derived_edits(repository, forked, rev or "HEAD")
-    return replace(found, comparison=replace(found.comparison, found=(*found.comparison.found, *edits)))
+    return replace(
+        found, comparison=replace(found.comparison, found=(*found.comparison.found, *edits, *reading.unasked))
+    )
 
 
 def _print_diff(snapshot: "Snapshot", settled: "Settled") -> None:
