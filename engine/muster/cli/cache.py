@@ -8,11 +8,17 @@ the cache. The library uses neither unless asked: an evaluation inside another p
 
 import hashlib
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Final
+
+import click
 
 from muster.cel import cache
+from muster.data.codes import Code
+from muster.data.findings import finding
+from muster.data.printable import is_ours
+from muster.git.checkout import why_of_checkout
 from muster.git.repository import Repository, common_directory
 from muster.run import program
 from muster.version import __version__
@@ -38,12 +44,38 @@ def cache_directory(environ: Mapping[str, str]) -> Path | None:
     return Path(home) / ".cache" / "muster" if home else None
 
 
-def use_cache(environ: Mapping[str, str]) -> None:
-    """Use the cache in this process, if its directory can be created. Never raises."""
+def usable_cache(environ: Mapping[str, str]) -> Path | None:
+    """Return the directory of the cache; None if there is none, or if a checkout may have brought it: then a warning is
+    printed."""
     directory = cache_directory(environ)
+    if directory is None or _is_ours((directory,), environ, "the cache"):
+        return directory
+    return None
+
+
+_warned: Final[set[tuple[Path, str]]] = set()
+
+
+def _is_ours(paths: Sequence[Path], environ: Mapping[str, str], what: str) -> bool:
+    """Can no checkout have brought these? If not, print a warning, once."""
+    why = why_of_checkout(paths, environ)
+    if why and (paths[0], why) not in _warned:
+        from muster.cli.outcome import finding_text  # few runs warn
+
+        _warned.add((paths[0], why))
+        message = f"{what} {paths[0]} is not used: {why}, so a commit may have written it"
+        hint = "remove it from the repository and add it to .gitignore, or keep it outside of the checkout"
+        click.echo(finding_text(finding(Code.STATE_OF_CHECKOUT, message, hint=hint)), err=True)
+    return not why
+
+
+def use_cache(environ: Mapping[str, str]) -> None:
+    """Use the cache in this process, if its directory can be created and no one else can write there. Never raises."""
+    directory = usable_cache(environ)
     if directory is not None:
         try:
             directory.mkdir(parents=True, exist_ok=True, mode=0o700)
+            directory = directory if is_ours(directory.stat()) else None
         except OSError:
             directory = None
     cache.use(directory, __version__)
@@ -51,10 +83,14 @@ def use_cache(environ: Mapping[str, str]) -> None:
 
 
 def state_path(environ: Mapping[str, str], repository: Repository, branch: str, given: Path | None) -> Path | None:
-    """Return the file with the state of a fleet's branch; None if there is none."""
+    """Return the file with the state of a fleet's branch; None if there is none, or if a checkout may have brought it:
+    then a warning is printed."""
     if named := given or environ.get("MUSTER_STATE"):
-        return Path(f"{named}{branch}" if branch in (STAGED, WORK_TREE) else named)
-    directory = cache_directory(environ)
+        from muster.run.state import companions
+
+        path = Path(f"{named}{branch}" if branch in (STAGED, WORK_TREE) else named)
+        return path if _is_ours(companions(path), environ, "the state") else None
+    directory = usable_cache(environ)
     if directory is None:
         return None
     which = f"{common_directory(repository).resolve()}\0{branch}"

@@ -161,10 +161,10 @@ state_option = click.option(
 
 
 def _workers(_ctx: click.Context, _param: click.Parameter, value: str | None) -> "Workers":
-    from muster.cli.cache import cache_directory
+    from muster.cli.cache import usable_cache
     from muster.run.workers import Workers, workers_of
 
-    cache = cache_directory(os.environ)
+    cache = usable_cache(os.environ)
     try:
         return Workers(cache=cache) if value is None else replace(workers_of(value), cache=cache)
     except ValueError as error:

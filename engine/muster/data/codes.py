@@ -390,6 +390,10 @@ class Code(StrEnum):
     AGENTS_REMOTE_NOT_HEARD = ("MUS512", _E, "agents' repository does not answer",
         "A repository of `spec.agents.remotes` does not answer. Its clusters keep their derived state, and all "
         "others are decided. Every run asks it again.")
+    STATE_OF_CHECKOUT = ("MUS515", _W, "state or cache that a checkout brought",
+        "The file of the state (`--state`, `MUSTER_STATE`) or the cache lies in a work tree, and git tracks it there, "
+        "or a link leads to it. A commit may then say what an earlier run found, so it does not count: every run "
+        "evaluates the whole fleet. A file in the checkout that git does not track is fine.")
     AGENTS_REMOTE_NOT_ASKED = ("MUS514", _N, "repository that only a revision under review names",
         "The revision that is read adds a repository to `spec.agents.remotes`, or gives one another URL. A revision "
         "under review decides nothing about the machine that reviews it, so the repositories that the Fleet of "

@@ -5,16 +5,20 @@ its findings and its summary. A run with the state evaluates what changed and wh
 everything and decides the same. So nothing depends on it: a state that is damaged, of another version or cannot be
 written is silently dropped.
 
-It contains data only, decoded as values of known types. Two processes at once do no harm: each writes in one
-transaction, and the state names the commit that it belongs to.
+It contains data only, decoded as values of known types: tables and columns are exactly those of the schema, so that no
+view, trigger or generated column runs, and reading ends after work in proportion to the size. Two processes at once do
+no harm: each writes in one transaction, and the state names the commit that it belongs to.
 """
 
 import contextlib
 import os
 import sqlite3
+import stat
+import sys
 from array import array
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import field, replace
+from functools import cache
 from itertools import islice
 from pathlib import Path
 from typing import Any, Final, NamedTuple, TypeVar
@@ -69,6 +73,19 @@ CREATE INDEX files_home ON files (home);
 CREATE INDEX files_context ON files (path) WHERE context;
 CREATE INDEX files_ref ON files (ref) WHERE ref <> '';
 """
+#: The types of values, by the letter of a column in `RunState._rows`.
+_TYPES: Final = {"i": int, "s": str, "b": bytes}
+#: Reading takes some ten instructions of SQLite a row: more than so many have no end. A page that is a child of many
+#: others is read as often as that.
+_INSTRUCTIONS: Final = 1_000_000
+_LEAST_TICKS, _BYTES_A_TICK = 50, 1 << 14
+#: No value is larger, and no file: a state has some 5 kB for each cluster.
+_MAX_VALUE_BYTES, _MAX_FILE_BYTES = 1 << 28, 1 << 35
+#: Errors of the machine, not of the file: locked for long, a disk that is full.
+_PASSING: Final = frozenset(
+    (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR, sqlite3.SQLITE_READONLY,
+     sqlite3.SQLITE_CANTOPEN, sqlite3.SQLITE_NOMEM, sqlite3.SQLITE_PERM, sqlite3.SQLITE_AUTH)
+)  # fmt: skip
 #: How many values go into one statement.
 _AT_ONCE: Final = 500
 #: How many decoded summaries are cached at most, of some ten KiB each.
@@ -129,14 +146,29 @@ class RunState:
     def __init__(self, path: Path, version: str = "") -> None:
         """Open or create it. OSError or sqlite3.Error if that is not possible."""
         _refuse_others(path)
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | getattr(os, "O_NOFOLLOW", 0), 0o600)
-        os.close(descriptor)
+        _require_file(path)
         self._path, self._version = path, f"{_FORMAT}:{version}"
         self._db = sqlite3.connect(path, timeout=30, isolation_level=None, check_same_thread=False)
-        for line in ("PRAGMA trusted_schema = OFF", "PRAGMA journal_mode = WAL", "PRAGMA synchronous = OFF",
-                     "PRAGMA temp_store = MEMORY", "CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)"):  # fmt: skip
-            self._db.execute(line)
         self._made: dict[str, tuple[str, Tree]] = {}
+        self._ticks, self._most_ticks = 0, _LEAST_TICKS + path.stat().st_size // _BYTES_A_TICK
+        try:
+            self._db.setlimit(sqlite3.SQLITE_LIMIT_LENGTH, _MAX_VALUE_BYTES)
+            self._db.setlimit(sqlite3.SQLITE_LIMIT_ATTACHED, 0)
+            self._db.set_progress_handler(self._tick, _INSTRUCTIONS)
+            for line in ("PRAGMA trusted_schema = OFF", "PRAGMA cell_size_check = ON"):
+                self._db.execute(line)
+            _require_schema(self._db)
+            for line in ("PRAGMA journal_mode = WAL", "PRAGMA synchronous = OFF", "PRAGMA temp_store = MEMORY",
+                         "CREATE TEMP TABLE chosen (id INTEGER PRIMARY KEY)"):  # fmt: skip
+                self._db.execute(line)
+        except BaseException:
+            self.close()
+            raise
+
+    def _tick(self) -> bool:
+        """Is there no end of reading?"""
+        self._ticks += 1
+        return self._ticks > self._most_ticks
 
     def close(self) -> None:
         """Close it."""
@@ -155,7 +187,8 @@ class RunState:
             self._db.execute("COMMIT")
 
     def facts(self) -> RunRecord | None:
-        """The record of the last run; None if there is none of this version."""
+        """The record of the last run; None if there is none of this version. A run asks for it first."""
+        self._ticks, self._most_ticks = 0, _LEAST_TICKS + self._path.stat().st_size // _BYTES_A_TICK
         return self._fact(RunRecord, "record") if self._fact(str, "version") == self._version else None
 
     @property
@@ -174,52 +207,50 @@ class RunState:
     def _fact(self, type_: type[T], name: str) -> T | None:
         if not self._db.execute("SELECT 1 FROM sqlite_master WHERE name = 'facts'").fetchone():
             return None
-        row = self._db.execute("SELECT value FROM facts WHERE name = ?", (name,)).fetchone()
+        row = next(self._rows("b", "SELECT value FROM facts WHERE name = ?", name), None)
         return kept(type_, row[0]) if row else None
 
     def of_files(self, paths: Iterable[str]) -> tuple[set[int], set[str]]:
         """The neighbourhoods in files of the branch, and the paths without any."""
         wanted = set(paths)
-        found = list(self._in("SELECT path, home FROM files WHERE ref = '' AND path IN ({})", wanted))
+        found = list(self._in("si", "SELECT path, home FROM files WHERE ref = '' AND path IN ({})", wanted))
         return {home for _, home in found}, wanted - {path for path, _ in found}
 
     def of_refs(self, refs: Iterable[str]) -> set[int]:
         """The neighbourhoods that agents' refs report about."""
-        return {home for (home,) in self._in("SELECT home FROM files WHERE ref IN ({}) AND ref <> ''", set(refs))}
+        return {home for (home,) in self._in("i", "SELECT home FROM files WHERE ref IN ({}) AND ref <> ''", set(refs))}
 
     def of_names(self, names: Iterable[str]) -> set[int]:
         """The neighbourhoods with any of these names."""
-        return {home for (home,) in self._in("SELECT home FROM names WHERE name IN ({})", set(names))}
+        return {home for (home,) in self._in("i", "SELECT home FROM names WHERE name IN ({})", set(names))}
 
     def due(self, now: int) -> set[int]:
         """The neighbourhoods that time changes by this instant."""
-        return self._column("SELECT id FROM homes WHERE due <= ?", now)
+        return self._column("i", "SELECT id FROM homes WHERE due <= ?", now)
 
     def next_due(self, but: Iterable[int] = ()) -> tuple[int | None, int | None]:
         """When time next changes any neighbourhood except these; and when, apart from pulses."""
         self._choose(but)
         rest = "IS NOT NULL AND id NOT IN (SELECT id FROM chosen)"
-        due = self._db.execute(f"SELECT due FROM homes WHERE due {rest} ORDER BY due LIMIT 1")  # noqa: S608
-        settled = self._db.execute(f"SELECT settled FROM homes WHERE settled {rest} ORDER BY settled LIMIT 1")  # noqa: S608
+        due = self._rows("i", f"SELECT due FROM homes WHERE due {rest} ORDER BY due LIMIT 1")  # noqa: S608
+        settled = self._rows("i", f"SELECT settled FROM homes WHERE settled {rest} ORDER BY settled LIMIT 1")  # noqa: S608
         return next((second for (second,) in due), None), next((second for (second,) in settled), None)
 
     def overdue(self, now: int) -> int | None:
         """The second of the first change by time, apart from pulses, that no run has evaluated by this instant; None if
         there is none. What is evaluated again only because it was just written is not late."""
-        row = self._db.execute(
-            "SELECT settled FROM homes WHERE settled > 0 AND settled <= ? ORDER BY settled LIMIT 1", (now,)
-        ).fetchone()
-        return row[0] if row else None
+        statement = "SELECT settled FROM homes WHERE settled > 0 AND settled <= ? ORDER BY settled LIMIT 1"
+        return next((second for (second,) in self._rows("i", statement, now)), None)
 
     def words(self, but: Iterable[int] = ()) -> "dict[str, array[int]]":
         """When each cluster last reported, by `HOW`, of every neighbourhood except these: sorted seconds."""
         self._choose(but)
         statement = "SELECT second FROM words WHERE how = ? AND home NOT IN (SELECT id FROM chosen) ORDER BY second"
-        return {how: array("q", (second for (second,) in self._db.execute(statement, (how,)))) for how in HOW}
+        return {how: array("q", (second for (second,) in self._rows("i", statement, how))) for how in HOW}
 
     def whole(self) -> set[int]:
         """The neighbourhoods that have no summary."""
-        return self._column("SELECT id FROM homes WHERE shared OR troubled")
+        return self._column("i", "SELECT id FROM homes WHERE shared OR troubled")
 
     def count(self) -> int:
         """The number of neighbourhoods."""
@@ -229,29 +260,30 @@ class RunState:
     def names(self, homes: Iterable[int]) -> set[str]:
         """The names of some neighbourhoods."""
         self._choose(homes)
-        return self._column("SELECT name FROM names WHERE home IN (SELECT id FROM chosen)")
+        return self._column("s", "SELECT name FROM names WHERE home IN (SELECT id FROM chosen)")
 
     def names_of_shared(self) -> set[str]:
         """The names of the shared neighbourhoods."""
-        return self._column("SELECT name FROM names WHERE home IN (SELECT id FROM homes WHERE shared)")
+        return self._column("s", "SELECT name FROM names WHERE home IN (SELECT id FROM homes WHERE shared)")
 
     def files(self, homes: Iterable[int]) -> set[File]:
         """The files of some neighbourhoods."""
         self._choose(homes)
-        rows = self._db.execute("SELECT path, ref, context FROM files WHERE home IN (SELECT id FROM chosen)")
+        rows = self._rows("ssi", "SELECT path, ref, context FROM files WHERE home IN (SELECT id FROM chosen)")
         return {File(path, ref, bool(context)) for path, ref, context in rows}
 
     def context(self) -> set[File]:
         """The files that contain policies and settings."""
-        rows = self._db.execute("SELECT path, ref FROM files WHERE context")
+        rows = self._rows("ss", "SELECT path, ref FROM files WHERE context")
         return {File(path, ref, context=True) for path, ref in rows}
 
     def sharing(self, homes: Iterable[int]) -> set[int]:
         """The neighbourhoods that share a file with any of these."""
         self._choose(homes)
         return self._column(
+            "i",
             "SELECT DISTINCT b.home FROM files a JOIN files b ON a.path = b.path AND a.ref = b.ref "
-            "WHERE a.home IN (SELECT id FROM chosen)"
+            "WHERE a.home IN (SELECT id FROM chosen)",
         )
 
     def summaries(
@@ -264,10 +296,10 @@ class RunState:
         """
         self._choose(but)
         others = "FROM homes WHERE id NOT IN (SELECT id FROM chosen)"
-        digests: dict[str, str] = dict(self._db.execute(f"SELECT name, digest {others}"))
+        digests: dict[str, str] = dict(self._rows("ss", f"SELECT name, digest {others}"))
         found = {name: made for name, (digest, made) in self._made.items() if digests.get(name) == digest}
-        missing = self._in("SELECT name, summary FROM homes WHERE name IN ({})", digests.keys() - found.keys())
-        texts = missing if found else self._db.execute(f"SELECT name, summary {others}")
+        missing = self._in("sb", "SELECT name, summary FROM homes WHERE name IN ({})", digests.keys() - found.keys())
+        texts = missing if found else self._rows("sb", f"SELECT name, summary {others}")
         found.update(read((name, text) for name, text in texts))
         self._made = {name: (digests[name], found[name]) for name in islice(digests, _MOST_MADE)}
         return found
@@ -275,14 +307,15 @@ class RunState:
     def summaries_of(self, homes: Iterable[int]) -> Iterator[tuple[str, bytes]]:
         """Yield name and summary of some neighbourhoods."""
         self._choose(homes)
-        yield from self._db.execute("SELECT name, summary FROM homes WHERE id IN (SELECT id FROM chosen)")
+        yield from self._rows("sb", "SELECT name, summary FROM homes WHERE id IN (SELECT id FROM chosen)")
 
     def kept(self, homes: Iterable[int]) -> dict[int, "KnownNeighbourhood"]:
         """What is known of some neighbourhoods. While a fleet is in shards, several may have the same name."""
         self._choose(homes)
-        rows = self._db.execute(
+        rows = self._rows(
+            "isiisbi",
             "SELECT id, name, shared, troubled, digest, totals, name IN (SELECT name FROM steps) "
-            "FROM homes WHERE id IN (SELECT id FROM chosen)"
+            "FROM homes WHERE id IN (SELECT id FROM chosen)",
         )
         return {
             id_: KnownNeighbourhood(
@@ -293,13 +326,13 @@ class RunState:
 
     def steps(self, names: Iterable[str]) -> dict[str, bytes]:
         """The records of steps by the names of their neighbourhoods."""
-        return dict(self._in("SELECT name, record FROM steps WHERE name IN ({})", names))  # type: ignore[arg-type]
+        return dict(self._in("sb", "SELECT name, record FROM steps WHERE name IN ({})", names))
 
     def findings(self, but: Iterable[int]) -> Iterator[Finding]:
         """Yield the findings of every neighbourhood except these."""
         self._choose(but)
-        rows = self._db.execute(
-            "SELECT findings FROM homes WHERE findings IS NOT NULL AND id NOT IN (SELECT id FROM chosen)"
+        rows = self._rows(
+            "b", "SELECT findings FROM homes WHERE findings IS NOT NULL AND id NOT IN (SELECT id FROM chosen)"
         )
         for (found,) in rows:
             yield from kept(tuple[Finding, ...], found)
@@ -308,15 +341,16 @@ class RunState:
         """Yield the expressions that failed in every neighbourhood except these, each for its first object, with the
         number of objects."""
         self._choose(but)
-        rows = self._db.execute(
+        rows = self._rows(
+            "bis",
             "SELECT said, count(*), min(object) FROM failures "  # SQLite takes `said` from the row with the minimum
-            "WHERE home NOT IN (SELECT id FROM chosen) GROUP BY stage, policy, place"
+            "WHERE home NOT IN (SELECT id FROM chosen) GROUP BY stage, policy, place",
         )
         yield from (kept(Failed, failure)._replace(number=count) for failure, count, _ in rows)
 
     def failing(self) -> set[int]:
         """The neighbourhoods in which any expression failed."""
-        return self._column("SELECT DISTINCT home FROM failures")
+        return self._column("i", "SELECT DISTINCT home FROM failures")
 
     # -- writing
 
@@ -326,6 +360,7 @@ class RunState:
     ) -> None:  # fmt: skip
         """Replace the `gone` neighbourhoods (None: everything) by `homes`, and the records of these `steps` (or of
         all), in one transaction."""
+        self._most_ticks = sys.maxsize  # writing takes as long as there is to write
         values: dict[str, object] = {"record": replace(facts, inputs=None), "version": self._version}
         if facts.inputs is not None:
             values |= {"tips": facts.inputs.tips, "published": facts.inputs.published}
@@ -353,6 +388,7 @@ class RunState:
 
     def drop(self, why: str = "") -> None:
         """Forget everything except the reason."""
+        self._most_ticks = sys.maxsize
         self._db.execute("BEGIN IMMEDIATE")
         self._begin()
         self._db.execute("INSERT INTO facts VALUES ('dropped', ?)", (encode(why),))
@@ -364,9 +400,8 @@ class RunState:
         ).fetchall():
             quoted = name.replace('"', '""')
             self._db.execute(f'DROP TABLE "{quoted}"')
-        for statement in _SCHEMA.split(";\n"):
-            if statement.strip():
-                self._db.execute(statement)
+        for statement in _statements():
+            self._db.execute(statement)
 
     def _put(self, homes: Sequence[tuple[int, Home]]) -> None:
         """Add neighbourhoods by number, with rows in the order of their keys, which is fastest."""
@@ -388,15 +423,50 @@ class RunState:
         self._db.execute("DELETE FROM chosen")
         self._db.executemany("INSERT OR IGNORE INTO chosen VALUES (?)", ((home,) for home in homes))
 
-    def _column(self, statement: str, *values: object) -> set[Any]:
+    def _column(self, types: str, statement: str, *values: object) -> set[Any]:
         """Return the only column of a query."""
-        return {value for (value,) in self._db.execute(statement, values)}
+        return {value for (value,) in self._rows(types, statement, *values)}
 
-    def _in(self, statement: str, values: Iterable[str]) -> Iterator[Sequence[Tree]]:
+    def _in(self, types: str, statement: str, values: Iterable[str]) -> Iterator[tuple[Any, ...]]:
         known = list(values)
         for start in range(0, len(known), _AT_ONCE):
             some = known[start : start + _AT_ONCE]
-            yield from self._db.execute(statement.format(",".join("?" * len(some))), some)
+            yield from self._rows(types, statement.format(",".join("?" * len(some))), *some)
+
+    def _rows(self, types: str, statement: str, *values: object) -> Iterator[tuple[Any, ...]]:
+        """Yield the rows of a query. sqlite3.DatabaseError if a value is not of its column's type, by the letters of
+        _TYPES: columns of SQLite take any."""
+        allowed = [_TYPES[letter] for letter in types]
+        for row in self._db.execute(statement, values):
+            for value, column in zip(row, allowed, strict=True):
+                if value.__class__ is not column:
+                    raise sqlite3.DatabaseError(f"a {type(value).__name__} in a column of another type")
+            yield row
+
+
+def _statements() -> list[str]:
+    return [statement for statement in _SCHEMA.split(";\n") if statement.strip()]
+
+
+def _objects(db: sqlite3.Connection) -> dict[tuple[str, str, str], str | None]:
+    """The text of everything in a schema, by type, name and table."""
+    rows = db.execute("SELECT type, name, tbl_name, sql FROM sqlite_master LIMIT 100")
+    return {(type_, name, table): text for type_, name, table, text in rows}
+
+
+@cache
+def _expected_objects() -> dict[tuple[str, str, str], str | None]:
+    with contextlib.closing(sqlite3.connect(":memory:", isolation_level=None)) as db:
+        for statement in _statements():
+            db.execute(statement)
+        return _objects(db)
+
+
+def _require_schema(db: sqlite3.Connection) -> None:
+    """Raise sqlite3.DatabaseError if a file has other tables than a state, or the like of them: a view, a trigger, a
+    virtual table, a generated column. A new file has none."""
+    if (found := _objects(db)) and found != _expected_objects():
+        raise sqlite3.DatabaseError("not the tables of a state")
 
 
 def open_state(path: Path | None) -> RunState | None:
@@ -408,11 +478,12 @@ def open_state(path: Path | None) -> RunState | None:
         try:
             state = RunState(path, version)
             state.facts()
-        except sqlite3.OperationalError:
-            return None  # locked for long, or a disk that is full
-        except sqlite3.DatabaseError:
-            with contextlib.suppress(OSError):
-                path.unlink()
+        except sqlite3.DatabaseError as error:
+            if getattr(error, "sqlite_errorcode", 0) & 0xFF in _PASSING:  # ours have no code
+                return None
+            for name in companions(path):
+                with contextlib.suppress(OSError):
+                    name.unlink()
         except (OSError, ValueError):
             return None
         else:
@@ -427,6 +498,7 @@ def copy_of(path: Path, to: Path) -> RunState | None:
         _refuse_others(to)
         if not path.is_file():
             return None
+        _require_file(path)
         with (
             contextlib.closing(sqlite3.connect(path, timeout=30)) as known,
             contextlib.closing(sqlite3.connect(to)) as own,
@@ -435,6 +507,28 @@ def copy_of(path: Path, to: Path) -> RunState | None:
     except (OSError, sqlite3.Error):
         return None
     return open_state(to)
+
+
+def _require_file(path: Path) -> None:
+    """Create the file if it is missing. OSError if it, or one that SQLite keeps beside it, is not a regular file of
+    ours: it may block, lead elsewhere, or be somebody else's to write. sqlite3.DatabaseError if it is too large."""
+    flags = os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    for name in companions(path):
+        with contextlib.suppress(FileNotFoundError):
+            descriptor = os.open(name, flags | (os.O_CREAT if name == path else 0), 0o600)
+            try:
+                status = os.fstat(descriptor)
+            finally:
+                os.close(descriptor)
+            if not stat.S_ISREG(status.st_mode) or not is_ours(status):
+                raise PermissionError(f"{name} is not a file of ours")
+            if status.st_size > _MAX_FILE_BYTES:
+                raise sqlite3.DatabaseError(f"{name} is larger than any state")
+
+
+def companions(path: Path) -> tuple[Path, ...]:
+    """Return the file of a state, and those that SQLite keeps beside it and reads when it opens the file."""
+    return tuple(path.with_name(path.name + suffix) for suffix in ("", "-wal", "-shm", "-journal"))
 
 
 def _refuse_others(path: Path) -> None:
