@@ -55,6 +55,10 @@ class RegexMatch(Generic[AnyStr]):
         begin, end = self.span(group)
         return self._text[begin:end] if begin >= 0 else self._text[:0]
 
+    def named(self) -> dict[str, AnyStr]:
+        """Return the text of every group that has a name."""
+        return {name: self[name] for name in self._match.re.groupindex}
+
     def groups(self) -> tuple[AnyStr, ...]:
         """Return the text of every group from 1 on."""
         return tuple(self[group] for group in range(1, self._match.re.groups + 1))

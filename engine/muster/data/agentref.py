@@ -16,7 +16,7 @@ from string import ascii_letters, digits
 from typing import Final
 
 from muster.data.names import is_label, is_subdomain
-from muster.data.wildcards import matches
+from muster.data.wildcards import matches_any
 
 #: The prefix of proposals' branches.
 BRANCHES: Final = "muster/proposals/"
@@ -60,7 +60,7 @@ class Mandate:
         return hash(self.clusters)
 
     def __contains__(self, cluster: str) -> bool:
-        return cluster in self.clusters or any(matches(pattern, cluster) for pattern in self._patterns)
+        return cluster in self.clusters or matches_any(self._patterns, cluster)
 
 
 def is_cluster_name(name: str) -> bool:

@@ -1,5 +1,7 @@
 """Patterns in which `*` matches anything: one matcher, in time linear in the text."""
 
+from collections.abc import Iterable
+
 
 def matches(pattern: str, text: str) -> bool:
     """Does the whole text match? `*` matches any characters, or none; every other character matches itself."""
@@ -17,3 +19,8 @@ def matches(pattern: str, text: str) -> bool:
             return False
         position += len(piece)
     return True
+
+
+def matches_any(patterns: Iterable[str], text: str) -> bool:
+    """Does the text match one of the patterns?"""
+    return any(matches(pattern, text) for pattern in patterns)

@@ -13,7 +13,6 @@ moved when there is an answer.
 """
 
 import os
-import re
 import time
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -48,7 +47,7 @@ _TOLD: Final = 20
 _NOT_GIVEN: Final = "not given"
 _ATTEMPTS: Final = 3
 #: How a server says that a commit it named a moment ago is not there any more.
-_RACED: Final = re.compile(r"not our ref|unadvertised object")
+_RACED: Final = ("not our ref", "unadvertised object")
 
 
 class _RacedError(RepositoryError):
@@ -160,7 +159,7 @@ class _Fetch:
                 return False
             if done.status:
                 error = explain("fetch", done.stderr, done.status)
-                raise _RacedError(error.message, error.hint) if _RACED.search(done.stderr) else error
+                raise _RacedError(error.message, error.hint) if any(words in done.stderr for words in _RACED) else error
             place.release()
             return True
 

@@ -9,7 +9,6 @@ A repository without remotes is the place that agents push to, so its refs are c
 """
 
 import os
-import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from dataclasses import field, replace
 from datetime import UTC, datetime
@@ -34,9 +33,12 @@ from muster.git.repository import Repository, grep_lines
 #: So many unknown clusters are read, so many refs that do not count are reported one by one, and so many of the other
 #: names are listed.
 MOST_UNKNOWN, MOST_REFUSED = 100, 20
-_WORD: Final = re.compile(rb"[a-z0-9][-a-z0-9.]*")
+_IN_NAMES: Final = b"abcdefghijklmnopqrstuvwxyz0123456789-."
+#: Every octet that is in no cluster's name as a blank.
+_NAMES: Final = bytes(octet if octet in _IN_NAMES else ord(" ") for octet in range(256))
 _PEOPLES: Final = ("*.yaml", "*.yml", "*.json", f":(exclude){FOLDER}")
-_RECORD: Final = re.compile(rb"^\s+agentRef: [\"']?agents/(.+?)[\"']?$", re.MULTILINE)
+_RECORD: Final = b"agentRef: "
+_AGENTS: Final = b"agents/"
 _PLACES: Final = ("derived/managedclusters", "derived/clusters")
 _COPIES: Final = "refs/remotes/"
 
@@ -171,7 +173,10 @@ def recorded_clusters(repository: Repository, commit: str) -> frozenset[str]:
     A quick look, to know what to fetch; the decision reads the files themselves (`muster.fleet.agent_refs`).
     """
     lines = grep_lines(repository, "^ +agentRef: ", commit, *_PLACES)
-    return frozenset(os.fsdecode(name) for name in _RECORD.findall(lines))
+    refs = (line.partition(_RECORD)[2].strip(b"\"'") for line in lines.split(b"\n"))
+    return frozenset(
+        os.fsdecode(ref.removeprefix(_AGENTS)) for ref in refs if ref.startswith(_AGENTS) and ref != _AGENTS
+    )
 
 
 def newest_commit_time(repository: Repository, refs: Collection[AgentRef], now: datetime) -> datetime | None:
@@ -266,7 +271,7 @@ def _known(repository: Repository, revision: str) -> Callable[[str], bool]:
     lines = grep_lines(repository, ".", revision, *_PEOPLES) + grep_lines(
         repository, ".", revision, f"{FOLDER}{FLEET.plural}"
     )
-    words = {word.rstrip(b".-").decode() for word in _WORD.findall(lines)}
+    words = {word.strip(b".-").decode() for word in lines.translate(_NAMES).split()}
     listing = repository.git.run(
         "grep", "-l", "-z", "-e", ACCEPTED, revision, "--", f"{FOLDER}{MANAGED_CLUSTER.plural}"
     )

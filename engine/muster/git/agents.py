@@ -6,7 +6,6 @@ each.
 """
 
 import os
-import re
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import field, replace
@@ -42,6 +41,7 @@ from muster.git.quarantine import Refusal, refusals
 from muster.git.relayrefs import COMMIT, Shard, relayed_folders
 from muster.git.repository import Repository, common_directory
 from muster.git.trees import AgentEntry
+from muster.regex import WORD, Regex
 
 MAX_DEPTH: Final = 16  # directories below a ref's root
 
@@ -52,10 +52,7 @@ _LOCAL: Final = "refs/heads/"
 _REMOTE: Final = "refs/remotes/"
 #: The memory of pulses (`muster.git.pulse_memory`).
 PULSES: Final = "refs/muster/pulses"
-_OWN: Final = re.compile(
-    rb"^(\S+) (%b|refs/(?:heads|remotes/.+)/%b.+)$" % (PULSES.encode(), BRANCHES.encode()), re.MULTILINE
-)
-_BROKEN: Final = re.compile(r"ignoring (?:broken|dangling) \w*ref (\S+)")
+_BROKEN: Final = Regex(rf"ignoring (?:broken|dangling) [{WORD}]*ref (\S+)")
 
 
 @dataclass(frozen=True, slots=True)
@@ -97,7 +94,18 @@ class RefListing:
 
     def own(self) -> dict[str, str]:
         """Return where the memory of pulses and the branches of proposals point, by their full names."""
-        return {os.fsdecode(name): oid.decode() for oid, name in _OWN.findall(self.lines)}
+        if PULSES.encode() not in self.lines and BRANCHES.encode() not in self.lines:
+            return {}
+        listed = (os.fsdecode(line).partition(" ") for line in self.lines.split(b"\n"))
+        return {name: oid for oid, _, name in listed if name == PULSES or _proposes(name)}
+
+
+def _proposes(ref: str) -> bool:
+    """Is this the full name of a branch of proposals, of this repository or of a remote?"""
+    if ref.startswith(_REMOTE):
+        remote, _, topic = ref.removeprefix(_REMOTE).partition(f"/{BRANCHES}")
+        return remote != "" and topic != ""
+    return ref.startswith(f"{_LOCAL}{BRANCHES}") and ref != f"{_LOCAL}{BRANCHES}"
 
 
 def list_refs_of_run(repository: Repository) -> RefListing:
@@ -147,7 +155,7 @@ _last: dict[Path, tuple[_RefsQuestion, tuple[AgentRef, ...]]] = {}
 def _group_refs(repository: Repository, asked: _RefsQuestion) -> tuple[list[AgentRef], list[list[AgentRef]]]:
     """Return the refs that count or do not, whatever their dates, and the groups of refs that speak for one cluster."""
     settings, unfetched = asked.settings, asked.unfetched
-    listed = [("", name) for name in _BROKEN.findall(asked.listing.complaints)]
+    listed = [("", match[1]) for match in _BROKEN.finditer(asked.listing.complaints)]
     relays = list[tuple[str, str]]()
     known = {remote.name for remote in settings.remotes}
     for record in os.fsdecode(asked.listing.lines).splitlines():

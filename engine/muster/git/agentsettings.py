@@ -5,7 +5,6 @@ counts as not set; the evaluation reports the error.
 """
 
 import os
-import re
 import sys
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import field
@@ -14,6 +13,7 @@ from typing import Final
 from muster.data.agentref import FROM, Mandate, remote_of
 from muster.data.kinds import FLEET
 from muster.data.locations import FLEET_FILE, FOLDER
+from muster.data.names import is_short_label
 from muster.data.snapshot import DEFAULT_LIMITS, AgentLimits
 from muster.data.tree import Tree, dig, mapping_at, mappings_at
 from muster.data.yaml.loader import load_documents
@@ -63,9 +63,7 @@ def _fleets(contents: Iterable[bytes]) -> Iterator[Tree]:
                 yield document.body
 
 
-_NAME: Final = re.compile(r"[a-z0-9]([-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)
 _NOBODY: Final = Mandate()
-_URL: Final = re.compile(r"[^-\s]\S*")
 
 
 @dataclass(frozen=True, slots=True)
@@ -113,7 +111,7 @@ def agent_settings(repository: Repository, revision: str = "HEAD") -> AgentSetti
     remotes = {
         str(entry["name"]): AgentRemote(str(entry["name"]), str(entry["url"]), _mandate(entry))
         for entry in mappings_at(spec, "remotes")
-        if is_valid_name(str(entry.get("name"))) and _URL.fullmatch(str(entry.get("url")))
+        if is_valid_name(str(entry.get("name"))) and _is_url(str(entry.get("url")))
     }
     relays = {
         str(entry["name"]): _mandate(entry)
@@ -134,7 +132,12 @@ def unasked_remotes(repository: Repository, revision: str, governing: str) -> tu
 
 def is_valid_name(name: str) -> bool:
     """Is this a valid name for a repository or a relay?"""
-    return _NAME.fullmatch(name) is not None
+    return is_short_label(name)
+
+
+def _is_url(text: str) -> bool:
+    """Is this one word, and no option of git?"""
+    return text.split() == [text] and not text.startswith("-")
 
 
 def _mandate(entry: Mapping[str, Tree]) -> Mandate:

@@ -8,24 +8,26 @@ clone` writes those, the hooks there decide what may be pushed, and git itself r
 """
 
 import os
-import re
 from collections.abc import Collection, Iterator
 from pathlib import Path
+from string import ascii_letters, digits
 from typing import Final, NamedTuple
 
+from muster.data.wildcards import matches_any
 from muster.git.clock import wall_clock
 from muster.git.errors import RepositoryError
 from muster.git.repository import Repository, current_branch
 from muster.git.restricted import TRUST
 
-#: `host:path` and `scheme://` are elsewhere; the rest is a path.
-_ELSEWHERE: Final = re.compile(r"(?!file://)[A-Za-z][A-Za-z0-9+.-]*://|[^/:]+:(?!//)")
+_SCHEME: Final = f"{ascii_letters}{digits}+.-"
 _RUN_BY_A_PUSH: Final = (
     "pre-receive", "update", "post-receive", "post-update", "push-to-checkout", "proc-receive",
     "reference-transaction", "pre-auto-gc",
 )  # fmt: skip
-_REMOTE: Final = re.compile(r"remote\.(.+)\.[^.]+", re.DOTALL)
-_KEYS: Final = re.compile(r"core\.(hookspath|fsmonitor|alternaterefscommand)|gc\.recentobjectshook|hook\..*\.command")
+_REMOTE: Final = "remote."
+_KEYS: Final = (
+    "core.hookspath", "core.fsmonitor", "core.alternaterefscommand", "gc.recentobjectshook", "hook.*.command",
+)  # fmt: skip
 
 
 def require_no_programs(repository: Repository, remote: str) -> None:
@@ -34,7 +36,7 @@ def require_no_programs(repository: Repository, remote: str) -> None:
     if repository.git.environ.get(TRUST) == "1":
         return
     for url in _push_urls(repository, remote):
-        if url != remote and not _ELSEWHERE.match(url) and _may_come_along(repository, url):
+        if url != remote and not _is_elsewhere(url) and _may_come_along(repository, url):
             place = _repository_folder(repository, url)
             if programs := sorted(_programs(repository, place)):
                 raise RepositoryError(
@@ -42,6 +44,14 @@ def require_no_programs(repository: Repository, remote: str) -> None:
                     f"the repository's own configuration names that path: give it yourself (--remote {place}), "
                     f"or set {TRUST}=1 if you trust it",
                 )
+
+
+def _is_elsewhere(url: str) -> bool:
+    """Is this `host:path` or `scheme://`, and not a path?"""
+    before, colon, behind = url.partition(":")
+    if not behind.startswith("//"):
+        return colon != "" and before != "" and "/" not in before
+    return before != "file" and before[:1].isalpha() and before.isascii() and not before.strip(_SCHEME)
 
 
 def _push_urls(repository: Repository, remote: str) -> list[str]:
@@ -73,13 +83,12 @@ def _programs(repository: Repository, place: Path) -> Iterator[str]:
     yield from (f"hooks/{name}" for name in _RUN_BY_A_PUSH if os.access(hooks / name, os.X_OK))
     listing = repository.git.run("config", "--file", os.fspath(place / "config"), "--includes", "--list", "-z")
     keys = {os.fsdecode(entry.partition(b"\n")[0]) for entry in listing.stdout.split(b"\0")}
-    yield from (key for key in keys if _KEYS.fullmatch(key))
+    yield from (key for key in keys if matches_any(_KEYS, key))
 
 
 _NOBODY: Final = ("muster", "muster@localhost")
 _FALLBACK: Final = ("-c", f"user.name={_NOBODY[0]}", "-c", f"user.email={_NOBODY[1]}")
-#: A name or an address that git writes as it is.
-_PLAIN: Final = re.compile(r"\w([^\n<>]*\w)?")
+_NOT_PLAIN: Final = frozenset("\n<>")
 
 
 class Upstream(NamedTuple):
@@ -99,12 +108,17 @@ def identity(repository: Repository, role: str) -> str:
     if not _sets_roles_apart(repository):
         set_here = tuple(repository.setting(f"user.{key}") for key in ("name", "email"))
         name, mail = _NOBODY if None in set_here else map(str, set_here)
-        if _PLAIN.fullmatch(name) and _PLAIN.fullmatch(mail):
+        if _is_plain(name) and _is_plain(mail):
             now = wall_clock().astimezone()
             return f"{name} <{mail}> {int(now.timestamp())} {now:%z}"
     variable = f"GIT_{role}_IDENT"
     found = repository.git.line("-c", "user.useConfigOnly=true", "var", variable)
     return found or os.fsdecode(repository.git.output(*_FALLBACK, "var", variable)).strip()
+
+
+def _is_plain(text: str) -> bool:
+    """Does git write this name or address as it is?"""
+    return all(end.isalnum() or end == "_" for end in (text[:1], text[-1:])) and _NOT_PLAIN.isdisjoint(text)
 
 
 def identities(repository: Repository) -> tuple[str, str]:
@@ -127,8 +141,8 @@ def signs_commits(repository: Repository) -> bool:
 
 def remotes(repository: Repository) -> tuple[str, ...]:
     """Return the names of the configured remotes, sorted."""
-    named = (_REMOTE.fullmatch(key) for key in repository.settings)
-    return tuple(sorted({found[1] for found in named if found}))
+    named = (key.removeprefix(_REMOTE).rpartition(".") for key in repository.settings if key.startswith(_REMOTE))
+    return tuple(sorted({name for name, _, what in named if name and what}))
 
 
 def likely_first(repository: Repository, known: Collection[str], likely: Collection[str] = ()) -> list[str]:

@@ -8,7 +8,7 @@ other branch's `derived/`. Both are its parents, so a question about a commit or
 branch held everything. Joining the same two gives the same commit.
 """
 
-import re
+from string import ascii_letters, digits
 from typing import Final
 
 from muster.data.locations import FLEET_FILE, FOLDER
@@ -26,7 +26,7 @@ _WHO: Final = {
     for name, value in (("NAME", "muster"), ("EMAIL", "muster@localhost"), ("DATE", "@0 +0000"))
 }
 _MOST_VERSIONS: Final = 20
-_NAME: Final = re.compile(r"[A-Za-z0-9_][-A-Za-z0-9_./]*")
+_NAME: Final = f"{ascii_letters}{digits}_-./"
 _ROOT: Final = FOLDER.rstrip("/").encode()
 
 
@@ -113,7 +113,8 @@ def _setting(content: bytes) -> str | None:
         body: Tree = document.body
         if dig(body, "kind") == "Fleet" and str(dig(body, "apiVersion")).startswith("muster.dev/"):
             name = dig(body, "spec", "derived", "branch")
-            return name if isinstance(name, str) and _NAME.fullmatch(name) and ".." not in name else ""
+            sound = isinstance(name, str) and not name.strip(_NAME) and ".." not in name
+            return name if sound and not name.startswith(("-", ".", "/")) else ""
     return None
 
 

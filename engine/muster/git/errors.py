@@ -4,11 +4,10 @@ Outcomes that a caller acts on (the branch moved, a person's edit is in the way)
 `Rejected`. Exceptions are for the rest: no repository, no such revision, no network.
 """
 
-import re
-
 from muster.data.printable import printable_lines, without_secrets
 from muster.data.source import LostFileError
 from muster.dataclass import dataclass
+from muster.regex import Regex
 
 
 @dataclass(frozen=True, slots=True)
@@ -187,14 +186,17 @@ _KNOWN = (
 )
 
 
+_PATTERNS = [Regex(f"(?i){known.pattern}") for known in _KNOWN]
+
+
 def explain(command: str, stderr: str, status: int) -> RepositoryError:
     """Return the error for a failed `git <command>`: git's own last complaint, reworded if that helps, without
     credentials in URLs."""
     stderr = without_secrets(stderr)
-    for known in _KNOWN:
-        found = re.search(known.pattern, stderr, re.IGNORECASE)
-        if found:
-            groups = found.groupdict()
+    for known, pattern in zip(_KNOWN, _PATTERNS, strict=True):
+        match = pattern.search(stderr)
+        if match is not None:
+            groups = match.named()
             message = known.message.format(**groups) or f"git {command}: {complaint(stderr, status)}"
             return known.error(message, known.hint.format(**groups))
     return RepositoryError(f"git {command}: {complaint(stderr, status)}")

@@ -7,7 +7,6 @@ its id alone, and git keeps unreferenced objects for two weeks.
 
 import contextlib
 import os
-import re
 import uuid
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import repeat
@@ -17,11 +16,12 @@ from muster.git.config import identities, signs_commits
 from muster.git.errors import explain
 from muster.git.paths import is_dotgit
 from muster.git.repository import Repository
+from muster.regex import Regex
 
 Files = Mapping[str, str | bytes | None]
 """Content by path from the repository's root; None removes the file. Paths may hold what `os.fsdecode` makes."""
 
-_CRASH_REPORT = re.compile(r"dumping crash report to (.*fast_import_crash_\d+)")
+_CRASH_REPORT = Regex(r"dumping crash report to (.*fast_import_crash_\d+)")
 
 
 def build_commit(repository: Repository, files: Files, message: str, parent: str | None) -> str:

@@ -2,8 +2,8 @@
 requests.
 """
 
-import re
 from collections.abc import Callable, Mapping
+from string import ascii_letters, digits
 from typing import Final
 from urllib.parse import quote, urlencode, urlsplit
 
@@ -12,8 +12,7 @@ from muster.git.config import remotes
 from muster.git.repository import Repository
 
 GITLAB: Final = "gitlab"
-#: `host:path`, as ssh takes it.
-_SHORT: Final = re.compile(r"(?:[^@/:\s]+@)?(?P<host>[A-Za-z0-9][-A-Za-z0-9.]+):(?P<path>[^/\\].*)")
+_HOST: Final = f"{ascii_letters}{digits}-."
 
 
 @dataclass(frozen=True, slots=True)
@@ -80,7 +79,7 @@ def url_of(repository: Repository, remote: str) -> str:
 def forge_of(url: str) -> str:
     """Return the forge that serves a URL, by its host's name; empty if that is not known."""
     host, _ = _host_and_path(url)
-    words = set(re.split(r"[.-]", host.partition(":")[0]))
+    words = set(host.partition(":")[0].replace("-", ".").split("."))
     return next((name for name, forge in FORGES.items() if not words.isdisjoint(forge.words)), "")
 
 
@@ -98,6 +97,17 @@ def _web_page(url: str) -> str:
     return f"{scheme}://{host}/{quote(path)}" if host and path else ""
 
 
+def _short(url: str) -> tuple[str, str]:
+    """Return the host and the path of `[USER@]HOST:PATH`, as ssh takes it; empty for another text."""
+    place, _, path = url.partition(":")
+    user, at, host = place.rpartition("@")
+    known = not at or (user.split() == [user] and "@" not in user and "/" not in user)
+    sound = len(host) > 1 and not host.strip(_HOST) and host[0] not in "-."
+    return (
+        (host.lower(), path) if known and sound and path[:1] not in ("", "/", "\\") and "\n" not in path else ("", "")
+    )
+
+
 def _host_and_path(url: str) -> tuple[str, str]:
     """Return the host, with its port if the URL is HTTP, and the repository's path there; empty if it is no URL."""
     path = url
@@ -109,8 +119,6 @@ def _host_and_path(url: str) -> tuple[str, str]:
             return "", ""
         host = (parts.hostname or "") + (f":{port}" if port else "")
         path = parts.path if parts.scheme in ("http", "https", "ssh", "git") else ""
-    elif (short := _SHORT.fullmatch(url)) is not None:
-        host, path = short["host"].lower(), short["path"]
     else:
-        return "", ""
+        host, path = _short(url)
     return (host, path.strip("/").removesuffix(".git").rstrip("/")) if path else ("", "")

@@ -15,7 +15,6 @@ recognise replays.
 
 import base64
 import os
-import re
 from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
@@ -41,7 +40,7 @@ if TYPE_CHECKING:
 
 #: Where the newest received commits are kept.
 VERIFIED: Final = "refs/muster/verified/"
-_CERTIFICATE: Final = re.compile(rb"^ +certificate: [\"']?([A-Za-z0-9+/=]+)[\"']?$", re.MULTILINE)
+_CERTIFICATE: Final = b"certificate: "
 _MOST_SECONDS: Final = 10**11  # no calendar has a later date
 
 
@@ -89,9 +88,10 @@ def certificates_at(repository: Repository, revision: str) -> Mapping[str, Seque
     named = dig(fleet_spec(repository, revision), *AUTHORITY)
     authority = named if isinstance(named, str) else ""
     found: defaultdict[str, list[Issued]] = defaultdict(list)
-    for text in _CERTIFICATE.findall(lines):
+    for line in lines.split(b"\n"):
+        _, is_certificate, text = line.partition(_CERTIFICATE)
         try:
-            one = issued_of(base64.b64decode(text, validate=True), authority)
+            one = issued_of(base64.b64decode(text.strip(b"\"'"), validate=True), authority) if is_certificate else None
         except ValueError:
             continue
         if one is not None:

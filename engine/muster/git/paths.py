@@ -17,20 +17,20 @@ if TYPE_CHECKING:
     from pathspec import GitIgnoreSpec
 
 #: Code points that HFS+ ignores in names.
-_IGNORED: Final = re.compile("[\u200c-\u200f\u202a-\u202e\u206a-\u206f\ufeff]")
+_IGNORED: Final = dict.fromkeys((*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF))
 #: NTFS ignores dots and spaces at the end, has the short name `git~1`, begins a stream with `:`, and separates with
 #: `\`.
-_NTFS: Final = re.compile(rb"(?:\A|\\)(?:\.git|git~1)[. ]*(?:\Z|[\\:])", re.IGNORECASE)
+_NTFS: Final = frozenset((b".git", b"git~1"))
 
 
 def is_dotgit(name: bytes) -> bool:
     """Does the name of a file or folder mean `.git` on some file system?"""
-    if _NTFS.search(name):
+    if any(step.partition(b":")[0].rstrip(b". ") in _NTFS for step in name.lower().split(b"\\")):
         return True
     if name.isascii():
         return False
     try:
-        return _IGNORED.sub("", name.decode()).lower() == ".git"
+        return name.decode().translate(_IGNORED).lower() == ".git"
     except UnicodeDecodeError:
         return False
 
@@ -38,8 +38,6 @@ def is_dotgit(name: bytes) -> bool:
 IGNORE_FILE: Final = ".musterignore"
 MAX_BLOB_BYTES: Final = limits.FILE
 MAX_IGNORE_BYTES: Final = 1 << 16
-
-_CONTROL = re.compile(r"[\x00-\x1f\x7f-\x9f\u2028\u2029]")
 
 
 def is_data(path: bytes) -> bool:
@@ -55,7 +53,7 @@ def decode(path: bytes) -> tuple[str, str]:
         text = path.decode()
     except UnicodeDecodeError:
         return path.decode(errors="backslashreplace").translate(_ESCAPES), "not-utf8-path"
-    if _CONTROL.search(text):
+    if not text.isprintable() and not _ESCAPED.isdisjoint(text):
         return text.translate(_ESCAPES), "control-characters"
     # Every such name has other letters than those of ASCII, or "git" in it: few paths need the closer look.
     if (not path.isascii() or b"git" in path.lower()) and any(map(is_dotgit, path.split(b"/"))):
@@ -113,3 +111,4 @@ _ESCAPES = {code: f"\\x{code:02x}" for code in (*range(0x20), *range(0x7F, 0xA0)
     0x2028: "\\u2028",
     0x2029: "\\u2029",
 }
+_ESCAPED = frozenset(map(chr, _ESCAPES))

@@ -7,11 +7,11 @@ another one pushed.
 """
 
 import hashlib
-import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import Final
 
 from muster.data.agentref import BRANCHES, approval_file, proposal_branch
+from muster.data.names import is_short_label
 from muster.dataclass import dataclass
 from muster.git.changes import changed_paths
 from muster.git.commit import swap_ref
@@ -24,7 +24,6 @@ from muster.git.repository import Repository, blob_at, checkouts, has_commit, li
 
 TRAILER: Final = "Muster-Proposal"
 _HEADS: Final = "refs/heads/"
-_TOPIC: Final = re.compile(r"[a-z0-9](?:[-a-z0-9]{0,61}[a-z0-9])?", re.ASCII)  # like the schema of a Fleet
 
 
 @dataclass(frozen=True, slots=True)
@@ -106,7 +105,7 @@ class Branches:
 def topic_of(ref: str) -> str:
     """Return the topic of a branch by its full name; empty if it proposes nothing."""
     topic = ref.removeprefix(f"{_HEADS}{BRANCHES}")
-    return topic if topic != ref and _TOPIC.fullmatch(topic) else ""
+    return topic if topic != ref and is_short_label(topic) else ""
 
 
 def _digest(content: bytes) -> str:

@@ -7,7 +7,6 @@ Pre-push hooks do not run; what the remote's own hooks say is in `Rejected`.
 import hashlib
 import os
 import random
-import re
 import tempfile
 import time
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -73,13 +72,12 @@ FETCH: Final = (
 _PUSH: Final = ("push", "--porcelain", "--no-verify", "--no-follow-tags", "--recurse-submodules=no")
 
 # How a remote says that another push was first, by `git push --porcelain`: before this one, or while it was served.
-_LOST = re.compile(
-    r"stale info|fetch first|non-fast-forward|already exists|failed to update ref|cannot lock ref"
-    r"|incorrect old value|failed to lock|transaction failed"
-)
+_LOST: Final = (
+    "stale info", "fetch first", "non-fast-forward", "already exists", "failed to update ref", "cannot lock ref",
+    "incorrect old value", "failed to lock", "transaction failed",
+)  # fmt: skip
 _NO_OPTIONS: Final = "does not support push options"
-_STATUS = re.compile(r"^(?P<flag>[ +\-*=!])\t[^\t]*:(?P<ref>[^\t]+)\t(?P<summary>.*)$", re.MULTILINE)
-_REASON = re.compile(r"\((?P<reason>.*)\)\s*$")
+_REJECTED: Final = "!"
 
 
 def fetch(repository: Repository, *, remote: str, branch: str, limit_seconds: float = LIMIT_SECONDS) -> str:
@@ -177,9 +175,11 @@ def push_ref(
     done = remote_command(repository, (*_PUSH, lease, *push_options), remote, (f"{new}:{ref}",), limit_seconds)
     if push_options and done.status and _NO_OPTIONS in done.stderr:
         done = remote_command(repository, (*_PUSH, lease), remote, (f"{new}:{ref}",), limit_seconds)
-    for status in _STATUS.finditer(done.stdout.decode(errors="backslashreplace")):
-        if status["ref"] == ref:
-            return _outcome(status, done, new)
+    for line in done.stdout.decode(errors="backslashreplace").split("\n"):
+        flag, _, rest = line.partition("\t")
+        names, tab, summary = rest.partition("\t")
+        if tab and names.rpartition(":")[2] == ref:
+            return _outcome(flag, summary, done, new)
     raise explain("push", done.stderr, done.status)
 
 
@@ -221,17 +221,17 @@ def _object_format(repository: Repository, remote: str, limit_seconds: float) ->
     return "sha1"
 
 
-def _outcome(status: re.Match[str], done: Completed, new: str) -> Pushed | Moved | Rejected:
-    if status["flag"] != "!":
+def _outcome(flag: str, summary: str, done: Completed, new: str) -> Pushed | Moved | Rejected:
+    if flag != _REJECTED:
         return Pushed(new)
-    found = _REASON.search(status["summary"])
-    reason = found["reason"] if found else status["summary"]
+    _, opened, behind = summary.rstrip().partition("(")
+    reason = behind.removesuffix(")") if opened and behind.endswith(")") else summary
     lines = [line.removeprefix("remote:").strip() for line in done.stderr.splitlines() if line.startswith("remote:")]
     text = "\n".join(lines).strip()
     # A server that forbids this kind of push altogether also says "non-fast-forward", but in its own name.
-    if status["summary"].startswith("[remote rejected]") and reason == "non-fast-forward":
+    if summary.startswith("[remote rejected]") and reason == "non-fast-forward":
         return Rejected(reason, text)
-    return Moved(None) if _LOST.search(reason) else Rejected(reason, text)
+    return Moved(None) if any(words in reason for words in _LOST) else Rejected(reason, text)
 
 
 def _fetched(

@@ -6,7 +6,6 @@ was about to store there, or if it was taken at that time, is still empty, and d
 """
 
 import os
-import re
 import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -24,7 +23,7 @@ from muster.git.settling import settle
 #: A lock whose owner lives stays no longer than this.
 _STILL_SECONDS: Final = 1.0
 _MOST_BYTES: Final = 1 << 12
-_REF: Final = re.compile(r"refs/(?:(?!\.\.)[^\0])+")
+_REFS: Final = "refs/"
 
 
 def recover(repository: Repository) -> tuple[str, ...]:
@@ -94,7 +93,7 @@ def _index_locks(repository: Repository, journal: Journal) -> list[Path]:
 def _ref_locks(repository: Repository, journal: Journal) -> Iterable[Path]:
     """The lock files that git may have left for the ref of the note."""
     ref, common = journal.note.ref, common_directory(repository)
-    if not _REF.fullmatch(ref):
+    if not ref.startswith(_REFS) or ref == _REFS or ".." in ref or "\0" in ref:
         return ()
     if not ref.endswith("/"):
         return [common / f"{ref}.lock", *(folder / "HEAD.lock" for folder in _git_directories(repository))]

@@ -8,10 +8,10 @@ What collectors say of clusters is below `collected/`, in such folders: other fi
 
 import hashlib
 import os
-import re
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from pathlib import Path
+from string import ascii_letters, digits
 from typing import Final, NamedTuple, TypeAlias
 
 from muster.data.agentref import COLLECTED, is_cluster_name
@@ -25,7 +25,7 @@ from muster.git.trees import AgentEntry
 
 COMMIT: Final = ".commit"
 #: A relay carries plain names only, so none is `.git`, `.gitmodules` or `.gitattributes` on any file system.
-_PLAIN: Final = re.compile(r"[A-Za-z0-9_](?:[A-Za-z0-9_.-]*[A-Za-z0-9_-])?")
+_PLAIN: Final = f"{ascii_letters}{digits}_.-"
 #: Of one directory: for ten thousand clusters the root has 256 entries, and each of these folders 40.
 _MAX_TREE_BYTES: Final = 4 << 20
 #: The clusters in one of the 256 folders: name and tree.
@@ -52,13 +52,17 @@ def check_paths(paths: Iterable[str]) -> None:
     named = set(paths)
     for path in sorted(named):
         names = path.split("/")
-        if not all(map(_PLAIN.fullmatch, names)):
+        if not all(map(_is_plain, names)):
             raise ValueError(
                 f"{printable(os.fsencode(path))!r} is no file of an agent: names have letters, digits, '_', '-', '.',"
                 " and begin and end with no dot"
             )
         if any("/".join(names[:end]) in named for end in range(1, len(names))):
             raise ValueError(f"{path!r} is below a file")
+
+
+def _is_plain(name: str) -> bool:
+    return name != "" and not name.strip(_PLAIN) and name[0] not in ".-" and name[-1] != "."
 
 
 def copy_commands(folder: str, tree: str, files: Sequence[AgentEntry]) -> list[bytes]:

@@ -4,7 +4,6 @@ Works for a work tree, any directory inside one, a linked worktree and a bare re
 """
 
 import os
-import re
 import sys
 from collections.abc import Iterator, Mapping
 from dataclasses import field
@@ -322,9 +321,6 @@ def _not_a_repository(path: Path, stderr: str, status: int) -> RepositoryError:
     return explain("rev-parse", stderr, status)
 
 
-_AFTER_PATH = re.compile(r"HEAD [0-9a-f]+|bare")
-
-
 @dataclass(frozen=True, slots=True)
 class Worktree:
     """A work tree: the main one or a linked one. `branch` is None if it is bare or its HEAD is detached."""
@@ -370,7 +366,7 @@ def _records(listing: str) -> Iterator[list[str]]:
         if not record:
             if line:
                 record, path_ended = [line], False
-        elif not path_ended and not _AFTER_PATH.fullmatch(line):
+        elif not path_ended and not _is_attribute(line):
             record[0] += f"\n{line}"
         elif line:
             record.append(line)
@@ -378,6 +374,11 @@ def _records(listing: str) -> Iterator[list[str]]:
         else:
             yield record
             record = []
+
+
+def _is_attribute(line: str) -> bool:
+    """Is this what follows the path: `bare`, or `HEAD` and an id?"""
+    return line == "bare" or (line.startswith("HEAD ") and is_object_id(line.removeprefix("HEAD ")))
 
 
 def _parsed(record: list[str]) -> Worktree:

@@ -10,11 +10,11 @@ filters or ssh command itself.
 """
 
 import os
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Final, NamedTuple
 
+from muster.data.wildcards import matches, matches_any
 from muster.git.errors import RepositoryError
 from muster.git.process import Git, require_git, without_location
 
@@ -25,29 +25,22 @@ _OWN: Final = (b"local", b"worktree")
 #: A setting in the environment: a git that does not list it is too old, and need not be asked for its version.
 _MARK: Final = "muster.mark"
 
+_FILTER: Final = "filter."
+_FILTERING: Final = ("clean", "smudge", "process")
 #: Keys that name a program, as git writes them, and the value that replaces them if the user sets none.
-_RUN: Final = tuple(
-    (re.compile(pattern, re.DOTALL), default)
-    for pattern, default in (
-        (r"core\.(sshcommand|askpass)", ""),
-        (r"core\.alternaterefscommand", "true"),
-        (r"filter\..*\.(clean|smudge|process)", ""),
-        (r"filter\..*\.required", "false"),
-        (r"diff\.external", ""),
-        (r"diff\..*\.(command|textconv)", "cat"),
-        (r"gpg\.program|gpg\.openpgp\.program", "gpg"),
-        (r"gpg\.x509\.program", "gpgsm"),
-        (r"gpg\.ssh\.program", "ssh-keygen"),
-        (r"gpg\.ssh\.defaultkeycommand", ""),
-    )
-)
-_FILTER: Final = re.compile(r"filter\.(.*)\.(?:clean|smudge|process)", re.DOTALL)
+_RUN: Final = {
+    "core.sshcommand": "", "core.askpass": "", "core.alternaterefscommand": "true",
+    **{f"{_FILTER}*.{name}": "" for name in _FILTERING}, f"{_FILTER}*.required": "false",
+    "diff.external": "", "diff.*.command": "cat", "diff.*.textconv": "cat",
+    "gpg.program": "gpg", "gpg.openpgp.program": "gpg", "gpg.x509.program": "gpgsm", "gpg.ssh.program": "ssh-keygen",
+    "gpg.ssh.defaultkeycommand": "",
+}  # fmt: skip
 #: A list, which an empty value clears.
-_HELPER: Final = re.compile(r"credential\.(.*\.)?helper", re.DOTALL)
+_HELPER: Final = ("credential.helper", "credential.*.helper")
 #: Keys that no later setting can override.
-_REFUSED: Final = re.compile(
-    r"core\.gitproxy|remote\..*\.(vcs|uploadpack|receivepack)|gc\.recentobjectshook", re.DOTALL
-)
+_REFUSED: Final = (
+    "core.gitproxy", "remote.*.vcs", "remote.*.uploadpack", "remote.*.receivepack", "gc.recentobjectshook",
+)  # fmt: skip
 
 
 class Setting(NamedTuple):
@@ -92,24 +85,25 @@ def restricted(git: Git, settings: Sequence[Setting]) -> tuple[Git, dict[str, Se
 def disabled_filters(git: Git) -> frozenset[str]:
     """Return the names of the configured filters that a restricted git does not run."""
     keys = (value for name, value in git.environ.items() if name.startswith("GIT_CONFIG_KEY_"))
-    return frozenset(found[1] for key in keys if (found := _FILTER.fullmatch(key)))
+    parts = (key.removeprefix(_FILTER).rpartition(".") for key in keys if key.startswith(_FILTER))
+    return frozenset(name for name, dot, what in parts if dot and what in _FILTERING)
 
 
 def _overrides(settings: Sequence[Setting]) -> Iterator[tuple[str, str]]:
     users = [setting for setting in settings if not setting.own]
     own = dict.fromkeys(setting.key for setting in settings if setting.own)
     for key in own:
-        if _REFUSED.fullmatch(key):
+        if matches_any(_REFUSED, key):
             raise RepositoryError(
                 f"the repository's own configuration would run a program: {key}",
                 f"remove it (git config --unset-all {key}), or set {TRUST}=1 if you trust it",
             )
-        default = next((default for pattern, default in _RUN if pattern.fullmatch(key)), None)
+        default = next((default for pattern, default in _RUN.items() if matches(pattern, key)), None)
         if default is not None:
             yield key, next((setting.value for setting in reversed(users) if setting.key == key), default)
-    if any(_HELPER.fullmatch(key) for key in own):
+    if any(matches_any(_HELPER, key) for key in own):
         yield "credential.helper", ""
-        yield from ((key, value) for _, key, value in users if _HELPER.fullmatch(key))
+        yield from ((key, value) for _, key, value in users if matches_any(_HELPER, key))
 
 
 def read_settings(git: Git) -> tuple[Setting, ...]:

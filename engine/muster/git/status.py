@@ -6,10 +6,10 @@ stores files unchanged; if it converts them, there is no answer.
 """
 
 import os
-import re
 import stat
 from collections.abc import Iterable
 from pathlib import Path
+from string import ascii_letters, ascii_lowercase, digits
 from typing import Final
 
 from muster.git.changes import Blob, PathChange, path_change
@@ -17,10 +17,14 @@ from muster.git.paths import decode
 from muster.git.repository import Repository, common_directory
 
 #: Flags of `ls-files -v` for files that git does not look at: left out of a sparse checkout, or assumed unchanged.
-_NOT_LOOKED_AT: Final = re.compile(rb"(?:\A|\0)[a-zS] ")
+_NOT_LOOKED_AT: Final = frozenset(f"{flag} ".encode() for flag in f"{ascii_lowercase}S")
+_LOOKED_AT: Final = b"H "
 _ATTRIBUTES: Final = ".gitattributes"
 #: Attributes that, if set, make git store other bytes than a file has.
-_CONVERTS: Final = re.compile(rb"(?<![-!\w])(?:text|eol|crlf|filter|ident|working-tree-encoding)\b|\[attr\]")
+_CONVERTING: Final = (b"text", b"eol", b"crlf", b"filter", b"ident", b"working-tree-encoding")
+_IN_WORDS: Final = f"{ascii_letters}{digits}_".encode()
+_WORDS: Final = bytes(octet if octet in _IN_WORDS + b"-!" else ord(" ") for octet in range(256))
+_MACRO: Final = b"[attr]"
 _MOST_BYTES: Final = 1 << 16
 
 
@@ -34,7 +38,7 @@ def work_tree_changes(repository: Repository, commit: str) -> tuple[PathChange, 
     NotToldError if every file has to be read to tell; RepositoryError if git fails.
     """
     tracked = repository.git.output("ls-files", "-v", "-z")
-    if _NOT_LOOKED_AT.search(tracked):
+    if any(entry[:2] in _NOT_LOOKED_AT for entry in tracked.split(b"\0") if not entry.startswith(_LOOKED_AT)):
         raise UnknownChangesError("git does not look at every file of the work tree")
     listing = repository.git.output(
         "--no-optional-locks", "status", "--porcelain=v2", "--branch", "-z", "--no-renames", "--untracked-files=all",
@@ -87,7 +91,14 @@ def _may_convert(repository: Repository, attributes: Iterable[str]) -> bool:
         common_directory(repository) / "info/attributes",
     )
     ours = (repository.git.directory / path for path in attributes)
-    return any(_CONVERTS.search(_content(file)) for file in (*everywhere, *ours))
+    return any(_converts(_content(file)) for file in (*everywhere, *ours))
+
+
+def _converts(attributes: bytes) -> bool:
+    """Do attributes name one that converts, without `-` or `!` before it, or define a macro?"""
+    words = attributes.translate(_WORDS).split()
+    behind = (word.removeprefix(name) for word in words for name in _CONVERTING if word.startswith(name))
+    return _MACRO in attributes or any(not rest or rest[0] not in _IN_WORDS for rest in behind)
 
 
 def _content(file: Path) -> bytes:
